@@ -1,8 +1,9 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { listCheckpoints, onlyRun, readEpisodes, readMetrics } from './support/read-run.js';
-import { runAjet } from './support/run-ajet.js';
+import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
 let modelDir: string;
@@ -68,6 +69,55 @@ it.concurrent('an outage longer than max_outage ends the run with a checkpoint, 
   expect(code).toBe(1);
   expect(stderr).toMatch(/longer than rollout\.max_outage allows.*quota[\s\S]*Check the quota, the key.*--resume/);
   expect(listCheckpoints(onlyRun(folder))).toEqual(['step-000001']);
+});
+
+/** Each episode writes its name when it begins. The judge is away as long as there is a file `away`, from the sixth call on. */
+const judgedFiles = {
+  away: '',
+  'agent.ts': `
+import { appendFileSync } from 'node:fs';
+export async function speak(task, tuner) {
+  appendFileSync('begun.txt', tuner.episodeId + ',');
+  const speaker = tuner.selectModel({ agentName: 'speaker' }, (tuned) => tuned);
+  const { message } = await speaker.generate({ messages: [{ role: 'user', content: task.mainQuery }] });
+  return { metadata: { length: message.content.length } };
+}
+`,
+  'judge.ts': `
+import { existsSync } from 'node:fs';
+let calls = 0;
+export const judge = (task, { metadata }) => {
+  if (++calls > 5 && existsSync('away'))
+    throw Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' });
+  return { reward: metadata.length % 5, isSuccess: true };
+};
+`,
+};
+
+it.concurrent('SIGTERM ends a run whose judge is away, and --resume samples no finished episode again', async () => {
+  const folder = createJobFolder(modelDir, judgedFiles, {
+    ...changes,
+    task_judge: { judge_type: 'customized_protocol', judge_protocol: 'judge.ts->judge' },
+    trainer_common: { total_training_steps: 2, val_before_train: false, save_freq: 0 },
+  });
+  const begun = () => readFileSync(path.join(folder, 'begun.txt'), 'utf8').split(',').slice(0, -1);
+  const running = startAjet(folder, ['--conf', 'job.yaml']);
+  await running.waitFor(/Paused: the judge cannot be reached/);
+  running.child.kill('SIGTERM');
+  const { code, stdout, stderr } = await running.finished;
+  expect([code, stderr]).toEqual([143, '']);
+  expect(stdout).toMatch(/Stopped in a pause: .*--resume goes on with it[\s\S]*stopped after/);
+  const before = begun();
+  expect(before).toHaveLength(6);
+  rmSync(path.join(folder, 'away'));
+  const resumed = await runAjet(folder, ['--conf', 'job.yaml', '--resume']);
+  expect(resumed.code).toBe(0);
+  expect(existsSync(path.join(folder, 'away'))).toBe(false);
+  const metrics = readMetrics(onlyRun(folder));
+  expect(metrics).toHaveLength(2);
+  for (const step of metrics) expect(step).toMatchObject({ failed_episodes: 0 });
+  const twice = begun().filter((name, at, all) => all.indexOf(name) !== at);
+  expect(twice).toEqual([before.at(-1)]); // the one that had no reward
 });
 
 it('steps in a row that train nothing end the run with a checkpoint', async () => {

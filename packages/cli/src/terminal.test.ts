@@ -77,3 +77,14 @@ it('shows a bar with rewards, tokens and time left, and leaves a line behind', (
   const shown = stream.text.lastIndexOf('\u001B[?25h');
   expect(shown).toBeGreaterThan(stream.text.lastIndexOf('\u001B[?25l'));
 });
+
+it('tells no time left while the run is paused', () => {
+  const stream = new FakeTerminal();
+  const listener = createTerminalListener(stream);
+  listener({ type: 'phase_started', phase: 'sample', step: 1, episodes: 2 });
+  listener({ type: 'pause', isHeld: true });
+  listener({ type: 'episode_finished', phase: 'sample', step: 1, episode: createEpisode(1) });
+  listener({ type: 'phase_finished', phase: 'sample', step: 1, seconds: 1 });
+  expect(stream.text).toMatch(/1\/2 {2}reward 1\.000 {2}500 tokens {2}paused/);
+  expect(stream.text).not.toContain('left');
+});

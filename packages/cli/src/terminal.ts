@@ -79,14 +79,14 @@ class PhaseTotals {
     else this.#failed++;
   }
 
-  describe(): readonly string[] {
+  describe(isPaused: boolean): readonly string[] {
     const left = (secondsSince(this.#startedAt) / this.finished) * (this.#total - this.finished);
     const failed = this.#failed > 0 ? [`${this.#failed} failed`] : [];
     return [
       `reward ${(this.#rewardSum / this.finished).toFixed(3)}`,
       `${formatCount(this.#tokens)} tokens`,
       ...failed,
-      `${formatSeconds(left)} left`,
+      isPaused ? 'paused' : `${formatSeconds(left)} left`,
     ];
   }
 }
@@ -103,6 +103,7 @@ class Terminal {
   readonly #stream: NodeJS.WritableStream;
   readonly #clock = new RunClock();
   #bar: cliProgress.SingleBar | undefined;
+  #isPaused = false;
   /** Phases that are going on; several if sampling runs ahead. The bar shows the one that began last. */
   readonly #phases = new Map<string, ShownPhase>();
 
@@ -113,6 +114,7 @@ class Terminal {
 
   show(event: JobEvent, line: string | undefined): void {
     this.#clock.watch(event);
+    if (event.type === 'pause') this.#isPaused = event.isHeld;
     if (event.type === 'phase_started') {
       const { phase, step, episodes } = event;
       this.#phases.set(`${phase} ${step}`, { phase, step, episodes, totals: new PhaseTotals(episodes) });
@@ -147,8 +149,9 @@ class Terminal {
     const found = this.#phases.get(key);
     found?.totals.add(episode);
     if (found === undefined || found !== [...this.#phases.values()].at(-1)) return;
+    const rest = this.#isPaused ? [] : this.#clock.describeRest();
     this.#bar?.update(found.totals.finished, {
-      detail: `  ${[...found.totals.describe(), ...this.#clock.describeRest()].join('  ')}`,
+      detail: `  ${[...found.totals.describe(this.#isPaused), ...rest].join('  ')}`,
     });
   }
 }

@@ -111,6 +111,8 @@ export type JobEvent =
   | { readonly type: 'checkpoint_saved'; readonly step: number; readonly dir: string }
   | { readonly type: 'transcript'; readonly transcript: Transcript }
   | { readonly type: 'notice'; readonly message: string }
+  /** Whether episodes are kept from beginning, because the world is down or the judge is away. */
+  | { readonly type: 'pause'; readonly isHeld: boolean }
   | { readonly type: 'run_finished'; readonly result: JobResult };
 
 export type JobListener = (event: JobEvent) => void;

@@ -46,7 +46,7 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
     return withRollout(config, parts, (context) =>
       runSession({
         run,
-        source: createScheduleSource(context, schedule, watched.check),
+        source: createScheduleSource(context, schedule, { stop: signal, checkEngine: watched.check }),
         evaluations: createRunEvaluations({
           context,
           run: run.folder,

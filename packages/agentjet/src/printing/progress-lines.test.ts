@@ -40,3 +40,21 @@ it('names the step, and says nothing of short phases', () => {
   listener({ type: 'phase_finished', phase: 'evaluate', step: 4, seconds: 14 });
   expect(lines).toEqual(['step 4 sampling: 0/8 episodes after 15 s']);
 });
+
+it('tells no time left while the run is paused', () => {
+  const lines: string[] = [];
+  const listener = createLineListener((line) => lines.push(line));
+  listener({ type: 'phase_started', phase: 'evaluate', step: 0, episodes: 4 });
+  listener({ type: 'pause', isHeld: true });
+  vi.advanceTimersByTime(15_000);
+  listener(finished(1));
+  vi.advanceTimersByTime(15_000);
+  listener({ type: 'pause', isHeld: false });
+  vi.advanceTimersByTime(15_000);
+  listener({ type: 'phase_finished', phase: 'evaluate', step: 0, seconds: 45 });
+  expect(lines).toEqual([
+    'evaluating: 0/4 episodes after 15 s, paused',
+    'evaluating: 1/4 episodes after 30 s, reward 1.000, paused',
+    'evaluating: 1/4 episodes after 45 s, reward 1.000, 2 min 15 s left',
+  ]);
+});

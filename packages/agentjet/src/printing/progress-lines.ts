@@ -20,6 +20,7 @@ export class ProgressLines {
   readonly #write: (line: string) => void;
   readonly #clock: () => number;
   readonly #phases = new Map<string, Phase>();
+  #isPaused = false;
 
   constructor(write: (line: string) => void, clock: () => number = () => performance.now()) {
     this.#write = write;
@@ -29,6 +30,7 @@ export class ProgressLines {
   watch(event: JobEvent): void {
     if (event.type === 'phase_started') this.#start(event.phase, event.step, event.episodes);
     if (event.type === 'phase_finished') this.#end(`${event.phase} ${event.step}`);
+    if (event.type === 'pause') this.#isPaused = event.isHeld;
     if (event.type === 'run_finished') for (const key of this.#phases.keys()) this.#end(key);
     if (event.type !== 'episode_finished') return;
     const phase = this.#phases.get(`${event.phase} ${event.step}`);
@@ -57,9 +59,12 @@ export class ProgressLines {
     if (phase === undefined) return;
     const { name, episodes, startedAt, finished, rewardSum } = phase;
     const seconds = (this.#clock() - startedAt) / 1000;
-    const so = `${name}: ${finished}/${episodes} episodes after ${formatSeconds(seconds)}`;
-    if (finished === 0) return this.#write(so);
-    const left = (seconds / finished) * (episodes - finished);
-    this.#write(`${so}, reward ${(rewardSum / finished).toFixed(3)}, ${formatSeconds(left)} left`);
+    const left = formatSeconds((seconds / finished) * (episodes - finished));
+    const parts = [
+      `${name}: ${finished}/${episodes} episodes after ${formatSeconds(seconds)}`,
+      ...(finished === 0 ? [] : [`reward ${(rewardSum / finished).toFixed(3)}`]),
+      ...(this.#isPaused ? ['paused'] : finished === 0 ? [] : [`${left} left`]),
+    ];
+    this.#write(parts.join(', '));
   }
 }

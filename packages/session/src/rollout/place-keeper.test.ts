@@ -198,3 +198,66 @@ describe('a pause', () => {
     await expect(loseFive(keeper)).rejects.toThrow('the engine is gone');
   });
 });
+
+describe('a judge that is away', () => {
+  const judged = (id: string): Episode =>
+    episodeOf(id, { status: 'completed', reward: 1, isSuccess: true, secondsJudging: 1 });
+  const given = (id: string): Episode =>
+    episodeOf(id, {
+      status: 'failed',
+      error: { code: 'judge_failed', message: 'no quota', outage: { source: 'judge', host: 'judge' } },
+    });
+  let keeper: PlaceKeeper;
+  let began: number[];
+  let held: boolean[];
+
+  /** Two episodes whose judge is away, one that runs, and one that wants to begin. */
+  beforeEach(async () => {
+    [keeper, began, held] = [createKeeper({ maxOutageMs: null }), [], []];
+    keeper.onHeld((isHeld) => held.push(isHeld));
+    for (const place of [0, 1, 2]) await keeper.begin(attemptAt(place), neverAborted);
+    expect(keeper.isPaused()).toBe(false);
+    for (const place of [0, 1, 0, 1]) keeper.judgeIsAway(`t-r${place}-a0`, '429 no quota');
+    void keeper.begin(attemptAt(3), neverAborted).then(() => began.push(3));
+  });
+
+  it('keeps further episodes from beginning until one has a verdict, and says both once', async () => {
+    await clock.pass(3_600_000);
+    expect([began, keeper.isPaused(), keeper.isHeld(), held]).toEqual([[], true, true, [true]]);
+    keeper.end(attemptAt(2), completed('t-r2-a0')); // its workflow rewarded it: that says nothing of the judge
+    await clock.pass(60_000);
+    expect(began).toEqual([]);
+    keeper.end(attemptAt(1), judged('t-r1-a0'));
+    await clock.pass(2000);
+    expect([began, keeper.isHeld(), held]).toEqual([[3], false, [true, false]]);
+    expect(notices).toEqual([
+      expect.stringMatching(
+        /^Paused: the judge cannot be reached \(429 no quota\)\. Check the quota.*\nNo new episodes/,
+      ),
+      'The judge is back: the run goes on.',
+    ]);
+  });
+
+  it('makes nobody late as long as an episode waits for it', () => {
+    keeper.end(attemptAt(1), judged('t-r1-a0'));
+    expect(keeper.isPaused()).toBe(true);
+    keeper.end(attemptAt(0), judged('t-r0-a0'));
+    expect(keeper.isPaused()).toBe(false);
+  });
+
+  it('is asked again if it goes away again', async () => {
+    keeper.end(attemptAt(1), judged('t-r1-a0'));
+    keeper.judgeIsAway('t-r0-a0', '429 no quota');
+    await clock.pass(60_000);
+    expect([began, held]).toEqual([[], [true, false, true]]);
+  });
+
+  it('holds nothing up once no episode waits for it any more', async () => {
+    keeper.end(attemptAt(0), given('t-r0-a0'));
+    await clock.pass(60_000);
+    expect(began).toEqual([]);
+    keeper.release([{ groupId: 't', task: task('t'), episodes: [given('t-r1-a0')], lost: [] }]);
+    await clock.pass(2000);
+    expect([began, keeper.isPaused()]).toEqual([[3], false]);
+  });
+});

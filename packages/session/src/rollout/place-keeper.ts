@@ -20,10 +20,11 @@ import { formatSeconds } from '../quantities.js';
 import { createMemoryRecord, type PlaceRecord, type SampledFor } from '../recorded/place-record.js';
 import { placeRules } from '../recorded/place-rules.js';
 import { unrewarded } from '../recorded/stored-episode.js';
+import { JudgeAbsence } from './judge-absence.js';
 
 /**
  * Keeps the places of an ordinary run: which attempt fills which, which are made again, and when no further one starts because the
- * world is down. The rules are the ledger's, the same as a swarm server's. They are kept in memory, or on the disk, from where a
+ * world is down, or the judge is away. The rules are the ledger's, the same as a swarm server's. They are kept in memory, or on the disk, from where a
  * resumed run gets its finished attempts back.
  */
 
@@ -71,6 +72,9 @@ export class PlaceKeeper implements AttemptKeeper {
   readonly #groupIds = new Map<string, string>();
   /** Of their running attempts. */
   readonly #episodeIds = new Map<string, string>();
+  readonly #judge = new JudgeAbsence();
+  readonly #onHeld = new Set<(isHeld: boolean) => void>();
+  #wasHeld = false;
   #known = new Set<string>();
   #lastSource = '';
 
@@ -110,6 +114,8 @@ export class PlaceKeeper implements AttemptKeeper {
     const outage = episode.status === 'failed' ? episode.error.outage : undefined;
     const wasRunning = this.#pause.status(this.#host.now()).kind === 'running';
     this.#noteInPause(episode, outage);
+    this.#noteVerdict(name, episode);
+    this.#tellHeld();
     const episodeId = this.#episodeIds.get(name);
     this.#episodeIds.delete(name);
     if (episodeId === undefined || this.#ledger.state.episodes.get(episodeId)?.state !== 'running') return false; // its group was dropped before
@@ -118,14 +124,29 @@ export class PlaceKeeper implements AttemptKeeper {
     return outage !== undefined && this.#isOpen(groupId, place);
   }
 
+  /** Nobody is late: the world is down, or an episode waits for the judge. */
   isPaused(): boolean {
-    return this.#pause.status(this.#host.now()).kind !== 'running';
+    return this.isHeld() || this.#judge.isAwaited;
+  }
+
+  /** No further attempt may begin: the world is down, or the judge is away. */
+  isHeld(): boolean {
+    return this.#judge.isAway || this.#pause.status(this.#host.now()).kind !== 'running';
+  }
+
+  /** Tells whenever `isHeld` changes. What it returns ends that. */
+  onHeld(listener: (isHeld: boolean) => void): () => void {
+    this.#onHeld.add(listener);
+    return () => void this.#onHeld.delete(listener);
   }
 
   judgeIsAway(episodeId: string, message: string): void {
+    if (!this.#judge.note(episodeId)) return;
     this.#options.onNotice(
-      `The judge cannot be reached (${message}); episode ${episodeId} waits for its reward. ${repair['judge'] ?? ''}`,
+      `Paused: the judge cannot be reached (${message}). ${repair['judge'] ?? ''}\n` +
+        'No new episodes start; those that have ended wait for their rewards and ask again after growing gaps, and the run goes on by itself.',
     );
+    this.#tellHeld();
   }
 
   /** Groups that could not become trainable because the world failed; each is drawn again, at most twice. */
@@ -139,7 +160,8 @@ export class PlaceKeeper implements AttemptKeeper {
 
   /** Lets go of groups that are sampled: memory stays bounded. What is kept on the disk is forgotten when a checkpoint covers it. */
   release(groups: readonly TaskGroup[]): void {
-    for (const { groupId, isGivenUp } of groups) {
+    for (const { groupId, isGivenUp, episodes } of groups) {
+      for (const { episodeId } of episodes) this.#judge.leave(episodeId, false);
       const group = this.#find(groupId);
       this.#groupIds.delete(groupId);
       if (group === undefined || this.#record.isKept) continue;
@@ -199,7 +221,9 @@ export class PlaceKeeper implements AttemptKeeper {
       if (signal.aborted) return;
       const status = this.#pause.status(this.#host.now());
       if (status.kind === 'over') throw this.#tooLong(status);
-      const { mayStart, waitMs } = this.#pause.start(this.#host.now());
+      const { mayStart, waitMs } = this.#judge.isAway
+        ? { mayStart: false, waitMs: longestLookMs }
+        : this.#pause.start(this.#host.now());
       if (mayStart) return;
       await this.#sleep(Math.min(waitMs, longestLookMs), signal);
     }
@@ -215,6 +239,19 @@ export class PlaceKeeper implements AttemptKeeper {
       const cancel = this.#host.after(ms, done);
       signal.addEventListener('abort', done, { once: true });
     });
+  }
+
+  /** An episode that its workflow has rewarded says nothing of the judge. */
+  #noteVerdict(name: string, { status, secondsJudging }: Episode): void {
+    const isBack = this.#judge.leave(name, status === 'completed' && secondsJudging !== undefined);
+    if (isBack) this.#options.onNotice('The judge is back: the run goes on.');
+  }
+
+  #tellHeld(): void {
+    const isHeld = this.isHeld();
+    if (isHeld === this.#wasHeld) return;
+    this.#wasHeld = isHeld;
+    for (const listener of this.#onHeld) listener(isHeld);
   }
 
   #noteInPause(episode: Episode, outage: { readonly source: string; readonly host: string } | undefined): void {

@@ -52,6 +52,7 @@ export async function withRollout<T>(
       ...(checkEngine === undefined ? {} : { checkEngine }),
       record,
     });
+    keeper.onHeld((isHeld) => emit({ type: 'pause', isHeld }));
     const environment = toEnvironmentHost(config, inputs.environment);
     const runEpisode = pool?.runEpisode;
     return await use({

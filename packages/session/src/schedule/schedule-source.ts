@@ -8,6 +8,7 @@ import type { TaskSchedule } from './task-schedule.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
 import type { GroupSource, SourceStart } from '../group-source.js';
 import { refillGroups } from './refill-groups.js';
+import { leaveInPause } from './leave-in-pause.js';
 import { noticeStragglers } from './notice-stragglers.js';
 import { toTrainingGroup } from './to-training-group.js';
 import { workAhead, type StepPace } from './work-ahead.js';
@@ -85,17 +86,36 @@ async function runTasks(
 
 /**
  * The groups of a schedule. A whole batch is sampled when its first group is asked for, and the next batch only when that
- * is asked for: with a consumer that trains in between, every batch is on-policy. With a pace, batches are begun ahead. `checkEngine` throws if the engine that
- * sampled a batch has stopped answering; then none of its groups comes out.
+ * is asked for: with a consumer that trains in between, every batch is on-policy. With a pace, batches are begun ahead. A run that is
+ * told to stop in a pause gets no further group.
  */
 export function createScheduleSource(
   context: RolloutContext,
   schedule: TaskSchedule,
-  checkEngine: () => void,
+  { stop, checkEngine }: ScheduleSourceOptions,
 ): GroupSource {
   const { batchSize, totalSteps } = schedule;
-  return { groupsPerStep: batchSize, totalSteps, pull: (start) => pullGroups(context, schedule, start, checkEngine) };
+  const pull = async function* (start: SourceStart): AsyncGenerator<TrainingGroup> {
+    const leaving = leaveInPause(stop, context.keeper, () => context.emit({ type: 'notice', message: leftInPause }));
+    try {
+      const signal = AbortSignal.any([start.signal, leaving.signal]);
+      yield* pullGroups(context, schedule, { ...start, signal }, checkEngine);
+    } finally {
+      leaving.close();
+    }
+  };
+  return { groupsPerStep: batchSize, totalSteps, pull };
 }
+
+type ScheduleSourceOptions = {
+  /** Tells the run to stop after the step that is under way. */
+  readonly stop: AbortSignal | undefined;
+  /** Throws if the engine that sampled a batch has stopped answering; then none of its groups comes out. */
+  readonly checkEngine: () => void;
+};
+
+const leftInPause =
+  'Stopped in a pause: the step that is under way is left. --resume goes on with it, and samples no finished episode again if rollout.record is on.';
 
 async function* pullGroups(
   context: RolloutContext,
