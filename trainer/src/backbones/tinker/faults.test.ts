@@ -163,7 +163,7 @@ describe('a server that takes requests and never answers', () => {
     await expect(open({ clock })).rejects.toMatchObject({
       code: 'unreachable',
       message: expect.stringMatching(
-        /No answer from http:.*get_server_capabilities.*no answer within 5 s.*its address\?$/,
+        /No answer from http:.*get_server_capabilities in 10 s.*no answer within 5 s.*its address\?$/,
       ),
     });
     expect(clock.now()).toBeLessThan(15_000);

@@ -220,6 +220,7 @@ export class TinkerClient {
   /** Asks again until the server takes the request. Silence counts from when the server was last heard, on any request. */
   async #exchange(exchange: Exchange): Promise<Reply> {
     const { route, asked = route, patienceMs = this.#patienceMs } = exchange;
+    const askedAt = this.#clock.now();
     let waited = 0;
     for (let delay = firstWaitMs; ; delay = Math.min(2 * delay, longestWaitMs)) {
       const startedAt = this.#clock.now();
@@ -227,7 +228,7 @@ export class TinkerClient {
       if (attempt.kind === 'reply') return attempt.reply;
       const silence = this.#clock.now() - Math.max(startedAt, attempt.wasHeard ? startedAt : this.#heardAt);
       waited += Math.min(silence, patienceMs / 2);
-      if (waited >= patienceMs) throw this.#silence(asked, attempt.text, waited);
+      if (waited >= patienceMs) throw this.#silence(asked, attempt.text, Math.max(waited, this.#clock.now() - askedAt));
       const pause = attempt.retryAfterMs ?? delay;
       waited += pause;
       await this.#pause(pause);
