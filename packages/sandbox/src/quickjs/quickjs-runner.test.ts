@@ -35,6 +35,17 @@ it.each([
   expect(error?.length).toBeLessThanOrEqual(20_000);
 });
 
+it.each(['(', '[', '{', '-', 'async()=>', 'if(1)', '`${'])(
+  'takes code for wrong that overflows the parser with %j, and runs the next',
+  async (opening) => {
+    for (const end of ['', '1']) {
+      const { error, limit } = await runner.run(opening.repeat(100_000) + end, { language: 'javascript' });
+      expect([error, limit]).toEqual([expect.any(String), null]);
+    }
+    expect(await runner.run('1 + 1', { language: 'javascript' })).toMatchObject({ value: 2, error: null });
+  },
+);
+
 it('refuses to run after it was closed', async () => {
   const closed = createQuickjsRunner();
   await closed.close();

@@ -8,7 +8,7 @@ import {
   type CodeResult,
   type CodeRunner,
 } from '../code-runner.js';
-import type { ThreadRequest } from './quickjs-thread.js';
+import type { ThreadAnswer, ThreadRequest } from './quickjs-thread.js';
 
 /** How long after its time code may still take to notice it, before its thread is ended. */
 const graceMs = 1000;
@@ -51,9 +51,9 @@ class QuickjsRunner implements CodeRunner {
         { code, files: options.files ?? {}, stdin: options.stdin ?? '', limits },
         options.signal,
       );
-      if (typeof answer === 'object') return answer;
+      if (typeof answer === 'object' && !('broken' in answer)) return answer;
       await this.#end();
-      return ended(answer);
+      return typeof answer === 'object' ? broken(answer.broken) : ended(answer);
     } catch (error) {
       await this.#end();
       throw new SandboxError('failed', `The sandbox failed: ${toErrorMessage(error)}`, { cause: error });
@@ -68,9 +68,9 @@ class QuickjsRunner implements CodeRunner {
 }
 
 /** What the thread answers, or why nobody waits for it any longer. */
-function ask(thread: Worker, request: ThreadRequest, signal?: AbortSignal): Promise<CodeResult | 'time' | 'aborted'> {
+function ask(thread: Worker, request: ThreadRequest, signal?: AbortSignal): Promise<ThreadAnswer | 'time' | 'aborted'> {
   const done = new AbortController();
-  return new Promise<CodeResult | 'time' | 'aborted'>((resolve, reject): void => {
+  return new Promise<ThreadAnswer | 'time' | 'aborted'>((resolve, reject): void => {
     const timer = setTimeout(() => resolve('time'), request.limits.seconds * 1000 + graceMs);
     const abort = (): void => resolve('aborted');
     if (signal?.aborted === true) return abort();
@@ -90,6 +90,11 @@ function ask(thread: Worker, request: ThreadRequest, signal?: AbortSignal): Prom
 /** A result that the thread did not give. */
 function ended(limit: 'time' | 'aborted'): CodeResult {
   return { stdout: '', value: undefined, error: null, limit };
+}
+
+/** The code's own doing: another run of it would end in the same way. */
+function broken(why: string): CodeResult {
+  return { stdout: '', value: undefined, error: `The code broke its interpreter: ${why}`, limit: null };
 }
 
 async function startThread(): Promise<Worker> {

@@ -17,6 +17,9 @@ export type ThreadRequest = {
   readonly limits: CodeLimits;
 };
 
+/** `broken`: the code has broken the interpreter, such as by brackets so deep that its parser overflows the stack of the thread. */
+export type ThreadAnswer = CodeResult | { readonly broken: string };
+
 const maxStackBytes = 512 * 1024;
 
 class Output {
@@ -51,21 +54,26 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Thr
     return isLate || output.isFull;
   });
   const context = runtime.newContext();
+  giveConsole(context, output);
+  giveFiles(context, files);
+  giveInput(context, stdin);
+  const { value, error } = evaluate(context, code, output);
+  const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
+  context.dispose(); // not after a throw: what is broken cannot be disposed of, and ends with its thread
+  runtime.dispose();
+  return {
+    stdout: output.text,
+    value,
+    error: error === null ? null : error.slice(0, limits.outputCharacters),
+    limit,
+  };
+}
+
+function answer(quickjs: QuickJSWASMModule, request: ThreadRequest): ThreadAnswer {
   try {
-    giveConsole(context, output);
-    giveFiles(context, files);
-    giveInput(context, stdin);
-    const { value, error } = evaluate(context, code, output);
-    const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
-    return {
-      stdout: output.text,
-      value,
-      error: error === null ? null : error.slice(0, limits.outputCharacters),
-      limit,
-    };
-  } finally {
-    context.dispose();
-    runtime.dispose();
+    return runCode(quickjs, request);
+  } catch (error) {
+    return { broken: String(error) };
   }
 }
 
@@ -188,6 +196,6 @@ function toText(context: QuickJSContext, handle: QuickJSHandle): string {
 // Its types describe the CommonJS build, so the default export looks wrapped; it is not.
 const quickjs = await newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant);
 parentPort?.on('message', (request: ThreadRequest) => {
-  parentPort?.postMessage(runCode(quickjs, request));
+  parentPort?.postMessage(answer(quickjs, request));
 });
 parentPort?.postMessage('ready');
