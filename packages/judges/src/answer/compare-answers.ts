@@ -31,13 +31,18 @@ export function isSameAnswer(
 }
 
 function toComparable(text: string, { ignoreCase }: CompareOptions): string {
-  const plain = text
-    .normalize('NFKC')
-    .replaceAll(/[“”]/g, '"')
-    .replaceAll(/[‘’]/g, "'")
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/^["'`*\s]+|["'`*.\s]+$/g, '');
-  return ignoreCase ? plain.toLowerCase() : plain;
+  const plain = text.normalize('NFKC').replaceAll(/[“”]/g, '"').replaceAll(/[‘’]/g, "'").replaceAll(/\s+/g, ' ');
+  const bare = withoutMarksAround(plain);
+  return ignoreCase ? bare.toLowerCase() : bare;
+}
+
+/** Step by step: a regular expression would look at each run of marks inside of the text again from each of its characters. */
+function withoutMarksAround(text: string): string {
+  const marks = ' "\'`*';
+  let [start, end] = [0, text.length];
+  while (start < end && marks.includes(text.charAt(start))) start++;
+  while (start < end && `${marks}.`.includes(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
 }
 
 function isSameNumber(expected: string, given: string, options: CompareOptions): boolean | null {
@@ -139,7 +144,10 @@ function splitOutside(text: string, separator: string): readonly string[] {
   const parts = [''];
   const characters = [...text];
   for (let at = 0; at < characters.length; at++) {
-    const isHere = depths[at] === 0 && characters.slice(at, at + separator.length).join('') === separator;
+    const isHere =
+      depths[at] === 0 &&
+      characters[at] === separator.charAt(0) &&
+      characters.slice(at, at + separator.length).join('') === separator;
     if (isHere) parts.push('');
     else parts.push(`${parts.pop() ?? ''}${characters[at] ?? ''}`);
     if (isHere) at += separator.length - 1;

@@ -62,7 +62,7 @@ function lineAfterLast(text: string, mark: string): string | null {
 }
 
 function afterAnswerIs(text: string): string | null {
-  const marks = [...text.matchAll(/\banswer\s*(?:is|:|=)\s*:?\s*([^\n]{1,300})/gi)];
+  const marks = [...text.matchAll(/\banswer\s*(?:is|[:=])(?:\s*:)?\s*([^\n]{1,300})/gi)];
   const said = marks
     .at(-1)?.[1]
     ?.replace(/^\**\s*/, '')

@@ -7,7 +7,7 @@ export function plainText(text: string): string {
     .replaceAll(/\\(?:cdot|times)(?![a-zA-Z])/g, '*')
     .replaceAll(/\\div(?![a-zA-Z])/g, '/')
     .replaceAll(/\\pi(?![a-zA-Z])/g, ' pi ')
-    .replaceAll(/\^\s*\{?\s*\\circ\s*\}?/g, '°')
+    .replaceAll(/\^\s*(?:\{\s*)?\\circ(?:\s*\})?/g, '°')
     .replaceAll(/\\(?:text|mathrm|mathbf|textbf|mbox)\s*(?=\{)/g, '')
     .replaceAll(/\\([$%#&{}])/g, '$1')
     .replaceAll(/\\[()[\]]/g, '');
