@@ -23,6 +23,20 @@ const after = (tutorial: string): number => medianOf(tutorial, (seed) => seed.su
 const gain = (tutorial: string): number =>
   medianOf(tutorial, ({ success_after: later, success_before: before }) => (later ?? 0) - (before ?? 1));
 
+/**
+ * How much more of one family is solved after training. Results keep the outcomes of tasks after it, and before it their sum alone: as if
+ * all that was solved then had been of this family.
+ */
+function leastGain(
+  { outcomes, success_before: before }: Pick<SeedResult, 'outcomes' | 'success_before'>,
+  family: string,
+) {
+  const all = Object.entries(outcomes);
+  const own = all.filter(([taskId]) => taskId.includes(family));
+  const solved = own.filter(([, isSolved]) => isSolved).length;
+  return (solved - (before ?? 1) * all.length) / own.length;
+}
+
 describe('the kept results meet the bars of the tutorials', () => {
   it('frozen-lake: every seed begins at 0.45 or less and ends at 0.85 or more', () => {
     for (const { seed, success_before: before, success_after: later } of seedsOf('frozen-lake')) {
@@ -31,10 +45,12 @@ describe('the kept results meet the bars of the tutorials', () => {
     }
   });
 
-  it('countdown: at least twice what the model solves before anything is learned, and at least 0.6', () => {
-    const before = medianOf('countdown', ({ stages }) => stages?.[0]?.success_before);
-    expect(after('countdown')).toBeGreaterThanOrEqual(Math.max(2 * before, 0.6));
-    expect(gain('countdown')).toBeGreaterThan(0);
+  // Nano as it is solves none, so that twice as many would be no bar. Imitation is what reinforcement learning begins with here.
+  it('countdown: at least 0.6, and 0.1 more than imitation alone', () => {
+    for (const { seed, stages, success_before: before } of seedsOf('countdown'))
+      expect(stages?.at(-1)?.success_after, `seed ${seed}`).toBe(before);
+    expect(after('countdown')).toBeGreaterThanOrEqual(0.6);
+    expect(gain('countdown')).toBeGreaterThanOrEqual(0.1);
   });
 
   it('learning-to-ask: 0.3 more of the hidden facts, and one question in 0.95 of the turns', () => {
@@ -58,9 +74,26 @@ describe('the kept results meet the bars of the tutorials', () => {
     },
   );
 
+  it.each(['leg_counting', 'chain_sum'])(
+    'reasoning-gym: 0.3 more of %s, however little of it was solved before',
+    (family) => {
+      expect(medianOf('reasoning-gym', (seed) => leastGain(seed, family))).toBeGreaterThanOrEqual(0.3);
+    },
+  );
+
   it('feedback: the second week is better than the first', () => {
     expect(gain('feedback')).toBeGreaterThan(0);
   });
+});
+
+it('a family that learns alone does not stand in for the other one', () => {
+  const tasks = Array.from({ length: 20 }, (_none, at) => [
+    `${at % 2 === 0 ? 'leg_counting' : 'chain_sum'}-${at}`,
+    at % 2 === 0,
+  ]);
+  const seed = { outcomes: Object.fromEntries(tasks) as Record<string, boolean>, success_before: 0.1 };
+  expect(leastGain(seed, 'leg_counting')).toBeCloseTo(0.8);
+  expect(leastGain(seed, 'chain_sum')).toBeCloseTo(-0.2);
 });
 
 it('RELEASES.md is what is made of the kept results', () => {
