@@ -3,7 +3,14 @@ import { ConfigError } from '@agentjet/core';
 /** One key of a provider. The value never reaches a message, a record or a log. */
 export type Key = { readonly value: string; readonly name: string; readonly isBackup: boolean };
 
-type State = { readonly key: Key; inFlight: number; restsUntil: number; retiredAt: number | null };
+type State = {
+  readonly key: Key;
+  inFlight: number;
+  /** Which use of the ring was its last; 0: none. */
+  lastUse: number;
+  restsUntil: number;
+  retiredAt: number | null;
+};
 
 export type KeyNames = {
   /** Environment variables; null: the one of the server's provider, see `nameOfProvider`. */
@@ -56,9 +63,10 @@ const shortestSecret = 6;
  */
 export class KeyRing {
   readonly #states: readonly State[];
+  #numUses = 0;
 
   constructor(keys: readonly Key[]) {
-    this.#states = keys.map((key) => ({ key, inFlight: 0, restsUntil: 0, retiredAt: null }));
+    this.#states = keys.map((key) => ({ key, inFlight: 0, lastUse: 0, restsUntil: 0, retiredAt: null }));
   }
 
   /** The key to use now, or how long until one is able, ms. */
@@ -75,6 +83,7 @@ export class KeyRing {
 
   #use(state: State): { readonly key: Key } {
     state.inFlight++;
+    state.lastUse = ++this.#numUses;
     return { key: state.key };
   }
 
@@ -125,6 +134,7 @@ export class KeyRing {
   }
 }
 
+/** Of those that are equally busy, the one that was used longest ago: questions one after the other share the load, too. */
 function leastBusy(states: readonly State[]): State | undefined {
-  return states.toSorted((a, b) => a.inFlight - b.inFlight)[0];
+  return states.toSorted((a, b) => a.inFlight - b.inFlight || a.lastUse - b.lastUse)[0];
 }

@@ -97,6 +97,14 @@ it('is a refusal, sent once, if the request itself is wrong', async () => {
   expect(host.requests).toHaveLength(1);
 });
 
+it('shares the load between keys also if one question follows the other', async () => {
+  const host = scriptedHost(() => says('yes'), { KEY: 'secret-a|secret-b|secret-c' });
+  const client = await openModelClient(options, host);
+  for (let seed = 0; seed < 7; seed++) await client.ask({ ...question, seed }, signal);
+  const keys = host.requests.map(({ key }) => key.at(-1)).join('');
+  expect(keys).toBe('abcabca');
+});
+
 it('shares the load between the keys of a variable', async () => {
   const host = scriptedHost(() => says('yes'), { KEY: 'one| two |' });
   const client = await openModelClient(options, host);
