@@ -135,6 +135,12 @@ describe('what is wrong with a configuration', () => {
       'unknown_key',
       '"trainer_common.checkpoint_base_dir" in math-agent.yaml:3 has no meaning here. Checkpoints are in the run folder',
     ],
+    ...['deduplication', 'deduplication_filter'].map((name) => [
+      `data_generation.${name}`,
+      `ajet:\n  task_reader:\n    data_generation:\n      ${name}: { threshold: 0.9 }\n`,
+      'unknown_key',
+      `"task_reader.data_generation.${name}" in math-agent.yaml:4 has no meaning here. Use "task_reader.data_generation.similarity"`,
+    ]),
     [
       'a key outside of ajet',
       'ajet: {}\nhydra:\n  x: 1\n',

@@ -1,3 +1,6 @@
+const deduplication =
+  'Use "task_reader.data_generation.similarity" for questions in the same words, and "task_reader.data_generation.embeddings" for those of the same meaning.';
+
 /**
  * Keys of the Python AgentJet that have no place here, and what to do instead. A key is written with its section; an
  * entry for a section covers everything below it.
@@ -28,8 +31,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'task_reader.data_generation.llm_response_length': 'Use "task_reader.data_generation.model.max_tokens".',
   'task_reader.data_generation.num_workers': 'Use "task_reader.data_generation.model.max_concurrent".',
   'task_reader.data_generation.sampling_params': 'Use "task_reader.data_generation.model.temperature".',
-  'task_reader.data_generation.deduplication_filter':
-    'Use "task_reader.data_generation.embeddings", or "similarity" alone.',
+  'task_reader.data_generation.deduplication': deduplication,
+  'task_reader.data_generation.deduplication_filter': deduplication,
   'task_reader.feedback_tracing.base_url': 'Name the files of the traces in "task_reader.feedback_tracing.sources".',
   'task_reader.feedback_tracing.train_output_path': 'The tasks are kept next to the runs, in the folder traces.',
   'task_reader.feedback_tracing.alien_llm_model': 'Use "task_reader.feedback_tracing.filters.model.name".',

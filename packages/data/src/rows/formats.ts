@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { TaskError } from '@agentjet/core';
 import { csvRows } from './csv-rows.js';
 import { jsonRows } from './json-rows.js';
 import { jsonlRows } from './jsonl-rows.js';
@@ -14,10 +15,30 @@ const formats: Readonly<Record<string, RowFormat>> = {
   '.parquet': parquetRows,
 };
 
-/** By the end of the name; other files are read as JSON Lines. */
+/** By the end of the name; other files are read as JSON Lines, and an error then says so. */
 export function formatOf(file: string): RowFormat {
   const end = path.extname(file).toLowerCase();
-  return (Object.hasOwn(formats, end) ? formats[end] : undefined) ?? jsonlRows;
+  return (Object.hasOwn(formats, end) ? formats[end] : undefined) ?? (end === '' ? jsonlRows : otherRows);
+}
+
+const otherRows: RowFormat = {
+  ...jsonlRows,
+  async *read(file) {
+    try {
+      yield* jsonlRows.read(file);
+    } catch (error) {
+      throw error instanceof TaskError && error.code !== 'missing_file' ? unknownEnd(file, error) : error;
+    }
+  },
+};
+
+function unknownEnd(file: string, { code, message, cause }: TaskError): TaskError {
+  const known = Object.keys(formats).join(', ');
+  return new TaskError(
+    code,
+    `${message} A name that ends in ${path.extname(file)} is read as JSON Lines. If the file is something else, save it as one of ${known}.`,
+    { cause },
+  );
 }
 
 /** Whether the end of the name says that a file holds rows. */

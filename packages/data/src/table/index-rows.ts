@@ -33,7 +33,7 @@ export async function indexRows(file: string, options: IndexOptions): Promise<Ar
     options.onProgress(batch.doneShare);
     if (builder.size >= options.limit) break;
   }
-  if (builder.size === 0) throw noTasks(file);
+  if (builder.size === 0) throw noTasks(file, options.format.name);
   return builder.toBytes();
 }
 

@@ -11,17 +11,19 @@ export type Fields = Readonly<Record<string, string>>;
 /** Takes a value out of a row. Throws TaskError if it is not there. */
 export type FieldSource = (row: JsonObject, where: () => string) => unknown;
 
-type Step = (text: string, fail: (what: string) => TaskError) => string;
+type Step = (text: string, fail: (what: string, repair: string) => TaskError) => string;
+
+const otherMark = 'Take the row out of the data, or name another mark in fields.';
 
 const steps: Readonly<Record<string, (mark: string) => Step>> = {
   after: (mark) => (text, fail) => {
     const at = text.lastIndexOf(mark);
-    if (at === -1) throw fail(`has no "${mark}"`);
+    if (at === -1) throw fail(`has no "${mark}"`, otherMark);
     return text.slice(at + mark.length).trim();
   },
   before: (mark) => (text, fail) => {
     const at = text.indexOf(mark);
-    if (at === -1) throw fail(`has no "${mark}"`);
+    if (at === -1) throw fail(`has no "${mark}"`, otherMark);
     return text.slice(0, at).trim();
   },
 };
@@ -38,9 +40,17 @@ function parseField(name: string, spec: string): FieldSource {
   return (row, where) => {
     const value = takeColumn(row, column.trim(), where);
     if (chain.length === 0) return value;
-    const fail = (what: string): TaskError =>
-      new TaskError('bad_task', `${where()}: column "${column}" ${what}: ${JSON.stringify(value)?.slice(0, 80)}.`);
-    if (typeof value !== 'string') throw fail('is not a text');
+    const name = column.trim();
+    const fail = (what: string, repair: string): TaskError =>
+      new TaskError(
+        'bad_task',
+        `${where()}: column "${name}" ${what}: ${JSON.stringify(value)?.slice(0, 80)}. ${repair}`,
+      );
+    if (typeof value !== 'string')
+      throw fail(
+        'is not a string',
+        `If it is to be taken as it is, write "${name}" in fields, without after and before.`,
+      );
     return chain.reduce((text, step) => step(text, fail), value);
   };
 }

@@ -1,5 +1,6 @@
 import { TaskError, type Task } from '@agentjet/core';
 import { jsonlRows } from '../rows/jsonl-rows.js';
+import type { RowFormat } from '../rows/row-format.js';
 import { checkTaskFile } from '../rows/text-lines.js';
 import { createRowToTask } from './row-to-task.js';
 
@@ -23,7 +24,7 @@ export async function readJsonlTasks(file: string): Promise<readonly Task[]> {
       firstLine.set(task.taskId, place);
       tasks.push(task);
     }
-  if (tasks.length === 0) throw noTasks(file);
+  if (tasks.length === 0) throw noTasks(file, 'jsonl');
   return tasks;
 }
 
@@ -34,9 +35,13 @@ export function repeatedId(where: string, taskId: string, earlier: string): Task
   );
 }
 
-export function noTasks(file: string): TaskError {
-  return new TaskError(
-    'no_tasks',
-    `${file} holds no tasks. Write one JSON object per line, with task_id and main_query.`,
-  );
+export function noTasks(file: string, format: RowFormat['name']): TaskError {
+  return new TaskError('no_tasks', `${file} holds no tasks. ${repairs[format]}`);
 }
+
+const repairs: Readonly<Record<RowFormat['name'], string>> = {
+  jsonl: 'Write one JSON object per line, with task_id and main_query.',
+  json: 'Write a list of objects with task_id and main_query.',
+  csv: 'Write a line of column names, such as task_id and main_query, and a row for each task below it.',
+  parquet: 'Write a row for each task, with columns such as task_id and main_query.',
+};

@@ -35,9 +35,15 @@ it.each([
     /^data\.csv:3: there is no column "qestion"\. The columns are id, question, answer, choices\. Did you mean "question"\?/,
   ],
   [{ main_query: 'choices.label' }, /there is no column "choices\.label"/],
-  [{ main_query: 'question', answer: 'question|after:####' }, /column "question" has no "####": "What is 2/],
-  [{ main_query: 'question', answer: 'id|after:####' }, /column "id" is not a text: 7/],
-  [{ main_query: 'id' }, /main_query is 7, which is not a text/],
+  [
+    { main_query: 'question', answer: 'question|after:####' },
+    /column "question" has no "####": "What is 2.* name another mark in fields/,
+  ],
+  [
+    { main_query: 'question', answer: 'id|after:####' },
+    /column "id" is not a string: 7\. If it is to be taken as it is, write "id" in fields/,
+  ],
+  [{ main_query: 'id' }, /main_query is 7, which is not a string\. .*fields\.main_query/],
   [{ answer: 'answer' }, /the question is empty/],
   [{ main_query: 'question', task_id: 'choices' }, /task_id is \{"text"/],
 ])('refuses %j with the place and what there is', (fields, message) => {

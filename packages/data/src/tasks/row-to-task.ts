@@ -82,7 +82,7 @@ function parseText(value: unknown, field: string, where: () => string): string {
   if (typeof value === 'string') return value;
   throw new TaskError(
     'bad_task',
-    `${where()}: ${field} is ${JSON.stringify(value).slice(0, 60)}, which is not a text.`,
+    `${where()}: ${field} is ${JSON.stringify(value).slice(0, 60)}, which is not a string. Write it in quotes, or name another column in fields.${field}.`,
   );
 }
 
@@ -101,7 +101,7 @@ function parseMetadata(given: unknown, where: () => string): Task['metadata'] {
   if (isJsonObject(metadata)) return metadata;
   throw new TaskError(
     'bad_task',
-    `${where()}: metadata is ${JSON.stringify(metadata)?.slice(0, 60)}, which is not an object.`,
+    `${where()}: metadata is ${JSON.stringify(metadata)?.slice(0, 60)}, which is not an object. Write { "name": value }, or leave it out.`,
   );
 }
 
@@ -113,7 +113,7 @@ function parseMessages(given: unknown, where: () => string): Task['initMessages'
   if (!Array.isArray(value))
     throw new TaskError(
       'bad_task',
-      `${where()}: init_messages is ${JSON.stringify(value).slice(0, 60)}, which is not a list.`,
+      `${where()}: init_messages is ${JSON.stringify(value).slice(0, 60)}, which is not a list. Write [{ "role": "user", "content": "..." }], or leave it out.`,
     );
   return value.map((message: unknown, at) => {
     const role = isJsonObject(message) ? roles.find((known) => known === message['role']) : undefined;
