@@ -16,6 +16,8 @@ import { hostOf, postJson, ServerOutage, type ServerAddress } from '../http/post
  * fields. An instance is known by an id that the client chooses. It holds the episode's id and a part that no other run has.
  */
 
+const addressKey = 'environment.agentjet.url';
+
 export type AgentjetOptions = ServerAddress & {
   /** What the server calls the world, such as `appworld`. */
   readonly envType: string;
@@ -72,7 +74,7 @@ class Server {
       messages,
       params,
     };
-    const answer = await postJson(this.#options, route, { body, signal });
+    const answer = await postJson({ addressKey, ...this.#options }, route, { body, signal });
     if (isJsonObject(answer) && answer['success'] !== false) return answer['data'] ?? answer['task_ids'];
     if (route === '/release' && isJsonObject(answer)) return null; // it was released before
     throw this.unreadable(route, answer);

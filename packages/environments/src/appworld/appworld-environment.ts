@@ -168,7 +168,10 @@ class World implements Session {
   async #ask(route: string, body: JsonObject, signal = this.#calls.signal): Promise<unknown> {
     const { url, taskId } = this.#options;
     try {
-      const answer = await postJson({ url }, route, { body: { task_id: taskId, ...body }, signal });
+      const answer = await postJson({ url, addressKey: 'environment.appworld.urls' }, route, {
+        body: { task_id: taskId, ...body },
+        signal,
+      });
       if (isJsonObject(answer) && 'output' in answer) return answer['output'];
       throw this.#unreadable(route, answer);
     } catch (error) {

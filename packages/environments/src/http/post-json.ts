@@ -1,11 +1,14 @@
-import { readAnswer } from './read-answer.js';
 import { EnvironmentError, EnvironmentOutage, isJsonObject, toErrorMessage } from '@agentjet/core';
+import { readAnswer } from './read-answer.js';
+import { repairAddress } from './repair-address.js';
 
 /** How a server of an environment is reached. */
 export type ServerAddress = {
   /** http or https, without a slash at its end. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The key of the configuration that names it, for messages. */
+  readonly addressKey?: string;
   /** Default: the one of this process. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 };
@@ -57,7 +60,8 @@ export async function postJson(
   } catch (error) {
     signal.throwIfAborted();
     const kind = absent.has(codeOf(error)) ? 'absent' : 'lost';
-    throw new ServerOutage(kind, `POST ${path} at ${host}: ${causeOf(error)}`, { host, cause: error });
+    const repair = kind === 'absent' ? `. ${repairAddress(address.addressKey)}` : '';
+    throw new ServerOutage(kind, `POST ${path} at ${host}: ${causeOf(error)}${repair}`, { host, cause: error });
   }
   if (status >= 200 && status < 300) return readJson(text, { path, host });
   const said = `POST ${path} at ${host} answered ${status}: ${detailOf(text)}`;

@@ -15,6 +15,7 @@ import {
 import type { Environment, Observation, OpenSessionOptions, Session, ToolResult } from '@agentjet/rollout/inputs';
 import { askAgain, closeSignal } from '../http/ask-again.js';
 import { ServerOutage } from '../http/post-json.js';
+import { repairAddress } from '../http/repair-address.js';
 import { readToolResult } from '../read-tool-result.js';
 import { checkedFetch, type CheckedFetch } from './checked-fetch.js';
 import { checkedStdio, mostLineBytes } from './checked-stdio.js';
@@ -266,7 +267,8 @@ class Connection {
   }
 
   #outage(error: unknown): EnvironmentOutage {
-    return new ServerOutage('lost', `The session of ${this.#name} is lost: ${toErrorMessage(error)}`, {
+    const repair = 'url' in this.#server && isAbsent(error) ? `. ${repairAddress('environment.mcp.url')}` : '';
+    return new ServerOutage('lost', `The session of ${this.#name} is lost: ${toErrorMessage(error)}${repair}`, {
       host: this.#name,
       cause: error,
     });

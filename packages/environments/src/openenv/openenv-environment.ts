@@ -26,6 +26,8 @@ import { SocketSession } from './socket-session.js';
  * session. A task's metadata goes into `reset`, with `seed` and `episode_id`.
  */
 
+const addressKey = 'environment.openenv.url';
+
 export type OpenenvOptions = ServerAddress & {
   /** Name of the environment at the server, for its list of tasks; null: it has none. */
   readonly envType: string | null;
@@ -63,7 +65,7 @@ async function* listTasks(address: ListAddress, split: string): AsyncGenerator<T
   const route = `/${encodeURIComponent(address.envType)}/tasks`;
   const ask = (): Promise<unknown> => {
     const signal = listSignal(hostOf(address), address.listTimeoutMs);
-    return postJson(address, route, { body: { split }, signal });
+    return postJson({ addressKey, ...address }, route, { body: { split }, signal });
   };
   const answer = await askAgain(ask, { tries });
   const listed = isJsonObject(answer) ? answer['tasks'] : undefined;
@@ -91,7 +93,7 @@ type SessionOptions = OpenenvOptions & {
 
 async function openSession(task: Task, options: SessionOptions & OpenSessionOptions): Promise<Session> {
   const { url, headers = {}, signal, seed, episodeId } = options;
-  const socket = await SocketSession.connect(`${url.replace(/^http/, 'ws')}/ws`, { headers, signal });
+  const socket = await SocketSession.connect(`${url.replace(/^http/, 'ws')}/ws`, { headers, signal, addressKey });
   const onAbort = (): void => void socket.close();
   signal.addEventListener('abort', onAbort, { once: true });
   try {

@@ -8,6 +8,7 @@ import {
 import { WebSocket, type RawData } from 'ws';
 import { AnswerCheck, mostAnswerBytes } from '../http/answer-check.js';
 import { ServerOutage } from '../http/post-json.js';
+import { repairAddress } from '../http/repair-address.js';
 
 /**
  * One socket is one session. Frames carry no ids: each request has the next frame as its answer. So a socket whose frames no longer
@@ -17,6 +18,13 @@ import { ServerOutage } from '../http/post-json.js';
 type Waiting = { readonly resolve: (answer: JsonObject) => void; readonly reject: (error: unknown) => void };
 
 const closePatienceMs = 1000;
+
+type ConnectOptions = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** The key of the configuration that names the address, for messages. */
+  readonly addressKey: string;
+};
 
 export class SocketSession {
   readonly #socket: WebSocket;
@@ -33,10 +41,7 @@ export class SocketSession {
     socket.on('close', (code) => this.#lose(`the socket was closed (${code})`));
   }
 
-  static async connect(
-    url: string,
-    { headers, signal }: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
-  ): Promise<SocketSession> {
+  static async connect(url: string, { headers, signal, addressKey }: ConnectOptions): Promise<SocketSession> {
     signal.throwIfAborted();
     const { host } = new URL(url);
     const socket = new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: mostAnswerBytes });
@@ -52,10 +57,9 @@ export class SocketSession {
     } catch (error) {
       signal.throwIfAborted();
       const isAbsent = (error as { readonly code?: unknown }).code === 'ECONNREFUSED';
-      throw new ServerOutage(isAbsent ? 'absent' : 'lost', `${host} opens no socket: ${toErrorMessage(error)}`, {
-        host,
-        cause: error,
-      });
+      const repair = isAbsent ? `. ${repairAddress(addressKey)}` : '';
+      const message = `${host} opens no socket: ${toErrorMessage(error)}${repair}`;
+      throw new ServerOutage(isAbsent ? 'absent' : 'lost', message, { host, cause: error });
     } finally {
       signal.removeEventListener('abort', onAbort);
     }
