@@ -18,7 +18,7 @@ import torch
 from ajet_torch.config import InferenceConfig, WorkerConfig
 from ajet_torch.sampling.server import SampleRequest
 from ajet_torch.sampling.vllm_process import MODEL_NAME, command_line, require_version
-from ajet_torch.sampling.vllm_server import to_completion
+from ajet_torch.sampling.vllm_stream import to_completion
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -70,6 +70,15 @@ def until(session: Session, index: int, state: str) -> None:
     wait_for(has_come, f"replica {index} did not become {state}", 120)
 
 
+def until_all_serve(session: Session) -> None:
+    def is_so() -> bool:
+        session.sample([], [])
+        session.server.lacks_weights() and session.catch_up()
+        return states(session) == ["serving", "serving"]
+
+    wait_for(is_so, "a replica did not come back", 120)
+
+
 def bring_back(session: Session, index: int) -> None:
     until(session, index, "outdated")
     assert session.server.lacks_weights()
@@ -203,8 +212,7 @@ def test_an_answer_that_breaks_off_twice_fails_alone_and_what_was_not_begun_wait
     while not found or found[-1].finish is None:
         found += [event for event in session.sample([], []) if isinstance(event, TokenEvent)]
     assert len(found) == 6 and gap(session, PROMPT, found) < 1e-4
-    until(session, 1, "outdated")
-    session.catch_up()
+    until_all_serve(session)
 
 
 def test_a_replica_that_fails_again_and_again_is_given_up_and_the_last_one_ends_the_run(session: Session) -> None:
