@@ -86,7 +86,7 @@ describe('the kept results meet the bars of the tutorials', () => {
   });
 });
 
-it('a family that learns alone does not stand in for the other one', () => {
+it('a family that learns alone does not meet the bar of the other one', () => {
   const tasks = Array.from({ length: 20 }, (_none, at) => [
     `${at % 2 === 0 ? 'leg_counting' : 'chain_sum'}-${at}`,
     at % 2 === 0,

@@ -13,7 +13,7 @@ import { noticeStragglers } from './notice-stragglers.js';
 import { toTrainingGroup } from './to-training-group.js';
 import { workAhead, type StepPace } from './work-ahead.js';
 
-/** A draw with the task that it stands for. */
+/** A draw and its task. */
 type DrawnTask = { readonly draw: Draw; readonly task: Task };
 
 /** Draws of one epoch stay together: ids and seeds carry the epoch. */
