@@ -44,6 +44,7 @@ export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } fr
 
 export { createModelFolder, type NewModelOptions } from './backbones/embedded/training/create-model-folder.js';
 export { exportModel, readBaseModel, type ExportedModel } from './model-files/export-model.js';
+export { readModelConfig } from './model-files/read-model-config.js';
 export {
   readModelFolder,
   writeModelFolder,

@@ -1,14 +1,13 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
   BackboneError,
-  parseJsonObject,
   sectionOf,
   toErrorMessage,
   type CommonConfig,
   type Gpus,
   type JsonObject,
 } from '@agentjet/core';
+import { readModelConfig } from '@agentjet/trainer';
 import { backbones } from '@agentjet/trainer/registrations';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
 import { waysOut } from '../needs/describe-need.js';
@@ -58,12 +57,11 @@ export async function checkModel(model: string, options: CheckModelOptions): Pro
 }
 
 async function readDescription(dir: string): Promise<JsonObject> {
-  const file = path.join(dir, 'config.json');
-  const description = parseJsonObject(await readFile(file, 'utf8').catch(() => ''));
+  const description = await readModelConfig(dir);
   if (description !== undefined) return description;
   throw new BackboneError(
     'bad_model_files',
-    `${file} is missing or holds no JSON object. Name a folder in the Hugging Face layout.`,
+    `${path.join(dir, 'config.json')} is missing or holds no JSON object. Name a folder in the Hugging Face layout.`,
   );
 }
 

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { BackboneError, parseJsonObject, sectionOf, type CommonConfig } from '@agentjet/core';
+import { BackboneError, sectionOf, type CommonConfig } from '@agentjet/core';
+import { readModelConfig } from '@agentjet/trainer';
 import type { JobListener } from '../events.js';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
@@ -57,7 +56,7 @@ async function judgeJob(
   { config, backbone, trains, memory }: JudgedJob,
 ): Promise<Verdict | undefined> {
   if (backbone.estimate === undefined) return undefined;
-  const model = parseJsonObject(await readFile(path.join(modelDir, 'config.json'), 'utf8').catch(() => ''));
+  const model = await readModelConfig(modelDir);
   if (model === undefined) return undefined; // opening the folder says what is wrong with it
   const found = backbone.name === 'torch' ? await readGpus() : null;
   const gpus = found && { ...found, count: Math.min(found.count, config.trainerCommon.nGpusPerNode) };

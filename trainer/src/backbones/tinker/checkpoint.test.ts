@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Backbone } from '@agentjet/core';
 import { readModelFolder, readTensor } from '../../model-files/model-folder.js';
+import { readModelConfig } from '../../model-files/read-model-config.js';
 import { writeSafetensors } from '../../model-files/safetensors.js';
 import { writeRandomModelFolder } from '../../testing/random-model-folder.js';
 import { createTinyTaskBackbone } from '../../testing/tiny-task.js';
@@ -201,10 +202,23 @@ test('a merged checkpoint is a whole model folder: the weights of model.path wit
   expect(after.slice(1)).toEqual(before.slice(1));
 });
 
+test('a run goes on from an adapter at home, whose folder has no config of its own', async () => {
+  await startWith(await adapterFiles(dir));
+  const checkpoint = path.join(dir, 'checkpoint');
+  await (await open()).save(checkpoint);
+  expect(await readModelConfig(checkpoint)).toEqual(await readModelConfig(modelDir));
+  expect((await open({ modelDir: checkpoint })).engine.contextLength).toBe((await open()).engine.contextLength);
+});
+
 test('an adapter at home names the local model and the modules that it changes', async () => {
   await startWith(await adapterFiles(dir));
   const backbone = await open();
   await backbone.save(path.join(dir, 'checkpoint'));
+  expect((await readdir(path.join(dir, 'checkpoint'))).sort()).toEqual([
+    'adapter_config.json', // and no config.json: transformers would take the folder for a whole model
+    'adapter_model.safetensors',
+    'trainer_state',
+  ]);
   const config = await readFile(path.join(dir, 'checkpoint', 'adapter_config.json'), 'utf8');
   expect(JSON.parse(config)).toEqual({
     ...adapterConfig,

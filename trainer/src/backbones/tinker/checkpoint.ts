@@ -1,13 +1,14 @@
 /** Checkpoints of a remote model: a local folder with what came home, and where the server keeps the rest. */
 
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackboneError, parseJsonObject } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { exportModel } from '../../model-files/export-model.js';
 import { copyCompanions } from '../../model-files/model-folder.js';
+import { readModelConfig } from '../../model-files/read-model-config.js';
 import { readTensorEntries } from '../../model-files/safetensors.js';
 import { readArchive } from './read-archive.js';
 import type { RemoteModel } from './remote-model.js';
@@ -43,8 +44,8 @@ const adapterConfig = 'adapter_config.json';
 const adapterWeights = 'adapter_model.safetensors';
 
 /**
- * Writes config and tokenizer of the model folder, the adapter or weights that the server hands out, and the path of its
- * state. Rejects with BackboneError `checkpoint`, or as a request does.
+ * Writes the tokenizer of the model folder, the adapter or weights that the server hands out, and the path of its state; without an
+ * adapter its config, too. Rejects with BackboneError `checkpoint`, or as a request does.
  */
 export async function saveTinkerCheckpoint(dir: string, checkpoint: TinkerCheckpoint): Promise<void> {
   const files = await download(checkpoint);
@@ -67,7 +68,8 @@ type Folders = Pick<TinkerCheckpoint, 'modelDir' | 'baseDir'>;
 
 async function writeAsTheyAre(dir: string, files: Files, { modelDir, baseDir }: Folders): Promise<void> {
   await copyCompanions(modelDir, dir);
-  await copyFile(path.join(modelDir, 'config.json'), path.join(dir, 'config.json'));
+  if (!files.has(adapterConfig))
+    await writeFile(path.join(dir, 'config.json'), JSON.stringify(await readModelConfig(modelDir), null, 2));
   for (const [name, content] of files) await writeFile(path.join(dir, name), content);
   await completeAdapterConfig(dir, baseDir);
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, isJsonObject, parseJsonObject, type Backbone, type OptimizerOptions } from '@agentjet/core';
+import { BackboneError, isJsonObject, type Backbone, type OptimizerOptions } from '@agentjet/core';
+import { readModelConfig } from '../../model-files/read-model-config.js';
 import { idleOptimizer } from '../idle-optimizer.js';
 import { describeStart } from './describe-start.js';
 import { findTinkerState, type CheckpointKind } from './checkpoint.js';
@@ -189,13 +189,12 @@ function checkHonoured(
 async function readLocalConfig(
   modelDir: string,
 ): Promise<{ readonly vocabSize: number; readonly contextLength: number }> {
-  const file = path.join(modelDir, 'config.json');
-  const config = parseJsonObject(await readFile(file, 'utf8').catch(() => ''));
+  const config = await readModelConfig(modelDir);
   const size = config?.['vocab_size'];
   if (config === undefined || typeof size !== 'number')
     throw new BackboneError(
       'bad_model_files',
-      `${file} cannot be read or has no "vocab_size". Name a local folder with the model's config and tokenizer.`,
+      `${path.join(modelDir, 'config.json')} cannot be read or has no "vocab_size". Name a local folder with the model's config and tokenizer.`,
     );
   const longest = config['max_position_embeddings'];
   return { vocabSize: size, contextLength: typeof longest === 'number' ? longest : Infinity };
