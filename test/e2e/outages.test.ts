@@ -94,31 +94,38 @@ export const judge = (task, { metadata }) => {
 `,
 };
 
-it.concurrent('SIGTERM ends a run whose judge is away, and --resume samples no finished episode again', async () => {
-  const folder = createJobFolder(modelDir, judgedFiles, {
-    ...changes,
-    task_judge: { judge_type: 'customized_protocol', judge_protocol: 'judge.ts->judge' },
-    trainer_common: { total_training_steps: 2, val_before_train: false, save_freq: 0 },
-  });
-  const begun = () => readFileSync(path.join(folder, 'begun.txt'), 'utf8').split(',').slice(0, -1);
-  const running = startAjet(folder, ['--conf', 'job.yaml']);
-  await running.waitFor(/Paused: the judge cannot be reached/);
-  running.child.kill('SIGTERM');
-  const { code, stdout, stderr } = await running.finished;
-  expect([code, stderr]).toEqual([143, '']);
-  expect(stdout).toMatch(/Stopped in a pause: .*--resume goes on with it[\s\S]*stopped after/);
-  const before = begun();
-  expect(before).toHaveLength(6);
-  rmSync(path.join(folder, 'away'));
-  const resumed = await runAjet(folder, ['--conf', 'job.yaml', '--resume']);
-  expect(resumed.code).toBe(0);
-  expect(existsSync(path.join(folder, 'away'))).toBe(false);
-  const metrics = readMetrics(onlyRun(folder));
-  expect(metrics).toHaveLength(2);
-  for (const step of metrics) expect(step).toMatchObject({ failed_episodes: 0 });
-  const twice = begun().filter((name, at, all) => all.indexOf(name) !== at);
-  expect(twice).toEqual([before.at(-1)]); // the one that had no reward
-});
+it.concurrent.each([
+  ['this process', 0],
+  ['others', 1],
+])(
+  'SIGTERM ends a run whose judge is away in %s, and --resume samples no finished episode again',
+  async (_, processes) => {
+    const folder = createJobFolder(modelDir, judgedFiles, {
+      ...changes,
+      rollout: { ...changes.rollout, workflow_processes: processes },
+      task_judge: { judge_type: 'customized_protocol', judge_protocol: 'judge.ts->judge' },
+      trainer_common: { total_training_steps: 2, val_before_train: false, save_freq: 0 },
+    });
+    const begun = () => readFileSync(path.join(folder, 'begun.txt'), 'utf8').split(',').slice(0, -1);
+    const running = startAjet(folder, ['--conf', 'job.yaml']);
+    await running.waitFor(/Paused: the judge cannot be reached/);
+    running.child.kill('SIGTERM');
+    const { code, stdout, stderr } = await running.finished;
+    expect([code, stderr]).toEqual([143, '']);
+    expect(stdout).toMatch(/Stopped in a pause: .*--resume goes on with it[\s\S]*stopped after/);
+    const before = begun();
+    expect(before).toHaveLength(6);
+    rmSync(path.join(folder, 'away'));
+    const resumed = await runAjet(folder, ['--conf', 'job.yaml', '--resume']);
+    expect(resumed.code).toBe(0);
+    expect(existsSync(path.join(folder, 'away'))).toBe(false);
+    const metrics = readMetrics(onlyRun(folder));
+    expect(metrics).toHaveLength(2);
+    for (const step of metrics) expect(step).toMatchObject({ failed_episodes: 0 });
+    const twice = begun().filter((name, at, all) => all.indexOf(name) !== at);
+    expect(twice).toEqual([before.at(-1)]); // the one that had no reward
+  },
+);
 
 it('steps in a row that train nothing end the run with a checkpoint', async () => {
   const equal = {

@@ -1,5 +1,12 @@
 import type { CommonConfig, Task } from '@agentjet/core';
-import { openEpisode, Semaphore, type Episode, type EpisodeIdentity, type EpisodeOptions } from '@agentjet/rollout';
+import {
+  openEpisode,
+  runEpisode,
+  Semaphore,
+  type Episode,
+  type EpisodeIdentity,
+  type EpisodeOptions,
+} from '@agentjet/rollout';
 import type { EpisodeOrder, ProcessOptions, RemoteEpisode } from './messages.js';
 import { ProcessLost, WorkflowProcess, type RemoteRun } from './workflow-process.js';
 
@@ -25,6 +32,8 @@ export class WorkflowPool {
   /** Runs a workflow as `runEpisode` does. */
   runEpisode = async (task: Task, options: EpisodeOptions, identity: EpisodeIdentity): Promise<Episode> => {
     const startedAt = performance.now();
+    const isStopped = (): boolean => identity.signal?.aborted === true;
+    if (isStopped()) return runEpisode(task, options, identity); // which begins nothing then
     for (let isAlone = false; ; isAlone = true) {
       const attempt = (identity.attempt ?? 1) + (isAlone ? 1 : 0);
       const { timeoutMs, endpointHost: _host, environment: _environment, ...recording } = options;
@@ -41,7 +50,7 @@ export class WorkflowPool {
           throw error;
         })
         .finally(open.finish);
-      const isRepeated = settled instanceof ProcessLost && settled.numEpisodes > 1 && identity.signal?.aborted !== true;
+      const isRepeated = settled instanceof ProcessLost && settled.numEpisodes > 1 && !isStopped();
       if (isRepeated) continue;
       const { paidTurns: _none, ...recorded } = open.finish();
       const seconds = (performance.now() - startedAt) / 1000;

@@ -123,9 +123,9 @@ export class WorkflowProcess {
       return await new Promise<RemoteEpisode>((resolve, reject) => {
         const deadline = setTimeout(() => this.#expire(episodeId), timeoutMs + graceMs);
         this.#running.set(episodeId, { ...run, models: new Map(), resolve, reject, deadline, isLate: false });
-        if (signal?.aborted === true) onAbort();
-        signal?.addEventListener('abort', onAbort, { once: true });
         this.#post({ type: 'run', task, episode: order });
+        if (signal?.aborted === true) onAbort(); // there is nothing to stop before it runs
+        signal?.addEventListener('abort', onAbort, { once: true });
       });
     } finally {
       this.#numAssigned--;
