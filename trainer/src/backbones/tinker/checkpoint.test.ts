@@ -202,7 +202,7 @@ test('a merged checkpoint is a whole model folder: the weights of model.path wit
   expect(after.slice(1)).toEqual(before.slice(1));
 });
 
-test('a run goes on from an adapter at home, whose folder has no config of its own', async () => {
+test('a run goes on from an adapter at home, whose folder has no config', async () => {
   await startWith(await adapterFiles(dir));
   const checkpoint = path.join(dir, 'checkpoint');
   await (await open()).save(checkpoint);

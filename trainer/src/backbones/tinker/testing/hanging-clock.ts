@@ -23,6 +23,6 @@ export class HangingClock implements AttemptClock {
   /** After so long; unless told, the longest of their limits. */
   expire(afterMs = Math.max(0, ...[...this.#limits].map(({ ms }) => ms))): void {
     this.#now += afterMs;
-    for (const { expire } of [...this.#limits]) expire();
+    for (const { expire } of this.#limits) expire();
   }
 }
