@@ -1,15 +1,27 @@
 """Logprobs of a row by transformers alone: `python score.py <folder> <ids as JSON>` prints one for each id but the first."""
 
 import json
+import os
 import sys
 
 import torch
-from transformers import AutoModelForCausalLM
+from peft import PeftModel
+from transformers import AutoModelForCausalLM, PreTrainedModel
+
+
+def load(folder: str) -> PreTrainedModel:
+    """An adapter is opened by peft: SkyRL pins 0.18.1, which transformers 5.8 is too new for (trainer/torch has newer ones of both)."""
+    adapter = os.path.join(folder, "adapter_config.json")
+    if not os.path.exists(adapter):
+        return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    with open(adapter) as file:
+        base = json.load(file)["base_model_name_or_path"]
+    return PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), folder)
 
 
 def main() -> None:
     ids = torch.tensor(json.loads(sys.argv[2]))
-    model = AutoModelForCausalLM.from_pretrained(sys.argv[1], dtype=torch.float32)
+    model = load(sys.argv[1])
     with torch.no_grad():
         logprobs = model(ids[None]).logits[0, :-1].log_softmax(-1)
     print(json.dumps(logprobs.gather(-1, ids[1:, None])[:, 0].tolist()))
