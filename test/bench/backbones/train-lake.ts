@@ -11,6 +11,8 @@ export type LakeOptions = {
   readonly experimentDir: string;
   /** Without it, the embedded backbone. */
   readonly backbone?: Backbone;
+  /** Default: the tutorial's. */
+  readonly workflow?: typeof FrozenLakeWorkflow;
   readonly trainerCommon?: ConfigInput['trainerCommon'];
   readonly rollout?: ConfigInput['rollout'];
 };
@@ -29,6 +31,7 @@ export async function trainLake({
   steps,
   experimentDir,
   backbone,
+  workflow = FrozenLakeWorkflow,
   trainerCommon = {},
   rollout = {},
 }: LakeOptions): Promise<LakeResult> {
@@ -51,7 +54,7 @@ export async function trainLake({
       rollout,
     },
   })
-    .setWorkflow(FrozenLakeWorkflow)
+    .setWorkflow(workflow)
     .setData({
       training: drawTasks('training', { seed: 1, count: 2048 }),
       validation: drawTasks('evaluation', { seed: 1, count: 100 }),

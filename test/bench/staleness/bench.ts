@@ -1,48 +1,78 @@
 /**
  * Sampling that runs ahead of training: the frozen-lake tutorial with max_staleness 0, 1 and 2, the same seeds. Seconds of a
- * step and what was learned, the median of several seeds. On the embedded backbone sampler and trainer share the processor, so
- * running ahead fills only what one of them leaves idle; on separate GPUs they do not (trainer/torch/bench/apart.py).
+ * step and what was learned, the median of several seeds, in two worlds: one that answers at once, where sampler and trainer of the
+ * embedded backbone share the processor and running ahead has nothing to fill, and one whose walks wait for their world, as agents
+ * wait for tools. On separate GPUs both run at once (trainer/torch/bench/apart.py).
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { deriveSeed } from '@agentjet/core';
+import type { Task, Tuner, WorkflowOutput } from 'agentjet';
+import { FrozenLakeWorkflow } from '#tutorial/01-frozen-lake/frozen-lake-workflow.js';
 import { trainLake, type LakeResult } from '../backbones/train-lake.js';
 import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 
+export const wallTimeOf = 'all cores';
+
 const stalenesses = [0, 1, 2] as const;
+const longestWaitMs = 600;
+
+/** Each walk waits before its first move, some longer than others. */
+class SlowLakeWorkflow extends FrozenLakeWorkflow {
+  override async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+    await sleep(deriveSeed(0, tuner.episodeId) % longestWaitMs);
+    return super.execute(task, tuner);
+  }
+}
+
+const worlds = { quick: FrozenLakeWorkflow, slow: SlowLakeWorkflow } as const;
+type World = keyof typeof worlds;
+type Run = LakeResult & { readonly world: World; readonly maxStaleness: number; readonly seed: number };
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const steps = numberOption(args, '--steps', 30);
   const seeds = Array.from({ length: numberOption(args, '--seeds', 2) }, (_, index) => 42 + index);
-  const found = new Map<number, LakeResult[]>(stalenesses.map((each) => [each, []]));
+  const runs: Run[] = [];
   for (const seed of seeds)
-    for (const maxStaleness of stalenesses) {
-      const result = await trainOnce(steps, { maxStaleness, seed });
-      found.get(maxStaleness)?.push(result);
-      report(
-        `max_staleness ${maxStaleness}, seed ${seed}: ${result.secondsPerStep.toFixed(2)} s a step, success ${result.successAfter}`,
-      );
-    }
-  const summary = Object.fromEntries([...found].map(([each, results]) => [`max_staleness_${each}`, toRow(results)]));
-  return { summary, details: { steps, seeds, runs: Object.fromEntries(found) } };
+    for (const world of ['quick', 'slow'] as const)
+      for (const maxStaleness of stalenesses) {
+        const result = await trainOnce(steps, { world, maxStaleness, seed });
+        runs.push({ world, maxStaleness, seed, ...result });
+        report(
+          `${world} world, max_staleness ${maxStaleness}, seed ${seed}: ${result.secondsPerStep.toFixed(2)} s a step, success ${result.successAfter}`,
+        );
+      }
+  return {
+    summary: { quick_world: tabulate(runs, 'quick'), slow_world: tabulate(runs, 'slow') },
+    details: { steps, seeds, longest_wait_ms: longestWaitMs, runs },
+  };
 }
 
-async function trainOnce(
-  steps: number,
-  trainerCommon: { readonly maxStaleness: number; readonly seed: number },
-): Promise<LakeResult> {
+type Settings = { readonly world: World; readonly maxStaleness: number; readonly seed: number };
+
+async function trainOnce(steps: number, { world, ...trainerCommon }: Settings): Promise<LakeResult> {
   const experimentDir = await mkdtemp(path.join(tmpdir(), 'staleness-'));
   try {
-    return await trainLake({ steps, experimentDir, trainerCommon });
+    return await trainLake({ steps, experimentDir, workflow: worlds[world], trainerCommon });
   } finally {
     await rm(experimentDir, { recursive: true, force: true });
   }
 }
 
-function toRow(results: readonly LakeResult[]) {
-  return {
-    seconds_per_step: median(results.map(({ secondsPerStep }) => secondsPerStep)),
-    success_after: median(results.map(({ successAfter }) => successAfter)),
-  };
+function tabulate(runs: readonly Run[], world: World) {
+  return Object.fromEntries(
+    stalenesses.map((maxStaleness) => {
+      const own = runs.filter((each) => each.world === world && each.maxStaleness === maxStaleness);
+      return [
+        `max_staleness_${maxStaleness}`,
+        {
+          seconds_per_step: median(own.map(({ secondsPerStep }) => secondsPerStep)),
+          success_after: median(own.map(({ successAfter }) => successAfter)),
+        },
+      ];
+    }),
+  );
 }
