@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import fs, { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp, open as openHandle, rm, type FileHandle } from 'node:fs/promises';
+import { open as openHandle, type FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,6 +9,7 @@ import { expect, it, vi } from 'vitest';
 import type { Entry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
 import { recover } from '../store/recover.js';
+import { inFolder } from '../testing/in-folder.js';
 import { LmdbStore } from './lmdb-store.js';
 import { notesCommitsBeforeSync } from './require-whole.js';
 
@@ -18,15 +19,6 @@ const large = (sequence: number): Entry => {
   const changes = { text: 'x'.repeat(100_000) };
   return { sequence, record: { kind: 'config', revision: 1, fromStep: 1, requestId: 'r', changes, by: 'k' } };
 };
-
-async function inFolder(body: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await mkdtemp(path.join(tmpdir(), 'ledger-'));
-  try {
-    await body(dir);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
-}
 
 async function openOwned(dir: string): Promise<LmdbStore> {
   const store = await LmdbStore.open(dir, { takeOver: true });

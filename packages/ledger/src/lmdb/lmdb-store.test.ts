@@ -8,6 +8,7 @@ import type { Entry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
 import { putFormat } from '../testing/put-format.js';
 import { storeCases } from '../testing/store-cases.js';
+import { inFolder } from '../testing/in-folder.js';
 import { LmdbStore } from './lmdb-store.js';
 import { requireLocalDisk } from './require-local-disk.js';
 
@@ -20,15 +21,6 @@ storeCases('a store on disk', async () => {
 });
 
 const checkpoint = (sequence: number): Entry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
-
-async function inFolder(body: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await mkdtemp(path.join(tmpdir(), 'ledger-'));
-  try {
-    await body(dir);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
-}
 
 async function writeOne(dir: string): Promise<void> {
   const store = await LmdbStore.open(dir);

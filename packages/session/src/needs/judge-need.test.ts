@@ -1,31 +1,14 @@
-import { composeConfig, type CommonConfig } from '@agentjet/core';
+import type { CommonConfig } from '@agentjet/core';
 import { backbones } from '@agentjet/trainer/registrations';
 import { describe, expect, it } from 'vitest';
+import { qwen } from '../testing/half-billion-model.js';
+import { createConfig } from '../testing/test-composition.js';
 import { describeNeed, describeParts, waysOut } from './describe-need.js';
 import { judgeNeed, type Verdict } from './judge-need.js';
 import { parseGpus } from './read-gpus.js';
 
 const gib = 2 ** 30;
 const [onnx, torch, tinker] = backbones;
-const composition = composeConfig({
-  backbones,
-  algorithms: [],
-  readers: [],
-  judges: [],
-  environments: [],
-  templates: [],
-});
-const qwen = {
-  model_type: 'qwen2',
-  hidden_size: 896,
-  num_hidden_layers: 24,
-  num_attention_heads: 14,
-  num_key_value_heads: 2,
-  intermediate_size: 4864,
-  vocab_size: 151_936,
-  tie_word_embeddings: true,
-  max_position_embeddings: 32_768,
-};
 
 type Asked = {
   readonly backbone?: (typeof backbones)[number];
@@ -34,7 +17,7 @@ type Asked = {
   readonly gpu?: number;
 };
 
-function judge({ backbone = onnx, config = composition.create(), memory = 24 * gib, gpu }: Asked): Verdict {
+function judge({ backbone = onnx, config = createConfig(), memory = 24 * gib, gpu }: Asked): Verdict {
   const gpus = gpu === undefined ? null : { count: 4, bytes: gpu, name: null };
   const machine = { memory: { bytes: memory, limitedBy: 'machine' as const }, gpus };
   const verdict = judgeNeed({ backbone, config, section: {}, model: qwen, trains: true, machine });
@@ -52,9 +35,9 @@ describe('a model that does not fit', () => {
     expect(longest).toBeGreaterThan(0);
     const [, prompt, answer, pack] =
       /max_prompt_length=(\d+) data.max_response_length=(\d+) trainer_common.max_pack_tokens=(\d+)/.exec(
-        waysOut(verdict, composition.create(), true).join(),
+        waysOut(verdict, createConfig(), true).join(),
       ) ?? [];
-    const shorter = composition.create({
+    const shorter = createConfig({
       data: { maxPromptLength: Number(prompt), maxResponseLength: Number(answer) },
       trainerCommon: { maxPackTokens: Number(pack) },
     });
@@ -62,7 +45,7 @@ describe('a model that does not fit', () => {
   });
 
   it('says what to do, with figures', () => {
-    const config = composition.create();
+    const config = createConfig();
     const ways = waysOut(judge({}), config, true).join('\n');
     expect(ways).toMatch(/a model of at most about \d+(\.\d)?M parameters/);
     expect(ways).toMatch(/shorter samples: data.max_prompt_length=\d+ data.max_response_length=\d+/);
@@ -75,14 +58,14 @@ describe('a model that does not fit', () => {
   it('can be helpless: no sample is short enough', () => {
     const verdict = judge({ memory: 4 * gib });
     expect(verdict.longestSample).toBe(0);
-    expect(waysOut(verdict, composition.create(), true).join()).not.toContain('shorter samples');
+    expect(waysOut(verdict, createConfig(), true).join()).not.toContain('shorter samples');
   });
 });
 
 describe('a tree of several samples', () => {
   /** The lengths of tutorial/01-frozen-lake. */
   const data = { maxPromptLength: 384, maxResponseLength: 256 };
-  const lake = (maxPackTokens = 4096): CommonConfig => composition.create({ data, trainerCommon: { maxPackTokens } });
+  const lake = (maxPackTokens = 4096): CommonConfig => createConfig({ data, trainerCommon: { maxPackTokens } });
 
   it('counts: one sample of 0.5B would fit on a machine of 24 GiB, the trees of a step do not', () => {
     const verdict = judge({ config: lake(), memory: 22.5 * gib });
@@ -103,7 +86,7 @@ describe('a tree of several samples', () => {
   });
 
   it('has no more tokens than a step', () => {
-    const small = composition.create({ data: { ...data, trainBatchSize: 1 }, rollout: { numRepeat: 2 } });
+    const small = createConfig({ data: { ...data, trainBatchSize: 1 }, rollout: { numRepeat: 2 } });
     const { need, neededBytes } = judge({ config: small, memory: 64 * gib });
     expect(neededBytes).toBeLessThan(judge({ config: lake(), memory: 64 * gib }).neededBytes);
     expect(neededBytes).toBeLessThan(need.fullPackBytes ?? 0);
@@ -122,7 +105,7 @@ it('says parameters, memory and time in one phrase', () => {
   expect(describeNeed(judge({ memory: 64 * gib }))).toMatch(
     /^494\.0M parameters, about [\d.]+ GiB to [\d.]+ GiB of 64\.0 GiB, a step up to about \d/,
   );
-  const onePack = composition.create({ trainerCommon: { maxPackTokens: 2048 } });
+  const onePack = createConfig({ trainerCommon: { maxPackTokens: 2048 } });
   expect(describeNeed(judge({ memory: 64 * gib, config: onePack }))).toMatch(/, up to about [\d.]+ GiB of 64\.0 GiB/);
   expect(describeParts(judge({}))).toMatch(/^activations [\d.]+ GiB, /);
   expect(describeNeed(judge({ backbone: tinker }))).toBe(

@@ -1,43 +1,26 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError, composeConfig, type CommonConfig } from '@agentjet/core';
+import { BackboneError, type CommonConfig } from '@agentjet/core';
 import { backbones } from '@agentjet/trainer/registrations';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobEvent } from '../events.js';
 import { checkModel } from '../models/check-model.js';
+import { qwen } from '../testing/half-billion-model.js';
+import { createConfig } from '../testing/test-composition.js';
 import { prepareModel, type PreparedModel } from './prepare-model.js';
 
 const [onnx] = backbones;
-const composition = composeConfig({
-  backbones,
-  algorithms: [],
-  readers: [],
-  judges: [],
-  environments: [],
-  templates: [],
-});
 /** What an idle machine of 24 GiB has left. */
 const memory = { bytes: 22.5 * 2 ** 30, limitedBy: 'machine' as const };
-/** Qwen2.5-0.5B, without weights: those are not read. */
-const qwen = {
-  model_type: 'qwen2',
-  hidden_size: 896,
-  num_hidden_layers: 24,
-  num_attention_heads: 14,
-  num_key_value_heads: 2,
-  intermediate_size: 4864,
-  vocab_size: 151_936,
-  tie_word_embeddings: true,
-  max_position_embeddings: 32_768,
-};
+/** Without weights: those are not read. */
 const model = mkdtempSync(path.join(tmpdir(), 'ajet-prepare-'));
 beforeAll(() => writeFileSync(path.join(model, 'config.json'), JSON.stringify(qwen)));
 afterAll(() => rmSync(model, { recursive: true, force: true }));
 
 /** The lengths of tutorial/01-frozen-lake. */
 function lake(maxPackTokens = 4096): CommonConfig {
-  return composition.create({
+  return createConfig({
     model: { path: model },
     data: { maxPromptLength: 384, maxResponseLength: 256 },
     trainerCommon: { maxPackTokens },

@@ -61,7 +61,8 @@ export class ClientLives {
     const now = this.#now();
     const known = this.#clients.get(client);
     const isNew = known !== undefined && known.life !== life;
-    const isForeign = known !== undefined && key?.isCommander === false && known.keyName !== key.name;
+    const keyName = key?.isCommander === false ? key.name : undefined;
+    const isForeign = known !== undefined && keyName !== undefined && known.keyName !== keyName;
     if (isForeign && isThere(known, now - this.#aliveMs)) throw otherKey(client, this.#aliveMs);
     if (isNew && now - known.seenMs < this.#aliveMs) throw nameTaken(client, this.#aliveMs - (now - known.seenMs));
     const same = isNew || isForeign ? undefined : known;
@@ -69,7 +70,7 @@ export class ClientLives {
       same.seenMs = now;
       return false;
     }
-    const { hasLeft: _left, ...said } = same ?? { keyName: key?.isCommander === false ? key.name : undefined };
+    const { hasLeft: _left, ...said } = same ?? { keyName };
     this.#clients.set(client, { ...said, life, seenMs: now });
     return known === undefined || isNew;
   }
