@@ -1,38 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
-import { SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
-import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
+import { MemoryStore } from '@agentjet/ledger/testing';
+import type { SwarmServer, SwarmServerOptions } from '@agentjet/swarm-server';
+import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { MemoryServers } from './memory-servers.js';
 
 /** An end that was sent has its receipt, though the server is about to stop or to open its model again. */
 
-let disk = new MemoryDisk();
-let trainer = createCountingTrainer();
-let servers: SwarmServer[] = [];
+let servers = new MemoryServers();
 
 /** On a disk that takes its time to sync. */
 async function start(options: Partial<SwarmServerOptions> = {}): Promise<SwarmServer> {
   const faults = { wait: (operation: string): Promise<unknown> => sleep(operation === 'sync' ? 100 : 0) };
-  const server = await SwarmServer.start({
-    openStore: async () => new MemoryStore(disk, { faults: faults as { readonly wait: () => Promise<void> } }),
-    openTrainer: trainer.open,
-    settings: testSettings,
+  const slow = { faults: faults as { readonly wait: () => Promise<void> } };
+  const server = await servers.start({
+    openStore: async () => new MemoryStore(servers.disk, slow),
     app: { needsKey: false },
     ...options,
   });
-  servers.push(server);
-  await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
   const tasks = [0, 1, 2, 3].map((index) => ({ task_id: `t${index}`, index, hash: 'h' }));
   await post(server, '/tasks', { tasks, total: 4 });
   return server;
 }
 
 beforeEach(() => {
-  disk = new MemoryDisk();
-  trainer = createCountingTrainer();
-  servers = [];
+  servers = new MemoryServers();
 });
-afterEach(() => Promise.all(servers.map((server) => server.close())));
+afterEach(() => servers.close());
 
 type Answer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> };
 
@@ -73,7 +67,7 @@ it('gives an end its receipt if the server stops at once', async () => {
 it('gives an end its receipt while a model that failed is about to be opened again', async () => {
   let fail: (() => void) | undefined;
   const openTrainer = async () => {
-    const opened = await trainer.open();
+    const opened = await servers.trainer.open();
     const optimize: typeof opened.optimize = (...step) =>
       fail === undefined
         ? new Promise((_resolve, reject) => (fail = () => reject(new Error('the device is gone'))))

@@ -1,33 +1,23 @@
-import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
-import { SwarmServer } from '@agentjet/swarm-server';
-import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
+import type { SwarmServer } from '@agentjet/swarm-server';
+import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { MemoryServers } from './memory-servers.js';
 
 /** A client's name belongs to the key that it comes with, for as long as it is heard of or its episodes run. */
 
-let disk = new MemoryDisk();
-let trainer = createCountingTrainer();
-let servers: SwarmServer[] = [];
+let servers = new MemoryServers();
 let commander = '';
 
 async function start(aliveMs = 0): Promise<SwarmServer> {
-  const server = await SwarmServer.start({
-    openStore: async () => new MemoryStore(disk),
-    openTrainer: trainer.open,
-    settings: { ...testSettings, aliveMs },
-  });
-  servers.push(server);
+  const server = await servers.start({ settings: { ...testSettings, aliveMs } });
   commander = server.firstKey ?? commander;
-  await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
   return server;
 }
 
 beforeEach(() => {
-  disk = new MemoryDisk();
-  trainer = createCountingTrainer();
-  servers = [];
+  servers = new MemoryServers();
 });
-afterEach(() => Promise.all(servers.map((server) => server.close())));
+afterEach(() => servers.close());
 
 type Body = Readonly<Record<string, unknown>>;
 
