@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { WireError } from '@agentjet/chat-completions';
 import type { ChatModel } from '@agentjet/core';
 import type { Context } from 'hono';
@@ -27,6 +28,7 @@ const numKept = 1024;
 export async function serveModel(model: ChatModel, options: ServeOptions = {}): Promise<ModelServer> {
   const { apiKey = `sk-ajet-${randomBytes(24).toString('base64url')}` } = options;
   const controller = new AbortController();
+  setMaxListeners(0, controller.signal); // one for each call that runs
   const registration = { episodeId: 'serve', agentName: model.name, model, signal: controller.signal };
   const session = createSession('serve', registration, () => new LatestMap(numKept));
   const check = apiKey === null ? checkNames : checkKey(apiKey);

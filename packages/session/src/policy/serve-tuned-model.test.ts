@@ -37,6 +37,18 @@ it("answers OpenAI's client, at once and as a stream, and says what it serves", 
   expect(new Set(answers.map(({ id }) => id)).size).toBe(4);
 });
 
+it('answers many requests at a time without a warning of Node', async () => {
+  const { model, ...rest } = await serve();
+  const warnings: string[] = [];
+  const keep = ({ name }: Error): void => void warnings.push(name);
+  process.on('warning', keep);
+  const client = clientOf({ model, ...rest }, rest.apiKey);
+  await Promise.all(Array.from({ length: 16 }, () => client.chat.completions.create({ model, messages })));
+  await new Promise((resolve) => setImmediate(resolve)); // warnings are told in the next turn
+  process.off('warning', keep);
+  expect(warnings).not.toContain('MaxListenersExceededWarning');
+});
+
 it('reads special tokens in text as plain text, as training does', async () => {
   const { model, ...rest } = await serve();
   const client = clientOf({ model, ...rest }, rest.apiKey);

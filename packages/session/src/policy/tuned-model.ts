@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { isBundledModel } from '@agentjet/core';
 import type { Tuner } from '@agentjet/rollout';
 import { openModel, type FrozenModelOptions } from './open-model.js';
@@ -26,6 +27,7 @@ export async function openTunedModel(dir: string, options: TunedModelOptions = {
   const modelDir = isBundledModel(dir) ? dir : await findCheckpoint(dir, (message) => process.emitWarning(message));
   const model = await openModel(modelDir, options);
   const controller = new AbortController();
+  setMaxListeners(0, controller.signal); // one for each call that runs
   const { policy, sampling, seed } = model;
   const { signal } = controller;
   const tuner = createUntrackedTuner({ policy, sampling, seed, signal, trainableTargets: options.trainableTargets });
