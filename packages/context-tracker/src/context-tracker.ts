@@ -30,13 +30,14 @@ import { type PreparedPrompt, preparePrompt } from './prompt/prepare-prompt.js';
 import { withOpening } from './prompt/with-opening.js';
 import type { SeenPrompt, SeenTurn } from './history/seen-state.js';
 import type { RecordedCall } from './tokens/recorded-call.js';
+import { RowChain } from './tokens/row-chain.js';
 import { toSamples } from './tokens/samples.js';
 import { type SampledRow, toSampledRows } from './tokens/sampled-rows.js';
 import { layRows, type TokenRow } from './tokens/token-rows.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
 import { describeTurns } from './turn/describe-turns.js';
-import { countByAgent } from './turn/episode-counts.js';
+import { EpisodeCounts } from './turn/episode-counts.js';
 import { findParts } from './turn/find-parts.js';
 import { readReply, type Reply } from './turn/read-reply.js';
 import { createReplyStream } from './turn/reply-stream.js';
@@ -86,6 +87,8 @@ class EpisodeTracker implements ContextTracker {
   readonly #calls: RecordedCall[] = [];
   readonly #answers: AnswerNode[] = [];
   readonly #temperature: number;
+  readonly #chain: RowChain;
+  readonly #counts = new EpisodeCounts();
   #numBegun = 0;
   #rows: readonly TokenRow[] | undefined;
   #sampled: readonly SampledRow[] | undefined;
@@ -101,6 +104,7 @@ class EpisodeTracker implements ContextTracker {
     temperature = 1,
   }: ContextTrackerOptions) {
     this.#temperature = temperature;
+    this.#chain = new RowChain(temperature);
     this.#episodeId = episodeId;
     this.#policy = historyPolicy;
     this.#chats = new AgentChats(chatTokenizer, { chatOf, specialTokensInText });
@@ -169,17 +173,12 @@ class EpisodeTracker implements ContextTracker {
     const rows = this.#toSampled();
     let trainedTokens = 0;
     for (const { spans } of rows) for (const { start, end } of spans) trainedTokens += end - start;
-    return {
-      calls: this.#calls.length,
-      generatedTokens: this.#calls.reduce((sum, { end, promptLength }) => sum + end.depth - promptLength, 0),
-      trainedTokens,
-      samples: rows.length,
-      ...countByAgent(this.#calls),
-    };
+    const { calls, generatedTokens, ...causes } = this.#counts.read();
+    return { calls, generatedTokens, trainedTokens, samples: rows.length, ...causes };
   }
 
   describe(): readonly TurnDescription[] {
-    return describeTurns(this.#toRows(), this.#calls);
+    return this.#chain.turns ?? describeTurns(this.#toRows(), this.#calls);
   }
 
   transcripts(): readonly AgentTranscript[] {
@@ -187,8 +186,15 @@ class EpisodeTracker implements ContextTracker {
   }
 
   #toSampled(): readonly SampledRow[] {
-    this.#sampled ??= toSampledRows(this.#toRows(), { calls: this.#calls, temperature: this.#temperature });
+    this.#sampled ??= this.#readRows();
     return this.#sampled;
+  }
+
+  #readRows(): readonly SampledRow[] {
+    const { idBits } = this.#tree;
+    const row = this.#chain.readRow(idBits);
+    if (row !== undefined) return [row];
+    return toSampledRows(this.#toRows(), { calls: this.#calls, idBits, temperature: this.#temperature });
   }
 
   #toRows(): readonly TokenRow[] {
@@ -248,7 +254,11 @@ class EpisodeTracker implements ContextTracker {
     this.#turns.add(turn);
     const { reusedTokens, fork } = prompt;
     const { policyVersion, logprobs } = completion;
-    const recorded = {
+    const recorded: RecordedCall = {
+      id,
+      index,
+      agent,
+      end,
       promptLength: prompt.ids.length,
       reusedTokens,
       fork,
@@ -257,8 +267,11 @@ class EpisodeTracker implements ContextTracker {
       isTrained,
       logprobs: logprobs.slice(),
       isTruncated: !isStopped,
+      ...said,
     };
-    this.#calls.push({ id, index, agent, end, ...recorded, ...said });
+    this.#calls.push(recorded);
+    this.#chain.add(recorded);
+    this.#counts.add(recorded);
     this.#rows = undefined;
     this.#sampled = undefined;
     this.#samples = undefined;

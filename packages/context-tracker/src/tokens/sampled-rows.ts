@@ -11,6 +11,8 @@ export type SampledRow = {
   readonly targetTag: string;
   /** Shape [T]. It may be a view of the tracker's memory. */
   readonly ids: Int32Array;
+  /** No id has a bit that this number lacks. */
+  readonly idBits: number;
   /** In their order; none overlaps another. */
   readonly spans: readonly SampledSpan[];
   /** Whether a call of the episode names the temperature that it was sampled at. */
@@ -30,9 +32,12 @@ export type SampledSpan = {
   readonly temperature: number;
 };
 
+/** `idBits`: as in a row. `temperature`: of calls that name none. */
+export type RowFacts = { readonly idBits: number; readonly temperature: number };
+
 export function toSampledRows(
   rows: readonly TokenRow[],
-  { calls, temperature }: { readonly calls: readonly RecordedCall[]; readonly temperature: number },
+  { calls, idBits, temperature }: { readonly calls: readonly RecordedCall[] } & RowFacts,
 ): readonly SampledRow[] {
   const turnOf = placesIn(calls);
   const hasTemperatures = calls.some((call) => call.temperature !== undefined);
@@ -45,11 +50,11 @@ export function toSampledRows(
     }
     const isInOrder = spans.every(({ start }, at) => at === 0 || start >= (spans[at - 1]?.start ?? 0));
     if (!isInOrder) spans.sort((left, right) => left.start - right.start);
-    return { agentName, targetTag, ids: readPath(row.leaf.end), spans, hasTemperatures };
+    return { agentName, targetTag, ids: readPath(row.leaf.end), idBits, spans, hasTemperatures };
   });
 }
 
-function toSpan(call: RecordedCall, turn: number, temperature: number): SampledSpan {
+export function toSpan(call: RecordedCall, turn: number, temperature: number): SampledSpan {
   return {
     start: call.promptLength,
     end: call.end.depth,

@@ -17,8 +17,6 @@ export type TokenRow = {
 };
 
 export function layRows(tree: TokenTree, calls: readonly RecordedCall[]): readonly TokenRow[] {
-  const chain = layChain(calls);
-  if (chain !== undefined) return chain;
   const callsAt = groupBySegment(calls);
   const rowsBelow = new Map<Segment, TokenRow[]>();
   for (const segment of childrenFirst(tree.root.segment)) {
@@ -27,22 +25,6 @@ export function layRows(tree: TokenTree, calls: readonly RecordedCall[]): readon
     rowsBelow.set(segment, rows);
   }
   return rowsBelow.get(tree.root.segment) ?? [];
-}
-
-/** Most episodes are one conversation, in which each call goes on where the one before it ended: one row, without a look at the tree. */
-function layChain(calls: readonly RecordedCall[]): readonly TokenRow[] | undefined {
-  const [first] = calls;
-  const leaf = calls.at(-1);
-  if (first === undefined || leaf === undefined) return undefined;
-  const segment = segmentAt(leaf.end);
-  let depth = 0;
-  for (const { end, promptLength, agent } of calls) {
-    const isNext = promptLength >= depth && end.depth > promptLength && segmentAt(end) === segment;
-    const { agentName, targetTag } = agent;
-    if (!isNext || agentName !== first.agent.agentName || targetTag !== first.agent.targetTag) return undefined;
-    depth = end.depth;
-  }
-  return [{ leaf, calls: calls.toReversed(), firstTrained: first.promptLength }];
 }
 
 /** Calls by the segment that they end in, deepest first; calls that sampled nothing train nothing. */

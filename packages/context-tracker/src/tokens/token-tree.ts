@@ -27,6 +27,12 @@ export class TokenTree {
     segment: { parent: undefined, start: 0, end: 0, buffer: new IdBuffer(0), base: 0, children: new Map() },
     depth: 0,
   };
+  #idBits = 0;
+
+  /** No id that stands here has a bit that this number lacks. */
+  get idBits(): number {
+    return this.#idBits;
+  }
 
   /** Writes `ids` after `from`, sharing what already stands there; returns the end. */
   insert(from: TokenPosition, ids: Int32Array): TokenPosition {
@@ -34,6 +40,7 @@ export class TokenTree {
     if (matched === ids.length) return position;
     const branch = endAt(position);
     const added = ids.subarray(matched);
+    for (const id of added) this.#idBits |= id;
     const leaf =
       branch.children.size > 0 || branch.parent === undefined ? addLeaf(branch, added) : appendTo(branch, added);
     return { segment: leaf, depth: leaf.end };

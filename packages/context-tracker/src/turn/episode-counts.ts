@@ -4,26 +4,36 @@ import type { RecordedCall } from '../tokens/recorded-call.js';
 /** By agent, then cause. Maps, since an agent may be called `constructor`; made when something is counted. */
 type Counter = { byAgent?: Map<string, Map<string, number>> };
 
-/** What happened to the histories that agents sent, by agent and cause. */
-export function countByAgent(
-  calls: readonly RecordedCall[],
-): Pick<TrackerStats, 'forks' | 'splices' | 'foreignMessages' | 'specialTokens'> {
-  const forks: Counter = {};
-  const splices: Counter = {};
-  const foreignMessages: Counter = {};
-  const specialTokens: Counter = {};
-  for (const { agent, fork, splices: spliced, foreignMessages: foreign, specialTokens: special } of calls) {
-    if (fork !== undefined) add(forks, agent.agentName, fork, 1);
-    for (const { cause } of spliced) add(splices, agent.agentName, cause, 1);
-    addAll(foreignMessages, agent.agentName, foreign);
-    addAll(specialTokens, agent.agentName, special);
+/** What is known of the calls of an episode without a look at its rows; counted as they are committed. */
+export class EpisodeCounts {
+  readonly #forks: Counter = {};
+  readonly #splices: Counter = {};
+  readonly #foreignMessages: Counter = {};
+  readonly #specialTokens: Counter = {};
+  #calls = 0;
+  #generatedTokens = 0;
+
+  add({ agent, end, promptLength, fork, splices, foreignMessages, specialTokens }: RecordedCall): void {
+    const { agentName } = agent;
+    this.#calls++;
+    this.#generatedTokens += end.depth - promptLength;
+    if (fork !== undefined) add(this.#forks, agentName, fork, 1);
+    for (const { cause } of splices) add(this.#splices, agentName, cause, 1);
+    addAll(this.#foreignMessages, agentName, foreignMessages);
+    addAll(this.#specialTokens, agentName, specialTokens);
   }
-  return {
-    forks: toObject(forks),
-    splices: toObject(splices),
-    foreignMessages: toObject(foreignMessages),
-    specialTokens: toObject(specialTokens),
-  };
+
+  /** What happened to the histories that agents sent: by agent and cause. */
+  read(): Omit<TrackerStats, 'trainedTokens' | 'samples'> {
+    return {
+      calls: this.#calls,
+      generatedTokens: this.#generatedTokens,
+      forks: toObject(this.#forks),
+      splices: toObject(this.#splices),
+      foreignMessages: toObject(this.#foreignMessages),
+      specialTokens: toObject(this.#specialTokens),
+    };
+  }
 }
 
 function addAll(counter: Counter, agentName: string, counts: Readonly<Record<string, number>>): void {

@@ -3,20 +3,19 @@ import type { ByteSlab } from './byte-slab.js';
 /** Bytes of each id, little-endian. */
 export type IdWidth = 2 | 3 | 4;
 
-/** Token ids in as few bytes as the largest of them needs; a negative one needs four. */
-export function packIds(ids: Int32Array, slab: ByteSlab): { readonly width: IdWidth; readonly bytes: Uint8Array } {
+/**
+ * Token ids in as few bytes as the largest of them needs; a negative one needs four. `bits`: no id has a bit that this number lacks,
+ * so that nobody looks at each of them for it.
+ */
+export function packIds(ids: Int32Array, bits: number, slab: ByteSlab): PackedIds {
+  if (bits >>> 24 !== 0) return { width: 4, bytes: new Uint8Array(ids.slice().buffer) };
+  if (bits >>> 16 !== 0) return { width: 3, bytes: packIn3(ids) };
   const start = slab.take(2 * ids.length);
-  const { shorts } = slab;
-  let all = 0;
-  for (let at = 0, to = start / 2; at < ids.length; at++, to++) {
-    const id = ids[at] ?? 0;
-    shorts[to] = id;
-    all |= id;
-  }
-  if (all >>> 16 === 0) return { width: 2, bytes: slab.bytes.subarray(start, start + 2 * ids.length) };
-  if (all >>> 24 === 0) return { width: 3, bytes: packIn3(ids) };
-  return { width: 4, bytes: new Uint8Array(ids.slice().buffer) };
+  slab.shorts.set(ids, start / 2);
+  return { width: 2, bytes: slab.bytes.subarray(start, start + 2 * ids.length) };
 }
+
+type PackedIds = { readonly width: IdWidth; readonly bytes: Uint8Array };
 
 function packIn3(ids: Int32Array): Uint8Array {
   const bytes = new Uint8Array(3 * ids.length);

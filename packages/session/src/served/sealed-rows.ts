@@ -47,7 +47,7 @@ export function sealRows(rows: readonly SampledRow[]): SealedRows {
   const bytes: Uint8Array[] = [];
   const sealed: RowSpans[] = []; // a list that grows is printed faster than one that `map` makes
   for (const row of rows) {
-    const { width, bytes: ids } = packIds(row.ids, slab);
+    const { width, bytes: ids } = packIds(row.ids, row.idBits, slab);
     bytes.push(ids, packLogprobs(row.spans));
     sealed.push(toRowSpans(row, width));
   }
