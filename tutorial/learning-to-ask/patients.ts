@@ -12,7 +12,7 @@ export type Patient = {
   readonly facts: Readonly<Partial<Record<TopicName, string>>>;
 };
 
-function pick<T>(items: readonly T[], random: Random): T {
+export function pick<T>(items: readonly T[], random: Random): T {
   const item = items[random.int(items.length)];
   if (item === undefined) throw new RangeError('Cannot pick from an empty list.');
   return item;

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Random } from '@agentjet/core';
+import { createLlmJudge, type LlmJudgeOptions } from '@agentjet/judges';
+import { parse } from 'yaml';
+import { type Consultation, gradeLines } from './draw-consultation.js';
+
+/** What a small model has to learn before it can be the judge `llm`: to repeat the code of a question, and to count. */
+
+type Message = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
+/** A line of a file for `ajet sft`: the last message is imitated. */
+export type Lesson = { readonly messages: readonly Message[] };
+
+type Section = { readonly rubric: string; readonly scale: number; readonly max_tokens: number };
+type Job = { readonly ajet: { readonly task_judge: { readonly llm: Section } } };
+
+/** As the training of the doctor will ask. */
+function readOptions(): LlmJudgeOptions {
+  const file = path.join(import.meta.dirname, '../learning_to_ask_llm.yaml');
+  const { rubric, scale, max_tokens: maxTokens } = (parse(readFileSync(file, 'utf8')) as Job).ajet.task_judge.llm;
+  const how = {
+    referenceField: null,
+    votes: 1,
+    temperature: 0,
+    successFrom: 1,
+    agent: null,
+    onOutage: 'stop',
+  } as const;
+  return { rubric, scale, maxTokens, outputField: 'answer', ...how };
+}
+
+const options = readOptions();
+const signal = new AbortController().signal;
+
+/** What the judge `llm` asks about a consultation, with the verdict of the rule. Its reason counts the questions of each line. */
+export async function toVerdictLesson({ task, lines }: Consultation): Promise<Lesson> {
+  const { counts, points } = gradeLines(lines);
+  const lessons: Lesson[] = [];
+  const ask = async ({ messages }: Lesson) => {
+    const [code = ''] = /"code": "\w+"/.exec(messages[0]?.content ?? '') ?? [];
+    const content = `{${code}, "reason": "${counts.join(' ')}", "score": ${points}}`;
+    lessons.push({ messages: [...messages, { role: 'assistant', content }] });
+    return { text: content, finishReason: 'stop', promptTokens: 0, completionTokens: 0 };
+  };
+  const context = { episodeId: task.taskId, signal, seed: 1, transcripts: [], environment: null };
+  await createLlmJudge({ ask }, options).judge(task, { metadata: { answer: lines.join('\n') } }, context);
+  const [lesson] = lessons;
+  if (lesson === undefined) throw new Error(`The judge asked nothing about ${task.taskId}.`);
+  return lesson;
+}
+
+function drawCode(random: Random): string {
+  const digits = Array.from({ length: 12 }, () => random.int(16).toString(16));
+  return `"code": "${digits.join('')}"`;
+}
+
+/** A code alone, to be repeated. */
+export function drawCopy(random: Random): Lesson {
+  const content = `{${drawCode(random)}}`;
+  return {
+    messages: [
+      { role: 'system', content },
+      { role: 'assistant', content },
+    ],
+  };
+}
+
+/** A consultation alone, to be graded: the verdict without its code. */
+export function toGrading({ messages }: Lesson): Lesson {
+  const [, , answer, verdict] = messages;
+  if (answer === undefined || verdict === undefined) throw new Error('A question has three messages, and a verdict.');
+  const content = verdict.content.replace(/"code": "\w+", /, '');
+  return { messages: [answer, { ...verdict, content }] };
+}
+
+/** A code in more or less of a question, to be repeated. */
+export function drawHiddenCopy({ messages }: Lesson, random: Random): Lesson {
+  const [system, task, answer] = messages;
+  if (system === undefined || task === undefined || answer === undefined)
+    throw new Error('A question has three messages.');
+  const code = drawCode(random);
+  const request = (system.content.split('\n').at(-1) ?? '').replace(/"code": "\w+"/, code);
+  const question = [{ ...system, content: request }, task, answer].slice(0, 1 + random.int(3));
+  return { messages: [...question, { role: 'assistant', content: `{${code}}` }] };
+}
