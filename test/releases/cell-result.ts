@@ -6,6 +6,15 @@
 /** A training that the cell's own one goes on from, on the same held-out tasks. */
 export type Stage = Pick<SeedResult, 'success_before' | 'success_after'> & { readonly name: string };
 
+/** How a model that judged agrees with labelled answers that it has not seen, as `ajet judge` says. */
+export type JudgeAgreement = {
+  readonly examples: number;
+  /** Without a verdict. */
+  readonly failed: number;
+  readonly agreement: number | null;
+  readonly rank_correlation: number | null;
+};
+
 /** Wall time of a run and its parts. A judge is asked while others sample, so its time is within `sampling` and `evaluation`. */
 type Seconds = {
   readonly sampling: number;
@@ -22,6 +31,8 @@ type Seconds = {
 export type SeedResult = {
   readonly seed: number;
   readonly stages?: readonly Stage[];
+  /** Of a cell whose judge is a frozen model. */
+  readonly judge?: JudgeAgreement;
   /** Share of the held-out tasks that succeed, 0..1; null if the configuration evaluates nothing. */
   readonly success_before: number | null;
   readonly success_after: number | null;

@@ -17,6 +17,8 @@ export type Cell = {
    * See `prepare-cell.ts`.
    */
   readonly begins?: 'imitation' | 'first week';
+  /** A frozen model that the judge `llm` of `conf` asks: it is served while the cell trains, and first tried on labelled answers. */
+  readonly judge?: { readonly model: string; readonly labelled: string };
   /** `conf` names several policies, so a server trains them and a client runs the agents. The result is read from this policy's metrics. */
   readonly servedPolicy?: string;
   /** A server trains, and `ajet swarm run -- <program>` runs this program for it. */

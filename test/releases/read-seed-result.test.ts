@@ -52,6 +52,13 @@ it('reads success, outcomes and where the time went from a run folder', async ()
   });
 });
 
+it('keeps how a model that judged agrees with labelled answers', async () => {
+  const judge = { examples: 200, failed: 1, agreement: 0.9, rank_correlation: null };
+  const given = { seed: 1, speed: 0.5, seconds: 20, stages: [] };
+  expect(await readSeedResult(createRunDir(4), { ...given, judge })).toMatchObject({ judge });
+  expect(await readSeedResult(createRunDir(4), given)).not.toHaveProperty('judge');
+});
+
 it('takes runs that differ in their seconds alone for equal', async () => {
   const [first, second] = await Promise.all([read(4), read(5)]);
   expect(second.metrics_sha256).toBe(first.metrics_sha256);

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
-import type { SeedResult, Stage } from './cell-result.js';
+import type { JudgeAgreement, SeedResult, Stage } from './cell-result.js';
 import { mean } from './statistics.js';
 
 /** Reads what the release table keeps of one run from its run folder: the folder explains itself, nothing else is asked. */
@@ -114,6 +114,7 @@ const quotedSteps = [5, 10, 20, 40];
 type Given = Pick<SeedResult, 'seed' | 'speed'> & {
   readonly seconds: number;
   readonly stages: readonly Stage[];
+  readonly judge?: JudgeAgreement | undefined;
 };
 
 type Timed = {
@@ -131,7 +132,10 @@ function readSeconds({ steps, evaluations, total, judge }: Timed): SeedResult['s
 }
 
 /** `seconds` is the wall time of the whole run. */
-export async function readSeedResult(runDir: string, { seed, speed, seconds, stages }: Given): Promise<SeedResult> {
+export async function readSeedResult(
+  runDir: string,
+  { seed, speed, seconds, stages, judge }: Given,
+): Promise<SeedResult> {
   const steps = await readLines(path.join(runDir, 'metrics.jsonl'));
   if (steps.length === 0) throw new Error(`${runDir}/metrics.jsonl holds no step: the run trained nothing.`);
   const evaluations = await readLines(path.join(runDir, 'evaluations.jsonl'));
@@ -143,6 +147,7 @@ export async function readSeedResult(runDir: string, { seed, speed, seconds, sta
   return {
     seed,
     ...(stages.length > 0 && { stages }),
+    ...(judge !== undefined && { judge }),
     ...(await readSuccess(runDir)),
     ...partsOf('parts_before', first),
     ...partsOf('parts_after', last),
@@ -162,7 +167,7 @@ export async function readSeedResult(runDir: string, { seed, speed, seconds, sta
   };
 }
 
-/** Hash of the resolved configuration without what differs from place to place: seed, experiment folder, and the folders `roots`. */
+/** Hash of the resolved configuration without what differs from place to place: seed, experiment folder, and the beginnings `roots` of paths and addresses. */
 export async function hashConfig(runDir: string, roots: readonly string[]): Promise<string> {
   const written = await readFile(path.join(runDir, 'config.yaml'), 'utf8');
   const text = roots.reduce((shorter, root) => shorter.replaceAll(`${root}/`, ''), written);

@@ -2,10 +2,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Cell } from './cells.js';
+import type { JudgeAgreement } from './cell-result.js';
 import type { SeedResult } from './cell-result.js';
 import { prepareCell } from './prepare-cell.js';
 import { findRunDir, hashConfig, readSeedResult } from './read-seed-result.js';
 import { ajet, reporter, root, runNode, type Ended } from './run-node.js';
+import { trainWithJudge } from './serve-judge.js';
 import { serveWhile } from './serve-while.js';
 
 /**
@@ -33,6 +35,13 @@ async function train(cell: Cell, scratch: string, args: readonly string[]): Prom
   return { ...ended, cpuSeconds: ended.cpuSeconds + Number(await readFile(report, 'utf8')) };
 }
 
+type Trained = { readonly ended: Ended; readonly agreement?: JudgeAgreement; readonly baseUrl?: string };
+
+async function trainJudged(cell: Cell, scratch: string, args: readonly string[]): Promise<Trained> {
+  if (cell.judge === undefined) return { ended: await train(cell, scratch, args) };
+  return trainWithJudge(cell, scratch, (settings) => train(cell, scratch, [...args, ...settings]));
+}
+
 /** One seed of a cell; the run folder is read and removed. Rejects with the end of the program's errors if it fails. */
 export async function runSeed(
   cell: Cell,
@@ -53,7 +62,7 @@ export async function runSeed(
       ...cell.overrides,
       ...settings,
     ];
-    const ended = await train(cell, scratch, args);
+    const { ended, agreement, baseUrl } = await trainJudged(cell, scratch, args);
     const after = await runNode(scratch, [reference]);
     const runDir = await findRunDir(experimentDir);
     const speed = (before.cpuSeconds + after.cpuSeconds) / 2 / ended.cpuSeconds;
@@ -62,9 +71,14 @@ export async function runSeed(
         seed,
         speed,
         stages,
+        judge: agreement,
         seconds: ended.seconds,
       }),
-      configSha256: await hashConfig(runDir, [root, scratch]),
+      configSha256: await hashConfig(runDir, [
+        root,
+        scratch,
+        ...(baseUrl === undefined ? [] : [path.dirname(baseUrl)]),
+      ]),
     };
   } finally {
     await rm(scratch, { recursive: true, force: true });
