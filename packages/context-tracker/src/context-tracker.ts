@@ -173,8 +173,7 @@ class EpisodeTracker implements ContextTracker {
     const rows = this.#toSampled();
     let trainedTokens = 0;
     for (const { spans } of rows) for (const { start, end } of spans) trainedTokens += end - start;
-    const { calls, generatedTokens, ...causes } = this.#counts.read();
-    return { calls, generatedTokens, trainedTokens, samples: rows.length, ...causes };
+    return this.#counts.read(trainedTokens, rows.length);
   }
 
   describe(): readonly TurnDescription[] {

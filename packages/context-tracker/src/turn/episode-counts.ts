@@ -4,8 +4,9 @@ import type { RecordedCall } from '../tokens/recorded-call.js';
 /** By agent, then cause. Maps, since an agent may be called `constructor`; made when something is counted. */
 type Counter = { byAgent?: Map<string, Map<string, number>> };
 
-/** What is known of the calls of an episode without a look at its rows; counted as they are committed. */
+/** What `stats` says of the calls of an episode, counted as they are committed. */
 export class EpisodeCounts {
+  /** What happened to the histories that agents sent. */
   readonly #forks: Counter = {};
   readonly #splices: Counter = {};
   readonly #foreignMessages: Counter = {};
@@ -23,11 +24,12 @@ export class EpisodeCounts {
     addAll(this.#specialTokens, agentName, specialTokens);
   }
 
-  /** What happened to the histories that agents sent: by agent and cause. */
-  read(): Omit<TrackerStats, 'trainedTokens' | 'samples'> {
+  read(trainedTokens: number, samples: number): TrackerStats {
     return {
       calls: this.#calls,
       generatedTokens: this.#generatedTokens,
+      trainedTokens,
+      samples,
       forks: toObject(this.#forks),
       splices: toObject(this.#splices),
       foreignMessages: toObject(this.#foreignMessages),

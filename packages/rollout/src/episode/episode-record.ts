@@ -98,6 +98,10 @@ export function openRecord(
     ...(specialTokensInText === undefined ? {} : { specialTokensInText }),
   });
   const read = () => ({ turns: tracker.describe(), stats: tracker.stats(), ...countsOf(ledger) });
+  const finishRows = (): RecordedRows => {
+    const { counts: calls, ignoredParameters } = ledger;
+    return { rows: tracker.finishRows(), turns: tracker.describe(), stats: tracker.stats(), calls, ignoredParameters };
+  };
   return {
     createModel: (agent) =>
       createTunedModel({
@@ -117,7 +121,7 @@ export function openRecord(
       }),
     read,
     finish: () => ({ samples: tracker.finish(), ...read() }),
-    finishRows: () => ({ rows: tracker.finishRows(), ...read() }),
+    finishRows,
     transcripts: () => tracker.transcripts(),
     replay: (calls) =>
       replayCalls({ tracker, ledger, onTurn, chatOf: (agent) => chat?.(agent) ?? policy.chatTokenizer }, calls),

@@ -95,19 +95,16 @@ export class ServedEpisodes implements ModelPort {
     const isTrained = this.#swarmOf().context.ledger.group(this.#episodeOf(episodeId).groupId).purpose === 'train';
     if (numCalls === 0) open.release();
     const { rows, turns, stats, calls, ignoredParameters } = open.finishRows();
-    const sealed = isTrained ? sealRows(rows) : undefined;
-    return {
-      tokens: stats.generatedTokens,
-      ...(turnRewards.length > 0 && { turnRewards }),
-      ...(sealed !== undefined && { bytes: sealed.bytes }),
-      content: {
-        ...(sealed !== undefined && { rows: sealed.rows }),
-        turns: packTurns(turns),
-        stats: unlessZero(stats),
-        calls: unlessZero(calls),
-        ...(hasAny(ignoredParameters) && { ignored_parameters: ignoredParameters }),
-      },
-    };
+    const told = { turns: packTurns(turns), stats: unlessZero(stats), calls: unlessZero(calls) };
+    const content: Record<string, unknown> = told; // written key by key: a spread of what may be there costs more than a row
+    if (hasAny(ignoredParameters)) content['ignored_parameters'] = ignoredParameters;
+    const sealed: Writable<SealedEnd> = { tokens: stats.generatedTokens, content };
+    if (turnRewards.length > 0) sealed.turnRewards = turnRewards;
+    if (!isTrained) return sealed;
+    const { rows: ownRows, bytes } = sealRows(rows);
+    content['rows'] = ownRows;
+    sealed.bytes = bytes;
+    return sealed;
   }
 
   tokensOf = (episodeId: string): number => this.#open.get(episodeId)?.open.record().stats.generatedTokens ?? 0;
@@ -355,6 +352,8 @@ type ServedEpisode = {
   numCalls: number;
   usedMs: number;
 };
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** What was counted: an end is written while its client waits, and most counters are zero. */
 function unlessZero(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
