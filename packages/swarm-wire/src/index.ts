@@ -49,6 +49,7 @@ export {
   sharesRequestSchema,
   tasksAnswerSchema,
   tasksRequestSchema,
+  trainingEventSchema,
   type AuditAnswer,
   type CheckpointsAnswer,
   type ConfigAnswer,
@@ -66,6 +67,7 @@ export {
   type ServerState,
   type TasksAnswer,
   type TasksRequest,
+  type TrainingEvent,
 } from './operations.js';
 export { createOpenApi } from './open-api.js';
 export { parseRequest } from './parse-request.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorSchema } from './error-codes.js';
+import { trainingEventSchema } from './operations.js';
 import { routes, type Route } from './routes.js';
 import { wireVersion, wireVersionHeader } from './wire-version.js';
 
@@ -16,7 +17,7 @@ export function createOpenApi(): Readonly<Record<string, unknown>> {
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
-      schemas: { Error: z.toJSONSchema(errorSchema) },
+      schemas: { Error: z.toJSONSchema(errorSchema), TrainingEvent: z.toJSONSchema(trainingEventSchema) },
     },
   };
 }

@@ -163,6 +163,19 @@ export const serverAnswerSchema = z.strictObject({
   policies: z.record(z.string(), policyAnswerSchema).optional(),
 });
 
+/**
+ * The event `training` of GET /events: whether a policy trains. Told when a stream begins and with each change, without an id,
+ * because it is not a record.
+ */
+export const trainingEventSchema = z.strictObject({
+  /** Absent in a run with one policy. */
+  policy: z.string().optional(),
+  /** `recovering`: its model is being opened. `failed`: it stays so until an operator starts it. */
+  state: z.enum(['recovering', 'training', 'complete', 'failed']),
+  /** Of `failed`: why training stopped, and how to bring it back. */
+  problem: z.string().optional(),
+});
+
 /** What operators have asked for, the oldest first. */
 export const auditAnswerSchema = z.strictObject({
   entries: z.array(
@@ -188,3 +201,4 @@ export type KeyAnswer = z.infer<typeof keyAnswerSchema>;
 export type ServerState = (typeof serverStates)[number];
 export type SharesRequest = z.infer<typeof sharesRequestSchema>;
 export type ServerAnswer = z.infer<typeof serverAnswerSchema>;
+export type TrainingEvent = z.infer<typeof trainingEventSchema>;

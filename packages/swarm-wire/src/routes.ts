@@ -34,7 +34,7 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/events',
     role: 'observer',
-    summary: 'What happens, as server-sent events',
+    summary: 'What happens, as server-sent events; `training` says whether the policies train, and why they do not',
     answers: { 200: undefined },
   },
   {

@@ -9,6 +9,7 @@ import { SwarmClient, SwarmOperator } from '@agentjet/swarm-client';
 import { openSwarmModel, SwarmServer } from '@agentjet/swarm-server';
 import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { TrainingWatch } from '../watch-training.js';
 
 /** Two models in one server, a planner's and a worker's, and the worker's dies. */
 
@@ -159,6 +160,7 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
   const { url, firstKey } = server;
   const operator = new SwarmOperator({ url, key: firstKey });
   const client = new SwarmClient({ url, key: firstKey });
+  const watch = new TrainingWatch(url, firstKey);
   const first = new AbortController();
   const beginning = client.run(both, { tasks, parallel: 4, signal: first.signal });
   await expect.poll(() => told('worker')?.step, { timeout: 60_000 }).toBeGreaterThanOrEqual(1);
@@ -188,6 +190,11 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
   worker.canOpen = true;
   await operator.operate('start');
   await expect.poll(() => told('worker')?.state, { timeout: 60_000 }).not.toBe('failed');
+  await expect.poll(() => watch.said.at(-1), { timeout: 60_000 }).toBe('worker training');
+  await watch.close();
+  const said = watch.said.filter((line) => line.startsWith('worker')).map((line) => line.slice(0, 70));
+  expect(said).toContain('worker failed No GPU is free. It failed 4 times within ten minutes. Re');
+  expect(watch.said.filter((line) => line.startsWith('planner failed'))).toEqual([]);
   second.abort();
   await going;
   expect(await client.run(both, { tasks, parallel: 4 })).toMatchObject({ reason: 'stopped' });

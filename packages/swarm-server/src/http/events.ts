@@ -1,5 +1,6 @@
 import { snakeKeys } from '@agentjet/core';
 import type { Entry, LedgerRecord } from '@agentjet/ledger';
+import { describeTraining } from '../swarm/describe-policies.js';
 import type { Swarm } from '../swarm/swarm.js';
 
 /** Records that are told. Calls are too many; tasks and keys hold what not every reader may see. */
@@ -25,24 +26,29 @@ const heartbeatMs = 15_000;
 
 /**
  * What is committed, as server-sent events whose ids are the numbers of the records. With the id of the last event that a
- * client has seen, it gets all since then, as far as their files are kept; without one, what happens from now on.
+ * client has seen, it gets all since then, as far as their files are kept; without one, what happens from now on. Whether the
+ * policies train is told at the beginning and with each change, without an id.
  */
 export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Response {
   const encoder = new TextEncoder();
   let stop = (): void => {};
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
+      const write = (text: string): void => controller.enqueue(encoder.encode(text));
       let sent = lastEventId === undefined || !/^\d+$/.test(lastEventId) ? -1 : Number(lastEventId);
       const send = (entry: Entry): void => {
         if (entry.sequence <= sent || !told.has(entry.record.kind)) return;
         sent = entry.sequence;
-        controller.enqueue(encoder.encode(toEvent(entry)));
+        write(toEvent(entry));
       };
       if (sent >= 0) for (const entry of eventsAfter(swarm, sent)) send(entry);
-      controller.enqueue(encoder.encode(': connected\n\n'));
-      const beat = setInterval(() => controller.enqueue(encoder.encode(': keep-alive\n\n')), heartbeatMs).unref();
+      const tellTraining = watchTraining(swarm, write);
+      write(': connected\n\n');
+      tellTraining();
+      const beat = setInterval(() => write(': keep-alive\n\n'), heartbeatMs).unref();
       const leave = swarm.listen({
         onEntries: (entries) => entries.forEach(send),
+        onTick: tellTraining,
         onClose: () => {
           stop();
           controller.close();
@@ -61,6 +67,18 @@ export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Re
     'x-accel-buffering': 'no',
   };
   return new Response(body, { headers });
+}
+
+/** What it returns tells of each policy that trains no more, or again, since it was last called. */
+function watchTraining({ context }: Swarm, write: (text: string) => void): () => void {
+  const told = new Map<string | undefined, string>();
+  return () => {
+    for (const event of describeTraining(context)) {
+      const data = JSON.stringify(event);
+      if (told.get(event.policy) !== data) write(`event: training\ndata: ${data}\n\n`);
+      told.set(event.policy, data);
+    }
+  };
 }
 
 function eventsAfter({ context: { store } }: Swarm, sequence: number): readonly Entry[] {

@@ -1,4 +1,4 @@
-import type { ServerAnswer } from '@agentjet/swarm-wire';
+import type { ServerAnswer, TrainingEvent } from '@agentjet/swarm-wire';
 import { flyingOf, hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 
 /** What the server does, as people see it. One policy of several that failed says so itself, while the others go on. */
@@ -40,4 +40,20 @@ function describePolicy(context: SwarmContext): PolicyAnswers[string] {
     gate_wait_seconds: gate.waitedMs / 1000,
     ...(health.problem !== undefined && { problem: health.problem }),
   };
+}
+
+/** Whether each policy trains, and why one that has stopped does not. */
+export function describeTraining(context: SwarmContext): readonly TrainingEvent[] {
+  return context.policies.map((each) => {
+    const { problem } = each.health;
+    const named = hasPolicies(context) ? { policy: each.policy } : {};
+    return { ...named, state: trainingState(each), ...(problem !== undefined && { problem }) };
+  });
+}
+
+function trainingState(context: SwarmContext): TrainingEvent['state'] {
+  const { weights, health } = context;
+  if (health.problem !== undefined) return 'failed';
+  if (weights.phase === 'recovering' || weights.phase === 'failed') return 'recovering'; // about to be opened again
+  return isComplete(context) && weights.phase === 'waiting' ? 'complete' : 'training';
 }

@@ -40,6 +40,8 @@ export type SwarmOptions = {
 
 export type SwarmListener = {
   readonly onEntries: (entries: readonly Entry[]) => void;
+  /** Time has passed: the state of training may have changed, which no record tells. */
+  readonly onTick: () => void;
   readonly onClose: () => void;
 };
 

@@ -233,7 +233,7 @@ export class Swarm {
 
   group = (groupId: string): Promise<GroupAnswer> => this.#answer(async () => this.#operator.group(groupId));
 
-  /** Told of what is committed from now on, until this swarm ends. Call what it returns to leave. */
+  /** Told of what happens from now on, until this swarm ends. Call what it returns to leave. */
   listen(listener: SwarmListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -316,6 +316,7 @@ export class Swarm {
     ledger.expire();
     this.#episodes.endLate();
     this.#lendPlaces();
+    for (const { onTick } of this.#listeners) onTick();
     host.after(settings.tickMs, () => this.#tick());
   }
 
