@@ -1,4 +1,4 @@
-import type { SwarmEvent } from '@agentjet/swarm-client';
+import type { ServerAnswer, SwarmEvent } from '@agentjet/swarm-client';
 
 /** A line for each new version of the weights, with what was reported since the last one, and a line for what goes wrong. */
 export class SwarmPrinter {
@@ -7,6 +7,9 @@ export class SwarmPrinter {
   #numSuccesses = 0;
   #numFailed = 0;
   #numGone = 0;
+  #title = '';
+  /** Why training has stopped; by policy in a run with several. */
+  #problems: ReadonlyMap<string | undefined, string> = new Map();
 
   constructor(writeLine: (line: string) => void) {
     this.#writeLine = writeLine;
@@ -16,7 +19,7 @@ export class SwarmPrinter {
     if (event.type === 'notice') this.#writeLine(event.message);
     if (event.type === 'episode_gone') this.#noteGone(event.reason);
     if (event.type === 'episode_ended') this.#noteEnd(event);
-    if (event.type === 'server') this.flush(`step ${event.server.version}, ${event.server.state}`);
+    if (event.type === 'server') this.#noteServer(event.server);
   };
 
   /** What was reported since the last line. */
@@ -35,6 +38,18 @@ export class SwarmPrinter {
     this.#numSuccesses = this.#numFailed = this.#numGone = 0;
   }
 
+  #noteServer(server: ServerAnswer): void {
+    const title = `step ${server.version}, ${server.state}`;
+    if (title !== this.#title) this.flush(title);
+    this.#title = title;
+    const problems = problemsOf(server);
+    for (const [policy, problem] of problems)
+      if (this.#problems.get(policy) !== problem) this.#writeLine(`${trainingOf(policy)} has stopped: ${problem}`);
+    for (const policy of this.#problems.keys())
+      if (!problems.has(policy)) this.#writeLine(`${trainingOf(policy)} goes on.`);
+    this.#problems = problems;
+  }
+
   #noteGone(reason: string): void {
     this.#numGone++;
     if (this.#numGone === 1) this.#writeLine(`The server took an episode back: ${reason}`);
@@ -51,5 +66,17 @@ export class SwarmPrinter {
       this.#writeLine(`Episode ${episodeId} ended as ${end.status}: ${end.error ?? 'no reason was given'}`);
   }
 }
+
+/** Why training has stopped, by policy; undefined for the only one. */
+function problemsOf({ problem, policies = {} }: ServerAnswer): ReadonlyMap<string | undefined, string> {
+  const all = [
+    [undefined, problem] as const,
+    ...Object.entries(policies).map(([name, each]) => [name, each.problem] as const),
+  ];
+  return new Map(all.flatMap(([name, said]) => (said === undefined ? [] : [[name, said] as const])));
+}
+
+const trainingOf = (policy: string | undefined): string =>
+  policy === undefined ? 'Training' : `Training of the policy "${policy}"`;
 
 const percent = (share: number): string => `${Math.round(100 * share)}%`;

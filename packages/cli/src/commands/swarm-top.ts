@@ -5,7 +5,7 @@ import { describeServer, openOperator, type OperatorFlags } from './swarm-operat
 
 /**
  * `ajet swarm top`: the server at a glance, drawn anew with each change. Where stdout is not a terminal, a block of lines for each
- * new step; with --json, a line of JSON for each change.
+ * new step, and for what stops training; with --json, a line of JSON for each change.
  */
 export async function watchSwarm(flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
@@ -54,15 +54,21 @@ function createScreen({ json }: OperatorFlags): Screen {
       away: (message) => draw([`The server cannot be reached: ${message}`, 'Waiting for it.']),
     };
   }
-  let step = -1;
+  let shown = '';
   return {
     show: (server) => {
-      if (server.step === step) return;
-      step = server.step;
+      const news = newsOf(server);
+      if (news === shown) return;
+      shown = news;
       stdout.write(`${[...describeServer(server), rates.describe(server)].join('\n')}\n\n`);
     },
     away: (message) => void stdout.write(`The server cannot be reached: ${message}\n`),
   };
+}
+
+/** A new step, or why there is none. */
+function newsOf({ step, problem, policies = {} }: ServerAnswer): string {
+  return JSON.stringify([step, problem, Object.values(policies).map((policy) => policy.problem)]);
 }
 
 /** How fast things have gone in the last minute. */

@@ -6,16 +6,20 @@ import type { SwarmEvent } from './tally.js';
 
 const gapMs = 1000;
 
-/** Tells the listener of each change of the server's state or version, until the signal is aborted. */
+/** Tells the listener of each change of the server's state or version, or of why it does not train, until the signal is aborted. */
 export async function watchServer({ host, server, signal, onEvent }: Watch): Promise<void> {
   let seen = '';
   while (!signal.aborted) {
     const found = await rejectOnAbort(server(), signal).catch(() => undefined); // requests of the run say what is wrong
-    const key = found === undefined ? seen : `${found.state} ${found.version}`;
+    const key = found === undefined ? seen : newsOf(found);
     if (found !== undefined && key !== seen) onEvent({ type: 'server', server: found });
     seen = key;
     await pause(host, gapMs, signal);
   }
+}
+
+function newsOf({ state, version, problem, policies = {} }: ServerAnswer): string {
+  return JSON.stringify([state, version, problem, Object.values(policies).map((policy) => policy.problem)]);
 }
 
 type Watch = {
