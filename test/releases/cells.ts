@@ -187,6 +187,18 @@ export const cells: readonly Cell[] = [
     minutes: 9,
   },
   {
+    tutorial: 'learning-to-ask-llm',
+    backbone: 'onnx',
+    conf: 'tutorial/learning-to-ask/learning_to_ask_llm.yaml',
+    overrides: [],
+    model: 'micro',
+    judge: {
+      model: 'tutorial/learning-to-ask/judge/model',
+      labelled: 'tutorial/learning-to-ask/judge/labelled.jsonl',
+    },
+    minutes: 30,
+  },
+  {
     tutorial: 'office',
     backbone: 'onnx',
     conf: 'tutorial/office/office.yaml',

@@ -1,4 +1,6 @@
+import path from 'node:path';
 import { createRandom } from '@agentjet/core';
+import { readLabelledExamples } from '@agentjet/judges';
 import { expect, it } from 'vitest';
 import { drawTasks } from '../patients.js';
 import { drawConsultation, gradeLines } from './draw-consultation.js';
@@ -35,4 +37,13 @@ it('draws consultations of all grades', () => {
   const random = createRandom(1);
   const drawn = Array.from({ length: 200 }, () => gradeLines(drawConsultation(task, random).lines).points);
   expect(new Set(drawn)).toEqual(new Set([0, 1, 2, 3]));
+});
+
+it('is tried on consultations that the rule has labelled', () => {
+  const examples = readLabelledExamples(path.join(import.meta.dirname, 'labelled.jsonl'));
+  expect(examples).toHaveLength(200);
+  for (const { answer, score, isSuccess } of examples) {
+    expect(gradeLines(answer.split('\n')).points).toBe(score);
+    expect(isSuccess).toBe(score === 3);
+  }
 });

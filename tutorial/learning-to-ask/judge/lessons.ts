@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Random } from '@agentjet/core';
 import { createLlmJudge, type LlmJudgeOptions } from '@agentjet/judges';
+import type { ModelQuestion } from '@agentjet/model-client';
 import { parse } from 'yaml';
 import { type Consultation, gradeLines } from './draw-consultation.js';
 
 /** What a small model has to learn before it can be the judge `llm`: to repeat the code of a question, and to count. */
 
 type Message = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
-/** A line of a file for `ajet sft`: the last message is imitated. */
-export type Lesson = { readonly messages: readonly Message[] };
+/** A line of a file for `ajet sft`: the last message is imitated. A served model is told the form of its answer. */
+export type Lesson = { readonly messages: readonly Message[]; readonly response_format?: object };
 
 type Section = { readonly rubric: string; readonly scale: number; readonly max_tokens: number };
 type Job = { readonly ajet: { readonly task_judge: { readonly llm: Section } } };
@@ -33,13 +34,14 @@ const options = readOptions();
 const signal = new AbortController().signal;
 
 /** What the judge `llm` asks about a consultation, with the verdict of the rule. Its reason counts the questions of each line. */
-export async function toVerdictLesson({ task, lines }: Consultation): Promise<Lesson> {
+export async function toVerdictLesson({ task, lines }: Consultation): Promise<Required<Lesson>> {
   const { counts, points } = gradeLines(lines);
-  const lessons: Lesson[] = [];
-  const ask = async ({ messages }: Lesson) => {
+  const lessons: Required<Lesson>[] = [];
+  const ask = async ({ messages, schema: json_schema = { name: '', schema: {} } }: ModelQuestion) => {
     const [code = ''] = /"code": "\w+"/.exec(messages[0]?.content ?? '') ?? [];
     const content = `{${code}, "reason": "${counts.join(' ')}", "score": ${points}}`;
-    lessons.push({ messages: [...messages, { role: 'assistant', content }] });
+    const response_format = { type: 'json_schema', json_schema };
+    lessons.push({ messages: [...messages, { role: 'assistant', content }], response_format });
     return { text: content, finishReason: 'stop', promptTokens: 0, completionTokens: 0 };
   };
   const context = { episodeId: task.taskId, signal, seed: 1, transcripts: [], environment: null };

@@ -17,7 +17,9 @@ import { drawCopy, drawHiddenCopy, type Lesson, toGrading, toVerdictLesson } fro
 
 const numCopies = 40_000;
 const numHidden = 16_000;
-const numVerdicts = 30_000;
+const numGraded = 30_000;
+const numVerdicts = 15_000;
+const numServed = 10_000;
 /** Half of them said by micro as a doctor. */
 const numLabelled = 200;
 
@@ -91,18 +93,19 @@ async function writeLabelled({ out, seed }: Place): Promise<void> {
   );
 }
 
-/** Codes and consultations alone, codes in questions with some verdicts, and verdicts. */
+/** Codes and consultations alone, codes in questions with some verdicts, verdicts, and verdicts on questions as a server shows them. */
 async function trainJudge(place: Place): Promise<string> {
   const { seed } = place;
   const random = createRandom(deriveSeed(seed, 'codes'));
-  const drawn = drawConsultations('training', { seed, count: numVerdicts });
-  const verdicts = await Promise.all(drawn.map(toVerdictLesson));
+  const served = await Promise.all(drawConsultations('training', { seed, count: numGraded }).map(toVerdictLesson));
+  const verdicts = served.map(({ messages }) => ({ messages }));
   const copies = Array.from({ length: numCopies }, () => drawCopy(random));
   const hidden = verdicts.slice(0, numHidden).map((verdict) => drawHiddenCopy(verdict, random));
   const of = (name: string, batchSize: number) => ({ ...place, name, settings: [`sft.batch_size=${batchSize}`] });
   const first = await imitate('micro', [...copies, ...verdicts.map(toGrading)], of('parts', 64));
   const second = await imitate(first, [...hidden, ...verdicts.slice(0, numHidden / 2)], of('hidden', 48));
-  return imitate(second, verdicts, of('verdicts', 24));
+  const third = await imitate(second, verdicts.slice(0, numVerdicts), of('verdicts', 24));
+  return imitate(third, served.slice(numVerdicts, numVerdicts + numServed), of('served', 24));
 }
 
 const { values } = parseArgs({
