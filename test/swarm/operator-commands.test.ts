@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { LmdbStore, verifyStore } from '@agentjet/ledger';
 import { createProgram } from '@agentjet/cli';
 import { SwarmServer } from '@agentjet/swarm-server';
+import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
@@ -14,11 +16,23 @@ let server: SwarmServer;
 let commander = '';
 let trainer = createCountingTrainer();
 let numClaims = 0;
+/** Makes it slow to open a model again, and to fail at saving. */
+let slowMs = 0;
+
+async function openTrainer(): Promise<TrainerPort> {
+  await setTimeout(slowMs);
+  const opened = await trainer.open();
+  const fail = async (): Promise<void> => {
+    await setTimeout(slowMs);
+    throw new Error('The disk is full.');
+  };
+  return { ...opened, save: async (step) => (slowMs > 0 ? fail() : opened.save(step)) };
+}
 
 async function start(): Promise<SwarmServer> {
   const started = await SwarmServer.start({
     openStore: () => LmdbStore.open(path.join(dir, 'ledger'), { takeOver: true }),
-    openTrainer: trainer.open,
+    openTrainer,
     settings: { ...testSettings, rules: { ...testSettings.rules, parts: { a: 0.5, b: 0.5 } }, saveFreq: 0 },
   });
   commander = started.firstKey ?? commander;
@@ -27,6 +41,7 @@ async function start(): Promise<SwarmServer> {
 }
 
 beforeEach(async () => {
+  slowMs = 0;
   dir = await mkdtemp(path.join(tmpdir(), 'swarm-operator-'));
   trainer = createCountingTrainer();
   server = await start();
@@ -103,6 +118,18 @@ it('look, change shares and settings, pause and go on, and every order is in the
   await expect(ajet('shares', 'a=0.25')).rejects.toMatchObject({ code: 'invalid_request' });
   expect((await ajet('audit'))['entries']).toHaveLength(4); // of orders that were taken
   await expect(ajet('shares', 'a=much')).rejects.toThrow('"a=much" is not a share with its part, such as math=0.4.');
+});
+
+it('wait for a checkpoint through an opening of the server, and learn that it failed', async () => {
+  await tell('a');
+  await tell('b');
+  for (const share of ['a', 'a', 'b', 'b']) await end((await claim(share)) ?? '', share);
+  await expect.poll(() => server.swarm?.describe().version).toBe(1);
+  slowMs = 500;
+  expect(await ajet('checkpoint')).toMatchObject({
+    state: 'failed',
+    message: expect.stringMatching(/^No checkpoint was saved\. /) as unknown,
+  });
 });
 
 it('drop what came with a key: its places are open again', async () => {

@@ -14,7 +14,6 @@ import type {
   ManifestRecord,
   OperationRecord,
   OutcomeRecord,
-  RunOrder,
   TargetRewards,
   TaskRecord,
 } from './records.js';
@@ -40,7 +39,7 @@ export type LedgerState = PolicyLine & {
   readonly audit: AuditRecord[];
   operation: OperationRecord;
   /** What was ordered, by the ids of the requests. */
-  readonly operationIds: Map<string, RunOrder>;
+  readonly operationIds: Map<string, NonNullable<OperationRecord['order']>>;
   bootId: string | undefined;
   /** Groups whose records may be gone, and their episodes. */
   readonly finished: FinishedGroups;

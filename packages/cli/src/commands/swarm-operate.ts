@@ -63,10 +63,16 @@ export async function operate(operation: Operation, flags: OperatorFlags): Promi
   let answer = await operator.operate(operation);
   while (answer.state === 'accepted') {
     await new Promise((resolve) => setTimeout(resolve, 200));
-    answer = { ...answer, ...(await operator.operation(answer.operation_id)) };
+    answer = { ...answer, ...(await operator.operation(answer.operation_id).catch(unlessRefused)) };
   }
   tell(flags, [`${operation}: ${answer.state}${answer.message === undefined ? '' : `. ${answer.message}`}`], answer);
   return answer.state === 'failed' ? 1 : 0;
+}
+
+/** A server that is being opened again says so, and answers a moment later. */
+function unlessRefused(error: unknown): undefined {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined;
+  if (typeof status !== 'number' || status < 500) throw error;
 }
 
 /** `ajet swarm end`: ends the run of a server that was started with --standby. */

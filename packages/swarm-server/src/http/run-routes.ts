@@ -88,8 +88,7 @@ async function operate(swarm: Swarm, context: Context, key: StoredKey | undefine
   context.status(isDone ? 200 : 202);
   if (known !== undefined) return { operation_id: id, ...known };
   if (operation === 'checkpoint') {
-    await audit(swarm, key, { what: operation });
-    await swarm.checkpoint(id);
+    await swarm.checkpoint(id, askedBy(key));
     return { operation_id: id, ...((await swarm.operation(id)) ?? { operation, state: 'accepted' }) };
   }
   if (!isDone) await swarm.operate(operation, id, askedBy(key));

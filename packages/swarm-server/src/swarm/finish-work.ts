@@ -14,11 +14,11 @@ export async function finishWork(context: SwarmContext, patienceMs: number): Pro
   while (ledger.numRunning > 0 && host.now() < untilMs) await changes.next(settings.tickMs);
   await writer.synced(); // the last ends have their receipts
   while (policies.some(isBusy)) await changes.next(settings.tickMs);
-  for (const { wanted } of policies) wanted.set(requestId, 'accepted');
+  for (const { wanted } of policies) wanted.set(requestId, { state: 'accepted' });
   changes.notify();
   const isSaving = (each: SwarmContext): boolean => {
     const { wanted, weights } = each;
-    return wanted.get(requestId) === 'accepted' && weights.phase !== 'failed' && !isDown(each);
+    return wanted.get(requestId)?.state === 'accepted' && weights.phase !== 'failed' && !isDown(each);
   };
   while (policies.some(isSaving)) await changes.next(settings.tickMs);
 }

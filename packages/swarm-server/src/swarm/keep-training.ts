@@ -1,5 +1,6 @@
 import { toErrorMessage } from '@agentjet/core';
 import { WireError } from '@agentjet/swarm-wire';
+import { failOrders } from './checkpoint-orders.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
 import { trainLoop } from './train-loop.js';
 
@@ -92,8 +93,10 @@ export function sayFailed(error: unknown, numFailures: number): string {
 }
 
 /** Returns what the operator is told. */
-function refuse({ policy, health, gate }: SwarmContext, error: unknown, numFailures: number): string {
+function refuse(context: SwarmContext, error: unknown, numFailures: number): string {
+  const { policy, health, gate } = context;
   health.problem = sayFailed(error, numFailures);
+  failOrders(context, health.problem);
   const message = `The policy "${policy}" has stopped, and the others go on: ${health.problem}`;
   gate.refuse(new WireError('policy_failed', message, { retryAfterMs: 5000 }));
   return message;

@@ -29,6 +29,7 @@ import {
   type TasksAnswer,
   type TasksRequest,
 } from '@agentjet/swarm-wire';
+import { findCheckpointOrder, orderCheckpoint } from './checkpoint-orders.js';
 import { randomName } from './episode-answers.js';
 import { lookAt, requireShares } from './share-watch.js';
 import { rulesOf } from './rules-of.js';
@@ -235,24 +236,16 @@ export class OperatorRoutes {
     await this.#context.writer.synced();
   }
 
-  checkpoint(requestId: string): void {
-    const { policies, changes } = this.#context;
-    for (const { wanted, weights } of policies)
-      if (!wanted.has(requestId)) wanted.set(requestId, weights.phase === 'failed' ? 'failed' : 'accepted');
-    changes.notify();
+  async checkpoint(requestId: string, asked: Asked): Promise<void> {
+    this.requireOrder(requestId, 'checkpoint');
+    if (this.operation(requestId) === undefined) await orderCheckpoint(this.#context, requestId, asked);
+    else await this.#context.writer.synced();
   }
 
   /** How far an order is; undefined if none has this id. */
   operation(requestId: string): Omit<OperationAnswer, 'operation_id'> | undefined {
-    const { policies, ledger } = this.#context;
-    const order = ledger.state.operationIds.get(requestId);
-    if (order !== undefined) return { operation: order, state: 'done' };
-    const asked = policies.filter(({ wanted }) => wanted.has(requestId));
-    if (asked.length === 0) return undefined;
-    const states = asked.map((each) => checkpointState(each, requestId));
-    const failed = asked[states.indexOf('failed')];
-    if (failed !== undefined) return { operation: 'checkpoint', state: 'failed', message: whyNoCheckpoint(failed) };
-    return { operation: 'checkpoint', state: states.includes('accepted') ? 'accepted' : 'done' };
+    const order = this.#context.ledger.state.operationIds.get(requestId);
+    return order === undefined ? findCheckpointOrder(this.#context, requestId) : { operation: order, state: 'done' };
   }
 
   /** Throws WireError `name_taken` if the id is that of another order. */
@@ -329,15 +322,6 @@ function findConfig(
 
 const idTaken = (id: string, what: string): WireError =>
   new WireError('name_taken', `The id ${JSON.stringify(id)} was used for ${what}. Give each request its own id.`);
-
-/** A policy that has stopped saves nothing until it is started. */
-function checkpointState({ wanted, health }: SwarmContext, requestId: string): 'accepted' | 'done' | 'failed' {
-  const state = wanted.get(requestId) ?? 'accepted';
-  return state === 'accepted' && health.problem !== undefined ? 'failed' : state;
-}
-
-const whyNoCheckpoint = ({ health }: SwarmContext): string =>
-  `No checkpoint was saved. ${health.problem ?? 'The model had just failed; ask again when it is open.'}`;
 
 /** Parts that add up to 1. Throws WireError `invalid_request` if these do not, nearly. */
 function toParts(given: SharesRequest): Parts {

@@ -12,6 +12,7 @@ import {
 import { RecoveryBudget } from '@agentjet/core';
 import { CallGate } from './call-gate.js';
 import type { AttemptLengths } from './attempt-lengths.js';
+import type { WantedCheckpoint } from './checkpoint-orders.js';
 import type { Changes } from './changes.js';
 import type { ClientLives } from './client-lives.js';
 import type { SwarmSettings } from './settings.js';
@@ -51,8 +52,8 @@ export type SwarmContext = SharedContext & {
   readonly gate: CallGate;
   readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
   readonly health: PolicyHealth;
-  /** Checkpoints that an operator asked for, by the ids of the operations; null: it failed. */
-  readonly wanted: Map<string, 'accepted' | 'done' | 'failed'>;
+  /** Checkpoints that an operator asked for, by the ids of the operations. */
+  readonly wanted: Map<string, WantedCheckpoint>;
   /** Of the steps since the newest checkpoint. */
   readonly recovery: RecoveryBudget;
   /** The oldest step that a recovery may have to begin with. */

@@ -36,6 +36,7 @@ import {
 } from '@agentjet/swarm-wire';
 import { AttemptLengths } from './attempt-lengths.js';
 import { Changes } from './changes.js';
+import { failOrders } from './checkpoint-orders.js';
 import { ClientLives } from './client-lives.js';
 import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.js';
 import { findEpisode, listEpisodes } from './episode-queries.js';
@@ -186,6 +187,7 @@ export class Swarm {
     const { weights, health, changes } = this.#context;
     weights.phase = 'failed';
     health.problem = problem;
+    failOrders(this.#context, problem);
     changes.notify();
   }
 
@@ -194,10 +196,16 @@ export class Swarm {
   }
 
   /** Asks for a checkpoint as soon as no step is being made. */
-  checkpoint = (requestId: string): Promise<void> => this.#answer(async () => this.#operator.checkpoint(requestId));
+  checkpoint = (requestId: string, asked: Asked): Promise<void> =>
+    this.#answer(() => this.#operator.checkpoint(requestId, asked));
 
   /** How far an operation is; undefined if none has this id. */
-  operation = (requestId: string) => this.#answer(async () => this.#operator.operation(requestId));
+  operation = (requestId: string) =>
+    this.#answer(async () => {
+      const found = this.#operator.operation(requestId);
+      if (found !== undefined) await this.#context.writer.synced();
+      return found;
+    });
 
   /** Throws WireError `name_taken` if the id is that of another operation. */
   requireOrder = (requestId: string, operation: Operation): Promise<void> =>

@@ -11,6 +11,7 @@ import {
   type Outcome,
 } from '@agentjet/ledger';
 import { AgentJetError } from '@agentjet/core';
+import { failOrders, openOrders, settleOrders } from './checkpoint-orders.js';
 import { changedKeys, changesOf } from './config-changes.js';
 import { evaluateIfDue, recordEvaluation } from './evaluate.js';
 import { rulesOf } from './rules-of.js';
@@ -54,12 +55,15 @@ async function nextChange({ changes, settings, writer }: SwarmContext): Promise<
 
 /** A checkpoint that an operator asked for, or that is the last one: nothing is left to train. */
 async function saveIfAsked(context: SwarmContext): Promise<void> {
-  const { wanted, weights, line } = context;
-  const asked = [...wanted].filter(([, state]) => state === 'accepted').map(([id]) => id);
+  const { weights, line } = context;
+  const asked = openOrders(context);
   const isSaved = weights.version === 0 || line.checkpoints.has(weights.version);
-  if (!isSaved && (asked.length > 0 || isOver(context))) await saveCheckpoint(context, weights.version);
-  for (const id of asked) wanted.set(id, 'done');
-  if (asked.length > 0) context.changes.notify();
+  if (!isSaved && (asked.length > 0 || isOver(context)))
+    await saveCheckpoint(context, weights.version).catch((error: unknown) => {
+      failOrders(context, error);
+      throw error;
+    });
+  if (asked.length > 0) await settleOrders(context, asked);
 }
 
 /** The run drains or is through, and everything that was drawn is trained or dropped. */
