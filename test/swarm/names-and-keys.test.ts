@@ -56,6 +56,14 @@ it('lets no other worker key renew, leave or follow a client whose episodes run,
   expect(stateOf(server, id)).toBe('running');
 });
 
+it('takes no claim id that could be one of the further episodes of another claim', async () => {
+  const { server, w1 } = await startWithKeys();
+  const claimed = await post(server, '/episodes', { ...claimOf('c', '1'), count: 2 }, w1);
+  expect(claimed['episodes']).toHaveLength(2);
+  const error = { code: 'invalid_request', message: expect.stringContaining('claim_id') as unknown };
+  expect(await post(server, '/episodes', claimOf('c#1', '1'), w1)).toMatchObject({ error });
+});
+
 it('keeps names after a restart of the server, and lets a program with the same key go on', async () => {
   const { server: first, w1, w2 } = await startWithKeys();
   const id = await claim(first, 'c1', { life: '1', key: w1 });

@@ -12,9 +12,12 @@ export const shareName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name of up to 64 letters, digits, dots, dashes and underscores')
   .refine((name) => !(name in {}), 'another name: this one belongs to every object of JavaScript');
 
+/** The further episodes of a claim have its id with `#` and their number, so no claim may end like that. */
+const claimId = id.regex(/^(?![\s\S]*#[0-9]+$)/, 'expected an id that does not end in # and a number');
+
 export const claimRequestSchema = z.strictObject({
   /** Chosen by the client, once for each claim. Repeating it gets the same episodes. */
-  claim_id: id,
+  claim_id: claimId,
   /** A name that no other program uses at the same time. */
   client: id,
   /** Random for each start of the client. A new life gives the episodes of the old one back. */

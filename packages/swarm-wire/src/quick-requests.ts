@@ -14,6 +14,7 @@ import {
 } from './quick-check.js';
 
 const isId = isText(1, 200);
+const isClaimId = (value: unknown): boolean => isId(value) && !/#[0-9]+$/.test(value as string);
 const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
 const isAnything = (): boolean => true;
 const isRecord = isRecordOf(isAnything);
@@ -21,7 +22,7 @@ const isDefaultShare = (value: unknown): boolean => value === 'default' || share
 const left = { otherwise: undefined };
 
 const quickClaim = createQuickCheck<ClaimRequest>({
-  claim_id: { accepts: isId },
+  claim_id: { accepts: isClaimId },
   client: { accepts: isId },
   life: { accepts: isId },
   can: { accepts: isListOf(isDefaultShare, 1, 100), otherwise: () => ['default'] },

@@ -39,6 +39,15 @@ describe('requests', () => {
     );
   });
 
+  it.each(['c#1', 'c#12', '#0', 'a\nb#1'])('take no claim id such as %j, which the server makes itself', (claim_id) => {
+    const claim = { claim_id, client: 'me', life: 'l' };
+    expect(() => parseRequest(claimRequestSchema, claim)).toThrow(/"claim_id" .*does not end in # and a number/);
+  });
+
+  it.each(['c#', 'c#1a', 'c1', '#1.life'])('take the claim id %j', (claim_id) => {
+    expect(parseRequest(claimRequestSchema, { claim_id, client: 'me', life: 'l' })).toMatchObject({ claim_id });
+  });
+
   it('take at most 1,000 tasks', () => {
     const tasks = Array.from({ length: 1001 }, (_none, index) => ({ task_id: `t${index}`, index, hash: 'h' }));
     expect(() => parseRequest(tasksRequestSchema, { tasks })).toThrow(/"tasks"/);
