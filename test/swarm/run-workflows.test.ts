@@ -186,6 +186,26 @@ it('tells failures of the agent from those of the world, and asks the judge here
   });
 });
 
+it('says once for all episodes that the judge is away, and once that it is back', async () => {
+  const swarm = await serve();
+  let numAway = 0;
+  let isFirst = true;
+  const judge: Judge = {
+    judge: () => {
+      if (numAway < 2) throw new Outage(`429 no quota, request ${numAway++}`);
+      if (!isFirst) return { reward: 0, isSuccess: false };
+      isFirst = false;
+      return { reward: 1, isSuccess: true };
+    },
+  };
+  const { result, notices } = await run(swarm, async () => ({}), { judge });
+  expect(result).toMatchObject({ completed: 4, outages: 0 });
+  expect(notices).toEqual([
+    expect.stringMatching(/^The judge cannot be reached \(.*429 no quota, request 0\)\. Episodes that have ended wait/),
+    'The judge is back.',
+  ]);
+});
+
 it('goes on where it was after the server is replaced, in the middle of calls', async () => {
   const first = await serve();
   const { port } = new URL(first.server.url);

@@ -30,6 +30,7 @@ import { systemClientHost, systemFetch, type ClientHost } from './host.js';
 import { retry } from './protocol/retry.js';
 import { Worker, type WorkerOptions } from './protocol/worker.js';
 import { executeWorkflow } from './run/execute-workflow.js';
+import { JudgeWatch } from './run/judge-watch.js';
 import { Notices } from './run/notices.js';
 import { TaskBook, type TableOptions } from './run/task-book.js';
 import { Tally, type RunResult, type SwarmEvent } from './run/tally.js';
@@ -205,6 +206,7 @@ export class SwarmClient {
       client: this.client,
       workflow,
       judge: options.judge,
+      judgeWatch: new JudgeWatch((message) => options.onEvent?.({ type: 'notice', message })),
       trainableTargets: options.trainableTargets,
       timeoutMs: timeoutSeconds * 1000,
       scorePatienceMs: toMs(options.scorePatienceSeconds ?? null),

@@ -12,6 +12,7 @@ import type { ClaimedEpisode, EndRequest } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 import { createRemoteModel, type RemoteModelOptions } from '../model/remote-model.js';
 import { agentAddress } from './agent-address.js';
+import type { JudgeWatch } from './judge-watch.js';
 import { toEnd } from './to-end.js';
 
 /** What all episodes of a client share. */
@@ -22,6 +23,7 @@ export type ExecuteOptions = {
   readonly client: string;
   readonly workflow: WorkflowSource;
   readonly judge?: Judge | undefined;
+  readonly judgeWatch: JudgeWatch;
   /** Targets that learn, if the server does not say it; undefined: the workflow's field decides. */
   readonly trainableTargets?: readonly string[] | null | undefined;
   readonly timeoutMs: number;
@@ -44,7 +46,7 @@ export async function executeWorkflow(
   options: ExecuteOptions,
   { episode, task, signal }: { readonly episode: ClaimedEpisode; readonly task: Task; readonly signal: AbortSignal },
 ): Promise<EndRequest> {
-  const { client, onNotice, workflow, judge, timeoutMs, endpointHost, environment, wrapModel } = options;
+  const { client, onNotice, workflow, judge, judgeWatch, timeoutMs, endpointHost, environment, wrapModel } = options;
   const gone = new AbortController();
   const turnIds = new Map<string, string[]>();
   let awayMs = 0;
@@ -81,7 +83,7 @@ export async function executeWorkflow(
       wrapModel,
       keeper: {
         scorePatienceMs: options.scorePatienceMs,
-        judgeIsAway: (_id, message) => onNotice(`The judge cannot be reached: ${message}`),
+        judgeIsAway: (_id, message) => judgeWatch.away(message),
       },
     },
     {
@@ -92,6 +94,7 @@ export async function executeWorkflow(
       signal: AbortSignal.any([signal, gone.signal]),
     },
   );
+  if (finished.status === 'completed' && finished.secondsJudging !== undefined) judgeWatch.answered();
   if (gone.signal.reason instanceof ConfigError) throw gone.signal.reason;
   return toEnd(finished, { client, awayMs, turnIds });
 }
