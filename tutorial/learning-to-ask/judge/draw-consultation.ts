@@ -3,7 +3,7 @@ import { countQuestions, topicNames, topics } from '../ailments.js';
 import { numQuestions } from '../consultation.js';
 import { pick } from '../patients.js';
 
-/** Consultations with doctors of all kinds, so that a judge has seen whatever a doctor may come to say while it learns. */
+/** Consultations with doctors of all kinds, so that a judge has seen anything that a doctor may come to say while it learns. */
 
 export type Consultation = { readonly task: Task; readonly lines: readonly string[] };
 
