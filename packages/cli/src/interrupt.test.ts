@@ -52,6 +52,14 @@ it('work that rejects because of the signal is stopped, not broken', async () =>
   await expect(interrupt(() => new Error('the disk is full'))).rejects.toThrow('the disk is full');
 });
 
+it('work that takes a signal as an order to end in peace has ended in peace, though it rejects', async () => {
+  const work = (signal: AbortSignal): Promise<number> => {
+    process.emit('SIGTERM', 'SIGTERM');
+    return Promise.reject(signal.reason as Error);
+  };
+  expect(await runInterruptibly(() => undefined, work, { codes: { SIGTERM: 0 } })).toBe(0);
+});
+
 it('a Ctrl-C that npm passes on from a terminal is the same one', async () => {
   vi.stubEnv('npm_lifecycle_event', 'start');
   process.stdin.isTTY = true;

@@ -89,6 +89,8 @@ export async function runInterruptibly(
 ): Promise<number> {
   failEpisodesThatExit();
   const interrupt = listenForInterrupt(onFirst);
+  const codeOf = (name: SignalName | undefined): number | undefined =>
+    name === undefined ? undefined : (codes[name] ?? exitCodes[name]);
   let isThrown = false; // then Node says itself what ended it
   const onThrown = (): void => void (isThrown = true);
   const onExit = (code: number): void => {
@@ -98,13 +100,13 @@ export async function runInterruptibly(
   process.on('exit', onExit);
   try {
     const code = await work(interrupt.signal);
-    const name = interrupt.signalName();
-    return (name === undefined ? undefined : (codes[name] ?? exitCodes[name])) ?? code;
+    return codeOf(interrupt.signalName()) ?? code;
   } catch (error) {
     const isStopped = interrupt.signal.aborted && error === interrupt.signal.reason;
     const isToldStop = interrupt.signal.aborted && error instanceof AgentJetError && error.code === 'aborted';
     if (isToldStop && !interrupt.isExiting()) console.error(error.message);
-    if (interrupt.isExiting() || isStopped || isToldStop) return interrupt.exitCode() ?? 1;
+    if (interrupt.isExiting()) return interrupt.exitCode() ?? 1;
+    if (isStopped || isToldStop) return codeOf(interrupt.signalName()) ?? 1;
     throw error;
   } finally {
     process.off('uncaughtExceptionMonitor', onThrown);

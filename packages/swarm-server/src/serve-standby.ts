@@ -19,7 +19,7 @@ import { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-sw
  */
 export type StandbyOptions<Config extends CommonConfig> = Omit<
   ServeSwarmOptions<Config>,
-  'config' | 'run' | 'isNew' | 'firstKey' | 'begun' | 'port'
+  'config' | 'run' | 'isNew' | 'firstKey' | 'begun' | 'port' | 'signal'
 > & {
   readonly dir: string;
   readonly port: number;
@@ -77,7 +77,7 @@ class RunsInTurn<Config extends CommonConfig> {
   readonly #options: InTurnOptions<Config>;
   #fail: (error: unknown) => void = () => undefined;
   #lobby: ServerType | undefined;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: InTurnOptions<Config>) {
     this.#options = options;
@@ -95,9 +95,13 @@ class RunsInTurn<Config extends CommonConfig> {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new Error('The server is closing.'));
     if (this.#lobby !== undefined) return closed(this.#lobby);
     await this.served.then((swarm) => swarm.close()).catch(() => {});
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   #next(): Promise<ServedSwarm> {
@@ -133,10 +137,9 @@ class RunsInTurn<Config extends CommonConfig> {
         await rm(runFile(dir), { force: true });
         onNotice(`The run ${known.name} is ended. Waiting for another.`);
       } catch (error) {
-        if (known.run !== null) throw error;
+        if (known.run !== null || this.#isClosed) throw error; // the next server begins the run, if this one is closing
         failure = toErrorMessage(error);
         await rm(runFile(dir), { force: true });
-        if (this.#isClosed) throw error;
         onNotice(`The run could not begin: ${failure}`);
       }
     }
@@ -148,6 +151,7 @@ class RunsInTurn<Config extends CommonConfig> {
     return serveSwarm({
       ...others,
       config: created,
+      signal: this.#closing.signal,
       run: run ?? undefined,
       firstKey: stored,
       begun: begun && { ...begun, run: name },

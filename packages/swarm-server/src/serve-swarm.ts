@@ -19,6 +19,8 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   readonly isNew?: boolean;
   /** Takes the ledger over from a server that may still be alive. */
   readonly takeOver?: boolean;
+  /** Of a user who stops: a model that is being opened, at the start or later, is left then. Close the server all the same. */
+  readonly signal?: AbortSignal;
   readonly onNotice: (message: string) => void;
 };
 
@@ -36,7 +38,7 @@ export type ServedSwarm = {
 export async function serveSwarm<Config extends CommonConfig>(
   options: ServeSwarmOptions<Config>,
 ): Promise<ServedSwarm> {
-  const { config, composition, run: dir, isNew, takeOver, onNotice, ...listening } = options;
+  const { config, composition, run: dir, isNew, takeOver, signal, onNotice, ...listening } = options;
   const { hostname = '127.0.0.1', port = 0 } = listening;
   requireSafe(listening);
   await findPort({ hostname, port }); // before a run and its key are made
@@ -44,6 +46,7 @@ export async function serveSwarm<Config extends CommonConfig>(
     config,
     composition,
     run: dir,
+    signal,
     onNotice,
     ...(isNew !== undefined && { isNew }),
     ...(takeOver !== undefined && { takesOver: takeOver }),

@@ -20,7 +20,7 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
       const onNotice = (message: string): void => output.writeLine(message);
       if (flags.standby !== undefined) return standBy(flags, { output, signal, drainMs, onNotice });
       const { config } = new AgentJetJob().loadJobFromYaml(requireConf(flags), listOverrides(flags, overrides));
-      const swarm = await serveSwarm({ ...toOptions(flags), config, composition: configuration, onNotice });
+      const swarm = await serveSwarm({ ...toOptions(flags), config, composition: configuration, signal, onNotice });
       const { url, firstKey } = swarm.server;
       output.writeLine(`${swarm.isResumed ? 'Going on with' : 'New run'} ${swarm.runDir}`);
       output.writeLine(`Serving the swarm at ${url}`);

@@ -47,6 +47,8 @@ export type ServedRunOptions<Config extends CommonConfig> = {
   readonly isNew?: boolean;
   /** Takes the run folder from a process that still writes it. */
   readonly takesOver?: boolean;
+  /** Of a user who stops: a model that is being downloaded or opened is left then. */
+  readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
 };
 
@@ -71,7 +73,8 @@ export async function openServedRun<Config extends CommonConfig>(
   for (const each of prepared) {
     const own = isOnly ? opened : await openPolicyFolder(each, folder, options);
     const onNotice = isOnly ? options.onNotice : (said: string): void => options.onNotice(`${each.name}: ${said}`);
-    const parts = { ...each, ...own, onNotice, runDir: folder.dir, takesOver: options.takesOver ?? false };
+    const { takesOver = false, signal } = options;
+    const parts = { ...each, ...own, onNotice, runDir: folder.dir, takesOver, signal };
     policies.push({ name: each.name, config: each.config, folder: own.folder, openWeights: createOpenWeights(parts) });
   }
   return {
@@ -92,16 +95,17 @@ type Prepared = PolicyConfig & {
   readonly chatTokenizer: ChatTokenizer;
 };
 
-type PrepareOptions = Pick<ServedRunOptions<CommonConfig>, 'composition' | 'onNotice'>;
+type PrepareOptions = Pick<ServedRunOptions<CommonConfig>, 'composition' | 'signal' | 'onNotice'>;
 
 /** Everything of a policy that can be refused before anything is written. */
-async function prepare(policy: PolicyConfig, { composition, onNotice }: PrepareOptions): Promise<Prepared> {
+async function prepare(policy: PolicyConfig, { composition, signal, onNotice }: PrepareOptions): Promise<Prepared> {
   const { config, inputs } = await loadServedInputs({ config: policy.config, composition });
   requireTrainable(config);
   const emit = ({ message }: { readonly message?: string }): void => void (message && onNotice(message));
   const { modelDir } = await prepareModel(config, inputs.backbone, {
     emit: (event) => emit(event as object),
     trains: true,
+    signal,
   });
   return { name: policy.name, config, inputs, modelDir, chatTokenizer: await loadModelTokenizer(modelDir, inputs) };
 }
@@ -184,6 +188,7 @@ type WeightsParts = {
   readonly onNotice: (message: string) => void;
   readonly runDir: string;
   readonly takesOver: boolean;
+  readonly signal: AbortSignal | undefined;
 };
 
 /** Changes of the configuration are written down once, with the first step that they hold for. */

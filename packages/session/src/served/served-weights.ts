@@ -47,12 +47,14 @@ type WeightsOptions = {
   readonly modelDir: string;
   readonly chatTokenizer: ChatTokenizer;
   readonly folder: RunFolder;
+  /** Of a user who stops while the model is being opened. */
+  readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
   readonly onLoad: (step: number) => Promise<void>;
 };
 
 export async function openServedWeights(options: WeightsOptions): Promise<ServedWeights> {
-  const { config, inputs, modelDir, chatTokenizer, folder, onLoad } = options;
+  const { config, inputs, modelDir, chatTokenizer, folder, signal, onLoad } = options;
   const optimizer = toOptimizerOptions(config, config.trainerCommon.totalTrainingSteps ?? 0);
   const emit = ({ message }: { readonly message?: string }): void => void (message && options.onNotice(message));
   const backbone = await openBackbone(inputs.backbone, config, {
@@ -60,6 +62,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     modelDir,
     optimizer,
     runDir: folder.dir,
+    signal,
   });
   const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
   const whole = new WholeCheckpoints(folder, options.onNotice);

@@ -1,0 +1,60 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { composeConfig, type Backbone, type BackboneParts } from '@agentjet/core';
+import { SwarmOperator } from '@agentjet/swarm-client';
+import { serveStandby, serveSwarm } from '@agentjet/swarm-server';
+import { templates } from '@agentjet/tokenizer/registrations';
+import { algorithms, backbones } from '@agentjet/trainer/registrations';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { freePort } from './free-port.js';
+
+/** Servers that are stopped while their model is being opened, which takes longer than anybody waits. */
+
+let dir = '';
+let numOpening = 0;
+
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'stopped-start-'));
+  numOpening = 0;
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+/** Opens until it is told to stop. */
+function open(_section: unknown, { signal }: BackboneParts): Promise<Backbone> {
+  numOpening++;
+  return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+}
+
+const [embedded] = backbones;
+const composition = composeConfig({
+  backbones: [{ ...embedded, open }],
+  algorithms,
+  readers: [],
+  judges: [],
+  environments: [],
+  templates,
+});
+
+it('a server whose start is interrupted leaves off with the reason', async () => {
+  const config = composition.create({ experimentDir: dir, model: { path: 'nano' } });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const starting = serveSwarm({ config, composition, port: 0, signal, onNotice: () => undefined });
+  await Promise.race([starting, expect.poll(() => numOpening).toBe(1)]);
+  stopping.abort(new Error('stopped by SIGINT'));
+  await expect(starting).rejects.toThrow('stopped by SIGINT');
+});
+
+it('a server that waited for its run is closed while the model opens, and opens the same run the next time', async () => {
+  const port = await freePort();
+  const standBy = () => serveStandby({ dir, port, composition, onNotice: () => undefined });
+  const first = await standBy();
+  const operator = new SwarmOperator({ url: first.url, key: first.firstKey });
+  await operator.begin({ model: { path: 'nano' } });
+  await expect.poll(() => numOpening).toBe(1);
+  await first.close();
+  const next = await standBy();
+  await expect.poll(() => numOpening).toBe(2);
+  await next.close();
+});
