@@ -31,6 +31,8 @@ export interface AttemptKeeper {
   end(attempt: Attempt, episode: Episode): boolean;
   /** The judge cannot be reached; the episode waits for its reward. */
   judgeIsAway(episodeId: string, message: string): void;
+  /** Calls the listener when the judge has answered an episode after it was away. What it returns ends that. */
+  onJudgeBack?(listener: () => void): () => void;
   /** True while no further attempt may start because the world is down. */
   isPaused?(): boolean;
   /** How long an episode may wait for its reward, ms; null: for ever. */

@@ -5,8 +5,15 @@ import { judgeAgain } from './judge-again.js';
 const away = (): JudgeError => new JudgeError('judge_failed', 'x', { cause: new Outage('no quota') });
 const verdict: Verdict = { reward: 1, isSuccess: true };
 
-function ask(answers: readonly (Error | Verdict)[], patienceMs: number | null = null) {
+/** `isBack`: whether the judge answers another episode during each of the gaps. */
+function ask(
+  answers: readonly (Error | Verdict)[],
+  patienceMs: number | null = null,
+  isBack: (gap: number) => boolean = () => false,
+) {
   const gaps: number[] = [];
+  const woken: boolean[] = [];
+  const listeners = new Set<() => void>();
   const notices: string[] = [];
   let next = 0;
   const answer = judgeAgain(
@@ -20,10 +27,19 @@ function ask(answers: readonly (Error | Verdict)[], patienceMs: number | null = 
       patienceMs,
       signal: new AbortController().signal,
       onAway: (message) => notices.push(message),
-      sleep: (ms) => Promise.resolve(void gaps.push(ms)),
+      onBack: (wake) => {
+        listeners.add(wake);
+        return () => void listeners.delete(wake);
+      },
+      sleep: async (ms, signal) => {
+        if (isBack(gaps.length)) for (const wake of listeners) wake();
+        gaps.push(ms);
+        woken.push(signal.aborted);
+        signal.throwIfAborted();
+      },
     },
   );
-  return { answer, gaps, notices };
+  return { answer, gaps, notices, woken, listeners };
 }
 
 it('waits longer each time, and takes the verdict when it comes', async () => {
@@ -43,4 +59,32 @@ it('gives up at once if the judge is there and broken', async () => {
   const { answer, gaps } = ask([new JudgeError('bad_verdict', 'it returned undefined')]);
   await expect(answer).rejects.toThrow('it returned undefined');
   expect(gaps).toEqual([1000]);
+});
+
+it('asks at once when the judge has answered another episode', async () => {
+  const { answer, gaps, woken, listeners } = ask([away(), verdict], null, (gap) => gap === 1);
+  expect(await answer).toEqual(verdict);
+  expect([gaps, woken]).toEqual([
+    [1000, 2000],
+    [false, true],
+  ]);
+  expect(listeners.size).toBe(0);
+});
+
+it('sleeps the next gap out if the judge has an answer for others alone, and gives up in time', async () => {
+  const { answer, gaps, woken } = ask([], 10_000, () => true);
+  await expect(answer).rejects.toBeInstanceOf(JudgeError);
+  expect(woken).toEqual([true, false, true, false, true, false]);
+  expect(gaps).toEqual([1000, 1000, 2000, 2000, 4000, 4000]);
+});
+
+it('ends at once with its signal', async () => {
+  const stopped = new AbortController();
+  const waiting = judgeAgain(() => Promise.resolve(verdict), away(), {
+    patienceMs: null,
+    signal: stopped.signal,
+    onAway: () => stopped.abort(new Error('the run stops')),
+    onBack: () => () => undefined,
+  });
+  await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
 });

@@ -8,6 +8,8 @@ export type JudgePatience = {
   /** Ends the waiting. */
   readonly signal: AbortSignal;
   readonly onAway: (message: string) => void;
+  /** Calls the listener when the judge has answered another episode. What it returns ends that. */
+  readonly onBack?: ((wake: () => void) => () => void) | undefined;
   /** Default: a timer that the signal ends. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 };
@@ -18,26 +20,49 @@ const longestGapMs = 60_000;
 const sleepByTimer = (ms: number, signal: AbortSignal): Promise<void> => wait(ms, undefined, { signal });
 
 /**
- * Asks a judge that could not be reached again, after growing gaps, until it answers. The episode is over by then, so its time
- * limit does not count. Rejects with what the judge threw last once patience is over, or with any error that is not an outage.
+ * Asks a judge that could not be reached again, after growing gaps, until it answers; at once when it has answered another
+ * episode. The episode is over by then, so its time limit does not count. Rejects with what the judge threw last once patience
+ * is over, or with any error that is not an outage.
  */
 export async function judgeAgain(
   ask: () => Promise<Verdict>,
   first: unknown,
-  { patienceMs, signal, onAway, sleep = sleepByTimer }: JudgePatience,
+  { patienceMs, signal, onAway, onBack, sleep = sleepByTimer }: JudgePatience,
 ): Promise<Verdict> {
   let waitedMs = 0;
   let thrown = first;
-  for (let gapMs = firstGapMs; ; gapMs = Math.min(2 * gapMs, longestGapMs)) {
+  let isWoken = false;
+  for (let gapMs = firstGapMs; ; gapMs = isWoken ? gapMs : Math.min(2 * gapMs, longestGapMs)) {
     if (patienceMs !== null && waitedMs + gapMs > patienceMs) throw thrown;
     onAway(toErrorMessage(thrown));
-    await sleep(gapMs, signal);
-    waitedMs += gapMs;
+    // a judge that answers others and not this one is asked once more, and then after the whole gap
+    const gap = { signal, sleep, onBack: isWoken ? undefined : onBack };
+    const sleptMs = await restFor(gapMs, gap);
+    isWoken = sleptMs !== undefined;
+    waitedMs += sleptMs ?? gapMs;
     try {
       return await ask();
     } catch (error) {
       if (error instanceof ConfigError || outageOf(error) === undefined) throw error;
       thrown = error;
     }
+  }
+}
+
+type Gap = Required<Pick<JudgePatience, 'signal' | 'sleep'>> & Pick<JudgePatience, 'onBack'>;
+
+/** Sleeps the gap out. If the judge is back earlier, it resolves then, with the milliseconds that it has slept. */
+async function restFor(gapMs: number, { signal, sleep, onBack }: Gap): Promise<number | undefined> {
+  const woken = new AbortController();
+  const leave = onBack?.(() => woken.abort());
+  const startedMs = performance.now();
+  try {
+    await sleep(gapMs, AbortSignal.any([signal, woken.signal]));
+    return undefined;
+  } catch (error) {
+    if (signal.aborted || !woken.signal.aborted) throw error;
+    return Math.min(gapMs, performance.now() - startedMs);
+  } finally {
+    leave?.();
   }
 }

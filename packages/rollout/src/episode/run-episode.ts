@@ -34,7 +34,7 @@ export type EpisodeOptions = Omit<OpenEpisodeOptions, 'timeoutMs'> & {
   /** Told once the workflow has ended and the judge of its group is to be waited for, which takes no time of the episode. */
   readonly onGroupJudge?: (() => void) | undefined;
   /** Asked about a judge that cannot be reached; without it such an episode fails at once. */
-  readonly keeper?: Pick<AttemptKeeper, 'judgeIsAway' | 'scorePatienceMs'> | undefined;
+  readonly keeper?: Pick<AttemptKeeper, 'judgeIsAway' | 'onJudgeBack' | 'scorePatienceMs'> | undefined;
 };
 
 /** Which episode it is. */
@@ -143,6 +143,7 @@ async function scoreAgain(
       patienceMs: keeper?.scorePatienceMs ?? null,
       signal,
       onAway: (message) => keeper?.judgeIsAway(episodeId, message),
+      onBack: (wake) => keeper?.onJudgeBack?.(wake) ?? (() => undefined),
     });
     return toCompleted(output, verdict);
   } catch (error) {

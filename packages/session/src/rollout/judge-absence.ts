@@ -4,13 +4,14 @@
  */
 export class JudgeAbsence {
   readonly #waiting = new Set<string>();
+  readonly #onBack = new Set<() => void>();
   #isAway = false;
 
   get isAway(): boolean {
     return this.#isAway;
   }
 
-  /** Also after the judge is back: each one asks again in its own time. */
+  /** Also after the judge is back: each one has to ask again. */
   get isAwaited(): boolean {
     return this.#waiting.size > 0;
   }
@@ -28,6 +29,13 @@ export class JudgeAbsence {
     this.#waiting.delete(episodeId);
     const isBack = this.#isAway && hasVerdict;
     if (isBack || this.#waiting.size === 0) this.#isAway = false;
+    if (isBack) for (const listener of this.#onBack) listener();
     return isBack;
+  }
+
+  /** Tells when the judge is back. What it returns ends that. */
+  onBack(listener: () => void): () => void {
+    this.#onBack.add(listener);
+    return () => void this.#onBack.delete(listener);
   }
 }

@@ -238,6 +238,20 @@ describe('a judge that is away', () => {
     ]);
   });
 
+  it('wakes the episodes that wait when another one has a verdict, once', () => {
+    let numWoken = 0;
+    const leave = keeper.onJudgeBack(() => numWoken++);
+    keeper.end(attemptAt(2), completed('t-r2-a0'));
+    expect(numWoken).toBe(0);
+    keeper.end(attemptAt(1), judged('t-r1-a0'));
+    keeper.end(attemptAt(0), judged('t-r0-a0'));
+    expect(numWoken).toBe(1);
+    leave();
+    keeper.judgeIsAway('t-r0-a0', '429 no quota');
+    keeper.end(attemptAt(3), judged('t-r3-a0'));
+    expect(numWoken).toBe(1);
+  });
+
   it('makes nobody late as long as an episode waits for it', () => {
     keeper.end(attemptAt(1), judged('t-r1-a0'));
     expect(keeper.isPaused()).toBe(true);

@@ -95,6 +95,7 @@ export class PlaceKeeper implements AttemptKeeper {
       begin: (attempt, signal) => this.begin(attempt, signal, at),
       end: (attempt, episode) => this.end(attempt, episode),
       judgeIsAway: (episodeId, message) => this.judgeIsAway(episodeId, message),
+      onJudgeBack: (listener) => this.onJudgeBack(listener),
       isPaused: () => this.isPaused(),
     };
   }
@@ -147,6 +148,10 @@ export class PlaceKeeper implements AttemptKeeper {
         'No new episodes start; those that have ended wait for their rewards and ask again after growing gaps, and the run goes on by itself.',
     );
     this.#tellHeld();
+  }
+
+  onJudgeBack(listener: () => void): () => void {
+    return this.#judge.onBack(listener);
   }
 
   /** Groups that could not become trainable because the world failed; each is drawn again, at most twice. */

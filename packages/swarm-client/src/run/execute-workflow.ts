@@ -84,6 +84,7 @@ export async function executeWorkflow(
       keeper: {
         scorePatienceMs: options.scorePatienceMs,
         judgeIsAway: (_id, message) => judgeWatch.away(message),
+        onJudgeBack: judgeWatch.onBack,
       },
     },
     {

@@ -1,6 +1,7 @@
 /** Says once for all the episodes of a run that the judge cannot be reached, and once that it is back. */
 export class JudgeWatch {
   readonly #tell: (message: string) => void;
+  readonly #onBack = new Set<() => void>();
   #isAway = false;
 
   constructor(tell: (message: string) => void) {
@@ -20,5 +21,12 @@ export class JudgeWatch {
     if (!this.#isAway) return;
     this.#isAway = false;
     this.#tell('The judge is back.');
+    for (const listener of this.#onBack) listener();
   }
+
+  /** Tells those that wait when the judge is back. What it returns ends that. */
+  onBack = (listener: () => void): (() => void) => {
+    this.#onBack.add(listener);
+    return () => void this.#onBack.delete(listener);
+  };
 }
