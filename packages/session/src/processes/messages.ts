@@ -19,6 +19,8 @@ export type ToProcess =
     }
   /** The episode is not wanted any more, or has taken too long. */
   | { readonly type: 'stop'; readonly episodeId: string; readonly reason: SentError }
+  /** The judge has answered another episode, and this one waits for it. */
+  | { readonly type: 'judge_back'; readonly episodeId: string }
   | { readonly type: 'delta'; readonly call: number; readonly delta: ChatDelta }
   | { readonly type: 'tokens'; readonly call: number; readonly tokens: readonly TokenLogprob[] }
   | { readonly type: 'answer'; readonly call: number; readonly response: ChatResponse }

@@ -7,6 +7,7 @@ import { loadWorkflowInputs, type WorkflowInputs } from '../inputs/workflow-inpu
 import { toEnvironmentHost } from '../rollout/environment-host.js';
 import type { EpisodeOrder, FromProcess, RemoteEpisode, ToProcess } from './messages.js';
 import { fromSentError, toSentError } from './sent-error.js';
+import { SentJudge } from './sent-judge.js';
 import { SentCalls } from './sent-model.js';
 
 /** From sources and from builds alike. */
@@ -40,12 +41,14 @@ function leaveWithParent(): void {
 class WorkflowServer {
   readonly #send: (message: FromProcess) => void;
   readonly #calls: SentCalls;
+  readonly #judge: SentJudge;
   readonly #running = new Map<string, AbortController>();
   #opened: Opened | undefined;
 
   constructor(send: (message: FromProcess) => void) {
     this.#send = send;
     this.#calls = new SentCalls(send);
+    this.#judge = new SentJudge(send);
   }
 
   async receive(message: ToProcess, composition: ConfigComposition): Promise<void> {
@@ -64,6 +67,8 @@ class WorkflowServer {
         return this.#run(message.task, message.episode);
       case 'stop':
         return this.#running.get(message.episodeId)?.abort(fromSentError(message.reason));
+      case 'judge_back':
+        return this.#judge.back(message.episodeId);
       default:
         return this.#calls.receive(message);
     }
@@ -85,9 +90,7 @@ class WorkflowServer {
 
   #execute(task: Task, order: EpisodeOrder, signal: AbortSignal): Promise<Episode> {
     const { inputs, config, endpointHost } = this.#open();
-    const { episodeId, timeoutMs, scorePatienceMs } = order;
-    const judgeIsAway = (id: string, message: string): void =>
-      this.#send({ type: 'judge_away', episodeId: id, message });
+    const { episodeId, timeoutMs } = order;
     return runEpisode(
       task,
       {
@@ -99,7 +102,7 @@ class WorkflowServer {
         timeoutMs,
         endpointHost,
         environment: toEnvironmentHost(config, inputs.environment),
-        ...(scorePatienceMs !== undefined && { keeper: { scorePatienceMs, judgeIsAway } }),
+        keeper: this.#judge.keeperOf(order, episodeId),
       },
       { ...order, signal },
     );

@@ -44,6 +44,7 @@ export class WorkflowPool {
         signal: identity.signal,
         createModel: open.createModel,
         judgeIsAway: (message) => options.keeper?.judgeIsAway(identity.episodeId, message),
+        onJudgeBack: (listener) => options.keeper?.onJudgeBack?.(listener) ?? (() => undefined),
       })
         .catch((error: unknown) => {
           if (error instanceof ProcessLost) return error;

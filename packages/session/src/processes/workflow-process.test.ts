@@ -30,6 +30,40 @@ it('says that a process cannot be started, and closes', async () => {
   }
 });
 
+it('tells a process once that the judge of its episode is back, as long as the episode runs', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'judged-'));
+  const listeners = new Set<() => void>();
+  const onJudgeBack = (listener: () => void): (() => void) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  try {
+    const file = path.join(dir, 'judged.mjs');
+    writeFileSync(
+      file,
+      `const said = [];
+      process.on('message', ({ type, episodeId }) => {
+        said.push(type);
+        if (type === 'close') process.exit(0);
+        if (type === 'open') process.send({ type: 'ready' });
+        const away = { type: 'judge_away', episodeId: 'e', message: 'no quota' };
+        if (type === 'run') for (const message of [away, away]) process.send(message);
+        if (type === 'judge_back') process.send({ type: 'done', episodeId, episode: { said } });
+      });`,
+    );
+    const child = new WorkflowProcess(pathToFileURL(file), { config: createConfig({}), options, name: 'w' });
+    let numAway = 0;
+    const judgeIsAway = (): void => {
+      if (++numAway === 2) for (const wake of listeners) wake();
+    };
+    expect(await child.run({ ...run, judgeIsAway, onJudgeBack })).toEqual({ said: ['open', 'run', 'judge_back'] });
+    expect(listeners.size).toBe(0);
+    await child.close();
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
 it('gives a process up whose module is never imported, and says so', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'endless-'));
   try {

@@ -38,6 +38,8 @@ export type RemoteRun = {
   /** The tuned model of an agent; asked once for each number. */
   readonly createModel: (agent: AgentIdentity) => ChatModel;
   readonly judgeIsAway: (message: string) => void;
+  /** Calls the listener when the judge is back. What it returns ends that. */
+  readonly onJudgeBack?: ((listener: () => void) => () => void) | undefined;
 };
 
 type Running = RemoteRun & {
@@ -46,6 +48,8 @@ type Running = RemoteRun & {
   readonly reject: (error: unknown) => void;
   readonly deadline: NodeJS.Timeout;
   isLate: boolean;
+  /** Set once the episode waits for its judge. */
+  leaveJudge: (() => void) | undefined;
 };
 
 /** One process that runs workflows. */
@@ -122,7 +126,8 @@ export class WorkflowProcess {
       if (this.#isGone) throw new ProcessLost('The process has ended.', { numEpisodes: Infinity, isBlocked: false });
       return await new Promise<RemoteEpisode>((resolve, reject) => {
         const deadline = setTimeout(() => this.#expire(episodeId), timeoutMs + graceMs);
-        this.#running.set(episodeId, { ...run, models: new Map(), resolve, reject, deadline, isLate: false });
+        const shared = { ...run, resolve, reject, deadline, isLate: false, leaveJudge: undefined };
+        this.#running.set(episodeId, { ...shared, models: new Map() });
         this.#post({ type: 'run', task, episode: order });
         if (signal?.aborted === true) onAbort(); // there is nothing to stop before it runs
         signal?.addEventListener('abort', onAbort, { once: true });
@@ -131,6 +136,7 @@ export class WorkflowProcess {
       this.#numAssigned--;
       signal?.removeEventListener('abort', onAbort);
       clearTimeout(this.#running.get(episodeId)?.deadline);
+      this.#running.get(episodeId)?.leaveJudge?.();
       this.#running.delete(episodeId);
     }
   }
@@ -158,6 +164,9 @@ export class WorkflowProcess {
         return void this.#answer(running, message);
       case 'judge_away':
         clearTimeout(running.deadline); // the workflow is done, and a judge has its own patience
+        running.leaveJudge ??= running.onJudgeBack?.(() =>
+          this.#send({ type: 'judge_back', episodeId: message.episodeId }),
+        );
         return running.judgeIsAway(message.message);
       case 'done':
         return running.resolve(message.episode);
