@@ -53,13 +53,18 @@ describe('the kept results meet the bars of the tutorials', () => {
     expect(gain('countdown')).toBeGreaterThanOrEqual(0.1);
   });
 
-  it('learning-to-ask: 0.3 more of the hidden facts, and one question in 0.95 of the turns', () => {
+  // A model that judges may be deceived, so the figures of the rule are compared in both.
+  it.each([
+    ['learning-to-ask', ''],
+    ['learning-to-ask-llm', 'RuleJudge/'],
+  ])('%s: 0.3 more of the hidden facts, and one question in 0.95 of the turns', (tutorial, prefix) => {
+    const facts = `${prefix}facts_found`;
     const found = medianOf(
-      'learning-to-ask',
-      ({ parts_after: later, parts_before: before }) => (later?.['facts_found'] ?? 0) - (before?.['facts_found'] ?? 1),
+      tutorial,
+      ({ parts_after: later, parts_before: before }) => (later?.[facts] ?? 0) - (before?.[facts] ?? 1),
     );
     expect(found).toBeGreaterThanOrEqual(0.3);
-    expect(medianOf('learning-to-ask', (seed) => seed.parts_after?.['one_question'])).toBeGreaterThanOrEqual(0.95);
+    expect(medianOf(tutorial, (seed) => seed.parts_after?.[`${prefix}one_question`])).toBeGreaterThanOrEqual(0.95);
   });
 
   it('environments: within 0.05 of one another in four worlds', () => {

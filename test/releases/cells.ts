@@ -196,7 +196,7 @@ export const cells: readonly Cell[] = [
       model: 'tutorial/learning-to-ask/judge/model',
       labelled: 'tutorial/learning-to-ask/judge/labelled.jsonl',
     },
-    minutes: 30,
+    minutes: 12,
   },
   {
     tutorial: 'office',
