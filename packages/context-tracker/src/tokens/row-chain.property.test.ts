@@ -20,7 +20,16 @@ const step = fc.record({
   temperature: fc.constantFrom(undefined, 0.5),
   policyVersion: fc.nat(2),
 });
-type Step = fc.TypeOfArbitrary<typeof step>;
+type Step = {
+  readonly kept: number;
+  readonly asked: readonly number[];
+  readonly sampled: readonly number[];
+  readonly agentName: string;
+  readonly skipped: number;
+  readonly isTrained: boolean;
+  readonly temperature: number | undefined;
+  readonly policyVersion: number;
+};
 
 function play(steps: readonly Step[]) {
   const tree = new TokenTree();
@@ -37,7 +46,7 @@ function play(steps: readonly Step[]) {
     if (calls.some((call) => call.index === index)) index = 1 + Math.max(...calls.map((call) => call.index));
     const agent = { agentName, targetTag: 'main' };
     const own = { id: `e/${index}`, index, agent, end, promptLength: prompt.length, splices, specialTokens: {} };
-    const call: RecordedCall = { ...own, ...facts, ...said, logprobs: Float32Array.from(sampled, (id) => -id) };
+    const call: RecordedCall = { ...own, ...facts, ...said, logprobs: Float32Array.from(sampled, (id: number) => -id) };
     calls.push(call);
     chain.add(call);
     before = readPath(end);
@@ -66,8 +75,14 @@ test('a chain tells what a look at all calls tells, whenever they are one', () =
 
 test('calls that go on where the one before them ended are a chain, with calls on the way that failed', () => {
   const next: Step = {
-    ...{ kept: 0, asked: [1], sampled: [2, 0], agentName: 'ann', skipped: 0, isTrained: true },
-    ...{ temperature: undefined, policyVersion: 0 },
+    kept: 0,
+    asked: [1],
+    sampled: [2, 0],
+    agentName: 'ann',
+    skipped: 0,
+    isTrained: true,
+    temperature: undefined,
+    policyVersion: 0,
   };
   const isChain = (...steps: readonly Step[]): boolean => play(steps).chain.turns !== undefined;
   expect(isChain(next, { ...next, skipped: 1 }, { ...next, asked: [] })).toBe(true);

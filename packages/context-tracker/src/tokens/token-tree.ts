@@ -29,7 +29,7 @@ export class TokenTree {
   };
   #idBits = 0;
 
-  /** No id that stands here has a bit that this number lacks. */
+  /** No id of the tree has a bit that this number lacks. */
   get idBits(): number {
     return this.#idBits;
   }
