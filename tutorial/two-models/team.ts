@@ -39,5 +39,18 @@ async function plan(question: string, client: OpenAI, signal?: AbortSignal): Pro
   return call?.type === 'function' ? readExpression(call.function.arguments) : '';
 }
 
-/** In the words of the problems, the only ones that the nano model knows. */
-const toJob = (expression: string): string => `Ann has ${expression} apples. How many apples in all?`;
+const jobs: Readonly<Record<string, (left: string, right: string) => string>> = {
+  '+': (left, right) => `Ann has ${left} apples and finds ${right} more. How many apples are there now?`,
+  '-': (left, right) => `Ann has ${left} apples and loses ${right}. How many apples are left?`,
+  '*': (left, right) => `Ann fills ${left} bags with ${right} apples each. How many apples in the bags?`,
+  '/': (left, right) => `Ann shares ${left} apples among ${right} friends. How many apples for each friend?`,
+};
+
+/**
+ * In the words of the problems, the only ones that the nano model knows: it has never read a sign in one. What is no operation of two
+ * numbers is asked as it is.
+ */
+function toJob(expression: string): string {
+  const [, left = '', operator = '', right = ''] = /^\s*(\d+)\s*([-+*/])\s*(\d+)\s*$/.exec(expression) ?? [];
+  return jobs[operator]?.(left, right) ?? `What is ${expression}?`;
+}
