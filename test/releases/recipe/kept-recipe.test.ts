@@ -16,8 +16,8 @@ it('the kept table follows from the kept runs', () => {
 
 it('three models are within noise of one another in all tutorials, but for those that the page names', () => {
   const outside = kept.tutorials.filter(({ within_noise: isWithin }) => isWithin !== true);
-  expect(outside.map(({ tutorial }) => tutorial).toSorted()).toEqual(['countdown', 'two-models', 'two-models-shared']);
-  expect(page).toMatch(/The others are countdown, .* and both trainings of two-models:/);
+  expect(outside.map(({ tutorial }) => tutorial).toSorted()).toEqual(['two-models']);
+  expect(page).toMatch(/The other is two-models with a model for each agent:/);
 });
 
 it('every model learns in every tutorial, but for the one that imitates before', () => {
