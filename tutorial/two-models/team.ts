@@ -47,7 +47,7 @@ const jobs: Readonly<Record<string, (left: string, right: string) => string>> = 
 };
 
 /**
- * In the words of the problems, the only ones that the nano model knows: it has never read a sign in one. What is no operation of two
+ * In the words of the problems, the only ones that the nano model knows: it has never read a sign in one. What is not an operation on two
  * numbers is asked as it is.
  */
 function toJob(expression: string): string {
