@@ -21,6 +21,7 @@ import {
 import { sealRows } from '@agentjet/session/served';
 import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
+import type { Writable } from '../writable.js';
 import { toCallError } from './call-error.js';
 import { CallContents, toResponse, type CallContent } from './call-content.js';
 import { IdleLimit } from './idle-limit.js';
@@ -352,8 +353,6 @@ type ServedEpisode = {
   numCalls: number;
   usedMs: number;
 };
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** What was counted: an end is written while its client waits, and most counters are zero. */
 function unlessZero(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

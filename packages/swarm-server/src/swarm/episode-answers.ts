@@ -9,6 +9,7 @@ import {
 } from '@agentjet/ledger';
 import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
+import type { Writable } from '../writable.js';
 
 /** What the routes of episodes are given, and how their answers are put together. */
 
@@ -178,8 +179,6 @@ export function toNewEnd(
   if (sealed.bytes !== undefined) end.bytes = sealed.bytes;
   return end;
 }
-
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** Whether this key may act for the episode: it claimed it, or is a commander's. Without keys everybody may. */
 export const speaksFor = ({ keyName }: Readonly<LedgerEpisode>, key: ClaimKey | undefined): boolean =>
