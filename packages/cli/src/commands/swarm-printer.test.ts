@@ -1,23 +1,7 @@
 import type { ServerAnswer } from '@agentjet/swarm-client';
 import { expect, it } from 'vitest';
+import { serverAnswer as server } from '../testing/server-answer.js';
 import { SwarmPrinter } from './swarm-printer.js';
-
-const server: ServerAnswer = {
-  change: 1,
-  wire: '1',
-  state: 'rolling',
-  step: 3,
-  version: 3,
-  incarnation: 0,
-  groups_open: 0,
-  groups_pooled: 0,
-  running: 0,
-  capacity: 8,
-  config_revision: 0,
-  tasks: 4,
-  account: {},
-  dropped_by_reason: {},
-};
 
 const policy = { step: 3, version: 3, incarnation: 0, groups_open: 0, groups_pooled: 0, gate_wait_seconds: 0 };
 const worker = { ...policy, state: 'failed' as const, account: {}, dropped_by_reason: {} };
