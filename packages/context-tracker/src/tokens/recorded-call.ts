@@ -33,12 +33,8 @@ export function inOrder(calls: readonly RecordedCall[]): readonly RecordedCall[]
   return isInOrder ? calls : calls.toSorted((left, right) => left.index - right.index);
 }
 
-/** Of each call its place among all, as they began; -1 if it is none of them. An episode with few of them needs no map. */
+/** Of each call its place among all, as they began; -1 if it is none of them. */
 export function placesIn(calls: readonly RecordedCall[]): (call: RecordedCall) => number {
-  const ordered = inOrder(calls);
-  if (ordered.length <= fewCalls) return (call) => ordered.indexOf(call);
-  const places = new Map(ordered.map((call, place) => [call, place]));
+  const places = new Map(inOrder(calls).map((call, place) => [call, place]));
   return (call) => places.get(call) ?? -1;
 }
-
-const fewCalls = 8;

@@ -36,13 +36,13 @@ export class RowChain {
     if (call.temperature !== undefined) this.#hasTemperatures = true;
   }
 
-  /** Undefined: there is no call yet, or the calls are no chain. `idBits`: those of the tree. */
+  /** Undefined: there is no call yet, or the calls are not a chain. `idBits`: those of the tree. */
   readRow(idBits: number): SampledRow | undefined {
     const last = this.#last;
     if (this.#isBroken || last === undefined) return undefined;
     const { agentName, targetTag } = last.agent;
-    const [spans, hasTemperatures] = [[...this.#spans], this.#hasTemperatures];
-    return { agentName, targetTag, ids: readPath(last.end), idBits, spans, hasTemperatures };
+    const row = { agentName, targetTag, ids: readPath(last.end), idBits };
+    return { ...row, spans: [...this.#spans], hasTemperatures: this.#hasTemperatures };
   }
 
   /** Undefined where the row is. */
