@@ -167,7 +167,7 @@ export class Ledger {
 
   /** Notes an answered model call. */
   recordCall(episodeId: string, call: NewCall): void {
-    this.append({ ...call, kind: 'call', groupId: this.#running(episodeId).groupId, episodeId });
+    this.append({ kind: 'call', groupId: this.#running(episodeId).groupId, episodeId, ...call });
   }
 
   /** Keeps something for later calls of a running episode. */

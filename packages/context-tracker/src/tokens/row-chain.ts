@@ -41,8 +41,8 @@ export class RowChain {
     const last = this.#last;
     if (this.#isBroken || last === undefined) return undefined;
     const { agentName, targetTag } = last.agent;
-    const row = { agentName, targetTag, ids: readPath(last.end), idBits };
-    return { ...row, spans: [...this.#spans], hasTemperatures: this.#hasTemperatures };
+    const ids = readPath(last.end);
+    return { agentName, targetTag, ids, idBits, spans: [...this.#spans], hasTemperatures: this.#hasTemperatures };
   }
 
   /** Undefined where the row is. */

@@ -29,8 +29,8 @@ export type EpisodeHolder = {
 };
 
 export type SealedEnd = {
-  /** For the `content` of the end record. */
-  readonly content: Readonly<Record<string, unknown>>;
+  /** For the `content` of the end record; who asked for the seal adds what the client said. */
+  readonly content: Record<string, unknown>;
   /** Generated. */
   readonly tokens: number;
 } & Pick<EndRecord, 'turnRewards' | 'bytes'>;

@@ -147,12 +147,24 @@ type EndParts = {
   readonly tokens?: number | undefined;
 };
 
-/** The end as the ledger takes it. */
+/**
+ * The end as the ledger takes it. What the client said is added to what was sealed, key by key: an object that begins with a spread
+ * and goes on with other keys takes longer than all else here.
+ */
 export function toNewEnd(
   request: EndRequest,
   { bodyHash, sealed, group, place, seconds, tokens = 0 }: EndParts,
 ): NewEnd {
   const { rewards } = request;
+  const content = sealed?.content ?? {};
+  content['task_id'] = group.taskId;
+  content['repeat_index'] = place;
+  content['metadata'] = request.metadata;
+  content['log_metrics'] = request.log_metrics;
+  content['parts'] = request.parts;
+  content['reason'] = request.reason;
+  content['error'] = request.error;
+  content['messages'] = request.messages;
   const end: Writable<NewEnd> = {
     status: request.status,
     reward: request.reward ?? (rewards === undefined ? null : meanOf(Object.values(rewards))),
@@ -161,17 +173,7 @@ export function toNewEnd(
     revision: request.revision ?? group.revision,
     tokens: sealed?.tokens ?? tokens,
     seconds,
-    content: {
-      ...sealed?.content,
-      task_id: group.taskId,
-      repeat_index: place,
-      metadata: request.metadata,
-      log_metrics: request.log_metrics,
-      parts: request.parts,
-      reason: request.reason,
-      error: request.error,
-      messages: request.messages,
-    },
+    content,
   };
   if (rewards !== undefined) end.rewards = rewards;
   if (sealed === undefined) return end;
