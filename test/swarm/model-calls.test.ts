@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { configuration } from 'agentjet';
-import { unpackTurns, type PackedTurn } from '@agentjet/context-tracker';
+import { unpackTurns, type PackedTurns } from '@agentjet/context-tracker';
 import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
@@ -124,7 +124,7 @@ it('goes on with a running episode after a restart, and answers a repeated call 
   });
   expect(body).toMatchObject({ state: 'pooled' });
   const content = server.swarm?.context.records.end(episode.episode_id)?.content as {
-    readonly turns: readonly PackedTurn[];
+    readonly turns: PackedTurns;
   };
   expect(unpackTurns(content.turns)).toMatchObject([{ fork: null }, { fork: null }]);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { unpackTurns, type PackedTurn } from '@agentjet/context-tracker';
+import { unpackTurns, type PackedTurns } from '@agentjet/context-tracker';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { SwarmServer, type SwarmModel, type SwarmServerOptions } from '@agentjet/swarm-server';
 import { testSettings } from '@agentjet/swarm-server/testing';
@@ -63,7 +63,7 @@ async function claim({ url }: SwarmServer): Promise<Claimed> {
 const ask = ({ base_url, key }: Claimed): Promise<Response> =>
   post(`${base_url}/main/v1/chat/completions`, { model: 'm', messages: [{ role: 'user', content: 'hello' }] }, key);
 
-type Ended = { readonly turns: readonly PackedTurn[] };
+type Ended = { readonly turns: PackedTurns };
 
 function turnsOf({ swarm }: SwarmServer, { episode_id }: Claimed): readonly object[] {
   const content = swarm?.context.records.end(episode_id)?.content as Ended | undefined;

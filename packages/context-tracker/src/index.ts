@@ -21,6 +21,6 @@ export { type ContextTrackerOptions, createContextTracker } from './context-trac
 export type { Branch, EpisodeRow, EpisodeTree, Span, SpanAuthor } from './inspection/episode-tree.js';
 export { forkReasons } from './inspection/fork-reasons.js';
 export { layOutEpisode } from './inspection/lay-out-episode.js';
-export { packTurns, unpackTurns, type PackedTurn } from './inspection/packed-turn.js';
+export { packTurns, unpackTurns, type PackedTurns } from './inspection/packed-turn.js';
 export { readTurnRecords, toTurnRecord, type TurnRecord } from './inspection/turn-record.js';
 export type { SampledRow, SampledSpan } from './tokens/sampled-rows.js';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { unpackTurns, type PackedTurn } from '@agentjet/context-tracker';
+import { unpackTurns, type PackedTurns } from '@agentjet/context-tracker';
 import { LmdbStore } from '@agentjet/ledger';
 import { createScriptedEngine, type ScriptedRequest } from '@agentjet/rollout/testing';
 import { SwarmServer } from '@agentjet/swarm-server';
@@ -115,4 +115,4 @@ export function complaintsAbout(framework: Framework, outcome: AgentOutcome): re
     .map((key) => `${key}: ${show(found, key)} instead of ${show(wanted, key)}`);
 }
 
-type Ended = { readonly turns: readonly PackedTurn[] };
+type Ended = { readonly turns: PackedTurns };

@@ -11,7 +11,11 @@ const part = fc.record(
 );
 const turn = fc.record(
   {
-    turnId: fc.string(),
+    turnId: fc.oneof(
+      fc.string(),
+      fc.nat().map((call) => `e/${call}`),
+      fc.constantFrom('e/007', '/', 'e/1e3', 'e/-1', 'e/'),
+    ),
     agentName: fc.string(),
     targetTag: fc.string(),
     promptTokens: fc.nat(),
@@ -69,7 +73,22 @@ test('a usual turn is written without what is as usual', () => {
     foreignMessages: {},
     parts: [{ author: 'user', start: 2, end: 6 }],
   };
-  expect(packTurns([usual])).toStrictEqual([['e/0', 'main', 'main', 9, 0, 4, 2, 0, [['user', 2, 6]]]]);
+  expect(packTurns([usual])).toStrictEqual({
+    names: ['e', 'main', 'user'],
+    numbers: [0, 0, 1, 1, 9, 0, 4, 2, 0, 1, 2, 2, 6, -1],
+  });
+});
+
+test('turns of format 5 are read as they were written', () => {
+  const named = ['user', 2, 6, 'critic'] as const;
+  const turns = [
+    ['e/0', 'main', 'main', 9, 0, 4, 2, 0, [['user', 2, 6]]],
+    ['e/3', 'main', 'main', 9, 9, 4, 2, null, [named], { isTruncated: true, fork: 'edited' }],
+  ] as const;
+  expect(unpackTurns(turns)).toMatchObject([
+    { turn_id: 'e/0', index: 0, prompt_tokens: 9, sample: 0, is_truncated: false, fork: null, splices: [] },
+    { turn_id: 'e/3', index: 1, sample: null, is_truncated: true, fork: 'edited', parts: [{ name: 'critic' }] },
+  ]);
 });
 
 test('records of older stores are read as they are', () => {

@@ -2,9 +2,19 @@ import type { TurnDescription, TurnPart } from '../contract.js';
 import { toTurnRecord, type TurnRecord } from './turn-record.js';
 
 /**
- * A turn as the store of a swarm keeps it: values in a fixed order instead of names, and what is as usual is left out. A server
- * writes all turns of an episode while a client waits for the receipt of its end, and names cost more than values.
+ * The turns of an episode as the store of a swarm keeps them: numbers, of which some are places in a list of names; what is as usual
+ * is left out. A server writes all turns of an episode while a client waits for the receipt of its end, and a list of numbers is
+ * printed in half the time of lists in lists.
  */
+export type PackedTurns = {
+  readonly names: readonly string[];
+  /** Of each turn: `numbersOfTurn`, then `numbersOfPart` of each of its parts. */
+  readonly numbers: readonly number[];
+  /** By the place of the turn. */
+  readonly unusual?: Readonly<Record<string, Unusual>>;
+};
+
+/** A turn in stores of format 5 and before. */
 export type PackedTurn = readonly [
   turnId: string,
   agentName: string,
@@ -20,37 +30,92 @@ export type PackedTurn = readonly [
 
 type PackedPart = readonly [author: TurnPart['author'], start: number, end: number, name?: string];
 
-/** What most turns have in common. */
+/** What most turns do not have. */
 type Unusual = Partial<Pick<TurnDescription, 'isTruncated' | 'isTrained' | 'fork' | 'splices' | 'foreignMessages'>>;
 
-/** All turns of an episode, by their `index`. Lists that grow are printed faster than lists that `map` makes. */
-export function packTurns(turns: readonly TurnDescription[]): readonly PackedTurn[] {
-  const packed: PackedTurn[] = [];
-  for (const turn of turns) {
+/** For a number that is not there. */
+const none = -1;
+
+/** All turns of an episode, by their `index`. */
+export function packTurns(turns: readonly TurnDescription[]): PackedTurns {
+  const names: string[] = [];
+  const numbers: number[] = [];
+  const place = (name: string): number => {
+    const known = names.indexOf(name);
+    return known === -1 ? names.push(name) - 1 : known;
+  };
+  let unusual: Record<string, Unusual> | undefined;
+  for (const [index, turn] of turns.entries()) {
     const { turnId, agentName, targetTag, promptTokens, reusedTokens, generatedTokens, policyVersion, sample } = turn;
-    const parts: PackedPart[] = [];
-    for (const part of turn.parts) parts.push(packPart(part));
-    const unusual = unusualOf(turn);
-    const usual = [
-      turnId,
-      agentName,
-      targetTag,
-      promptTokens,
-      reusedTokens,
-      generatedTokens,
-      policyVersion,
-      sample,
-      parts,
-    ] as const;
-    packed.push(unusual === undefined ? usual : [...usual, unusual]);
+    const call = callOf(turnId);
+    numbers.push(place(call === none ? turnId : turnId.slice(0, turnId.lastIndexOf('/'))), call);
+    numbers.push(place(agentName), place(targetTag), promptTokens, reusedTokens, generatedTokens, policyVersion);
+    numbers.push(sample ?? none, turn.parts.length);
+    for (const { author, start, end, name } of turn.parts)
+      numbers.push(place(author), start, end, name === undefined ? none : place(name));
+    const rare = unusualOf(turn);
+    if (rare !== undefined) (unusual ??= {})[index] = rare;
   }
-  return packed;
+  return unusual === undefined ? { names, numbers } : { names, numbers, unusual };
 }
 
-/** As an episode's record has them. Older stores keep the records themselves. */
-export function unpackTurns(turns: readonly (PackedTurn | TurnRecord)[]): readonly TurnRecord[] {
+/** The number that a turn's id ends with, after the episode's id and a slash. */
+function callOf(turnId: string): number {
+  const text = turnId.slice(turnId.lastIndexOf('/') + 1);
+  const call = Number(text);
+  return turnId.includes('/') && Number.isSafeInteger(call) && call >= 0 && String(call) === text ? call : none;
+}
+
+/** As an episode's record has them. Older stores keep each turn for itself, or the records themselves. */
+export function unpackTurns(turns: PackedTurns | readonly (PackedTurn | TurnRecord)[]): readonly TurnRecord[] {
+  if ('numbers' in turns) return unpackNumbers(turns).map(toTurnRecord);
   return turns.map((turn, index) => (isPacked(turn) ? toTurnRecord(unpackTurn(turn, index)) : turn));
 }
+
+const numbersOfTurn = 10;
+const numbersOfPart = 4;
+
+function unpackNumbers({ names, numbers, unusual = {} }: PackedTurns): readonly TurnDescription[] {
+  const turns: TurnDescription[] = [];
+  for (let at = 0; at < numbers.length; ) {
+    const [id = 0, call = none, agent = 0, target = 0, prompt = 0, reused = 0, generated = 0, version = 0, ...more] =
+      numbers.slice(at, at + numbersOfTurn);
+    const [sample = none, numParts = 0] = more;
+    const parts = Array.from({ length: numParts }, (_none, index) => {
+      const from = at + numbersOfTurn + index * numbersOfPart;
+      return unpackPart(numbers.slice(from, from + numbersOfPart), names);
+    });
+    at += numbersOfTurn + numParts * numbersOfPart;
+    const index = turns.length;
+    turns.push({
+      turnId: call === none ? nameAt(names, id) : `${nameAt(names, id)}/${call}`,
+      index,
+      agentName: nameAt(names, agent),
+      targetTag: nameAt(names, target),
+      promptTokens: prompt,
+      reusedTokens: reused,
+      generatedTokens: generated,
+      policyVersion: version,
+      ...usual,
+      sample: sample === none ? null : sample,
+      parts,
+      ...unusual[index],
+    });
+  }
+  return turns;
+}
+
+const nameAt = (names: readonly string[], place: number): string => names[place] ?? '';
+
+function unpackPart(
+  [author = 0, start = 0, end = 0, name = none]: readonly number[],
+  names: readonly string[],
+): TurnPart {
+  const part = { author: nameAt(names, author) as TurnPart['author'], start, end };
+  return name === none ? part : { ...part, name: nameAt(names, name) };
+}
+
+const usual = { isTruncated: false, fork: null, splices: [], foreignMessages: {} } as const;
 
 const isPacked = (turn: PackedTurn | TurnRecord): turn is PackedTurn => Array.isArray(turn);
 
@@ -66,12 +131,11 @@ function unpackTurn(turn: PackedTurn, index: number): TurnDescription {
     reusedTokens,
     generatedTokens,
     policyVersion,
-    isTruncated: false,
-    fork: null,
+    ...usual,
     sample,
-    splices: [],
-    foreignMessages: {},
-    parts: parts.map(unpackPart),
+    parts: parts.map(([author, start, end, name]) =>
+      name === undefined ? { author, start, end } : { author, name, start, end },
+    ),
     ...turn[9],
   };
 }
@@ -92,9 +156,3 @@ function isEmpty(counts: object): boolean {
   for (const _name in counts) return false;
   return true;
 }
-
-const packPart = ({ author, start, end, name }: TurnPart): PackedPart =>
-  name === undefined ? [author, start, end] : [author, start, end, name];
-
-const unpackPart = ([author, start, end, name]: PackedPart): TurnPart =>
-  name === undefined ? { author, start, end } : { author, name, start, end };

@@ -306,13 +306,14 @@ export type LmdbStoreOptions = {
 
 type OpenDatabase = typeof open;
 
-const format = 'agentjet-ledger-5';
+const format = 'agentjet-ledger-6';
 /** Their records mean the same to this version, so a store of theirs is gone on with, and is of the present format then. */
 const olderFormats: readonly string[] = [
   'agentjet-ledger-1',
   'agentjet-ledger-2',
   'agentjet-ledger-3',
   'agentjet-ledger-4',
+  'agentjet-ledger-5',
 ];
 /** For tests: what can be gone on with; the present format is the last one. */
 export const readableFormats: readonly string[] = [...olderFormats, format];
