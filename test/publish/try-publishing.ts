@@ -19,12 +19,20 @@ export type Trial = {
 
 const root = path.resolve(import.meta.dirname, '../..');
 const numBeforeTheBreak = 5;
+/**
+ * By these npm knows a workflow with an identity: it would attest in a public log, for ever, where packages come from that were only tried.
+ */
+const withoutIdentity = {
+  GITHUB_ACTIONS: undefined,
+  ACTIONS_ID_TOKEN_REQUEST_URL: undefined,
+  ACTIONS_ID_TOKEN_REQUEST_TOKEN: undefined,
+};
 
 export async function tryPublishing(say: (line: string) => void): Promise<Trial> {
   const folder = mkdtempSync(path.join(tmpdir(), 'publish-'));
   const upstream = await npmSetting('registry');
   const registry = await startLoopbackRegistry({ upstream });
-  const env = { npm_config_userconfig: await writeSettings(folder, registry.url) };
+  const env = { ...withoutIdentity, npm_config_userconfig: await writeSettings(folder, registry.url) };
   const publish = async (...args: readonly string[]): Promise<number> => {
     const line = ['node .ci/publish.mjs --json --registry', registry.url, ...args].join(' ');
     await runCommand(line, { cwd: root, env, onLine: say });
@@ -49,7 +57,7 @@ export async function tryPublishing(say: (line: string) => void): Promise<Trial>
 }
 
 async function npmSetting(name: string): Promise<string> {
-  const { output } = await runCommand(`npm config get ${name}`, { cwd: root });
+  const { output } = await runCommand(`npm config get ${name}`, { cwd: root, env: withoutIdentity });
   return output.trim().split('\n').at(-1) ?? '';
 }
 
@@ -65,15 +73,12 @@ async function writeSettings(folder: string, registry: string): Promise<string> 
 /** What the README says, with the registry named. Returns how many steps were trained. */
 async function trainOneStep(dir: string, registry: string): Promise<number> {
   mkdirSync(dir, { recursive: true });
-  await runCommand(`npm install --ignore-scripts --registry ${registry} agentjet @agentjet/cli @agentjet/react`, {
-    cwd: dir,
-  });
-  await runCommand('npx ajet init --framework react', { cwd: dir });
+  const run = (line: string): ReturnType<typeof runCommand> => runCommand(line, { cwd: dir, env: withoutIdentity });
+  await run(`npm install --ignore-scripts --registry ${registry} agentjet @agentjet/cli @agentjet/react`);
+  await run('npx ajet init --framework react');
   const small = ['total_training_steps=1', 'val_before_train=false', 'test_freq=0'].map(
     (key) => `trainer_common.${key}`,
   );
-  const { output } = await runCommand(`npx ajet --conf agent.yaml data.train_batch_size=2 ${small.join(' ')}`, {
-    cwd: dir,
-  });
+  const { output } = await run(`npx ajet --conf agent.yaml data.train_batch_size=2 ${small.join(' ')}`);
   return output.match(/^step +\d+\/\d+/gm)?.length ?? 0;
 }

@@ -10,8 +10,8 @@ export async function runCommand(
   line: string,
   options: {
     readonly cwd: string;
-    /** Added to the environment of this process. */
-    readonly env?: Readonly<Record<string, string>>;
+    /** Added to the environment of this process; undefined takes a variable out of it. */
+    readonly env?: Readonly<Record<string, string | undefined>>;
     readonly onLine?: (line: string, seconds: number) => void;
   },
 ): Promise<Ended> {
