@@ -4,7 +4,7 @@ import type { Verdict } from './judge-need.js';
 
 /** A verdict in words, for the first lines of a run and for `ajet model check`. */
 
-/** `467.7k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: with the trees of a step, and with full packs of the longest samples. */
+/** `468.6k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: with the trees of a step, and with full packs of the longest samples. */
 export function describeNeed({ need, neededBytes, available }: Verdict): string {
   const parameters = `${formatCount(need.numParameters)} parameters`;
   if (need.place === 'none') return `${parameters}, no memory here${describeTime(need)}`;

@@ -11,7 +11,7 @@ export type ModelShape = {
   /** Of all experts that a token uses. */
   readonly innerSize: number;
   readonly contextLength: number;
-  /** In the layers. */
+  /** In the layers; the norm after them is in none. */
   readonly layerParameters: number;
   /** Of the layers for one token: less than all if there are experts. */
   readonly activeParameters: number;
@@ -35,13 +35,18 @@ export function readModelShape(json: JsonObject): ModelShape {
   };
   const [vocabSize, hiddenSize, numLayers] = [count('vocab_size'), count('hidden_size'), count('num_hidden_layers')];
   const heads = count('num_attention_heads');
-  const headDim = count('head_dim', Math.floor(hiddenSize / heads));
+  const family = String(config['model_type'] ?? json['model_type']);
+  const headDim = count('head_dim', family.startsWith('qwen3') ? 128 : Math.floor(hiddenSize / heads));
   const [queryWidth, keyValueWidth] = [heads * headDim, 2 * count('num_key_value_heads', heads) * headDim];
   const experts = count('num_experts', count('num_local_experts', 1));
   const inner = experts > 1 ? count('moe_intermediate_size', count('intermediate_size')) : count('intermediate_size');
   const innerSize = experts > 1 ? inner * count('num_experts_per_tok', 1) : inner;
   const attention = hiddenSize * (2 * queryWidth + keyValueWidth);
-  const perLayer = (width: number): number => attention + 3 * hiddenSize * width + 2 * hiddenSize;
+  const vectors = vectorsOfLayer(
+    { family, hasBias: config['attention_bias'] === true },
+    { hiddenSize, queryWidth, keyValueWidth, headDim },
+  );
+  const perLayer = (width: number): number => attention + 3 * hiddenSize * width + vectors;
   const headParameters = vocabSize * hiddenSize;
   const isTied = config['tie_word_embeddings'] === true || json['tie_word_embeddings'] === true;
   const embeddingParameters = isTied ? headParameters : 2 * headParameters;
@@ -58,6 +63,20 @@ export function readModelShape(json: JsonObject): ModelShape {
     activeParameters: numLayers * perLayer(innerSize),
     embeddingParameters,
     headParameters,
-    numParameters: layerParameters + embeddingParameters,
+    numParameters: layerParameters + embeddingParameters + hiddenSize,
   };
+}
+
+type Family = { readonly family: string; readonly hasBias: boolean };
+
+type Widths = Pick<ModelShape, 'hiddenSize' | 'queryWidth' | 'keyValueWidth'> & { readonly headDim: number };
+
+/** Norms and biases. Qwen2 always has biases of queries, keys and values; Qwen3 norms of the heads of queries and keys. */
+function vectorsOfLayer(
+  { family, hasBias }: Family,
+  { hiddenSize, queryWidth, keyValueWidth, headDim }: Widths,
+): number {
+  const isQwen2 = family.startsWith('qwen2');
+  const biases = (isQwen2 || hasBias ? queryWidth + keyValueWidth : 0) + (!isQwen2 && hasBias ? hiddenSize : 0);
+  return 2 * hiddenSize + biases + (family.startsWith('qwen3') ? 2 * headDim : 0);
 }
