@@ -22,14 +22,15 @@ const run = () => ({ runDir: dir, project: 'p', experiment: 'e' });
 const row = (step: number) => ({ step, values: { 'train/reward_mean': step / 2 } });
 
 /** A small library with wandb's interface, which writes what it gets to a file. */
-const library = (log: string): string => `
-import json, os
+const library = (log: string, finish = 'pass'): string => `
+import json, os, signal, time
 print("a library that talks")
 class Run:
     def log(self, values, step):
         ${log}
         with open(os.path.join(${JSON.stringify(dir)}, "got"), "a") as file: file.write(json.dumps([step, values]) + "\\n")
     def finish(self):
+        ${finish}
         with open(os.path.join(${JSON.stringify(dir)}, "got"), "a") as file: file.write("finished\\n")
 def init(**options):
     with open(os.path.join(${JSON.stringify(dir)}, "options"), "a") as file: file.write(json.dumps(options) + "\\n")
@@ -62,6 +63,41 @@ describe.skipIf(!hasPython)('a tracker in Python', () => {
     const [first, second] = readFileSync(path.join(dir, 'options'), 'utf8').split('\n');
     expect(JSON.parse(first ?? '')).toMatchObject({ id: expect.stringMatching(/./) as unknown, resume: 'allow' });
     expect(second).toBe(first);
+  });
+
+  it('gives wandb an id that it takes, and shows the name of the experiment as it is', async () => {
+    writeFileSync(path.join(dir, 'wandb.py'), library('pass'));
+    const tracker = await openPythonTracker('wandb', { ...run(), experiment: 'team/lake: 50%?#\\' });
+    await tracker.close();
+    const options: unknown = JSON.parse(readFileSync(path.join(dir, 'options'), 'utf8'));
+    expect(options).toMatchObject({
+      name: 'team/lake: 50%?#\\',
+      id: expect.stringMatching(/^team-lake- 50----[^/\\#?%:]+$/) as unknown,
+    });
+  });
+
+  it('says that the library could not finish, and why', async () => {
+    writeFileSync(path.join(dir, 'wandb.py'), library('pass', 'raise RuntimeError("the upload broke off")'));
+    const tracker = await openPythonTracker('wandb', run());
+    await tracker.write([row(1)]);
+    await expect(tracker.close()).rejects.toThrow('RuntimeError: the upload broke off');
+  });
+
+  it('stops a library that does not finish, and says so', async () => {
+    writeFileSync(path.join(dir, 'wandb.py'), library('pass', 'time.sleep(600)'));
+    const tracker = await openPythonTracker('wandb', run(), { closeMs: 50 });
+    await tracker.write([row(1)]);
+    await expect(tracker.close()).rejects.toThrow(
+      'it was stopped because it had not sent the rest 0.05 seconds after the end of the run',
+    );
+  });
+
+  it('takes the last step of a run that is ended with Ctrl-C, which reaches it too', async () => {
+    writeFileSync(path.join(dir, 'wandb.py'), library('os.kill(os.getpid(), signal.SIGINT)'));
+    const tracker = await openPythonTracker('wandb', run());
+    await tracker.write([row(1)]);
+    await tracker.close();
+    expect(readFileSync(path.join(dir, 'got'), 'utf8')).toMatch(/^\[1, .*\nfinished\n$/);
   });
 
   it('says that the library is missing, and how to get it', async () => {

@@ -9,38 +9,56 @@ import type { TrackedRun, Tracker } from '../tracker.js';
 /** A Python process with the tracker's library. It answers each row that the library took. */
 
 const script = fileURLToPath(new URL('../../python/track.py', import.meta.url));
-/** How long the library may take to send the rest when the run has ended. */
-const closeLimitMs = 60_000;
-/** How long it may take a row; a network that is down must not keep a finished run from ending. */
-const writeLimitMs = 120_000;
+/** A network that is down must not keep a finished run from ending. */
+type TrackerLimits = {
+  /** How long the library may take to send the rest when the run has ended. Default: a minute. */
+  readonly closeMs?: number;
+  /** How long it may take a row. Default: two minutes. */
+  readonly writeMs?: number;
+};
 
-export function openPythonTracker(name: string, run: TrackedRun): Promise<Tracker> {
+export function openPythonTracker(
+  name: string,
+  run: TrackedRun,
+  { closeMs = 60_000, writeMs = 120_000 }: TrackerLimits = {},
+): Promise<Tracker> {
   const python = process.env['AJET_TRACKER_PYTHON'] ?? (process.platform === 'win32' ? 'python' : 'python3');
   const child = spawn(python, [script], { stdio: ['pipe', 'pipe', 'pipe'] });
   const answers = new Answers(child, (code, lastLines) => describeEnd(code, { name, python, lastLines }));
-  const id = path.basename(run.runDir).replaceAll(/[^\w-]/g, '-');
   const send = (value: unknown): void => void child.stdin.write(`${JSON.stringify(value)}\n`);
   send({
     tracker: name,
     project: run.project,
     experiment: run.experiment,
     dir: run.runDir,
-    id: `${run.experiment}-${id}`,
+    id: toId(run),
   });
   const tracker: Tracker = {
     async write(rows) {
       for (const { step, values } of rows) send({ step, values });
-      await withLimit(answers.wait(rows.length), writeLimitMs, () => {
+      await withLimit(answers.wait(rows.length), writeMs, () => {
         child.kill();
-        throw new AgentJetError('tracker_silent', `it took no figures for ${writeLimitMs / 1000} seconds.`);
+        throw new AgentJetError('tracker_silent', `it took no figures for ${writeMs / 1000} seconds.`);
       });
     },
     async close() {
       child.stdin.end();
-      await withLimit(answers.ended, closeLimitMs, () => child.kill());
+      await withLimit(answers.end(), closeMs, () => {
+        child.kill();
+        throw new AgentJetError(
+          'tracker_silent',
+          `it was stopped because it had not sent the rest ${closeMs / 1000} seconds after the end of the run.`,
+        );
+      });
     },
   };
   return Promise.resolve(tracker);
+}
+
+/** The same each time the run goes on. wandb takes no / \ # ? % : in it. */
+function toId({ experiment, runDir }: TrackedRun): string {
+  const folder = path.basename(runDir).replaceAll(/[^\w-]/g, '-');
+  return `${experiment.replaceAll(/[/\\#?%:]/g, '-')}-${folder}`;
 }
 
 async function withLimit(work: Promise<void>, limitMs: number, onLate: () => void): Promise<void> {
@@ -55,11 +73,11 @@ async function withLimit(work: Promise<void>, limitMs: number, onLate: () => voi
 }
 
 class Answers {
-  /** Resolves, and never rejects, when the process has ended. */
-  readonly ended: Promise<void>;
+  readonly #ended: Promise<number | string>;
   #count = 0;
   #awaited = 0;
   #failure: Error | undefined;
+  #isTold = false;
   #onChange: (() => void) | undefined;
 
   constructor(child: ChildProcess, describe: (code: number | string, lastLines: string) => Error) {
@@ -69,10 +87,10 @@ class Answers {
     });
     child.stdin?.on('error', () => undefined); // its end says why
     if (child.stdout !== null) createInterface(child.stdout).on('line', () => this.#change(() => this.#count++));
-    this.ended = new Promise((resolve) => {
+    this.#ended = new Promise((resolve) => {
       const end = (code: number | string): void => {
         this.#change(() => (this.#failure ??= describe(code, lastLines)));
-        resolve();
+        resolve(code);
       };
       child.once('error', (error) => end(error.message));
       child.once('close', (code) => end(code ?? 'a signal'));
@@ -84,11 +102,23 @@ class Answers {
   async wait(more: number): Promise<void> {
     this.#awaited += more;
     while (this.#count < this.#awaited) {
-      if (this.#failure !== undefined) throw this.#failure;
+      this.#tell();
       await new Promise<void>((resolve) => {
         this.#onChange = resolve;
       });
     }
+  }
+
+  /** Resolves when the process has ended; rejects if it failed and no `wait` has said so. */
+  async end(): Promise<void> {
+    const code = await this.#ended;
+    if (code !== 0 && !this.#isTold) this.#tell();
+  }
+
+  #tell(): void {
+    if (this.#failure === undefined) return;
+    this.#isTold = true;
+    throw this.#failure;
   }
 
   #change(apply: () => void): void {
