@@ -59,7 +59,8 @@ export async function openServedRun<Config extends CommonConfig>(
   const composition = options.composition as unknown as ConfigComposition;
   const configs = createPolicyConfigs(options.config, composition);
   const prepared: Prepared[] = [];
-  for (const each of configs) prepared.push(await prepare(each, { ...options, composition }));
+  for (const each of configs)
+    prepared.push(await prepare(each, { ...options, composition, onNotice: noticeOf(each, configs.length, options) }));
   const [lead] = prepared;
   if (lead === undefined) throw new TypeError('A run has a policy.');
   const isOnly = prepared.length === 1;
@@ -72,7 +73,7 @@ export async function openServedRun<Config extends CommonConfig>(
   const policies: ServedPolicy[] = [];
   for (const each of prepared) {
     const own = isOnly ? opened : await openPolicyFolder(each, folder, options);
-    const onNotice = isOnly ? options.onNotice : (said: string): void => options.onNotice(`${each.name}: ${said}`);
+    const onNotice = noticeOf(each, prepared.length, options);
     const { takesOver = false, signal } = options;
     const parts = { ...each, ...own, onNotice, runDir: folder.dir, takesOver, signal };
     policies.push({ name: each.name, config: each.config, folder: own.folder, openWeights: createOpenWeights(parts) });
@@ -95,6 +96,15 @@ type Prepared = PolicyConfig & {
   readonly chatTokenizer: ChatTokenizer;
 };
 
+/** A policy of several is named. */
+function noticeOf(
+  { name }: PolicyConfig,
+  numPolicies: number,
+  { onNotice }: Pick<PrepareOptions, 'onNotice'>,
+): PrepareOptions['onNotice'] {
+  return numPolicies === 1 ? onNotice : (message) => onNotice(`${name}: ${message}`);
+}
+
 type PrepareOptions = Pick<ServedRunOptions<CommonConfig>, 'composition' | 'signal' | 'onNotice'>;
 
 /** Everything of a policy that can be refused before anything is written. */
@@ -102,11 +112,12 @@ async function prepare(policy: PolicyConfig, { composition, signal, onNotice }: 
   const { config, inputs } = await loadServedInputs({ config: policy.config, composition });
   requireTrainable(config);
   const emit = ({ message }: { readonly message?: string }): void => void (message && onNotice(message));
-  const { modelDir } = await prepareModel(config, inputs.backbone, {
+  const { modelDir, summary } = await prepareModel(config, inputs.backbone, {
     emit: (event) => emit(event as object),
     trains: true,
     signal,
   });
+  if (summary !== undefined) onNotice(`model ${config.model.path} (${summary})`);
   return { name: policy.name, config, inputs, modelDir, chatTokenizer: await loadModelTokenizer(modelDir, inputs) };
 }
 
