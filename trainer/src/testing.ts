@@ -2,6 +2,7 @@ export { adamOptions } from './testing/adam-options.js';
 export { algorithmCases } from './testing/algorithm-cases.js';
 export { backboneCases, type BackboneCaseOptions } from './testing/backbone-cases.js';
 export { createRandomSample, createRandomSamples, type RandomSampleOptions } from './testing/random-samples.js';
+export { writeRandomAdapter } from './testing/random-adapter.js';
 export { writeRandomModelFolder } from './testing/random-model-folder.js';
 export { createRandomOnnxModel, type RandomModelOptions } from './testing/random-onnx-model.js';
 export { termLoss, type Term, type TermLoss } from './slope/term-loss.js';

@@ -1,4 +1,4 @@
-import { composeConfig, ConfigError } from '@agentjet/core';
+import { type CommonConfig, composeConfig, ConfigError } from '@agentjet/core';
 import type { Policy, SamplingDefaults } from '@agentjet/rollout';
 import { backbones } from '@agentjet/trainer/registrations';
 import type { JobListener } from '../events.js';
@@ -21,11 +21,11 @@ export type FrozenModelOptions = {
   readonly numThreads?: number;
   /** Told what takes long: the download of a model that is named as on the Hugging Face hub. */
   readonly onNotice?: (message: string) => void;
-  /** Aborting ends that download, and opening rejects with BackboneError `aborted`. A model that is open does not heed it. */
+  /** Aborting ends that download, or merging, and opening rejects with BackboneError `aborted`. A model that is open does not heed it. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** A model folder that only answers. */
+/** A model that only answers: of a folder, whose adapter (LoRA) is merged into its model. */
 type OpenModel = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
@@ -63,16 +63,29 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
       `maxTokens ${maxTokens} leaves no room for a prompt within maxModelLen ${maxModelLen}. Lower the one or raise the other.`,
     );
   const half = Math.floor(maxModelLen / 2);
-  const config = composition.create({
-    model: { path: modelDir },
-    data: { maxPromptLength: half, maxResponseLength: half }, // of samples, which nothing makes here
-    rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
-    onnx: { numThreads },
-  });
-  // Not before: it loads the trainer and everything that runs episodes.
-  const { openUntrainedPolicy } = await import('./open-policy.js');
+  const configOf = (folder: string): CommonConfig =>
+    composition.create({
+      model: { path: folder },
+      data: { maxPromptLength: half, maxResponseLength: half }, // of samples, which nothing makes here
+      rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
+      onnx: { numThreads },
+    });
+  const config = configOf(modelDir);
+  // Not before: they load the trainer and everything that runs episodes.
+  const [{ openUntrainedPolicy }, { prepareModel }, { openWholeModel }] = await Promise.all([
+    import('./open-policy.js'),
+    import('./prepare-model.js'),
+    import('./open-whole-model.js'),
+  ]);
   const inputs = { backbone: embedded, templateFamily: undefined };
   const emit: JobListener = (event) => event.type === 'notice' && onNotice?.(event.message);
-  const { policy, close } = await openUntrainedPolicy(config, inputs, { emit, signal });
-  return { policy, sampling: samplingDefaults(config), seed, close };
+  const openBase = async (model: string): Promise<string> =>
+    (await prepareModel(configOf(model), embedded, { emit, signal, trains: false })).modelDir;
+  const whole = await openWholeModel(modelDir, { openBase, signal, onNotice });
+  try {
+    const { policy, close } = await openUntrainedPolicy(configOf(whole.dir), inputs, { emit, signal });
+    return { policy, sampling: samplingDefaults(config), seed, close };
+  } finally {
+    await whole.close(); // the engine has read it
+  }
 }

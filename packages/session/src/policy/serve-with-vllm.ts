@@ -1,16 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AgentJetError, ConfigError, isBundledModel, parseJsonObject } from '@agentjet/core';
-import { readBaseModel } from '@agentjet/trainer';
-import { exportTunedModel } from './export-tuned-model.js';
 import { findCheckpoint } from './find-checkpoint.js';
 import { resolveModelDir, type ModelDirOptions } from './model-dir.js';
+import { openWholeModel, type WholeModel } from './open-whole-model.js';
 import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
 
 /** A trained model on vLLM, which is a separate program: it is started on the model's folder, awaited, and ended. */
@@ -65,21 +63,10 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
 }
 
 /** The folder that vLLM opens: the checkpoint itself, or a merged copy of an adapter and its model. */
-async function openFolder(
-  dir: string,
-  options: Pick<ModelDirOptions, 'onNotice' | 'signal'>,
-): Promise<{ readonly dir: string; readonly close: () => Promise<void> }> {
-  const { onNotice } = options;
-  const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), options);
-  if ((await readBaseModel(found)) === undefined) return { dir: found, close: async () => undefined };
-  const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-serve-'));
-  const close = (): Promise<void> => rm(scratch, { recursive: true, force: true });
-  try {
-    return { dir: (await exportTunedModel(found, path.join(scratch, 'model'), options)).dir, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+async function openFolder(dir: string, options: Pick<ModelDirOptions, 'onNotice' | 'signal'>): Promise<WholeModel> {
+  const openBase = (model: string): Promise<string> => resolveModelDir(model, options);
+  const found = isBundledModel(dir) ? dir : await findCheckpoint(dir, options.onNotice);
+  return openWholeModel(await resolveModelDir(found, options), { ...options, openBase });
 }
 
 function findVllm(given = process.env['AJET_VLLM']): string {

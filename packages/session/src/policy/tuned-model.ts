@@ -16,7 +16,7 @@ export type TunedModel = Tuner & {
 
 /**
  * Opens what a run has trained, so that the agent keeps its line: `asModel(await openTunedModel(dir), { agentName })`.
- * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, a model of the hub (`org/name`), `nano` or `micro`
+ * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, an adapter (LoRA), a model of the hub (`org/name`), `nano` or `micro`
  * @throws BackboneError `checkpoint`, `bad_model_files` or `unsupported_model`; ConfigError for an option
  */
 export async function openTunedModel(dir: string, options: TunedModelOptions = {}): Promise<TunedModel> {

@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { BackboneError, isBundledModel } from '@agentjet/core';
+import { exportModel, readBaseModel } from '@agentjet/trainer';
+
+export type WholeModel = {
+  readonly dir: string;
+  /** Removes the copy, if it is one. */
+  close(): Promise<void>;
+};
+
+type WholeModelOptions = {
+  /** The folder of the model that an adapter belongs to. Rejects with BackboneError before anything is merged. */
+  readonly openBase: (model: string) => Promise<string>;
+  /** Ends merging. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onNotice?: ((message: string) => void) | undefined;
+};
+
+/**
+ * What an engine opens: the model as it is, or a merged copy of an adapter (LoRA) and its model, which close() removes.
+ * @param model the folder of a model or an adapter; other names of a model stay as they are
+ * @throws BackboneError that says how to go on, for an adapter that cannot be merged; `aborted`
+ */
+export async function openWholeModel(model: string, options: WholeModelOptions): Promise<WholeModel> {
+  const base = isBundledModel(model) ? undefined : await readBaseModel(model);
+  if (base === undefined) return { dir: model, close: async () => undefined };
+  const { openBase, signal, onNotice } = options;
+  const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-merged-'));
+  const close = (): Promise<void> => rm(scratch, { recursive: true, force: true });
+  try {
+    const baseDir = await openBase(base);
+    onNotice?.(`Merging the adapter ${model} into its model, ${base}.`);
+    return { dir: (await exportModel(model, path.join(scratch, 'model'), { baseDir, signal })).dir, close };
+  } catch (error) {
+    await close();
+    throw explain(error, { adapter: model, base });
+  }
+}
+
+type Parts = { readonly adapter: string; readonly base: string };
+
+/** The user named the adapter, not its model, of which most errors tell. */
+function explain(error: unknown, { adapter, base }: Parts): unknown {
+  if (!(error instanceof BackboneError) || error.code === 'aborted') return error;
+  const message = `${adapter} is an adapter (LoRA) of ${base}. ${error.message}`;
+  return new BackboneError(error.code, `${message}${wayOut(error.code, adapter)}`, { cause: error });
+}
+
+function wayOut(code: string, adapter: string): string {
+  if (code === 'unsupported_model')
+    return ` \`ajet serve ${adapter} --engine vllm\` serves the two merged, and \`ajet export ${adapter} <new folder>\` merges them for other programs.`;
+  if (code === 'not_enough_memory') return ''; // it has ways out already
+  return ` If its model is elsewhere, merge them with \`ajet export ${adapter} <new folder> --base <model>\`, and open the new folder.`;
+}
