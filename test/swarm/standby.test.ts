@@ -21,12 +21,25 @@ function freePort(): Promise<number> {
   });
 }
 
+/** Of the runs that are served: when each began and ended. */
+let followed: string[] = [];
+
 const open = (): Promise<Standby> =>
-  serveStandby({ dir: path.join(dir, 'server'), port, composition: configuration, onNotice: () => undefined });
+  serveStandby({
+    dir: path.join(dir, 'server'),
+    port,
+    composition: configuration,
+    follow: ({ runDir }) => {
+      followed.push(`begin ${runDir}`);
+      return { wake: () => undefined, close: async () => void followed.push(`end ${runDir}`) };
+    },
+    onNotice: () => undefined,
+  });
 
 beforeEach(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'standby-'));
   port = await freePort();
+  followed = [];
   standby = await open();
 });
 afterEach(async () => {
@@ -88,7 +101,9 @@ it('a commander ends a run and begins another, or goes on with the first under o
   await expect(operator.begin(config, 'runs-7')).rejects.toMatchObject({ code: 'other_run' });
   expect(await operator.begin({ ...config, data: { train_batch_size: 3 } })).toMatchObject({ run: 'runs-2' });
   await untilOpen();
-  expect((await standby.served).runDir).not.toBe(first);
+  const second = (await standby.served).runDir;
+  expect(second).not.toBe(first);
+  expect(followed).toEqual([`begin ${first}`, `end ${first}`, `begin ${second}`]);
   await expect(operator.begin(config, 'runs')).rejects.toMatchObject({ code: 'other_run' });
   await operator.endRun();
   await expect.poll(() => operator.begin(config, 'runs').catch(() => undefined), { timeout: 20_000 }).toBeDefined();

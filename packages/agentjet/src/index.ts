@@ -1,6 +1,7 @@
 export type { Calibration } from '@agentjet/judges';
 export { AgentJetJob, type CalibrateOptions, type EvaluateOptions, type RunOptions, type TuneOptions } from './job.js';
 export type { JobOptions } from './job-options.js';
+export { loadRunFollower } from './load-run-follower.js';
 export { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
 export { createLineListener, formatEvent } from './printing/event-lines.js';
 export type { TranscriptStyle } from './printing/format-transcript.js';

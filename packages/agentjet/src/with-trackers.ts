@@ -1,16 +1,23 @@
+import type { CommonConfig } from '@agentjet/core';
 import type { JobListener } from '@agentjet/session';
-import type { AgentJetConfig } from './registrations.js';
+
+/** What a configuration says of trackers. */
+export type TrackersConfig = Pick<CommonConfig, 'trainerCommon' | 'projectName' | 'experimentName'>;
+
+/** Every run prints its steps: `console` is none. */
+export const trackerNames = ({ trainerCommon }: TrackersConfig): readonly string[] =>
+  [trainerCommon.logger].flat().filter((name) => name !== 'console');
 
 /** Events after which there is a line to send. */
 const wakers: ReadonlySet<string> = new Set(['step_finished', 'evaluated', 'held_out']);
 
 /** Runs a job, and the trackers that its configuration names. They follow the run's files: the job waits for them at its end alone. */
 export async function withTrackers<T>(
-  config: AgentJetConfig,
+  config: TrackersConfig,
   onEvent: JobListener,
   run: (onEvent: JobListener) => Promise<T>,
 ): Promise<T> {
-  const names = [config.trainerCommon.logger].flat().filter((name) => name !== 'console');
+  const names = trackerNames(config);
   if (names.length === 0) return run(onEvent);
   const { followRun } = await import('@agentjet/trackers');
   let followed: ReturnType<typeof followRun> | undefined;

@@ -2,5 +2,11 @@ export { createRunConfig, type RunConfig } from './http/run-config.js';
 export { createSwarmApp, type SwarmAppOptions } from './http/swarm-app.js';
 export { SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
 export { openSwarmModel, type SwarmModel } from './model/swarm-model.js';
-export { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-swarm.js';
+export {
+  serveSwarm,
+  type RunFollower,
+  type ServedFiles,
+  type ServedSwarm,
+  type ServeSwarmOptions,
+} from './serve-swarm.js';
 export { serveStandby, type Standby, type StandbyOptions } from './serve-standby.js';

@@ -21,7 +21,25 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   readonly takeOver?: boolean;
   /** Of a user who stops: a model that is being opened, at the start or later, is left then. Close the server all the same. */
   readonly signal?: AbortSignal;
+  /** Reads what the run writes while it is served, such as for trackers: `loadRunFollower` of `agentjet` makes one. */
+  readonly follow?: (files: ServedFiles) => RunFollower;
   readonly onNotice: (message: string) => void;
+};
+
+/** Where the figures of a run are. */
+export type ServedFiles = {
+  readonly config: CommonConfig;
+  readonly runDir: string;
+  /** Its models, each with the folder of its metrics; one, in the folder of the run, unless the configuration names several. */
+  readonly policies: readonly { readonly name: string; readonly dir: string }[];
+  readonly onNotice: (message: string) => void;
+};
+
+export type RunFollower = {
+  /** A line was added to the metrics or the evaluations of the policy. Returns at once. */
+  readonly wake: (policy: string) => void;
+  /** After the last line. Never rejects. */
+  readonly close: () => Promise<void>;
 };
 
 export type ServedSwarm = {
@@ -38,7 +56,7 @@ export type ServedSwarm = {
 export async function serveSwarm<Config extends CommonConfig>(
   options: ServeSwarmOptions<Config>,
 ): Promise<ServedSwarm> {
-  const { config, composition, run: dir, isNew, takeOver, signal, onNotice, ...listening } = options;
+  const { config, composition, run: dir, isNew, takeOver, signal, follow, onNotice, ...listening } = options;
   const { hostname = '127.0.0.1', port = 0 } = listening;
   requireSafe(listening);
   await findPort({ hostname, port }); // before a run and its key are made
@@ -51,11 +69,13 @@ export async function serveSwarm<Config extends CommonConfig>(
     ...(isNew !== undefined && { isNew }),
     ...(takeOver !== undefined && { takesOver: takeOver }),
   });
+  let follower: RunFollower | undefined;
+  const onRecorded = (policy: string): void => follower?.wake(policy);
   try {
     const server = await SwarmServer.start({
       ...listening,
       openStore: (onLost) => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false, onLost }),
-      openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure }),
+      openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure, onRecorded }),
       settings: toSwarmSettings(run.config),
       policySettings: Object.fromEntries(run.policies.map((policy) => [policy.name, toSwarmSettings(policy.config)])),
       app: {
@@ -65,8 +85,11 @@ export async function serveSwarm<Config extends CommonConfig>(
       },
       onNotice,
     });
+    // Not before: the folder of a run whose model cannot be opened is removed.
+    follower = follow?.(toServedFiles(run, { config, onNotice }));
     const close = async (): Promise<void> => {
       await server.close();
+      await follower?.close();
       await run.close();
     };
     return { server, runDir: run.folder.dir, isResumed: run.isResumed, close };
@@ -75,6 +98,15 @@ export async function serveSwarm<Config extends CommonConfig>(
     throw error;
   }
 }
+
+const toServedFiles = (
+  { folder, policies }: ServedRun,
+  parts: Pick<ServedFiles, 'config' | 'onNotice'>,
+): ServedFiles => ({
+  ...parts,
+  runDir: folder.dir,
+  policies: policies.map((policy) => ({ name: policy.name, dir: policy.folder.dir })),
+});
 
 /** By policy; a run with one does not name it. */
 const toCheckpointDirs = ({ policies }: ServedRun): Readonly<Record<string, string>> =>

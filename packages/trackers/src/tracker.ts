@@ -16,6 +16,8 @@ export type TrackedRun = {
   readonly runDir: string;
   readonly project: string;
   readonly experiment: string;
+  /** Tells it from the other runs of the experiment. Default: the name of its folder. */
+  readonly name?: string;
 };
 
 export type TrackerRegistration = {

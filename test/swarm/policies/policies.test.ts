@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { configuration, type Task, type Tuner } from 'agentjet';
+import { configuration, loadRunFollower, type Task, type Tuner } from 'agentjet';
 import { LmdbStore, verifyStore, type StoreVerdict } from '@agentjet/ledger';
 import { asModel } from '@agentjet/openai';
 import { SwarmClient } from '@agentjet/swarm-client';
@@ -65,11 +65,26 @@ const policies = {
   worker: { trainableTargets: ['worker'], data: { trainBatchSize: 3 }, trainerCommon: { totalTrainingSteps: 4 } },
 };
 
-const configOf = (own: Record<string, unknown> = policies) =>
-  configuration.create({ ...settings, experimentDir: dir, swarm: { policies: own as never } });
+const configOf = (own: Record<string, unknown> = policies, trainerCommon: object = {}) =>
+  configuration.create({
+    ...settings,
+    trainerCommon: { ...settings.trainerCommon, ...trainerCommon },
+    experimentDir: dir,
+    swarm: { policies: own as never },
+  });
 
-const serve = (port = 0, run?: string): Promise<ServedSwarm> =>
-  serveSwarm({ config: configOf(), composition: configuration, port, run, onNotice: () => undefined });
+async function serve(port = 0, run?: string, trainerCommon?: object): Promise<ServedSwarm> {
+  const config = configOf(policies, trainerCommon);
+  const follow = await loadRunFollower();
+  return serveSwarm({ config, composition: configuration, port, run, follow, onNotice: () => undefined });
+}
+
+/** How often the event files of a policy have the figure. */
+function countOf(figure: string, run: string, policy: string): number {
+  const events = path.join(run, 'policies', policy, 'tensorboard');
+  const texts = readdirSync(events).map((name) => readFileSync(path.join(events, name), 'latin1'));
+  return texts.join('').split(figure).length - 1;
+}
 
 const linesOf = (run: string, file: string): Record<string, number>[] =>
   readFileSync(path.join(run, file), 'utf8')
@@ -98,13 +113,16 @@ it('two models learn different answers to the same question, each in its own ste
   const stepOf = (name: string): number => first.server.swarm?.describe().policies?.[name]?.step ?? 0;
   await expect.poll(() => stepOf('planner') >= 2 && stepOf('worker') >= 1, { timeout: 120_000 }).toBe(true);
   await first.close(); // nothing is saved: the steps since the newest checkpoint are made again
-  const served = await serve(Number(new URL(url).port), first.runDir);
+  const served = await serve(Number(new URL(url).port), first.runDir, { logger: ['console', 'tensorboard'] });
   expect(await running).toMatchObject({ reason: 'stopped' });
   const { policies: told } = served.server.swarm?.describe() ?? {};
   await served.close();
   expect(told).toMatchObject({ planner: { step: 6, state: 'complete' }, worker: { step: 4, state: 'complete' } });
   for (const [policy, steps] of [['planner', [1, 2, 3, 4, 5, 6]] as const, ['worker', [1, 2, 3, 4]] as const])
     expect(linesOf(served.runDir, `policies/${policy}/metrics.jsonl`).map(({ step }) => step)).toEqual(steps);
+  // Those from before the tracker was named too; a step that is made again may be sent twice.
+  expect(countOf('train/reward_mean', served.runDir, 'planner')).toBeGreaterThanOrEqual(6);
+  expect(countOf('train/reward_mean', served.runDir, 'worker')).toBeGreaterThanOrEqual(4);
   expect(gainOf(served.runDir, 'planner')).toBeGreaterThan(0.3);
   expect(gainOf(served.runDir, 'worker')).toBeGreaterThan(0.3);
   const verdict = await verify(served.runDir);

@@ -1,6 +1,6 @@
 import { ConfigError } from '@agentjet/core';
 import { serveStandby, serveSwarm, type ServedSwarm, type ServeSwarmOptions } from '@agentjet/swarm-server';
-import { AgentJetJob, configuration } from 'agentjet';
+import { AgentJetJob, configuration, loadRunFollower } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { SwarmFlags } from '../swarm-program.js';
@@ -20,7 +20,14 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
       const onNotice = (message: string): void => output.writeLine(message);
       if (flags.standby !== undefined) return standBy(flags, { output, signal, drainMs, onNotice });
       const { config } = new AgentJetJob().loadJobFromYaml(requireConf(flags), listOverrides(flags, overrides));
-      const swarm = await serveSwarm({ ...toOptions(flags), config, composition: configuration, signal, onNotice });
+      const swarm = await serveSwarm({
+        ...toOptions(flags),
+        config,
+        composition: configuration,
+        signal,
+        follow: await loadRunFollower(),
+        onNotice,
+      });
       const { url, firstKey } = swarm.server;
       output.writeLine(`${swarm.isResumed ? 'Going on with' : 'New run'} ${swarm.runDir}`);
       output.writeLine(`Serving the swarm at ${url}`);
@@ -54,6 +61,7 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }:
     dir,
     composition: configuration,
     drainMs,
+    follow: await loadRunFollower(),
     onNotice,
   });
   output.writeLine(`Waiting for a run at ${standby.url}, or going on with the one in ${dir}`);

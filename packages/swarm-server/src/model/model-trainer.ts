@@ -98,6 +98,7 @@ export class ModelTrainer implements TrainerPort {
       },
       lines,
     );
+    this.#options.onRecorded?.();
   };
 
   close = (): Promise<void> => this.#options.weights.close();
@@ -117,10 +118,10 @@ export class ModelTrainer implements TrainerPort {
   async #record(prepared: PreparedBatch, { step, shares }: ManifestRecord, isRedo: boolean): Promise<void> {
     const seconds = (performance.now() - this.#steppedAt) / 1000;
     const more = { ...toShareMetrics(shares), ...this.#gap.noteStep(isRedo) };
-    const metrics = await prepared.record(this.#options.folder, step, seconds, more);
+    await prepared.record(this.#options.folder, step, seconds, more);
     this.#steppedAt = performance.now();
     this.#batch = undefined;
-    this.#options.onStep?.(step, metrics);
+    this.#options.onRecorded?.();
   }
 
   /** Planned and trained from one preparation: the weights do not change in between. */
@@ -180,7 +181,8 @@ export type ModelTrainerOptions = {
   readonly folder: RunFolder;
   readonly records: Pick<RecordIndex, 'end'>;
   readonly version: string;
-  readonly onStep?: (step: number, metrics: Readonly<Record<string, number>>) => void;
+  /** Told after each line of the metrics or the evaluations. */
+  readonly onRecorded?: () => void;
 };
 
 type PlanContext = Parameters<TrainerPort['plan']>[1];

@@ -87,12 +87,14 @@ type PolicyModel = PolicyPart & {
 type ModelOptions = Pick<ServedEpisodesOptions, 'idleMs'> & {
   /** Told once when the engine of a policy is dead. */
   readonly onFailure?: (error: unknown, policy: string) => void;
+  /** Told of each line that was added to the metrics or the evaluations of a policy. */
+  readonly onRecorded?: (policy: string) => void;
 };
 
 async function openPolicyModel(
   policy: ServedPolicy,
   records: RecordIndex,
-  { onFailure, ...options }: ModelOptions,
+  { onFailure, onRecorded, ...options }: ModelOptions,
 ): Promise<PolicyModel> {
   const { name, config, folder } = policy;
   const weights = await ReopenableWeights.open(policy);
@@ -108,7 +110,14 @@ async function openPolicyModel(
       requestSampling: purpose === 'train' ? config.rollout.requestSampling : 'honour',
     }),
   });
-  const trainer = new ModelTrainer({ policy: name, weights, folder, records, version: readVersion() });
+  const trainer = new ModelTrainer({
+    policy: name,
+    weights,
+    folder,
+    records,
+    version: readVersion(),
+    onRecorded: () => onRecorded?.(name),
+  });
   const reopen = async (): Promise<void> => {
     await weights.reopen();
     episodes.forgetAll();

@@ -56,9 +56,8 @@ export function openPythonTracker(
 }
 
 /** The same each time the run goes on. wandb takes no / \ # ? % : in it. */
-function toId({ experiment, runDir }: TrackedRun): string {
-  const folder = path.basename(runDir).replaceAll(/[^\w-]/g, '-');
-  return `${experiment.replaceAll(/[/\\#?%:]/g, '-')}-${folder}`;
+function toId({ experiment, runDir, name = path.basename(runDir) }: TrackedRun): string {
+  return `${experiment.replaceAll(/[/\\#?%:]/g, '-')}-${name.replaceAll(/[^\w-]/g, '-')}`;
 }
 
 async function withLimit(work: Promise<void>, limitMs: number, onLate: () => void): Promise<void> {

@@ -1,0 +1,42 @@
+import path from 'node:path';
+import { trackerNames, type TrackersConfig } from './with-trackers.js';
+
+/** A run that a server trains: each of its policies has a folder with metrics, a single one that of the run. */
+type ServedFiles = {
+  readonly config: TrackersConfig;
+  readonly runDir: string;
+  readonly policies: readonly { readonly name: string; readonly dir: string }[];
+  readonly onNotice: (message: string) => void;
+};
+
+type RunFollower = {
+  readonly wake: (policy: string) => void;
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * For servers from code: `serveSwarm({ ..., follow: await loadRunFollower() })` sends what a run writes to the trackers of
+ * `trainer_common.logger`. Each of several policies is a run there, with its name after that of the experiment.
+ */
+export async function loadRunFollower(): Promise<(files: ServedFiles) => RunFollower> {
+  const { followRun } = await import('@agentjet/trackers');
+  return ({ config, runDir, policies, onNotice }) => {
+    const { projectName: project, experimentName } = config;
+    const name = path.basename(runDir);
+    const isOnly = policies.length === 1;
+    const byPolicy = new Map(
+      policies.map((policy) => {
+        const experiment = isOnly ? experimentName : `${experimentName}-${policy.name}`;
+        const say = (message: string): void => onNotice(isOnly ? message : `${policy.name}: ${message}`);
+        const run = { runDir: policy.dir, project, experiment, name, onNotice: say };
+        return [policy.name, followRun(trackerNames(config), run)] as const;
+      }),
+    );
+    return {
+      wake: (policy) => byPolicy.get(policy)?.wake(),
+      close: async () => {
+        await Promise.all([...byPolicy.values()].map((each) => each.close()));
+      },
+    };
+  };
+}
