@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetJob, Workflow, type JobEvent, type Task, type Tuner } from 'agentjet';
 import { beforeAll, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ function createJob(experimentDir: string): AgentJetJob {
     maxResponseLength: 128,
     maxModelLen: 256,
     maxResponseLengthInOneTurn: 8,
-    config: { trainerCommon: { totalTrainingSteps: 3, testFreq: 2 } },
+    config: { trainerCommon: { totalTrainingSteps: 3, testFreq: 2, logger: ['console', 'tensorboard'] } },
   })
     .setWorkflow(Duet)
     .setJudge((_, output) => {
@@ -66,6 +66,10 @@ it('trains from code: a class, an endless generator, a judge', async () => {
   expect(path.dirname(run)).toBe(path.join(experimentDir, 'duet'));
   expect(readMetrics(run)).toHaveLength(3);
   expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 2, 3]);
+  const [file = '', ...more] = readdirSync(path.join(run, 'tensorboard'));
+  expect(more).toEqual([]);
+  const sent = readFileSync(path.join(run, 'tensorboard', file), 'latin1').match(/(train|eval)\/reward_mean/g);
+  expect(sent?.toSorted()).toEqual([...Array(3).fill('eval/reward_mean'), ...Array(3).fill('train/reward_mean')]);
   expect(
     new Set(
       readEpisodes(run)
