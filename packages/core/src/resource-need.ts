@@ -28,7 +28,12 @@ export type Gpus = {
   readonly name: string | null;
 };
 
-export type MemoryPart = { readonly name: string; readonly bytes: number };
+export type MemoryPart = {
+  readonly name: string;
+  readonly bytes: number;
+  /** Of them, what this process holds once, however many models it opens. Default: none. */
+  readonly sharedBytes?: number;
+};
 
 export type ResourceNeed = {
   readonly numParameters: number;

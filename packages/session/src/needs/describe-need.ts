@@ -1,5 +1,6 @@
 import type { CommonConfig } from '@agentjet/core';
 import { formatBytes, formatCount } from '../quantities.js';
+import type { AvailableMemory } from './available-memory.js';
 import type { Verdict } from './judge-need.js';
 
 /** A verdict in words, for the first lines of a run and for `ajet model check`. */
@@ -33,6 +34,12 @@ function roughly(seconds: number): string {
     : `${Math.ceil(minutes / 60)} h`;
 }
 
+/** `of each GPU`, `in this container`, `on this machine`. */
+export function describePlace(place: Verdict['need']['place'], { limitedBy }: AvailableMemory): string {
+  if (place === 'gpu') return 'of each GPU';
+  return limitedBy === 'container' ? 'in this container' : 'on this machine';
+}
+
 /** Where the bytes go, the largest first: `moments 1.0 GiB, ...`. */
 export function describeParts({ need }: Verdict): string {
   const parts = need.parts.filter(({ bytes }) => bytes > 0).toSorted((left, right) => right.bytes - left.bytes);
@@ -45,7 +52,7 @@ export function waysOut(verdict: Verdict, config: CommonConfig, trains: boolean)
   const { data, lora } = config;
   const ways: string[] = [];
   if (trains && packTokens !== null && packTokens > 0) ways.push(smallerPacks(packTokens));
-  if (largestParameters !== null && trains)
+  if (largestParameters !== null && largestParameters >= 1 && trains)
     ways.push(`choose a model of at most about ${formatCount(roundDown(largestParameters))} parameters`);
   if (trains && longestSample !== null && longestSample >= 64) ways.push(shorterSamples(longestSample, data));
   if (need.place === 'gpu') {

@@ -30,20 +30,22 @@ export type JudgeOptions = {
   readonly model: JsonObject;
   readonly trains: boolean;
   readonly machine: Machine;
+  /** Instead of all that the machine has where the model goes: what others leave. */
+  readonly left?: AvailableMemory | undefined;
 };
 
 type Sizes = { readonly longestSample?: number; readonly packTokens?: number };
 
 /** Undefined if the backbone cannot tell. Throws BackboneError `unsupported_model`. */
 export function judgeNeed(options: JudgeOptions): Verdict | undefined {
-  const { backbone, machine, config } = options;
+  const { backbone, machine, config, left } = options;
   const { gpus } = machine;
   const estimate = (sizes: Sizes = {}): ResourceNeed | undefined =>
     backbone.estimate?.({ ...options, ...sizes, cores: availableParallelism(), gpus });
   const need = estimate();
   if (need === undefined) return undefined;
   const neededBytes = sumParts(need.parts);
-  const available = placeOf(need, machine);
+  const available = left ?? placeOf(need, machine);
   if (available === null)
     return {
       need,

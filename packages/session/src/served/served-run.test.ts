@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AvailableMemory } from '../needs/available-memory.js';
 import { createConfig, testComposition, type ConfigInput } from '../testing/test-composition.js';
 import { openServedRun } from './served-run.js';
 
@@ -15,10 +16,10 @@ afterEach(() => rmSync(experimentDir, { recursive: true, force: true }));
 
 const policies = { planner: { trainableTargets: ['planner'] }, worker: { trainableTargets: ['worker'] } };
 
-async function open(own: ConfigInput = {}): Promise<void> {
+async function open(own: ConfigInput = {}, memory?: AvailableMemory): Promise<void> {
   const config = createConfig({ experimentDir, model: { path: 'nano' }, ...own });
   const onNotice = (message: string): void => void notices.push(message);
-  const run = await openServedRun({ config, composition: testComposition, isNew: true, onNotice });
+  const run = await openServedRun({ config, composition: testComposition, isNew: true, onNotice, memory });
   await run.close();
 }
 
@@ -35,4 +36,18 @@ describe('the first lines of a served run', () => {
     for (const name of ['planner', 'worker'])
       expect(notices).toContainEqual(expect.stringMatching(new RegExp(`^${name}: ${told}$`)));
   });
+});
+
+it('is refused before anything is written if its models do not fit together', async () => {
+  const memory = { bytes: 2.5 * 2 ** 30, limitedBy: 'container' as const };
+  await open({}, memory);
+  rmSync(experimentDir, { recursive: true });
+  mkdirSync(experimentDir);
+  await expect(open({ swarm: { policies } }, memory)).rejects.toMatchObject({
+    code: 'not_enough_memory',
+    message: expect.stringMatching(
+      /available in this container: planner \(nano\) .* bytes\), worker \(nano\) /,
+    ) as unknown,
+  });
+  expect(readdirSync(experimentDir)).toEqual([]);
 });

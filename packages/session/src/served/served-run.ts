@@ -6,7 +6,8 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { createRunFolder, createRunFolderAt, findLatestRun, type RunFolder } from '@agentjet/run-folder';
 import { loadServedInputs, type ServedInputs } from '../inputs/served-inputs.js';
 import { loadModelTokenizer } from '../policy/open-policy.js';
-import { prepareModel } from '../policy/prepare-model.js';
+import { preparePolicies, type PreparePoliciesOptions } from '../policy/prepare-policies.js';
+import type { AvailableMemory } from '../needs/available-memory.js';
 import { hashCode } from '../training/code-hashes.js';
 import { openFolderAgain, recordChanges } from '../training/resume-run.js';
 import { createPolicyConfigs, type PolicyConfig } from './policy-configs.js';
@@ -50,6 +51,8 @@ export type ServedRunOptions<Config extends CommonConfig> = {
   /** Of a user who stops: a model that is being downloaded or opened is left then. */
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
+  /** Instead of what this machine has. */
+  readonly memory?: AvailableMemory | undefined;
 };
 
 /** @throws ConfigError for a backbone that cannot train, `resume_mismatch` if the run was made with another configuration */
@@ -58,9 +61,7 @@ export async function openServedRun<Config extends CommonConfig>(
 ): Promise<ServedRun> {
   const composition = options.composition as unknown as ConfigComposition;
   const configs = createPolicyConfigs(options.config, composition);
-  const prepared: Prepared[] = [];
-  for (const each of configs)
-    prepared.push(await prepare(each, { ...options, composition, onNotice: noticeOf(each, configs.length, options) }));
+  const prepared = await prepare(configs, { ...options, composition });
   const [lead] = prepared;
   if (lead === undefined) throw new TypeError('A run has a policy.');
   const isOnly = prepared.length === 1;
@@ -105,20 +106,26 @@ function noticeOf(
   return numPolicies === 1 ? onNotice : (message) => onNotice(`${name}: ${message}`);
 }
 
-type PrepareOptions = Pick<ServedRunOptions<CommonConfig>, 'composition' | 'signal' | 'onNotice'>;
+type PrepareOptions = PreparePoliciesOptions & Pick<ServedRunOptions<CommonConfig>, 'composition'>;
 
-/** Everything of a policy that can be refused before anything is written. */
-async function prepare(policy: PolicyConfig, { composition, signal, onNotice }: PrepareOptions): Promise<Prepared> {
-  const { config, inputs } = await loadServedInputs({ config: policy.config, composition });
-  requireTrainable(config);
-  const emit = ({ message }: { readonly message?: string }): void => void (message && onNotice(message));
-  const { modelDir, summary } = await prepareModel(config, inputs.backbone, {
-    emit: (event) => emit(event as object),
-    trains: true,
-    signal,
-  });
-  if (summary !== undefined) onNotice(`model ${config.model.path} (${summary})`);
-  return { name: policy.name, config, inputs, modelDir, chatTokenizer: await loadModelTokenizer(modelDir, inputs) };
+/** Everything of the policies that can be refused before anything is written. */
+async function prepare(
+  policies: readonly PolicyConfig[],
+  { composition, ...options }: PrepareOptions,
+): Promise<readonly Prepared[]> {
+  const loaded: (PolicyConfig & { readonly inputs: ServedInputs })[] = [];
+  for (const { name, config } of policies) {
+    const own = await loadServedInputs({ config, composition });
+    requireTrainable(own.config);
+    loaded.push({ name, ...own });
+  }
+  const prepared: Prepared[] = [];
+  for (const policy of await preparePolicies(loaded, options)) {
+    const { config, inputs, modelDir, summary } = policy;
+    if (summary !== undefined) noticeOf(policy, loaded.length, options)(`model ${config.model.path} (${summary})`);
+    prepared.push({ ...policy, chatTokenizer: await loadModelTokenizer(modelDir, inputs) });
+  }
+  return prepared;
 }
 
 /** A policy of several has a folder like a run's, inside of it. */

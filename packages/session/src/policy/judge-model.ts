@@ -1,0 +1,100 @@
+import { BackboneError, sectionOf, type CommonConfig } from '@agentjet/core';
+import { readModelConfig } from '@agentjet/trainer';
+import type { JobListener } from '../events.js';
+import type { BackboneEntry } from '../inputs/job-inputs.js';
+import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
+import { describeNeed, describeParts, describePlace, waysOut } from '../needs/describe-need.js';
+import { judgeNeed, type JudgeOptions, type Verdict } from '../needs/judge-need.js';
+import { readGpus } from '../needs/read-gpus.js';
+import { formatBytes } from '../quantities.js';
+import { resolveModelDir } from './model-dir.js';
+
+export type PreparedModel = {
+  /** In the layout of transformers. */
+  readonly modelDir: string;
+  /** Parameters, memory and time, in a few words; undefined if the backbone cannot tell. */
+  readonly summary: string | undefined;
+};
+
+/** A model that fits if it is alone; its weights need not be here yet. */
+export type JudgedModel = {
+  /** Undefined if the backbone cannot tell. */
+  readonly verdict: Verdict | undefined;
+  /** The verdict if others leave so much of the memory that the model goes to. */
+  readonly judgeIn: (left: AvailableMemory) => Verdict | undefined;
+  /** Downloads the weights if need be. */
+  readonly prepare: () => Promise<PreparedModel>;
+};
+
+export type JudgeModelOptions = {
+  readonly emit: JobListener;
+  readonly signal?: AbortSignal | undefined;
+  /** False: it only samples. */
+  readonly trains: boolean;
+  /** Instead of what this machine has. */
+  readonly memory?: AvailableMemory | undefined;
+  /** Named in a refusal, if the run has several. */
+  readonly policy?: string | undefined;
+};
+
+/** Of a model of the hub only the small files are downloaded. Throws BackboneError `not_enough_memory`. */
+export async function judgeModel(
+  config: CommonConfig,
+  backbone: BackboneEntry,
+  { emit, signal, trains, memory = readAvailableMemory(), policy }: JudgeModelOptions,
+): Promise<JudgedModel> {
+  const onNotice = (message: string): void => emit({ type: 'notice', message });
+  const { readsWeights = true } = backbone;
+  const { path: modelPath } = config.model;
+  const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
+  const request = await readRequest(described, { config, backbone, trains, memory });
+  const judgeIn = (left?: AvailableMemory): Verdict | undefined => request && judgeNeed({ ...request, left });
+  const verdict = judgeIn();
+  if (verdict !== undefined) checkVerdict(verdict, { config, trains, policy, onNotice });
+  const prepare = async (): Promise<PreparedModel> => {
+    const modelDir = readsWeights ? await resolveModelDir(modelPath, { signal, onNotice }) : described;
+    return { modelDir, summary: verdict && describeNeed(verdict) };
+  };
+  return { verdict, judgeIn, prepare };
+}
+
+type JudgedJob = Pick<JudgeOptions, 'config' | 'backbone' | 'trains'> & { readonly memory: AvailableMemory };
+
+/** Undefined if nothing can be told. */
+async function readRequest(
+  modelDir: string,
+  { config, backbone, trains, memory }: JudgedJob,
+): Promise<JudgeOptions | undefined> {
+  if (backbone.estimate === undefined) return undefined;
+  const model = await readModelConfig(modelDir);
+  if (model === undefined) return undefined; // opening the folder says what is wrong with it
+  const found = backbone.name === 'torch' ? await readGpus() : null;
+  const gpus = found && { ...found, count: Math.min(found.count, config.trainerCommon.nGpusPerNode) };
+  const section = sectionOf(config, 'backbones', backbone);
+  return { backbone, config, section, model, trains, machine: { memory, gpus } };
+}
+
+type CheckOptions = {
+  readonly config: CommonConfig;
+  readonly trains: boolean;
+  readonly policy: string | undefined;
+  readonly onNotice: (message: string) => void;
+};
+
+function checkVerdict(verdict: Verdict, { config, trains, policy, onNotice }: CheckOptions): void {
+  const { need, neededBytes, available, fits, packTokens } = verdict;
+  if (available === null || fits === null) return;
+  if (fits) {
+    if (packTokens === null || need.fullPackBytes === null) return;
+    return onNotice(
+      `A pack of ${config.trainerCommon.maxPackTokens} tokens would need ${formatBytes(need.fullPackBytes)} of ${formatBytes(available.bytes)}. If all episodes are so long, set trainer_common.max_pack_tokens=${packTokens}.`,
+    );
+  }
+  const doing = trains ? 'To train' : 'To open';
+  const ways = waysOut(verdict, config, trains).map((way) => `\n  - ${way}`);
+  const message =
+    `${doing} ${config.model.path}${policy === undefined ? '' : ` for ${policy}`} (${describeNeed(verdict).split(',')[0]}) takes about ${formatBytes(neededBytes)} of memory (${Math.ceil(neededBytes)} bytes), ` +
+    `and ${formatBytes(available.bytes)} (${available.bytes} bytes) are available ${describePlace(need.place, available)}. It goes to: ${describeParts(verdict)}. Ways out:${ways.join('')}`;
+  if (config.model.memoryCheck === 'warn') return onNotice(message);
+  throw new BackboneError('not_enough_memory', `${message}\n  - model.memory_check=warn starts it all the same`);
+}

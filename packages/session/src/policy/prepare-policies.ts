@@ -1,0 +1,103 @@
+import { BackboneError, sectionOf, type CommonConfig } from '@agentjet/core';
+import type { BackboneEntry } from '../inputs/job-inputs.js';
+import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
+import { describePlace, waysOut } from '../needs/describe-need.js';
+import type { Verdict } from '../needs/judge-need.js';
+import { formatBytes } from '../quantities.js';
+import { judgeModel, type JudgedModel, type PreparedModel } from './judge-model.js';
+
+/** One model of several that train in one run. */
+export type PolicyInputs = {
+  readonly name: string;
+  readonly config: CommonConfig;
+  readonly inputs: { readonly backbone: BackboneEntry };
+};
+
+export type PreparePoliciesOptions = {
+  readonly signal?: AbortSignal | undefined;
+  readonly onNotice: (message: string) => void;
+  /** Instead of what this machine has. */
+  readonly memory?: AvailableMemory | undefined;
+};
+
+/**
+ * What `prepareModel` gives, for each policy. Models that fit one by one, but not together, are refused before the weights of any
+ * are downloaded: BackboneError `not_enough_memory`.
+ */
+export async function preparePolicies<Policy extends PolicyInputs>(
+  policies: readonly Policy[],
+  { signal, onNotice, memory = readAvailableMemory() }: PreparePoliciesOptions,
+): Promise<readonly (Policy & PreparedModel)[]> {
+  const isOnly = policies.length === 1;
+  const judged: (Policy & JudgedModel)[] = [];
+  for (const policy of policies) {
+    const { name, config, inputs } = policy;
+    const model = await judgeModel(config, inputs.backbone, {
+      emit: (event) => event.type === 'notice' && onNotice(isOnly ? event.message : `${name}: ${event.message}`),
+      signal,
+      trains: true,
+      memory,
+      policy: isOnly ? undefined : name,
+    });
+    judged.push({ ...policy, ...model });
+  }
+  for (const place of ['host', 'gpu'] as const) checkTogether(place, judged, onNotice);
+  const prepared: (Policy & PreparedModel)[] = [];
+  for (const policy of judged) prepared.push({ ...policy, ...(await policy.prepare()) });
+  return prepared;
+}
+
+type Judged = PolicyInputs & JudgedModel;
+
+type Placed = Judged & { readonly verdict: Verdict };
+
+/** Models that are too large by themselves, and were let in all the same, are not counted again. */
+function checkTogether(place: 'host' | 'gpu', policies: readonly Judged[], onNotice: (message: string) => void): void {
+  const placed = policies.filter((policy): policy is Placed => isAt(place, policy));
+  const [first] = placed;
+  const available = first?.verdict.available;
+  if (placed.length < 2 || !available || placed.some(({ verdict }) => verdict.fits !== true)) return;
+  const needed = sumBytes(placed);
+  if (needed <= available.bytes) return;
+  const message = refusalOf(place, placed, { needed, available });
+  if (placed.every(({ config }) => config.model.memoryCheck === 'warn')) return onNotice(message);
+  throw new BackboneError('not_enough_memory', `${message}\n  - model.memory_check=warn starts them all the same`);
+}
+
+/** Whether its need is of the memory that all others use here: not if launchers or Ray place its workers, or vLLM has its own GPUs. */
+function isAt(place: 'host' | 'gpu', { verdict, inputs: { backbone }, config }: Judged): boolean {
+  if (verdict?.need.place !== place || backbone.name === 'verl') return false;
+  const isAttached = sectionOf(config, 'backbones', backbone)['launch'] === 'attach';
+  const { name, colocated } = config.rollout;
+  return !isAttached && (place === 'host' || name !== 'vllm' || colocated);
+}
+
+/** What this process holds once is counted once. */
+function sumBytes(policies: readonly Placed[]): number {
+  const shared = policies.map(({ verdict }) =>
+    verdict.need.parts.reduce((sum, { sharedBytes = 0 }) => sum + sharedBytes, 0),
+  );
+  const sum = policies.reduce((total, { verdict }) => total + verdict.neededBytes, 0);
+  return sum - shared.reduce((total, bytes) => total + bytes, 0) + Math.max(...shared);
+}
+
+type Memory = { readonly needed: number; readonly available: AvailableMemory };
+
+/** The largest is told what would let it fit beside the others. */
+function refusalOf(place: 'host' | 'gpu', policies: readonly Placed[], { needed, available }: Memory): string {
+  const each = policies.toSorted((left, right) => right.verdict.neededBytes - left.verdict.neededBytes);
+  const [largest] = each;
+  if (largest === undefined) throw new TypeError('Several policies were judged.');
+  const left = { ...available, bytes: Math.max(0, available.bytes - needed + largest.verdict.neededBytes) };
+  const verdict = largest.judgeIn(left) ?? largest.verdict;
+  const ways = waysOut(verdict, largest.config, true).map((way) => `\n  - ${way}`);
+  const bytes = each.map(
+    ({ name, config, verdict: { neededBytes } }) =>
+      `${name} (${config.model.path}) ${formatBytes(neededBytes)} (${Math.ceil(neededBytes)} bytes)`,
+  );
+  return (
+    `To train the models of ${policies.length} policies takes about ${formatBytes(needed)} of memory together (${Math.ceil(needed)} bytes), ` +
+    `and ${formatBytes(available.bytes)} (${available.bytes} bytes) are available ${describePlace(place, available)}: ${bytes.join(', ')}. ` +
+    `Ways out, for ${largest.name} (keys of swarm.policies.${largest.name}):${ways.join('')}`
+  );
+}
