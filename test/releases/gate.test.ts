@@ -53,6 +53,29 @@ describe('the gate of a release', () => {
     expect(reasons).toEqual([expect.stringContaining('2 of 6 seeds gained less than half')]);
   });
 
+  it('does not count a seed as lost whose gain the noise of the baseline explains', async () => {
+    const gaining = (gains: readonly number[]) => (seeds: readonly number[]) =>
+      Promise.resolve(
+        seeds.map((seed, index) => toRun(seed, 0.93, { before: 0.93 - (gains[index % gains.length] ?? 0) })),
+      );
+    const judgeGains = async (usual: readonly number[], gains: readonly number[]) =>
+      judgeCell({
+        baseline: await gaining(usual)(usual.map((_gain, index) => index + 1)),
+        seeds: [11, 12, 13],
+        moreSeeds: [14, 15, 16],
+        run: gaining(gains),
+      });
+    const usual = [0.01, 0.08, 0.04];
+    expect((await judgeGains(usual, usual)).color).toBe('green');
+    expect((await judgeGains(usual, [0.01, 0, -0.02])).color).toBe('green');
+    const { color, reasons } = await judgeGains(usual, [0.04, -0.06, -0.06]);
+    expect(color).toBe('red');
+    expect(reasons).toEqual([expect.stringContaining('4 of 6 seeds gained less than half')]);
+    // Where the gain is large, half of it decides as before.
+    expect((await judgeGains([0.6, 0.62, 0.61], [0.29, 0.29, 0.6])).color).toBe('red');
+    expect((await judgeGains([0.6, 0.62, 0.61], [0.31, 0.31, 0.6])).color).toBe('green');
+  });
+
   it('turns red if it ends as well but learns more slowly', async () => {
     const slow = (seed: number): GateRun => toRun(seed, 0.9, { areaUnderCurve: 0.6 });
     expect(await judge([11, 12, 13].map(slow), [14, 15, 16].map(slow))).toMatchObject({ color: 'red' });

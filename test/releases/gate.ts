@@ -36,10 +36,16 @@ const figures: readonly Figure[] = [
 
 const round = (value: number): string => value.toFixed(3);
 
+const gainOf = ({ before, after }: GateRun): number => after - before;
+
+/** How far from the median is still noise. */
+const bandOf = (usual: readonly number[]): number =>
+  Math.max(smallestBand, deviations * medianAbsoluteDeviation(usual));
+
 function fallenFigures(baseline: readonly GateRun[], runs: readonly GateRun[]): readonly string[] {
   return figures.flatMap(({ name, of }) => {
     const usual = baseline.map(of);
-    const band = Math.max(smallestBand, deviations * medianAbsoluteDeviation(usual));
+    const band = bandOf(usual);
     const lowest = median(usual) - band;
     const seen = median(runs.map(of));
     if (seen >= lowest) return [];
@@ -49,10 +55,13 @@ function fallenFigures(baseline: readonly GateRun[], runs: readonly GateRun[]): 
   });
 }
 
-/** Seeds that gained less than half of what the baseline gains. */
-function lostSeeds(baseline: readonly GateRun[], runs: readonly GateRun[]): readonly GateRun[] {
-  const usualGain = median(baseline.map(({ before, after }) => after - before));
-  return runs.filter(({ before, after }) => after - before < usualGain / 2);
+/**
+ * The least gain that is not lost: half of what the baseline gains, or less if the baseline's own seeds vary so much. Where
+ * little is gained, half of it is less than what seeds differ by.
+ */
+function leastGain(baseline: readonly GateRun[]): number {
+  const usual = baseline.map(gainOf);
+  return Math.min(median(usual) / 2, median(usual) - bandOf(usual));
 }
 
 /** Red if at least two of three rounds are slower than 0.93 of the baseline's median ratio. */
@@ -72,8 +81,9 @@ function slowRounds(baseline: readonly GateRun[], runs: readonly GateRun[]): rea
 
 /** What one set of seeds says: the reasons to call the cell red, none if it is not. */
 function reasonsAgainst(baseline: readonly GateRun[], runs: readonly GateRun[], mostLost: number): readonly string[] {
-  const lost = lostSeeds(baseline, runs);
-  const lostReason = `${lost.length} of ${runs.length} seeds gained less than half of the baseline's gain (seed ${lost.map(({ seed }) => seed).join(', ')})`;
+  const least = leastGain(baseline);
+  const lost = runs.filter((run) => gainOf(run) < least);
+  const lostReason = `${lost.length} of ${runs.length} seeds gained less than half of the baseline's gain, and below ${round(least)} (seed ${lost.map(({ seed }) => seed).join(', ')})`;
   return [
     ...fallenFigures(baseline, runs),
     ...(lost.length > mostLost ? [lostReason] : []),
