@@ -16,14 +16,19 @@ it('begins with another cell each day, so that none is always left out', () => {
   expect(new Set(planGate(chosen, { minutes: 30, day: 2 }).cells)).toEqual(new Set(chosen));
 });
 
-it('leaves out what could last longer than the time that is left', () => {
+it('leaves out what could last longer than the time that is left if all of its seven seeds are trained', () => {
   let minute = 0;
   const plan = planGate(chosen, { minutes: 30, day: 0, now: () => minute * 60_000 });
   const [cell] = chosen;
   if (cell === undefined) throw new Error('no cell');
-  const needed = (cell.minutes * 4) / 3;
+  const needed = (cell.minutes * 7) / 3;
   minute = 30 - needed;
   expect(plan.fits(cell)).toBe(true);
   minute += 0.1;
   expect(plan.fits(cell)).toBe(false);
+});
+
+it('has time for each cell in a night, if it is the first', () => {
+  const plan = planGate(cells, { minutes: 85, day: 0, now: () => 0 });
+  expect(cells.filter((cell) => !plan.fits(cell))).toEqual([]);
 });

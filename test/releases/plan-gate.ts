@@ -1,7 +1,7 @@
 import type { Cell } from './cells.js';
 
-/** A seed that shows that nothing has changed, and three that decide if something has; three more only if those look bad. */
-const usualSeeds = 4;
+/** A seed that shows that nothing has changed, three that decide if something has, and three more if those look bad. */
+const mostSeeds = 7;
 const seedsOfMinutes = 3;
 
 type Limits = {
@@ -13,15 +13,21 @@ type Limits = {
   readonly now?: () => number;
 };
 
+export type GatePlan = {
+  readonly cells: readonly Cell[];
+  /** True if a cell ends in time even if all seeds of it have to be trained. */
+  readonly fits: (cell: Cell) => boolean;
+  readonly isLimited: boolean;
+};
+
 /** The order in which cells are gated, and whether one still fits into the time. Without a limit the order is the given one. */
-export function planGate(
-  chosen: readonly Cell[],
-  { minutes, day, now = Date.now }: Limits,
-): { readonly cells: readonly Cell[]; readonly fits: (cell: Cell) => boolean } {
+export function planGate(chosen: readonly Cell[], { minutes, day, now = Date.now }: Limits): GatePlan {
   const begin = now();
-  const first = minutes === Infinity ? 0 : day % chosen.length;
+  const isLimited = minutes !== Infinity;
+  const first = isLimited ? day % chosen.length : 0;
   return {
     cells: [...chosen.slice(first), ...chosen.slice(0, first)],
-    fits: (cell) => (now() - begin) / 60_000 + (cell.minutes * usualSeeds) / seedsOfMinutes <= minutes,
+    fits: (cell) => (now() - begin) / 60_000 + (cell.minutes * mostSeeds) / seedsOfMinutes <= minutes,
+    isLimited,
   };
 }
