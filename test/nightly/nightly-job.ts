@@ -12,7 +12,8 @@ export type NightlyOutcome = {
   readonly details: { readonly [key: string]: unknown };
 };
 
-export type NightlyJob = { readonly run: () => Promise<NightlyOutcome> };
+/** `keep` writes what is known so far: that is left of a job which is killed at its limit. */
+export type NightlyJob = { readonly run: (keep: (soFar: NightlyOutcome) => void) => Promise<NightlyOutcome> };
 
 /** The jobs that there are, or will be, and what each asks. */
 export const jobs = {

@@ -1,29 +1,56 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
 import { root } from '../../.ci/workspaces.mjs';
 import type { NightlyOutcome } from './nightly-job.js';
 
+/** What the gate prints after each cell. */
 type Gate = {
   readonly cells: number;
   readonly red: number;
   readonly yellow: number;
   readonly green: number;
-  readonly not_reached: number;
+  readonly not_reached?: number;
+  readonly verdicts: readonly unknown[];
 };
 
+type Options = {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Called after each cell. */
+  readonly keep: (soFar: NightlyOutcome) => void;
+  /** A test gives another one. */
+  readonly program?: string;
+};
+
+function describe({ cells, red, yellow, green, not_reached: notReached = 0 }: Gate): string {
+  return `${green} green, ${yellow} yellow, ${red} red of ${cells} cells, ${notReached} not reached`;
+}
+
+const isWhole = ({ cells, verdicts, not_reached: notReached = 0 }: Gate): boolean =>
+  verdicts.length + notReached === cells;
+
 /** Trains tutorials, and compares with the kept releases. Without arguments: every tutorial whose needs are here. */
-export function runGate(args: readonly string[], env: Readonly<Record<string, string>> = {}): NightlyOutcome {
+export async function runGate(
+  args: readonly string[],
+  { env = {}, keep, program = 'test/releases/main.ts' }: Options,
+): Promise<NightlyOutcome> {
   const tsx = createRequire(import.meta.url).resolve('tsx/cli');
-  const command = [tsx, 'test/releases/main.ts', '--gate', '--json', ...args];
-  const { status, stdout } = spawnSync(process.execPath, command, {
+  const child = spawn(process.execPath, [tsx, program, '--gate', '--progress', ...args], {
     cwd: root,
-    encoding: 'utf8',
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const line = stdout.trim().split('\n').at(-1) ?? '';
-  if (!line.startsWith('{')) return { passed: false, summary: `the gate ended with ${status}`, details: {} };
-  const gate = JSON.parse(line) as Gate;
-  const summary = `${gate.green} green, ${gate.yellow} yellow, ${gate.red} red of ${gate.cells} cells, ${gate.not_reached} not reached`;
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  let gate: Gate | undefined;
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (!line.startsWith('{')) continue;
+    gate = JSON.parse(line) as Gate;
+    keep({ passed: gate.red === 0, summary: describe(gate), details: gate });
+  }
+  const [status] = await closed;
+  const broken = `the gate ended with ${status}`;
+  if (gate === undefined) return { passed: false, summary: broken, details: {} };
+  const summary = isWhole(gate) ? describe(gate) : `${broken}; until then: ${describe(gate)}`;
   return { passed: status === 0, summary, details: gate };
 }

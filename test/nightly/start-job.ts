@@ -27,8 +27,9 @@ function endGroup(pid: number): void {
 export async function startJob(name: string, { folder, limitMs }: JobOptions): Promise<JobResult> {
   const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-nightly-'));
   const file = path.join(scratch, 'outcome.json');
+  const soFarFile = path.join(scratch, 'so-far.json');
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [tsx, runJob, path.join(folder, `${name}.ts`), file], {
+  const child = spawn(process.execPath, [tsx, runJob, path.join(folder, `${name}.ts`), file, soFarFile], {
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'inherit', 'inherit'],
   });
@@ -50,16 +51,19 @@ export async function startJob(name: string, { folder, limitMs }: JobOptions): P
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, leave);
   clearTimeout(limit);
   const minutes = Math.round((performance.now() - startedAt) / 600) / 100;
-  const outcome = isTooLong || !existsSync(file) ? lost(isTooLong, minutes, code) : readOutcome(file);
+  const outcome = isTooLong || !existsSync(file) ? lost(isTooLong, minutes, code, soFarFile) : readOutcome(file);
   rmSync(scratch, { recursive: true, force: true });
   return { ...outcome, minutes };
 }
 
 const readOutcome = (file: string): NightlyOutcome => JSON.parse(readFileSync(file, 'utf8')) as NightlyOutcome;
 
-function lost(isTooLong: boolean, minutes: number, code: number | null): NightlyOutcome {
+/** Without an outcome: what the job kept of itself before it ended. */
+function lost(isTooLong: boolean, minutes: number, code: number | null, soFarFile: string): NightlyOutcome {
   const summary = isTooLong
     ? `it was ended after ${minutes} minutes, its limit`
     : `its process ended with ${code ?? 'a signal'} and left no outcome`;
-  return { passed: false, summary, details: {} };
+  if (!existsSync(soFarFile)) return { passed: false, summary, details: {} };
+  const soFar = readOutcome(soFarFile);
+  return { passed: false, summary: `${summary}; until then: ${soFar.summary}`, details: soFar.details };
 }
