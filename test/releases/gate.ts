@@ -14,7 +14,7 @@ export type GateRun = {
   readonly before: number;
   readonly after: number;
   readonly areaUnderCurve: number;
-  /** Reference CPU seconds over the run's CPU seconds; null if speed was not measured. */
+  /** Generated tokens times reference CPU seconds, over the run's CPU seconds; null if speed was not measured. */
   readonly speed: number | null;
 };
 

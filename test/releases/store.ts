@@ -55,6 +55,7 @@ export function toGateRun(seed: SeedResult): GateRun {
     before: seed.success_before ?? seed.success_at['5'] ?? 0,
     after: seed.success_after ?? seed.success_mean_last_20,
     areaUnderCurve: seed.area_under_curve,
-    speed: seed.speed,
+    // Seeds differ in how much they sample: that alone makes none slower.
+    speed: seed.speed * seed.generated_tokens,
   };
 }
