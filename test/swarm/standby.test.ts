@@ -31,7 +31,8 @@ const open = (): Promise<Standby> =>
     composition: configuration,
     follow: ({ runDir }) => {
       followed.push(`begin ${runDir}`);
-      return { wake: () => undefined, close: async () => void followed.push(`end ${runDir}`) };
+      const close = async (): Promise<void> => void followed.push(`end ${runDir}`);
+      return { wake: () => undefined, close, leave: close };
     },
     onNotice: () => undefined,
   });

@@ -12,6 +12,7 @@ type ServedFiles = {
 type RunFollower = {
   readonly wake: (policy: string) => void;
   readonly close: () => Promise<void>;
+  readonly leave: () => Promise<void>;
 };
 
 /**
@@ -36,6 +37,9 @@ export async function loadRunFollower(): Promise<(files: ServedFiles) => RunFoll
       wake: (policy) => byPolicy.get(policy)?.wake(),
       close: async () => {
         await Promise.all([...byPolicy.values()].map((each) => each.close()));
+      },
+      leave: async () => {
+        await Promise.all([...byPolicy.values()].map((each) => each.leave()));
       },
     };
   };

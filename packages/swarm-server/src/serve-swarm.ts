@@ -40,6 +40,8 @@ export type RunFollower = {
   readonly wake: (policy: string) => void;
   /** After the last line. Never rejects. */
   readonly close: () => Promise<void>;
+  /** Instead of `close`, once another server has the run: it follows it too. Never rejects. */
+  readonly leave: () => Promise<void>;
 };
 
 export type ServedSwarm = {
@@ -69,10 +71,11 @@ export async function serveSwarm<Config extends CommonConfig>(
     ...(isNew !== undefined && { isNew }),
     ...(takeOver !== undefined && { takesOver: takeOver }),
   });
+  let server: SwarmServer | undefined;
   let follower: RunFollower | undefined;
   const onRecorded = (policy: string): void => follower?.wake(policy);
   try {
-    const server = await SwarmServer.start({
+    server = await SwarmServer.start({
       ...listening,
       openStore: (onLost) => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false, onLost }),
       openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure, onRecorded }),
@@ -87,16 +90,28 @@ export async function serveSwarm<Config extends CommonConfig>(
     });
     // Not before: the folder of a run whose model cannot be opened is removed.
     follower = follow?.(toServedFiles(run, { config, onNotice }));
-    const close = async (): Promise<void> => {
-      await server.close();
-      await follower?.close();
-      await run.close();
-    };
-    return { server, runDir: run.folder.dir, isResumed: run.isResumed, close };
+    return { server, runDir: run.folder.dir, isResumed: run.isResumed, close: toClose({ server, follower, run }) };
   } catch (error) {
+    await server?.close();
     await run.close();
     throw error;
   }
+}
+
+type OpenedParts = {
+  readonly server: SwarmServer;
+  readonly follower: RunFollower | undefined;
+  readonly run: Pick<ServedRun, 'close'>;
+};
+
+function toClose({ server, follower, run }: OpenedParts): () => Promise<void> {
+  let isDeposed = false;
+  void server.deposed.then(() => (isDeposed = true));
+  return async () => {
+    await server.close();
+    await (isDeposed ? follower?.leave() : follower?.close());
+    await run.close();
+  };
 }
 
 const toServedFiles = (

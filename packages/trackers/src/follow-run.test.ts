@@ -100,6 +100,29 @@ it('says once that a tracker failed, and sends what it missed when the run goes 
   expect(steps(list)).toEqual([1, 2]);
 });
 
+it('says of a tracker that fails at the end that the last figures may be missing', async () => {
+  writeFileSync(metrics(), line(1));
+  const close = (): Promise<void> => Promise.reject(new Error('the network is down.'));
+  await follow({ name: 'list', open: async () => ({ write: async () => undefined, close }) }).close();
+  expect(notices).toEqual([
+    'The tracker list failed at the end of the run, and may lack the last figures: the network is down. They are in metrics.jsonl.',
+  ]);
+});
+
+it('sends nothing more once it leaves the run to another process', async () => {
+  writeFileSync(metrics(), line(1));
+  const list = createList();
+  const first = follow(list);
+  await first.leave();
+  appendFileSync(metrics(), line(2));
+  first.wake();
+  await first.close();
+  const numSent = list.rows.length;
+  await follow(list).close();
+  expect(steps(list).slice(numSent)).toEqual([1, 2].slice(numSent));
+  expect(numSent).toBeLessThan(2);
+});
+
 it('takes a damaged bookmark for none', async () => {
   writeFileSync(metrics(), line(1));
   mkdirSync(path.join(runDir, 'trackers'));

@@ -19,6 +19,8 @@ export interface FollowedRun {
   wake(): void;
   /** Sends what is left. Never rejects. */
   close(): Promise<void>;
+  /** Sends nothing more: another process follows the run from now on. Never rejects. */
+  leave(): Promise<void>;
 }
 
 /** Names that no tracker has are passed over: `console` needs none. */
@@ -34,6 +36,9 @@ export function followRun(names: readonly string[], options: FollowOptions): Fol
     },
     close: async () => {
       await Promise.all(followers.map((follower) => follower.close()));
+    },
+    leave: async () => {
+      await Promise.all(followers.map((follower) => follower.leave()));
     },
   };
 }
@@ -52,6 +57,7 @@ class Follower {
   #tracker: Tracker | undefined;
   #bookmarks: Map<string, Bookmark> | undefined;
   #hasFailed = false;
+  #hasLeft = false;
   #isAwake = false;
   #work: Promise<void> = Promise.resolve();
 
@@ -72,25 +78,37 @@ class Follower {
   async close(): Promise<void> {
     this.wake();
     await this.#work;
-    const tracker = this.#tracker;
-    if (tracker !== undefined) await this.#guard(() => tracker.close());
+    await this.#end();
   }
 
-  async #guard(work: () => Promise<void>): Promise<void> {
+  async leave(): Promise<void> {
+    this.#hasLeft = true;
+    await this.#work;
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    const tracker = this.#tracker;
+    const say = (reason: string): string =>
+      `The tracker ${this.#registration.name} failed at the end of the run, and may lack the last figures: ${reason} They are in metrics.jsonl.`;
+    if (tracker !== undefined) await this.#guard(() => tracker.close(), say);
+  }
+
+  async #guard(work: () => Promise<void>, say = this.#sayFailed): Promise<void> {
     try {
       await work();
     } catch (error) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
-      const { name } = this.#registration;
-      this.#options.onNotice(
-        `The tracker ${name} has failed and gets no more figures: ${toErrorMessage(error)} The run goes on; what is missing is in metrics.jsonl.`,
-      );
+      this.#options.onNotice(say(toErrorMessage(error)));
     }
   }
 
+  readonly #sayFailed = (reason: string): string =>
+    `The tracker ${this.#registration.name} has failed and gets no more figures: ${reason} The run goes on; what is missing is in metrics.jsonl.`;
+
   async #send(): Promise<void> {
-    if (this.#hasFailed) return;
+    if (this.#hasFailed || this.#hasLeft) return;
     this.#tracker ??= await this.#registration.open(this.#options);
     this.#bookmarks ??= await this.#readBookmarks();
     const news = await this.#readNews(this.#bookmarks);

@@ -28,7 +28,8 @@ export async function openWholeModel(model: string, options: WholeModelOptions):
   if (base === undefined) return { dir: model, close: async () => undefined };
   const { openBase, signal, onNotice } = options;
   const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-merged-'));
-  const close = (): Promise<void> => rm(scratch, { recursive: true, force: true });
+  // what cannot be removed is left to whoever clears the temporary folder: the model is open by then
+  const close = (): Promise<void> => rm(scratch, { recursive: true, force: true }).catch(() => undefined);
   try {
     const baseDir = await openBase(base);
     onNotice?.(`Merging the adapter ${model} into its model, ${base}.`);
@@ -51,6 +52,6 @@ function explain(error: unknown, { adapter, base }: Parts): unknown {
 function wayOut(code: string, adapter: string): string {
   if (code === 'unsupported_model')
     return ` \`ajet serve ${adapter} --engine vllm\` serves the two merged, and \`ajet export ${adapter} <new folder>\` merges them for other programs.`;
-  if (code === 'not_enough_memory') return ''; // it has ways out already
+  if (code === 'not_enough_memory' || code === 'checkpoint') return ''; // the one has ways out already, and of the other the disk is the cause
   return ` If its model is elsewhere, merge them with \`ajet export ${adapter} <new folder> --base <model>\`, and open the new folder.`;
 }

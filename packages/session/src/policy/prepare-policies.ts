@@ -51,20 +51,23 @@ type Judged = PolicyInputs & JudgedModel;
 
 type Placed = Judged & { readonly verdict: Verdict };
 
-/** Models that are too large by themselves, and were let in all the same, are not counted again. */
+/** A model that is too large by itself, and may start all the same (`model.memory_check: warn`), is not counted. */
 function checkTogether(place: 'host' | 'gpu', policies: readonly Judged[], onNotice: (message: string) => void): void {
-  const placed = policies.filter((policy): policy is Placed => isAt(place, policy));
+  const placed = policies.filter((policy): policy is Placed => isAt(place, policy) && policy.verdict?.fits === true);
   const [first] = placed;
   const available = first?.verdict.available;
-  if (placed.length < 2 || !available || placed.some(({ verdict }) => verdict.fits !== true)) return;
+  if (placed.length < 2 || !available) return;
   const needed = sumBytes(placed);
   if (needed <= available.bytes) return;
   const message = refusalOf(place, placed, { needed, available });
   if (placed.every(({ config }) => config.model.memoryCheck === 'warn')) return onNotice(message);
-  throw new BackboneError('not_enough_memory', `${message}\n  - model.memory_check=warn starts them all the same`);
+  throw new BackboneError(
+    'not_enough_memory',
+    `${message}\nOr, for all policies: model.memory_check=warn, outside of swarm.policies, starts them all the same.`,
+  );
 }
 
-/** Whether its need is of the memory that all others use here: not if launchers or Ray place its workers, or vLLM has its own GPUs. */
+/** False if its workers are placed by someone else (attached ones, Ray), or if vLLM samples on other GPUs. */
 function isAt(place: 'host' | 'gpu', { verdict, inputs: { backbone }, config }: Judged): boolean {
   if (verdict?.need.place !== place || backbone.name === 'verl') return false;
   const isAttached = sectionOf(config, 'backbones', backbone)['launch'] === 'attach';
