@@ -28,7 +28,7 @@ export async function openWholeModel(model: string, options: WholeModelOptions):
   if (base === undefined) return { dir: model, close: async () => undefined };
   const { openBase, signal, onNotice } = options;
   const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-merged-'));
-  // what cannot be removed is left to whoever clears the temporary folder: the model is open by then
+  // what cannot be removed is left to the system, which clears its temporary folder: the model is open by then
   const close = (): Promise<void> => rm(scratch, { recursive: true, force: true }).catch(() => undefined);
   try {
     const baseDir = await openBase(base);
