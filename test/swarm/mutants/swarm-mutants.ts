@@ -161,8 +161,8 @@ export const swarmMutants: readonly SwarmMutant[] = [
       ),
       edit(
         ledger,
-        'groupId: this.#running(episodeId).groupId, episodeId });',
-        'groupId: this.episode(episodeId).groupId, episodeId });',
+        'groupId: this.#running(episodeId).groupId, episodeId, ...call });',
+        'groupId: this.episode(episodeId).groupId, episodeId, ...call });',
       ),
     ],
   },
