@@ -3,7 +3,7 @@
  * with its packages installed, is played with over HTTP and killed with SIGKILL. The fixture holds its run folder: small files
  * as base64, the ledger as the keys and values of its LMDB file. Nothing of the present code takes part. Not kept: which machine it
  * was, the model's weights, and what only people read. Kept so far: format 1 of 5b56f7b^, format 2 of 1fe5417^, format 3 of 684880f, format 4 of
- * fd43580.
+ * fd43580, format 5 of 9d07d56.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
