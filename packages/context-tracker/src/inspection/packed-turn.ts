@@ -15,7 +15,7 @@ export type PackedTurns = {
 };
 
 /** A turn in stores of format 5 and before. */
-export type PackedTurn = readonly [
+type PackedTurn = readonly [
   turnId: string,
   agentName: string,
   targetTag: string,
@@ -47,8 +47,9 @@ export function packTurns(turns: readonly TurnDescription[]): PackedTurns {
   let unusual: Record<string, Unusual> | undefined;
   for (const [index, turn] of turns.entries()) {
     const { turnId, agentName, targetTag, promptTokens, reusedTokens, generatedTokens, policyVersion, sample } = turn;
-    const call = callOf(turnId);
-    numbers.push(place(call === none ? turnId : turnId.slice(0, turnId.lastIndexOf('/'))), call);
+    const slash = turnId.lastIndexOf('/');
+    const call = callOf(turnId, slash);
+    numbers.push(place(call === none ? turnId : turnId.slice(0, slash)), call);
     numbers.push(place(agentName), place(targetTag), promptTokens, reusedTokens, generatedTokens, policyVersion);
     numbers.push(sample ?? none, turn.parts.length);
     for (const { author, start, end, name } of turn.parts)
@@ -59,11 +60,11 @@ export function packTurns(turns: readonly TurnDescription[]): PackedTurns {
   return unusual === undefined ? { names, numbers } : { names, numbers, unusual };
 }
 
-/** The number that a turn's id ends with, after the episode's id and a slash. */
-function callOf(turnId: string): number {
-  const text = turnId.slice(turnId.lastIndexOf('/') + 1);
+/** The number that a turn's id ends with, after the episode's id and its last slash. */
+function callOf(turnId: string, slash: number): number {
+  const text = turnId.slice(slash + 1);
   const call = Number(text);
-  return turnId.includes('/') && Number.isSafeInteger(call) && call >= 0 && String(call) === text ? call : none;
+  return slash !== -1 && Number.isSafeInteger(call) && call >= 0 && String(call) === text ? call : none;
 }
 
 /** As an episode's record has them. Older stores keep each turn for itself, or the records themselves. */

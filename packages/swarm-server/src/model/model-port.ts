@@ -29,7 +29,7 @@ export type EpisodeHolder = {
 };
 
 export type SealedEnd = {
-  /** For the `content` of the end record; who asked for the seal adds what the client said. */
+  /** For the `content` of the end record; the caller of `seal` adds what the client said. */
   readonly content: Record<string, unknown>;
   /** Generated. */
   readonly tokens: number;

@@ -148,8 +148,8 @@ type EndParts = {
 };
 
 /**
- * The end as the ledger takes it. What the client said is added to what was sealed, key by key: an object that begins with a spread
- * and goes on with other keys takes longer than all else here.
+ * The end as the ledger takes it. What the client said is added key by key to what was sealed: to spread the one and then add
+ * the other takes longer than everything else here.
  */
 export function toNewEnd(
   request: EndRequest,
