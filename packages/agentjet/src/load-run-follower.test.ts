@@ -26,8 +26,8 @@ async function serve(logger: unknown): Promise<void> {
   const config = configuration.create({ experimentName: 'team/lake', trainerCommon: { logger } } as ConfigInput);
   const policies = ['planner', 'worker'].map((name) => ({ name, dir: dirOf(name) }));
   for (const policy of policies) mkdirSync(policy.dir, { recursive: true });
-  const follow = await loadRunFollower();
-  const follower = follow({ config, runDir: dir, policies, onNotice: (message) => void notices.push(message) });
+  const onNotice = (message: string): void => void notices.push(message);
+  const follower = await loadRunFollower({ config, runDir: dir, policies, onNotice });
   for (const { name } of policies) {
     writeFileSync(path.join(dirOf(name), 'metrics.jsonl'), '{"step":1,"reward_mean":0.5}\n');
     follower.wake(name);

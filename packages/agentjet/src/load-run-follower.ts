@@ -16,31 +16,31 @@ type RunFollower = {
 };
 
 /**
- * For servers from code: `serveSwarm({ ..., follow: await loadRunFollower() })` sends what a run writes to the trackers of
+ * For servers from code: `serveSwarm({ ..., follow: loadRunFollower })` sends what a run writes to the trackers of
  * `trainer_common.logger`. Each of several policies is a run there, with its name after that of the experiment.
  */
-export async function loadRunFollower(): Promise<(files: ServedFiles) => RunFollower> {
+export async function loadRunFollower({ config, runDir, policies, onNotice }: ServedFiles): Promise<RunFollower> {
+  const trackers = trackerNames(config);
+  if (trackers.length === 0) return nobody;
   const { followRun } = await import('@agentjet/trackers');
-  return ({ config, runDir, policies, onNotice }) => {
-    const { projectName: project, experimentName } = config;
-    const name = path.basename(runDir);
-    const isOnly = policies.length === 1;
-    const byPolicy = new Map(
-      policies.map((policy) => {
-        const experiment = isOnly ? experimentName : `${experimentName}-${policy.name}`;
-        const say = (message: string): void => onNotice(isOnly ? message : `${policy.name}: ${message}`);
-        const run = { runDir: policy.dir, project, experiment, name, onNotice: say };
-        return [policy.name, followRun(trackerNames(config), run)] as const;
-      }),
-    );
-    return {
-      wake: (policy) => byPolicy.get(policy)?.wake(),
-      close: async () => {
-        await Promise.all([...byPolicy.values()].map((each) => each.close()));
-      },
-      leave: async () => {
-        await Promise.all([...byPolicy.values()].map((each) => each.leave()));
-      },
-    };
+  const { projectName: project, experimentName } = config;
+  const name = path.basename(runDir);
+  const isOnly = policies.length === 1;
+  const byPolicy = new Map(
+    policies.map((policy) => {
+      const experiment = isOnly ? experimentName : `${experimentName}-${policy.name}`;
+      const say = (message: string): void => onNotice(isOnly ? message : `${policy.name}: ${message}`);
+      const run = { runDir: policy.dir, project, experiment, name, onNotice: say };
+      return [policy.name, followRun(trackers, run)] as const;
+    }),
+  );
+  const all = [...byPolicy.values()];
+  return {
+    wake: (policy) => byPolicy.get(policy)?.wake(),
+    close: async () => void (await Promise.all(all.map((each) => each.close()))),
+    leave: async () => void (await Promise.all(all.map((each) => each.leave()))),
   };
 }
+
+/** No tracker is named, so none is loaded. */
+const nobody: RunFollower = { wake: () => undefined, close: async () => undefined, leave: async () => undefined };

@@ -22,7 +22,7 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   /** Of a user who stops: a model that is being opened, at the start or later, is left then. Close the server all the same. */
   readonly signal?: AbortSignal;
   /** Reads what the run writes while it is served, such as for trackers: `loadRunFollower` of `agentjet` makes one. */
-  readonly follow?: (files: ServedFiles) => RunFollower;
+  readonly follow?: (files: ServedFiles) => RunFollower | Promise<RunFollower>;
   readonly onNotice: (message: string) => void;
 };
 
@@ -89,7 +89,7 @@ export async function serveSwarm<Config extends CommonConfig>(
       onNotice,
     });
     // Not before: the folder of a run whose model cannot be opened is removed.
-    follower = follow?.(toServedFiles(run, { config, onNotice }));
+    follower = await follow?.(toServedFiles(run, { config, onNotice }));
     return { server, runDir: run.folder.dir, isResumed: run.isResumed, close: toClose({ server, follower, run }) };
   } catch (error) {
     await server?.close();

@@ -75,8 +75,14 @@ const configOf = (own: Record<string, unknown> = policies, trainerCommon: object
 
 async function serve(port = 0, run?: string, trainerCommon?: object): Promise<ServedSwarm> {
   const config = configOf(policies, trainerCommon);
-  const follow = await loadRunFollower();
-  return serveSwarm({ config, composition: configuration, port, run, follow, onNotice: () => undefined });
+  return serveSwarm({
+    config,
+    composition: configuration,
+    port,
+    run,
+    follow: loadRunFollower,
+    onNotice: () => undefined,
+  });
 }
 
 /** How often the event files of a policy have the figure. */

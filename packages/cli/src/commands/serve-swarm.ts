@@ -25,7 +25,7 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
         config,
         composition: configuration,
         signal,
-        follow: await loadRunFollower(),
+        follow: loadRunFollower,
         onNotice,
       });
       const { url, firstKey } = swarm.server;
@@ -61,7 +61,7 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }:
     dir,
     composition: configuration,
     drainMs,
-    follow: await loadRunFollower(),
+    follow: loadRunFollower,
     onNotice,
   });
   output.writeLine(`Waiting for a run at ${standby.url}, or going on with the one in ${dir}`);
