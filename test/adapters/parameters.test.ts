@@ -117,6 +117,7 @@ const values: Readonly<Record<string, unknown>> = {
   contextManagement: [{ type: 'compaction' }],
   prediction: { type: 'content' },
   speed: 'fast',
+  maxRetries: 3,
   frequency_penalty: 0.5,
   presence_penalty: 0.5,
   frequencyPenalty: 0.5,

@@ -10,11 +10,11 @@ import {
   type ToolSpec,
 } from '@agentjet/core';
 import { fromStash, type ShownToolCall } from '@agentjet/rollout';
-import {
+import type {
   AIMessage,
   AIMessageChunk,
-  type BaseMessage,
-  type ChatMessage as RoleMessage,
+  BaseMessage,
+  ChatMessage as RoleMessage,
   ToolMessage,
 } from '@langchain/core/messages';
 import { isLangChainTool, convertToOpenAITool } from '@langchain/core/utils/function_calling';
@@ -22,17 +22,17 @@ import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { isInteropZodSchema } from '@langchain/core/utils/types';
 import type { BindToolsInput } from '@langchain/core/language_models/chat_models';
 import { checkOptions } from './check-options.js';
+import { findUnshown, toReasoning, toShownCalls, toText } from './content.js';
+import { stashKey } from './stash-key.js';
 import type { TunedCallOptions } from './tuned-chat-model.js';
-
-/** Where the turn travels as the model wrote it: one entry of `additional_kwargs`. */
-export const stashKey = 'agentjet';
 
 export function toChatRequest(
   messages: readonly BaseMessage[],
   options: TunedCallOptions,
   defaults: SamplingOptions,
 ): ChatRequest {
-  const ignored = checkOptions(options);
+  const unshown = findUnshown(messages).map((type) => `messages: ${type}`);
+  const ignored = [...checkOptions(options), ...unshown];
   const tools = (options.tools ?? []).filter((tool) => !isServerTool('langgraph', typeOf(tool)));
   const toolChoice = toToolChoice(options.tool_choice);
   const responseFormat = toResponseFormat(options);
@@ -55,10 +55,11 @@ function typeOf(tool: BindToolsInput): unknown {
 
 function toChatMessage(message: BaseMessage): ChatMessage {
   const name = message.name === undefined ? {} : { name: message.name };
-  if (AIMessage.isInstance(message) || AIMessageChunk.isInstance(message)) return toAssistantMessage(message);
-  if (ToolMessage.isInstance(message))
-    return { role: 'tool', content: toText(message), toolCallId: message.tool_call_id, ...name };
   switch (message.type) {
+    case 'ai':
+      return toAssistantMessage(message as AIMessage | AIMessageChunk);
+    case 'tool':
+      return { role: 'tool', content: toText(message), toolCallId: (message as ToolMessage).tool_call_id, ...name };
     case 'system':
     case 'developer':
       return { role: 'system', content: toText(message) };
@@ -94,21 +95,17 @@ function toRole(message: BaseMessage): 'system' | 'user' | 'assistant' {
 
 /** What LangChain shows is parsed and may be re-spelled; the stash has the model's own words. */
 function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessage {
+  const { additional_kwargs: extra, response_metadata: metadata } = message;
   const content = toText(message);
-  const shown: readonly ShownToolCall[] = [
-    ...(message.tool_calls ?? []).map(({ id, name, args }) => ({ id, name, arguments: args })),
-    ...(message.invalid_tool_calls ?? []).map(({ id, name, args }) => ({
-      id,
-      name: name ?? '',
-      arguments: args ?? '',
-    })),
-  ];
-  const reasoning = message.additional_kwargs['reasoning_content'];
+  const shown = toShownCalls(message);
+  const given = extra['reasoning_content'];
+  const reasoning = typeof given === 'string' ? given : toReasoning(message);
+  const stash: unknown = extra[stashKey] ?? (metadata as Readonly<Record<string, unknown>> | undefined)?.[stashKey];
   return (
-    fromStash(message.additional_kwargs[stashKey], { content, toolCalls: shown }) ?? {
+    fromStash(stash, { content, toolCalls: shown }) ?? {
       role: 'assistant',
       content,
-      ...(typeof reasoning === 'string' && reasoning !== '' && { reasoning }),
+      ...(reasoning !== '' && { reasoning }),
       ...(shown.length > 0 && { toolCalls: shown.map(toToolCall) }),
     }
   );
@@ -120,24 +117,6 @@ function toToolCall({ id, name, arguments: args }: ShownToolCall): {
   readonly arguments: string;
 } {
   return { id: id ?? '', name, arguments: typeof args === 'string' ? args : JSON.stringify(args) };
-}
-
-type Block = { readonly type: string; readonly text?: unknown };
-
-/** Text of a message; blocks that are no text (images, audio) are refused by name, those beside the text left out. */
-function toText({ content, type }: BaseMessage): string {
-  if (typeof content === 'string') return content;
-  const silent = new Set(['tool_call', 'tool_use', 'invalid_tool_call', 'tool_call_chunk', 'reasoning', 'thinking']);
-  return content
-    .filter((block) => !silent.has(block.type))
-    .map((block: Block) => {
-      if (typeof block.text === 'string') return block.text;
-      throw new EngineError(
-        'bad_request',
-        `Content of type "${block.type}" in a ${type} message is not supported: the model reads text only.`,
-      );
-    })
-    .join('');
 }
 
 function toToolSpec(tool: BindToolsInput): ToolSpec {

@@ -1,4 +1,5 @@
 import { EngineError, isPassed, reviewParameters, wishes } from '@agentjet/core';
+import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
 import type { TunedCallOptions } from './tuned-chat-model.js';
 
 /** Honoured options, by all of their names. */
@@ -6,12 +7,25 @@ const honoured = new Set(
   wishes.flatMap(({ treatment, names }) => (treatment === 'honoured' ? (names.langgraph ?? []) : [])),
 );
 
-/** What LangChain and LangGraph pass along with every call, and how createAgent asks other providers for JSON. */
+/**
+ * What LangChain and LangGraph pass along with a call, by where it comes from. `check-options.test.ts` compares the list with the
+ * types of both and with what arrives in a real node and a real tool.
+ */
 const plumbing = new Set(
   [
-    'callbacks configurable maxConcurrency metadata promptIndex recursionLimit runId runName signal tags timeout',
+    // RunnableConfig and the call options of all chat models
+    'callbacks configurable maxConcurrency metadata promptIndex recursionLimit returnExceptions runId runName signal tags timeout',
+    'ls_structured_output_format outputVersion',
+    // the runtime of LangGraph
     'config context control executionInfo heartbeat interrupt previous serverInfo store writer',
-    'cache headers ls_structured_output_format options outputVersion outputConfig responseSchema',
+    // options of a graph's run
+    'checkpointDuring debug durability inputKeys interruptAfter interruptBefore outputKeys streamMode subgraphs',
+    // streamEvents
+    'encoding transformers version',
+    // the runtime of a tool
+    'state toolCall toolCallId',
+    // clients, and how createAgent asks other providers for JSON
+    'cache headers options outputConfig responseSchema',
   ].flatMap((names) => names.split(' ')),
 );
 
@@ -21,7 +35,7 @@ export function checkOptions(options: TunedCallOptions): readonly string[] {
   if (refused !== undefined)
     throw new EngineError('bad_request', `The call option "${refused.name}" ${refused.reason}.`);
   for (const [name, value] of Object.entries(options)) {
-    if (!isAbsent(value) && !isKnown(name) && !isPlumbing(value))
+    if (!isAbsent(value) && !isKnown(name) && !isObjectOfClass(value))
       throw new EngineError(
         'bad_request',
         `The call option "${name}" is not known to this model. What is sampled is trained, so it is not ignored. Leave it out, or correct its name.`,
@@ -31,7 +45,13 @@ export function checkOptions(options: TunedCallOptions): readonly string[] {
 }
 
 function isKnown(name: string): boolean {
-  return honoured.has(name) || plumbing.has(name) || isPassed('langgraph', name);
+  return honoured.has(name) || isPlumbing(name) || isPassed('langgraph', name);
+}
+
+/** Whether the name is the framework's own. Newer versions may know more: what the surrounding run was given is theirs too. */
+export function isPlumbing(name: string): boolean {
+  const run: unknown = AsyncLocalStorageProviderSingleton.getRunnableConfig();
+  return plumbing.has(name) || (typeof run === 'object' && run !== null && Object.hasOwn(run, name));
 }
 
 function isAbsent(value: unknown): boolean {
@@ -39,7 +59,7 @@ function isAbsent(value: unknown): boolean {
 }
 
 /** Frameworks pass functions and objects of classes, never a wish that a model could understand. */
-function isPlumbing(value: unknown): boolean {
+function isObjectOfClass(value: unknown): boolean {
   if (typeof value === 'function') return true;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

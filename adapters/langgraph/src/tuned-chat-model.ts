@@ -17,12 +17,14 @@ import {
   type LangSmithParams,
 } from '@langchain/core/language_models/chat_models';
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from '@langchain/core/language_models/base';
+import type { ChatModelStreamEvent } from '@langchain/core/language_models/event';
 import type { ModelProfile } from '@langchain/core/language_models/profile';
 import type { AIMessageChunk, BaseMessage, MessageContent } from '@langchain/core/messages';
 import type { ChatGenerationChunk, ChatResult, LLMResult } from '@langchain/core/outputs';
 import type { Runnable } from '@langchain/core/runnables';
 import { toChatRequest, toSampling } from './chat-request.js';
 import { toLangChainError } from './errors.js';
+import { toStreamEvents } from './stream-events.js';
 import { toStructured } from './structured-output.js';
 import { toDeltaChunk, toFinalChunk, toWholeAnswer } from './tuned-message.js';
 
@@ -166,6 +168,19 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
       const deltas = streamChat(this.#model, toChatRequest(messages, options, this.#sampling), signalOf(options));
       const response = yield* announced(deltas, runManager);
       yield toFinalChunk(response);
+    } catch (error) {
+      throw toLangChainError(error);
+    }
+  }
+
+  override async *_streamChatModelEvents(
+    messages: BaseMessage[],
+    options: this['ParsedCallOptions'],
+  ): AsyncGenerator<ChatModelStreamEvent> {
+    try {
+      yield* toStreamEvents(
+        streamChat(this.#model, toChatRequest(messages, options, this.#sampling), signalOf(options)),
+      );
     } catch (error) {
       throw toLangChainError(error);
     }

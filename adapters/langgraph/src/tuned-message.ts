@@ -14,7 +14,7 @@ import {
   type UsageMetadata,
 } from '@langchain/core/messages';
 import { type ChatGeneration, ChatGenerationChunk } from '@langchain/core/outputs';
-import { stashKey } from './chat-request.js';
+import { stashKey } from './stash-key.js';
 
 type Parsed = {
   readonly tool_calls: NonNullable<AIMessageFields['tool_calls']>;
@@ -135,7 +135,7 @@ function toPlain(message: AssistantMessage): Record<string, unknown> {
   return structuredClone(message);
 }
 
-function toResponseMetadata(response: ChatResponse): Record<string, unknown> {
+export function toResponseMetadata(response: ChatResponse): Record<string, unknown> {
   const logprobs = response.logprobs?.map(({ text, logprob }) => ({ token: text, logprob, top_logprobs: [] }));
   return {
     model: response.model,
@@ -145,12 +145,15 @@ function toResponseMetadata(response: ChatResponse): Record<string, unknown> {
   };
 }
 
-/** LangChain's types know no usage on messages without a declared structure; its code does. */
-function toUsage({ usage }: ChatResponse): never {
-  const metadata: UsageMetadata = {
+export function toUsageMetadata({ usage }: ChatResponse): UsageMetadata {
+  return {
     input_tokens: usage.promptTokens,
     output_tokens: usage.completionTokens,
     total_tokens: usage.promptTokens + usage.completionTokens,
   };
-  return metadata as never;
+}
+
+/** LangChain's types know no usage on messages without a declared structure; its code does. */
+function toUsage(response: ChatResponse): never {
+  return toUsageMetadata(response) as never;
 }

@@ -283,6 +283,11 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
     names: { messages: ['messages[].content[].citations.enabled'] },
   },
   {
+    wish: 'retries',
+    note: 'a repeated call would be a second sample',
+    names: { langgraph: ['maxRetries'] },
+  },
+  {
     wish: 'speed',
     names: { chat: ['prediction'], messages: ['speed'] },
   },

@@ -1,0 +1,119 @@
+import { EngineError } from '@agentjet/core';
+import type { ShownToolCall } from '@agentjet/rollout';
+import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/messages';
+
+/**
+ * The content of LangChain's messages. A history may hold answers of other providers, with blocks that this model cannot read:
+ * they never end its call. What a block says in text is shown, and `findUnshown` names the others.
+ */
+type Block = Readonly<Record<string, unknown>>;
+
+/** The call itself is in `tool_calls`, or in a block of the first list. */
+const calls = new Set(['tool_call', 'tool_use', 'invalid_tool_call', 'function_call']);
+const partsOfCalls = new Set(['tool_call_chunk', 'input_json_delta', 'functionCall', 'toolUse']);
+
+/** The text of a message. Throws EngineError `bad_request` for content that an agent asks about and the model cannot read, such as an image. */
+export function toText(message: BaseMessage): string {
+  return blocksOf(message)
+    .map((block) => textOf(block) ?? (isForeign(message) || isHidden(block) ? '' : refuse(block, message)))
+    .join('');
+}
+
+/** The thinking in the blocks of an answer, in the words of any provider. */
+export function toReasoning(message: BaseMessage): string {
+  return blocksOf(message)
+    .map((block) => reasoningOf(block) ?? '')
+    .join('');
+}
+
+/** All calls of an answer, those that cannot be read too. */
+export function toShownCalls(message: AIMessage | AIMessageChunk): readonly ShownToolCall[] {
+  const listed: readonly ShownToolCall[] = [
+    ...(message.tool_calls ?? []).map(({ id, name, args }) => ({ id, name, arguments: args })),
+    ...(message.invalid_tool_calls ?? []).map(({ id, name = '', args = '' }) => ({ id, name, arguments: args })),
+  ];
+  const ids = new Set(listed.map(({ id }) => id));
+  const others = blocksOf(message).filter((block) => calls.has(typeOf(block)) && !ids.has(idOf(block)));
+  return [...listed, ...others.map(toShownCall)];
+}
+
+/** The types of blocks that the model does not see, each once. */
+export function findUnshown(messages: readonly BaseMessage[]): readonly string[] {
+  const unshown = messages.filter(isForeign).flatMap((message) =>
+    blocksOf(message)
+      .filter((block) => textOf(block) === undefined && !isHidden(block))
+      .map(typeOf),
+  );
+  return [...new Set(unshown)];
+}
+
+function toShownCall(block: Block): ShownToolCall {
+  const { name, args, input, arguments: written } = block;
+  return { id: idOf(block), name: typeof name === 'string' ? name : '', arguments: args ?? input ?? written ?? {} };
+}
+
+function idOf({ id, call_id: callId }: Block): string | undefined {
+  const given = callId ?? id;
+  return typeof given === 'string' ? given : undefined;
+}
+
+/** Answers may be another model's; what users, tools and the system say is for this model. */
+function isForeign({ type }: BaseMessage): boolean {
+  return type === 'ai';
+}
+
+function isHidden(block: Block): boolean {
+  const type = typeOf(block);
+  return calls.has(type) || partsOfCalls.has(type) || reasoningOf(block) !== undefined || type === 'cachePoint';
+}
+
+/** Bedrock and Gemini name a block by its only key. */
+function typeOf({ type, ...others }: Block): string {
+  return typeof type === 'string' ? type : (Object.keys(others)[0] ?? 'nothing');
+}
+
+function textOf({ type, text, refusal }: Block): string | undefined {
+  if (type === 'refusal' && typeof refusal === 'string') return refusal;
+  return typeof text === 'string' && type !== 'reasoning' && type !== 'thinking' ? text : undefined;
+}
+
+/** LangChain's own form, and those of Anthropic, Bedrock and OpenAI. */
+function reasoningOf(block: Block): string | undefined {
+  const { type, reasoning, thinking, reasoningText, summary, text } = block;
+  if (type !== 'reasoning' && type !== 'thinking' && type !== 'reasoning_content') return undefined;
+  const inner = isObject(reasoningText) ? reasoningText['text'] : undefined;
+  const summed = Array.isArray(summary) ? summary.map((part: unknown) => (isObject(part) ? part['text'] : '')) : [];
+  const found = [reasoning, thinking, inner, text].find((said) => typeof said === 'string');
+  return typeof found === 'string' ? found : summed.join('');
+}
+
+function blocksOf(message: BaseMessage): readonly Block[] {
+  const content: unknown = message.content;
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if ((content === undefined || content === null) && isForeign(message)) return [];
+  if (!Array.isArray(content)) throw noContent(content, message);
+  return content.map((block: unknown) => {
+    if (typeof block === 'string') return { type: 'text', text: block };
+    if (!isObject(block)) throw noContent(block, message);
+    return block;
+  });
+}
+
+function isObject(value: unknown): value is Block {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function noContent(content: unknown, { type }: BaseMessage): EngineError {
+  const seen = JSON.stringify(content)?.slice(0, 200) ?? String(content);
+  return new EngineError(
+    'bad_request',
+    `A message of type "${type}" has the content ${seen}. Pass a string, or an array of content blocks.`,
+  );
+}
+
+function refuse(block: Block, { type }: BaseMessage): never {
+  throw new EngineError(
+    'bad_request',
+    `Content of type "${typeOf(block)}" in a ${type} message is not supported: the model reads text only.`,
+  );
+}
