@@ -43,7 +43,7 @@ describe('an answer of another model', () => {
     expect(ignored).toEqual({});
   });
 
-  it('has its calls once, whatever a stream left between', async () => {
+  it('has its calls once, also with what a stream left between', async () => {
     const content = [said, toolUse, { type: 'input_json_delta', index: 1, input: '{"at": "it"}' }];
     const { prompt, ignored } = await promptAfter(new AIMessage({ content, tool_calls: toolCalls }));
     expect(prompt.match(/"name": "look"/g)).toHaveLength(1);

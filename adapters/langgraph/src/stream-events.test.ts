@@ -1,7 +1,7 @@
 import type { ChatDelta, ChatResponse } from '@agentjet/core';
 import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
 import { ChatModelStream } from '@langchain/core/language_models/stream';
-import { AIMessage, HumanMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import { type AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { createAgent } from 'langchain';
 import { describe, expect, it } from 'vitest';
