@@ -28,6 +28,7 @@ export {
   type OptimizeOptions,
   type PreparedBatch,
 } from './loop/batch-trainer.js';
+export { checkLoss } from './loop/choose-loss.js';
 export type { LeftOutEpisode } from './loop/left-out.js';
 export type { TokenReport } from './loop/token-reports.js';
 export type { StepChanges } from './loop/update-weights.js';

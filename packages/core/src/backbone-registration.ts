@@ -31,9 +31,16 @@ export type BackboneRegistration<
   estimate?(request: NeedRequest): ResourceNeed;
 };
 
-/** A backbone that `backbone:` may name, or that `new AgentJetJob({ backbone })` takes. */
+/** What a backbone allows that trains whole distributions only. */
+const wholeDistribution = { 'rollout.top_p': [1], 'rollout.top_k': [-1, 0] };
+
+/**
+ * A backbone that `backbone:` may name, or that `new AgentJetJob({ backbone })` takes. One that does not say that it trains
+ * truncated distributions is never given any.
+ */
 export function defineBackbone<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
   registration: BackboneRegistration<Name, Section, Flat>,
 ): BackboneRegistration<Name, Section, Flat> {
-  return registration;
+  if (registration.capabilities.trainsTruncation === true) return registration;
+  return { ...registration, allows: { ...wholeDistribution, ...registration.allows } };
 }

@@ -44,7 +44,37 @@ export type LossTerms = {
   readonly proximal?: Float32Array;
   /** Shape [K]: temperature at which each token was sampled, 0 if greedily; absent if all have the loss's. */
   readonly temperatures?: Float32Array;
+  /** What `Backbone.keptTokens` gave for the terms, in a batch of several optimizer steps that was sampled with top-p or top-k. */
+  readonly kept?: KeptTokens;
 };
+
+/** Where top-p and top-k cut the distributions that tokens were drawn from. */
+export type Truncation = {
+  /** In (0, 1]; 1 keeps all. */
+  readonly topP: number;
+  /** 0 keeps all. */
+  readonly topK: number;
+};
+
+/**
+ * Which tokens the sampler kept when it drew the token of each term.
+ *
+ * Worked example: term 0 was drawn from tokens 3 and 7, term 1 greedily, and term 2 has a token that is not in its set:
+ * `{ set: [0, -1, -2], starts: [0, 2], ids: [3, 7] }`.
+ */
+export type KeptTokens = {
+  /** Shape [K]: number of the term's set, or `wholeVocabulary`, or `outsideOfSet`. */
+  readonly set: Int32Array;
+  /** Shape [S + 1]: set s is ids[starts[s]] to ids[starts[s + 1]] (exclusive). */
+  readonly starts: Int32Array;
+  /** Ascending within a set. */
+  readonly ids: Int32Array;
+};
+
+/** In `KeptTokens.set`: nothing was cut, since the token was sampled greedily. */
+export const wholeVocabulary = -1;
+/** In `KeptTokens.set`: the sampler must have kept the token, but the set that was computed again lacks it. The term is not trained. */
+export const outsideOfSet = -2;
 
 /**
  * The loss per term k, with r = exp(logprob - behaviour logprob) and A the advantage; the step's loss is
@@ -58,6 +88,11 @@ export type LossTerms = {
  *
  * Training logprobs are taken at the temperature that the token was sampled at: that of `LossTerms.temperatures`, or
  * else of the loss. Those of greedy tokens (0) are taken at 1.
+ *
+ * With `truncation` the distribution of a term is the softmax over the tokens that the sampler kept, and nothing else: its
+ * logprob, its entropy, and the reference's logprob in the KL estimate are all taken over this set. The sets are
+ * `LossTerms.kept`, or else those of the weights that the step begins with. A term whose token is outside of its set
+ * counts as one of weight 0.
  */
 export type LossOptions =
   | {
@@ -75,6 +110,8 @@ export type LossOptions =
       readonly entropyCoef: number;
       /** Temperature the behaviour logprobs were sampled at; training logprobs are taken at it too. */
       readonly temperature: number;
+      /** How tokens were sampled, if top-p or top-k cut anything. */
+      readonly truncation?: Truncation;
     };
 
 /**
@@ -90,11 +127,16 @@ export type LossOptions =
 export type LossSlope = (terms: SlopeTerms) => Float64Array | Float32Array | readonly number[];
 
 /** The loss that has this slope. A step reports sum_k weight_k * slope_k * logprob_k as its loss, and no clipping. */
-export type SlopeLoss = { readonly kind: 'slope'; readonly slope: LossSlope; readonly temperature: number };
+export type SlopeLoss = {
+  readonly kind: 'slope';
+  readonly slope: LossSlope;
+  readonly temperature: number;
+  readonly truncation?: Truncation;
+};
 
 /** What a slope is computed from: the terms of all packs of one optimizer step, in order. Shape [K] each. */
 export type SlopeTerms = {
-  /** Under the weights that are about to be trained, at the token's temperature. */
+  /** Under the weights that are about to be trained, as `LossOptions` says. */
   readonly logprobs: Float64Array;
   /** Under the weights that sampled the token. */
   readonly behaviour: Float64Array;
@@ -171,6 +213,8 @@ export type TrainStepMetrics = {
   readonly policyVersion: number;
   /** Terms of the loss. */
   readonly trainedTokens: number;
+  /** Terms that were left out because their token is outside of the set that was computed again; only of a truncated loss. */
+  readonly tokensOutsideSupport?: number;
   /** Tokens of the rows, and of the trees they were laid out as. */
   readonly rowTokens: number;
   readonly treeTokens: number;
@@ -191,6 +235,8 @@ export type BackboneCapabilities = {
   readonly streams: boolean;
   /** Whether it trains tokens that were sampled at a temperature other than 1; true unless given. */
   readonly trainsTemperatures?: boolean;
+  /** Whether it trains tokens that were sampled with top-p or top-k, over what the sampler kept; false unless given. */
+  readonly trainsTruncation?: boolean;
 };
 
 /** Where the model of a remote backbone is. */
@@ -227,6 +273,14 @@ export interface Backbone {
    * al. 2022). Asked before the first of several optimizer steps on a batch.
    */
   proximalLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
+  /**
+   * One per pack: what a sampler with the present weights keeps at each term. A backbone that trains truncation has it. Asked
+   * before the first of several optimizer steps on a batch, since the sets stay those of the weights that sampled.
+   */
+  keptTokens?(
+    packs: readonly TreePack[],
+    sampling: Truncation & { readonly temperature: number },
+  ): Promise<readonly KeptTokens[]>;
   /** Writes a Hugging Face model folder, plus `trainer_state/` (optimizer moments, step, policy version) that `load` resumes from. */
   save(dir: string): Promise<void>;
   /** Restores weights and optimizer state that `save` wrote. */

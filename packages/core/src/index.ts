@@ -25,6 +25,7 @@ export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, TurnReward, S
 export type {
   Backbone,
   BackboneCapabilities,
+  KeptTokens,
   LossOptions,
   LossSlope,
   LossTerms,
@@ -38,7 +39,9 @@ export type {
   TrainBatch,
   TrainStepMetrics,
   TreePack,
+  Truncation,
 } from './backbone.js';
+export { outsideOfSet, wholeVocabulary } from './backbone.js';
 export type { Task, Verdict, WorkflowOutput } from './task.js';
 export {
   AgentJetError,

@@ -14,7 +14,8 @@ import { hashCode } from './training/code-hashes.js';
 import { openRecordedRun, type RecordedRunOptions } from './recorded/open-recorded-run.js';
 import type { RecordedRun } from './recorded/recorded-run.js';
 import { openResumedRun, recordChanges, type ResumeOptions } from './training/resume-run.js';
-import { toOptimizerOptions } from './training/train-settings.js';
+import { checkLoss } from '@agentjet/trainer';
+import { toOptimizerOptions, toTrainSettings } from './training/train-settings.js';
 
 /** One training run: its configuration, its folder, the backbone that learns, and where it goes on from. */
 export type TrainingRun = {
@@ -78,13 +79,11 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   const { modelDir, summary: modelSummary } = model;
   const { algorithm, composition } = inputs;
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
-  const open = (): Promise<Backbone> =>
-    openBackbone(inputs.backbone, config, {
-      emit: options.emit,
-      modelDir,
-      optimizer: toOptimizerOptions(config, totalSteps),
-      signal,
-    });
+  const open = async (): Promise<Backbone> => {
+    const optimizer = toOptimizerOptions(config, totalSteps);
+    const backbone = await openBackbone(inputs.backbone, config, { emit: options.emit, modelDir, optimizer, signal });
+    return await requireLoss(backbone, config, algorithm);
+  };
   const shared = { open, modelDir, onNotice, composition, totalSteps, isRecorded };
   const opened = await (resume === false ? openNew(config, shared) : openOld(config, { ...shared, resume, from }));
   const { emit, tally } = countEpisodes(
@@ -92,6 +91,17 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   );
   const watched = watchEngine(opened.backbone.engine);
   return { ...opened, config, algorithm, watched, emit, tally, signal, startedAt, modelSummary };
+}
+
+/** Closes a backbone that cannot train the configured loss, before anything is sampled. */
+async function requireLoss(backbone: Backbone, config: CommonConfig, algorithm: Algorithm): Promise<Backbone> {
+  try {
+    checkLoss({ algorithm, backbone, loss: toTrainSettings(config, algorithm).loss });
+    return backbone;
+  } catch (error) {
+    await backbone.close();
+    throw error;
+  }
 }
 
 type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint' | 'recorded'>;

@@ -6,7 +6,13 @@ type Loss = { readonly algorithm: Algorithm; readonly backbone: Backbone; readon
 export function chooseLoss({ algorithm, loss }: Omit<Loss, 'backbone'>): LossOptions | SlopeLoss {
   if (algorithm.slope === undefined) return loss;
   const { temperature = 1 } = loss;
-  return { kind: 'slope', slope: (terms) => algorithm.slope?.(terms) ?? [], temperature };
+  const truncation = loss.kind === 'policy' ? loss.truncation : undefined;
+  return {
+    kind: 'slope',
+    slope: (terms) => algorithm.slope?.(terms) ?? [],
+    temperature,
+    ...(truncation && { truncation }),
+  };
 }
 
 /** Throws BackboneError `unsupported_loss` naming what the backbone cannot train, or what an algorithm's own loss leaves without effect. */
@@ -17,6 +23,11 @@ export function checkLoss({ algorithm, backbone, loss }: Loss): void {
     throw new BackboneError(
       'unsupported_loss',
       `The loss needs "${missing}", but this backbone trains ${backbone.capabilities.losses.join(', ')}. Choose another loss or another backbone.`,
+    );
+  if (loss.kind === 'policy' && loss.truncation !== undefined && backbone.capabilities.trainsTruncation !== true)
+    throw new BackboneError(
+      'unsupported_loss',
+      `Tokens are sampled with top_p ${loss.truncation.topP} and top_k ${loss.truncation.topK || -1}, and this backbone trains the whole distribution only. Sample with rollout.top_p 1 and rollout.top_k -1, or choose another backbone.`,
     );
   const [unused] = algorithm.slope === undefined ? [] : featuresOf(loss).filter((feature) => feature !== 'policy');
   if (unused === 'kl' || unused === 'entropy')

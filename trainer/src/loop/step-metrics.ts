@@ -121,8 +121,15 @@ function updateMetrics(updates: readonly TrainStepMetrics[]) {
     logprob_gap_max: visibleGap(updates.reduce((highest, { logprobGapMax }) => Math.max(highest, logprobGapMax), 0)),
     logprob_gap_mean: visibleGap(meanOf('logprobGapMean')),
     learning_rate: updates.at(-1)?.learningRate ?? 0,
+    ...leftOutTokens(updates),
     ...furtherMetrics(updates),
   };
+}
+
+/** Only of a batch that was sampled with top-p or top-k. */
+function leftOutTokens(updates: readonly TrainStepMetrics[]): Record<string, number> {
+  const counts = updates.flatMap(({ tokensOutsideSupport }) => tokensOutsideSupport ?? []);
+  return counts.length === 0 ? {} : { tokens_outside_support: sum(counts, (count) => count) };
 }
 
 /** The mean over the steps whose backbone reported it; left out if none did. Over no steps it is 0. */
@@ -149,6 +156,7 @@ const commonMetrics = new Set<string>([
   'trainedTokens',
   'rowTokens',
   'treeTokens',
+  'tokensOutsideSupport',
 ] satisfies (keyof TrainStepMetrics)[]);
 
 /** Means of the numbers that a backbone reports beyond the common ones, such as the mismatch between its trainer and its sampler. */

@@ -1,4 +1,5 @@
 import type { Backbone, OptimizerOverrides, Sample, TrainBatch, TrainStepMetrics, TreePack } from '@agentjet/core';
+import { withKeptTokens } from '../slope/train-in-passes.js';
 import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
 import { packFor } from '../packing/pack-for.js';
 import type { PackOptions, PackReport } from '../packing/pack-trees.js';
@@ -168,12 +169,13 @@ function withTemperatures(samples: readonly Sample[], { temperature = 1 }: StepL
   });
 }
 
-/** Gives the terms of all parts the logprobs of the weights as they are before the first of them is trained, where the loss asks for them. */
+/** Gives the terms of all parts what the loss asks for of the weights as they are before the first of them is trained. */
 export async function anchorParts(
-  parts: readonly Part[],
+  given: readonly Part[],
   backbone: Backbone,
   loss: StepLoss,
 ): Promise<readonly Part[]> {
+  const parts = await keepTokens(given, backbone, loss);
   if (backbone.proximalLogprobs === undefined || loss.kind !== 'policy') return parts;
   const proximal = await backbone.proximalLogprobs(
     parts.flatMap(({ packs }) => packs),
@@ -187,6 +189,17 @@ export async function anchorParts(
       terms: { ...pack.terms, proximal: proximal[next++] ?? new Float32Array() },
     })),
   }));
+}
+
+/** With the sets that the sampler kept: later steps of the batch must not compute them from their own weights. */
+async function keepTokens(parts: readonly Part[], backbone: Backbone, loss: StepLoss): Promise<readonly Part[]> {
+  const packs = await withKeptTokens(
+    parts.flatMap((part) => part.packs),
+    loss,
+    { ...(backbone.keptTokens && { keptTokens: backbone.keptTokens.bind(backbone) }) },
+  );
+  let next = 0;
+  return parts.map((part) => ({ ...part, packs: packs.slice(next, (next += part.packs.length)) }));
 }
 
 /** The samples of these groups that the length policy has left. */

@@ -4,8 +4,16 @@
  * of the loss. The backbone must let no other step in between the two.
  */
 
-import { BackboneError } from '@agentjet/core';
-import type { LossOptions, SlopeLoss, TermReport, TrainBatch, TrainStepMetrics, TreePack } from '@agentjet/core';
+import { BackboneError, outsideOfSet } from '@agentjet/core';
+import type {
+  Backbone,
+  LossOptions,
+  SlopeLoss,
+  TermReport,
+  TrainBatch,
+  TrainStepMetrics,
+  TreePack,
+} from '@agentjet/core';
 
 /** A batch whose loss the backbone computes itself. */
 export type BuiltInBatch = TrainBatch & { readonly loss: LossOptions };
@@ -13,6 +21,8 @@ export type BuiltInBatch = TrainBatch & { readonly loss: LossOptions };
 type SlopeBatch = TrainBatch & { readonly loss: SlopeLoss };
 
 export type TwoPasses<Metrics extends TrainStepMetrics> = {
+  /** Only a backbone that trains truncation has it. */
+  readonly keptTokens?: NonNullable<Backbone['keptTokens']>;
   /** Shape per pack [K]: training logprobs, at each term's temperature or else this one. */
   termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   trainStep(batch: BuiltInBatch): Promise<Metrics>;
@@ -33,14 +43,41 @@ export async function trainInPasses<Metrics extends TrainStepMetrics>(
   return isSlope(batch) ? await trainBySlope(batch, passes) : await passes.trainStep(batch as BuiltInBatch);
 }
 
+/** Packs with the sets that the sampler kept; as they are if they have them already, or nothing was cut. */
+export async function withKeptTokens(
+  packs: readonly TreePack[],
+  loss: TrainBatch['loss'],
+  { keptTokens }: Pick<TwoPasses<TrainStepMetrics>, 'keptTokens'>,
+): Promise<readonly TreePack[]> {
+  const truncation = loss.kind === 'sft' ? undefined : loss.truncation;
+  if (truncation === undefined || packs.every(({ terms }) => terms.kept !== undefined)) return packs;
+  if (keptTokens === undefined) throw noTruncation();
+  const { temperature = 1 } = loss;
+  const kept = await keptTokens(packs, { ...truncation, temperature });
+  return packs.map((pack, index) => {
+    const found = kept[index];
+    return found === undefined ? pack : { ...pack, terms: { ...pack.terms, kept: found } };
+  });
+}
+
+function noTruncation(): BackboneError {
+  return new BackboneError(
+    'unsupported_loss',
+    'This backbone cannot train tokens that were sampled with top_p or top_k. Sample with top_p 1 and top_k -1.',
+  );
+}
+
 /** Rejects with BackboneError `bad_slope` for a slope of another length or with a value that is not finite. */
 async function trainBySlope<Metrics extends TrainStepMetrics>(
-  batch: SlopeBatch,
+  given: SlopeBatch,
   passes: TwoPasses<Metrics>,
 ): Promise<Metrics> {
-  const { packs, loss } = batch;
-  const logprobs = concatenate(await passes.termLogprobs(packs, loss.temperature));
+  const { loss } = given;
+  const packs = await withKeptTokens(given.packs, loss, passes);
+  const batch = { ...given, packs };
   const terms = joinTerms(packs);
+  const found = concatenate(await passes.termLogprobs(packs, loss.temperature));
+  const logprobs = found.map((logprob, k) => (terms.isLeftOut[k] === true ? (terms.behaviour[k] ?? 0) : logprob));
   const slopes = computeSlopes(batch, logprobs, terms);
   const metrics = await passes.trainStep({
     ...batch,
@@ -55,8 +92,12 @@ type JoinedTerms = ReturnType<typeof joinTerms>;
 
 function joinTerms(packs: readonly TreePack[]) {
   const join = (name: 'weights' | 'advantages' | 'logprobs') => concatenate(packs.map(({ terms }) => terms[name]));
+  const isLeftOut = packs.flatMap(({ terms: { pair, kept } }) =>
+    Array.from(pair, (_, k) => kept?.set[k] === outsideOfSet),
+  );
   return {
-    weights: join('weights'),
+    isLeftOut,
+    weights: join('weights').map((weight, k) => (isLeftOut[k] === true ? 0 : weight)),
     advantages: join('advantages'),
     behaviour: join('logprobs'),
     sequence: Int32Array.from(packs.flatMap(({ terms }) => [...terms.sequence])),
@@ -70,7 +111,8 @@ function concatenate(parts: readonly Float32Array[]): Float64Array {
 function computeSlopes({ loss, isOnPolicy }: SlopeBatch, logprobs: Float64Array, terms: JoinedTerms): Float64Array {
   const isRounding = (k: number) => isOnPolicy === true && gapAt(logprobs, terms, k) < rounding;
   const steady = logprobs.map((logprob, k) => (isRounding(k) ? (terms.behaviour[k] ?? 0) : logprob));
-  const slopes = Float64Array.from(loss.slope({ ...terms, logprobs: steady }));
+  const { isLeftOut: _, ...shown } = terms;
+  const slopes = Float64Array.from(loss.slope({ ...shown, logprobs: steady }));
   if (slopes.length !== logprobs.length)
     throw badSlope(`it has ${slopes.length} values for ${logprobs.length} terms. Return one for each term.`);
   const at = slopes.findIndex((slope) => !Number.isFinite(slope));

@@ -75,12 +75,16 @@ const rollout = z.strictObject({
   num_repeat: setting(count(4096), 8, 'episodes per task: the group whose rewards are compared'),
   max_env_worker: setting(count(65_536), 64, 'episodes that run at the same time'),
   temperature: setting(notNegative, 1, 'sampling while training; 0 takes the likeliest token, which explores nothing'),
-  top_p: setting(topP, 1),
-  top_k: setting(topK, -1, '-1 keeps all'),
+  top_p: setting(
+    topP,
+    1,
+    'while training; the loss, its entropy and its KL are then of the renormalised tokens that were kept: onnx and torch',
+  ),
+  top_k: setting(topK, -1, '-1 keeps all; trained as top_p is'),
   request_sampling: setting(
     z.enum(['ignore', 'honour']),
     'ignore',
-    'temperature, top_p, top_k and seed of a request whose agent is trained. ignore: these settings decide | honour: the request decides; tokens that it samples with top_p below 1 or top_k are then not trained',
+    'temperature, top_p, top_k and seed of a request whose agent is trained. ignore: these settings decide | honour: the request decides; tokens that it samples with another top_p or top_k are then not trained',
   ),
   max_model_len: setting(
     z.int().min(2).max(numTokens),

@@ -22,7 +22,19 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
     report(
       `"trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}) lets nothing be sampled ahead: a batch makes mini_batch_num ${parts} x ppo_epochs ${passes} = ${parts * passes} versions. Set it to at least that, or to 0.`,
     );
-  return [...problems, ...findReplicaConflicts(config, locate)];
+  return [...problems, ...findTruncationConflicts(config, locate), ...findReplicaConflicts(config, locate)];
+}
+
+/** What a sampler kept is computed again from the weights that a batch begins with, so they must be those that sampled it. */
+function findTruncationConflicts(
+  { rollout, trainer_common: { max_staleness: staleness } }: CommonYaml,
+  locate: (key: string) => string,
+): readonly Problem[] {
+  const { temperature, top_p: topP, top_k: topK } = rollout;
+  if (staleness === 0 || temperature === 0 || (topP === 1 && topK <= 0)) return [];
+  const [key, value] = topP < 1 ? ['rollout.top_p', topP] : ['rollout.top_k', topK];
+  const message = `"${key}" ${value} (${locate(key)}) cannot be trained with "trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}): which tokens the sampler kept is only known of the weights that a batch begins with. Set max_staleness to 0, or top_p to 1 and top_k to -1.`;
+  return [{ code: 'conflict', message }];
 }
 
 /** Of several samplers, and of GPUs that they share with the trainer. */

@@ -44,8 +44,8 @@ describe('sampling that a trained agent asks for', () => {
     expect(ignoredParameters).toEqual({});
   });
 
-  it.each([{ topP: 0.5 }, { topK: 3 }])(
-    'is context and not trained if it cuts the distribution: %o',
+  it.each([{ topP: 0.5 }, { topK: 3 }, { topP: 1 }, { topK: -1 }])(
+    'is context and not trained if it cuts the distribution otherwise than the run: %o',
     async (sampling) => {
       const { model, finish } = open('honour');
       const { message } = await model.generate({ ...ask, sampling });
@@ -58,6 +58,16 @@ describe('sampling that a trained agent asks for', () => {
       const trained = Array.from(samples[0]?.lossMask ?? []).indexOf(1);
       expect(trained).toBe(second?.promptTokens);
       expect(stats.trainedTokens).toBe(stats.generatedTokens - (first?.generatedTokens ?? 0));
+    },
+  );
+
+  it.each([{ topP: 0.95 }, { topP: 0.95, topK: 50, temperature: 0.5 }, { temperature: 0, topP: 0.5 }])(
+    'is trained if it cuts as the run does, or takes the likeliest token: %o',
+    async (sampling) => {
+      const { model, finish } = open('honour');
+      await model.generate({ ...ask, sampling });
+      const { stats } = finish();
+      expect(stats.trainedTokens).toBe(stats.generatedTokens);
     },
   );
 

@@ -5,7 +5,7 @@ import type { SamplingDefaults } from '../contract.js';
  * What a request's temperature, top_p, top_k and seed are worth while its agent is trained. `ignore`: the configuration
  * decides, since the loss reads logprobs under the run's distribution, and a fixed seed makes all repeats of a task
  * equal. `honour`: the request decides; its temperature is recorded with each token, and tokens that it sampled with
- * top_p or top_k are not trained.
+ * another top_p or top_k than the run's are not trained.
  */
 export type RequestSampling = 'ignore' | 'honour';
 
@@ -50,8 +50,15 @@ export function resolveSampling(
     stopIds: limits.stopIds,
     seed: seed ?? limits.seed,
   };
-  const isCut = (topP !== undefined && topP < 1) || (topK !== undefined && topK > 0);
-  return { sampling, ignored: isHonoured ? [] : findIgnored(wanted, sampling), isTrainable: !isCut };
+  const isTrainable = sampling.temperature === 0 || cutOf(sampling) === cutOf(defaults);
+  return { sampling, ignored: isHonoured ? [] : findIgnored(wanted, sampling), isTrainable };
+}
+
+type Cut = Pick<TokenSampling, 'temperature' | 'topP' | 'topK'>;
+
+/** How a distribution is cut, for comparison. Greedy answers are of the whole one. */
+function cutOf({ temperature, topP, topK }: Cut): string {
+  return temperature === 0 ? '1 0' : `${topP} ${Math.max(0, topK)}`;
 }
 
 /** What is asked for and differs from what is done; a seed always does. */

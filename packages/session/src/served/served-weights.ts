@@ -9,7 +9,7 @@ import {
 import type { Policy } from '@agentjet/rollout';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
-import { prepareBatch, type BatchSettings, type PreparedBatch, type TrainingGroup } from '@agentjet/trainer';
+import { checkLoss, prepareBatch, type BatchSettings, type PreparedBatch, type TrainingGroup } from '@agentjet/trainer';
 import type { ServedInputs } from '../inputs/served-inputs.js';
 import { openBackbone } from '../policy/open-backbone.js';
 import { toEnginePolicy } from '../policy/open-policy.js';
@@ -64,6 +64,12 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     runDir: folder.dir,
     signal,
   });
+  try {
+    checkLoss({ algorithm: inputs.algorithm, backbone, loss: toBatchSettings(config, inputs.algorithm).loss });
+  } catch (error) {
+    await backbone.close();
+    throw error;
+  }
   const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
   const whole = new WholeCheckpoints(folder, options.onNotice);
   let isFresh = true; // the weights are those of model.path

@@ -6,4 +6,5 @@ export const embeddedCapabilities: BackboneCapabilities = {
   reportsGradNorm: true,
   losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
   streams: true,
+  trainsTruncation: true,
 };

@@ -6,7 +6,16 @@
 
 import { BackboneError, rejectOnAbort } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
-import type { Backbone, OptimizerOptions, TokenRow, TrainBatch, TrainStepMetrics, TreePack } from '@agentjet/core';
+import type {
+  Backbone,
+  KeptTokens,
+  OptimizerOptions,
+  TokenRow,
+  TrainBatch,
+  TrainStepMetrics,
+  TreePack,
+  Truncation,
+} from '@agentjet/core';
 import { embeddedCapabilities } from './capabilities.js';
 import { countParameters } from './training/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
@@ -77,6 +86,14 @@ export class LocalOnnxBackbone implements Backbone {
   async termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
     this.#refuseClosed();
     return await this.#model.termLogprobs(packs, temperature);
+  }
+
+  async keptTokens(
+    packs: readonly TreePack[],
+    sampling: Truncation & { readonly temperature: number },
+  ): Promise<readonly KeptTokens[]> {
+    this.#refuseClosed();
+    return await this.#model.keptTokens(packs, sampling);
   }
 
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {

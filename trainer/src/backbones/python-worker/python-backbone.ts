@@ -7,15 +7,17 @@ import {
   type Backbone,
   type BackboneCapabilities,
   type Engine,
+  type KeptTokens,
   type TermReport,
   type TokenRow,
   type TrainBatch,
   type TrainStepMetrics,
   type TreePack,
+  type Truncation,
 } from '@agentjet/core';
 import { StepQueue } from '../../slope/step-queue.js';
 import { trainInPasses, type BuiltInBatch } from '../../slope/train-in-passes.js';
-import { toFloat32 } from './messages.js';
+import { toFloat32, toInt32 } from './messages.js';
 import type { WorkerConnection } from './worker-connection.js';
 import { createWorkerEngine } from './worker-engine.js';
 
@@ -43,6 +45,7 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
   readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
   readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
+  readonly keptTokens?: NonNullable<Backbone['keptTokens']>;
   readonly #connection: WorkerConnection;
   readonly #name: string;
   readonly #readFurther: PythonBackboneOptions<Metrics>['readFurther'];
@@ -57,6 +60,8 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     this.capabilities = capabilities;
     this.modelDir = modelDir;
     if (hasProximalLogprobs) this.proximalLogprobs = (packs, temperature) => this.#termLogprobs(packs, temperature);
+    if (capabilities.trainsTruncation === true)
+      this.keptTokens = (packs, sampling) => this.#keptTokens(packs, sampling);
     this.engine = createWorkerEngine(connection, {
       contextLength,
       maxInFlight,
@@ -71,6 +76,7 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<Metrics> {
     return await this.#steps.run(batch.loss.kind === 'slope', () =>
       trainInPasses(batch, {
+        ...(this.keptTokens && { keptTokens: this.keptTokens }),
         termLogprobs: (packs, temperature) => this.#termLogprobs(packs, temperature),
         trainStep: (builtIn) => this.#trainStep(builtIn, options.signal),
       }),
@@ -87,7 +93,11 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     };
     this.#policyVersion = read('policy_version');
     const terms = found.terms?.map(toTermReport);
-    const common: TrainStepMetrics = { ...toStepMetrics(read), ...(terms && { terms }) };
+    const common: TrainStepMetrics = {
+      ...toStepMetrics(read),
+      ...(isTruncated(batch) && { tokensOutsideSupport: read('tokens_outside_support') }),
+      ...(terms && { terms }),
+    };
     return { ...common, ...this.#readFurther(read) } as TrainStepMetrics as Metrics;
   }
 
@@ -111,10 +121,33 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     return this.#connection.close(closeGraceMs);
   }
 
+  async #keptTokens(
+    packs: readonly TreePack[],
+    sampling: Truncation & { readonly temperature: number },
+  ): Promise<readonly KeptTokens[]> {
+    const value = await this.#connection.call({
+      kind: 'kept_tokens',
+      packs: packs.map(toPackMessage),
+      ...snakeKeys(sampling),
+    });
+    return (value as readonly KeptReply[]).map(({ set, starts, ids }) => ({
+      set: toInt32(set),
+      starts: toInt32(starts),
+      ids: toInt32(ids),
+    }));
+  }
+
   async #termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
     const value = await this.#connection.call({ kind: 'term_logprobs', packs: packs.map(toPackMessage), temperature });
     return (value as readonly Uint8Array[]).map(toFloat32);
   }
+}
+
+type KeptReply = Readonly<Record<keyof KeptTokens, Uint8Array>>;
+
+function isTruncated({ packs, loss }: BuiltInBatch): boolean {
+  const isCut = loss.kind === 'policy' && loss.truncation !== undefined;
+  return isCut || packs.some(({ terms }) => terms.kept !== undefined);
 }
 
 type StepReply = Readonly<Record<string, unknown>> & {
@@ -125,10 +158,17 @@ function toStepMessage({ packs, loss, optimizer, reportTerms }: BuiltInBatch): R
   return {
     kind: 'train_step',
     packs: packs.map(toPackMessage),
-    loss: snakeKeys(loss),
+    loss: toLossMessage(loss),
     ...(optimizer && { optimizer: snakeKeys(optimizer) }),
     ...(reportTerms && { report_terms: true }),
   };
+}
+
+/** Without a truncation in it, a worker that knows none understands it. */
+function toLossMessage(loss: BuiltInBatch['loss']): unknown {
+  if (loss.kind === 'sft') return snakeKeys(loss);
+  const { truncation, ...plain } = loss;
+  return snakeKeys({ ...plain, ...truncation });
 }
 
 function toTermReport({ logprobs, entropies, ratios, clipped }: NonNullable<StepReply['terms']>[number]): TermReport {

@@ -51,8 +51,6 @@ export const tinker = defineBackbone({
     'trainer_common.entropy_coeff': [0],
     'lora.rank': [0],
     'rollout.temperature': [1],
-    'rollout.top_p': [1],
-    'rollout.top_k': [0, -1],
   },
   async open(
     { baseUrl, apiKey, baseModel, profile, wire, rank, checkpoint, keepStateEvery },

@@ -5,8 +5,17 @@
  */
 
 import { BackboneError } from '@agentjet/core';
-import type { LossOptions, OptimizerOptions, OptimizerOverrides, TokenRow, TrainBatch, TreePack } from '@agentjet/core';
-import { trainInPasses, type BuiltInBatch } from '../../../slope/train-in-passes.js';
+import type {
+  KeptTokens,
+  LossOptions,
+  OptimizerOptions,
+  OptimizerOverrides,
+  TokenRow,
+  TrainBatch,
+  TreePack,
+  Truncation,
+} from '@agentjet/core';
+import { trainInPasses, withKeptTokens, type BuiltInBatch } from '../../../slope/train-in-passes.js';
 import { lossForm } from './model/loss-form.js';
 import { parameterLayout } from './model/parameter-layout.js';
 import { learningRateAt } from './optimizer/learning-rate.js';
@@ -14,6 +23,7 @@ import { createOptimizerMemory } from './optimizer/optimizer-memory.js';
 import { checkPack } from './microbatches/check-pack.js';
 import { GraphRunner } from './microbatches/graph-runner.js';
 import { microbatchArrays } from './microbatches/microbatch-arrays.js';
+import { KeptSets } from './microbatches/kept-sets.js';
 import { FeedWriter } from './microbatches/microbatch-feeds.js';
 import { microbatchLimits } from './microbatches/microbatch-limits.js';
 import { planMicrobatches } from './microbatches/plan-microbatches.js';
@@ -130,6 +140,7 @@ export class OnnxModel {
   async trainStep(batch: TrainBatch, { signal }: { readonly signal?: AbortSignal } = {}): Promise<OnnxStepMetrics> {
     return this.#inTurn(() =>
       trainInPasses(batch, {
+        keptTokens: (packs, sampling) => this.#keptTokens(packs, sampling),
         termLogprobs: (packs, temperature) => this.#termLogprobs(packs, temperature),
         trainStep: (builtIn) => this.#trainStep(builtIn, signal),
       }),
@@ -146,6 +157,14 @@ export class OnnxModel {
     return this.#inTurn(() => this.#termLogprobs(packs, temperature));
   }
 
+  /** Per pack: the tokens that a sampler with the present weights keeps at each term. */
+  async keptTokens(
+    packs: readonly TreePack[],
+    sampling: Truncation & { readonly temperature: number },
+  ): Promise<readonly KeptTokens[]> {
+    return this.#inTurn(() => this.#keptTokens(packs, sampling));
+  }
+
   async close(): Promise<void> {
     await this.#inTurn(() => this.#runner.close());
   }
@@ -156,8 +175,30 @@ export class OnnxModel {
     return result;
   }
 
-  async #trainStep(batch: BuiltInBatch, signal: AbortSignal | undefined): Promise<OnnxStepMetrics> {
-    for (const [index, pack] of batch.packs.entries()) checkPack(pack, index, this.config.vocabSize);
+  async #keptTokens(
+    packs: readonly TreePack[],
+    sampling: Truncation & { readonly temperature: number },
+  ): Promise<readonly KeptTokens[]> {
+    for (const [index, pack] of packs.entries()) checkPack(pack, index, this.config.vocabSize);
+    const found = new KeptSets(packs, sampling);
+    const temperature = temperatureOf(sampling);
+    for (const microbatch of planMicrobatches(packs.flatMap(treesOfPack), this.#limits)) {
+      const arrays = microbatchArrays(microbatch, temperature);
+      const feeds = this.#feeds.sequence(arrays, temperature);
+      found.add(
+        microbatch,
+        arrays,
+        await this.#runner.distributions(this.#memory.parameters, feeds),
+        sampling.temperature,
+      );
+    }
+    return found.kept;
+  }
+
+  async #trainStep(given: BuiltInBatch, signal: AbortSignal | undefined): Promise<OnnxStepMetrics> {
+    for (const [index, pack] of given.packs.entries()) checkPack(pack, index, this.config.vocabSize);
+    const passes = { keptTokens: this.#keptTokens.bind(this) };
+    const batch = { ...given, packs: await withKeptTokens(given.packs, given.loss, passes) };
     const microbatches = planMicrobatches(batch.packs.flatMap(treesOfPack), this.#limits);
     if (microbatches.length === 0)
       throw new BackboneError(
@@ -289,8 +330,7 @@ function needsReference(loss: LossOptions): boolean {
 }
 
 /** Greedy behaviour logprobs are those of temperature 1 (see Completion in @agentjet/core). */
-function temperatureOf(loss: LossOptions): number {
-  const { temperature = 1 } = loss;
+function temperatureOf({ temperature = 1 }: { readonly temperature?: number }): number {
   return temperature > 0 ? temperature : 1;
 }
 

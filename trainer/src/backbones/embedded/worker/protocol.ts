@@ -1,6 +1,14 @@
 /** The messages between a backbone's worker and the thread that uses it. Everything in them survives a structured clone. */
 
-import type { Completion, TokenRow, TokenSampling, TrainStepMetrics, TreePack } from '@agentjet/core';
+import type {
+  Completion,
+  KeptTokens,
+  TokenRow,
+  TokenSampling,
+  TrainStepMetrics,
+  TreePack,
+  Truncation,
+} from '@agentjet/core';
 import type { BuiltInBatch } from '../../../slope/train-in-passes.js';
 
 /** Requests that get one reply, by method: what goes in and what comes out. */
@@ -9,6 +17,13 @@ export type Methods = {
   readonly termLogprobs: {
     readonly input: { readonly packs: readonly TreePack[]; readonly temperature: number };
     readonly output: readonly Float32Array[];
+  };
+  readonly keptTokens: {
+    readonly input: {
+      readonly packs: readonly TreePack[];
+      readonly sampling: Truncation & { readonly temperature: number };
+    };
+    readonly output: readonly KeptTokens[];
   };
   readonly logprobs: { readonly input: readonly TokenRow[]; readonly output: readonly Float32Array[] };
   readonly save: { readonly input: string; readonly output: null };

@@ -98,6 +98,8 @@ export class BackboneServer {
         return await this.#backbone.trainStep(request.input, { signal });
       case 'termLogprobs':
         return await this.#backbone.termLogprobs(request.input.packs, request.input.temperature);
+      case 'keptTokens':
+        return await this.#backbone.keptTokens(request.input.packs, request.input.sampling);
       case 'logprobs':
         return await this.#backbone.logprobs(request.input);
       case 'save':

@@ -1,6 +1,15 @@
 /** A backbone whose work is done in a worker: this thread's event loop stays free. */
 
-import type { Backbone, Engine, TokenRow, TrainBatch, TrainStepMetrics } from '@agentjet/core';
+import type {
+  Backbone,
+  Engine,
+  KeptTokens,
+  TokenRow,
+  TrainBatch,
+  TrainStepMetrics,
+  TreePack,
+  Truncation,
+} from '@agentjet/core';
 import { StepQueue } from '../../../slope/step-queue.js';
 import { trainInPasses } from '../../../slope/train-in-passes.js';
 import { embeddedCapabilities } from '../capabilities.js';
@@ -27,10 +36,18 @@ export class WorkerBackbone implements Backbone {
   async trainStep(batch: TrainBatch, options: { readonly signal?: AbortSignal } = {}): Promise<TrainStepMetrics> {
     return await this.#steps.run(batch.loss.kind === 'slope', () =>
       trainInPasses(batch, {
+        keptTokens: (packs, sampling) => this.keptTokens(packs, sampling),
         termLogprobs: (packs, temperature) => this.#client.request('termLogprobs', { packs, temperature }),
         trainStep: (builtIn) => this.#client.request('trainStep', builtIn, options.signal),
       }),
     );
+  }
+
+  async keptTokens(
+    packs: readonly TreePack[],
+    sampling: Truncation & { readonly temperature: number },
+  ): Promise<readonly KeptTokens[]> {
+    return await this.#client.request('keptTokens', { packs, sampling });
   }
 
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {

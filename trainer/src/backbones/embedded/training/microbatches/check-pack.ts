@@ -1,7 +1,7 @@
 /** Finds what would crash or poison a step before anything is computed. */
 
-import { BackboneError } from '@agentjet/core';
-import type { TreePack } from '@agentjet/core';
+import { BackboneError, outsideOfSet } from '@agentjet/core';
+import type { KeptTokens, TreePack } from '@agentjet/core';
 
 /** Throws BackboneError `bad_batch` that names the pack, the place and the value. */
 export function checkPack(pack: TreePack, index: number, vocabSize: number): void {
@@ -20,6 +20,7 @@ export function checkPack(pack: TreePack, index: number, vocabSize: number): voi
   requireRange(index, 'positions', positions, { from: 0, below: numTokens });
   requireRange(index, 'predictors', predictors, { from: 0, below: numTokens });
   requireRange(index, 'terms.pair', terms.pair, { from: 0, below: numPairs });
+  if (terms.kept !== undefined) checkKept(terms.kept, { index, vocabSize, numTerms: terms.pair.length });
   for (const [token, end] of ends.entries()) {
     if (end <= token || end > numTokens)
       throw badBatch(index, `ends[${token}] is ${end}, outside (${token}, ${numTokens}]`);
@@ -29,6 +30,16 @@ export function checkPack(pack: TreePack, index: number, vocabSize: number): voi
     if (at >= 0)
       throw badBatch(index, `terms.${name}[${at}] is ${terms[name][at]}; a reward or logprob that is not finite?`);
   }
+}
+
+function checkKept(
+  { set, starts, ids }: KeptTokens,
+  { index, vocabSize, numTerms }: { readonly index: number; readonly vocabSize: number; readonly numTerms: number },
+): void {
+  if (set.length !== numTerms) throw badBatch(index, `terms.kept.set has ${set.length} entries for ${numTerms} terms`);
+  requireRange(index, 'terms.kept.set', set, { from: outsideOfSet, below: Math.max(starts.length - 1, 0) });
+  requireRange(index, 'terms.kept.starts', starts, { from: 0, below: ids.length + 1 });
+  requireRange(index, 'terms.kept.ids', ids, { from: 0, below: vocabSize });
 }
 
 type Numbers = Int32Array | Float32Array;

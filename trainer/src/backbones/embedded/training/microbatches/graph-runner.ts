@@ -1,7 +1,13 @@
 /** Runs the scoring and training graphs over micro-batches. Each form of loss has a session, opened at first use. */
 
 import { BackboneError, toErrorMessage } from '@agentjet/core';
-import { gradientName, embeddedGradientName, scoringGraph, trainingGraph } from '../model/training-graph.js';
+import {
+  distributionGraph,
+  embeddedGradientName,
+  gradientName,
+  scoringGraph,
+  trainingGraph,
+} from '../model/training-graph.js';
 import { openSession, toTensor } from '../session.js';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ModelConfig } from '../model/model-config.js';
@@ -43,11 +49,21 @@ export class GraphRunner {
   /** Shape [M], of a forward pass only. */
   async score(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
     const grid = this.#gridForm(feeds);
-    const session = await this.#session(`scoring ${grid.hasPaths} ${grid.isMixed}`, () =>
+    const session = await this.#session(`scoring ${gridKey(grid)}`, () =>
       scoringGraph(grid, { floatType: this.#options.precision }).encode(),
     );
     const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) });
     return floats(outputs['logprobs']);
+  }
+
+  /** Shape [U, V], or [R, V] with several temperatures: whole distributions, of a forward pass only. */
+  async distributions(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
+    const grid = this.#gridForm(feeds);
+    const session = await this.#session(`distributions ${gridKey(grid)}`, () =>
+      distributionGraph(grid, { floatType: this.#options.precision }).encode(),
+    );
+    const outputs = await run(session, { ...feeds, ...this.#parameterTensors(parameters) });
+    return floats(outputs['probabilities']);
   }
 
   /** Writes the gradients of every parameter into `gradients`, over what was there. */
@@ -62,7 +78,7 @@ export class GraphRunner {
   ): Promise<TrainingOutputs> {
     const { parameters, gradients, feeds, ids } = request;
     const grid = this.#gridForm(feeds);
-    const key = `${JSON.stringify(form)} ${grid.hasPaths} ${grid.isMixed}`;
+    const key = `${JSON.stringify(form)} ${gridKey(grid)}`;
     const session = await this.#session(key, () =>
       trainingGraph(grid, form, { floatType: this.#options.precision }).encode(),
     );
@@ -88,7 +104,8 @@ export class GraphRunner {
 
   #gridForm(feeds: Feeds): GridForm {
     const { config, layout } = this.#options;
-    return { config, layout, hasPaths: 'path_tokens' in feeds, isMixed: 'scaled_rows' in feeds };
+    const [hasPaths, isMixed, isCut] = ['path_tokens' in feeds, 'scaled_rows' in feeds, 'kept_bias' in feeds];
+    return { config, layout, hasPaths, isMixed, isCut };
   }
 
   #session(key: string, buildModel: () => Uint8Array): Promise<InferenceSession> {
@@ -124,6 +141,10 @@ export class GraphRunner {
       }
     }
   }
+}
+
+function gridKey({ hasPaths, isMixed, isCut }: GridForm): string {
+  return `${hasPaths} ${isMixed} ${isCut}`;
 }
 
 async function run(session: InferenceSession, feeds: Feeds, fetches?: Fetches): Promise<InferenceSession.ReturnType> {

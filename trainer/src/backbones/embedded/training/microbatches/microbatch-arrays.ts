@@ -1,6 +1,7 @@
 /** Writes a micro-batch as the arrays that the graphs take. */
 
-import { mixTemperatures, type MixedTemperatures } from './mixed-temperatures.js';
+import { outsideOfSet, wholeVocabulary, type LossTerms } from '@agentjet/core';
+import { mixRows, type Draw, type MixedRows } from './mixed-rows.js';
 import { rootPaths } from './root-paths.js';
 import type { Microbatch, PlacedTree } from './plan-microbatches.js';
 import type { RootPaths } from './root-paths.js';
@@ -23,8 +24,10 @@ export type MicrobatchArrays = {
   readonly termWeights: Float32Array;
   readonly termAdvantages: Float32Array;
   readonly termLogprobs: Float32Array;
-  /** Set if terms bring their own temperatures; then pairs are of a token and a temperature, and point at scaled rows. */
-  readonly mixed: MixedTemperatures | undefined;
+  /** Shape [K], 1: the term is left out, and has weight 0 here. */
+  readonly termsLeftOut: Uint8Array;
+  /** Set if terms bring their own temperatures or sets of tokens; then pairs are of a token and a mixed row, and point at these rows. */
+  readonly mixed: MixedRows | undefined;
 };
 
 /** `temperature`: of the terms that bring none. */
@@ -36,12 +39,22 @@ export function microbatchArrays(microbatch: Microbatch, temperature: number): M
   const pairs = placePairs(trees, numTokens);
   const terms = placeTerms(trees);
   const arrays = { numRows, rowLength, ...tokens, paths, ...pairs, ...terms };
-  const isMixed = trees.some(({ tree }) => tree.pack.terms.temperatures !== undefined);
-  if (!isMixed) return { ...arrays, mixed: undefined };
-  const temperatures = trees.flatMap(({ tree }) =>
-    Array.from(tree.terms, (term) => tree.pack.terms.temperatures?.[term] ?? temperature),
+  const isMixed = trees.some(
+    ({ tree: { pack } }) => pack.terms.temperatures !== undefined || pack.terms.kept !== undefined,
   );
-  return { ...arrays, ...mixTemperatures({ ...pairs, ...terms }, temperatures, temperature) };
+  if (!isMixed) return { ...arrays, mixed: undefined };
+  const draws = trees.flatMap(({ tree }) =>
+    Array.from(tree.terms, (term) => drawOf(tree.pack.terms, term, temperature)),
+  );
+  const spare = { temperature, kept: undefined, set: wholeVocabulary };
+  return { ...arrays, ...mixRows({ ...pairs, ...terms }, draws, spare) };
+}
+
+/** A token outside of its set is scored over the whole vocabulary, so that its numbers are finite. */
+function drawOf({ temperatures, kept }: LossTerms, term: number, temperature: number): Draw {
+  const set = Math.max(kept?.set[term] ?? wholeVocabulary, wholeVocabulary);
+  const ids = set < 0 ? undefined : kept?.ids.subarray(kept.starts[set], kept.starts[set + 1]);
+  return { temperature: temperatures?.[term] ?? temperature, kept: ids, set };
 }
 
 /** Padding is a token 0 at position 0 that only itself sees. */
@@ -87,19 +100,21 @@ function placeTerms(placed: readonly PlacedTree[]) {
     new Float32Array(numTerms),
     new Float32Array(numTerms),
   ];
+  const termsLeftOut = new Uint8Array(numTerms);
   let [next, firstPair] = [0, 0];
   for (const { tree } of placed) {
-    const { pair, weights, advantages, logprobs } = tree.pack.terms;
+    const { pair, weights, advantages, logprobs, kept } = tree.pack.terms;
     const newPairs = new Map(Array.from(tree.pairs, (old, index) => [old, firstPair + index]));
     firstPair += tree.pairs.length;
     for (const term of tree.terms) {
       termPairs[next] = newPairs.get(at(pair, term)) ?? -1;
-      termWeights[next] = at(weights, term);
+      termsLeftOut[next] = kept?.set[term] === outsideOfSet ? 1 : 0;
+      termWeights[next] = termsLeftOut[next] === 1 ? 0 : at(weights, term);
       termAdvantages[next] = at(advantages, term);
       termLogprobs[next++] = at(logprobs, term);
     }
   }
-  return { termPairs, termWeights, termAdvantages, termLogprobs };
+  return { termPairs, termWeights, termAdvantages, termLogprobs, termsLeftOut };
 }
 
 /** An element that checkPack has found to be there. */

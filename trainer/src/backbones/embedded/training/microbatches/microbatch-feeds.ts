@@ -18,6 +18,9 @@ const rounding = 1e-3;
 /** The largest finite float32: a cap that never holds. */
 const noCap = 3.4e38;
 
+/** Added to the logit of a token that was cut: its probability is 0, and 0 times its logarithm is 0, where -Infinity gives NaN. */
+const cutLogit = -1e9;
+
 /** 4 GiB in single precision: rows of 32,768 tokens, whose attention takes as much again for each head. */
 const maxBiasLength = 2 ** 30;
 
@@ -33,16 +36,18 @@ export class FeedWriter {
   readonly #config: ModelConfig;
   readonly #precision: 'float32' | 'float64';
   #bias: FloatArray;
+  #keptBias: FloatArray;
   #rotation: { readonly numPositions: number; readonly cos: FloatArray; readonly sin: FloatArray };
 
   constructor(config: ModelConfig, precision: 'float32' | 'float64') {
     this.#config = config;
     this.#precision = precision;
     this.#bias = this.#allocate(0);
+    this.#keptBias = this.#allocate(0);
     this.#rotation = { numPositions: 0, cos: this.#allocate(0), sin: this.#allocate(0) };
   }
 
-  /** What scoring and training both need. The bias tensor lives until the next call. */
+  /** What scoring and training both need. The tensors of biases live until the next call. */
   sequence(arrays: MicrobatchArrays, temperature: number): Feeds {
     const { numRows, rowLength, headRows, headInverse, pairRows, pairTargets } = arrays;
     const grid = [numRows, rowLength];
@@ -62,11 +67,25 @@ export class FeedWriter {
 
   #temperatures({ mixed }: MicrobatchArrays, temperature: number): Feeds {
     if (mixed === undefined) return { inverse_temperature: this.#scalar(1 / temperature) };
-    const { scaledRows, inverses } = mixed;
+    const { scaledRows, inverses, kept } = mixed;
     return {
       scaled_rows: toTensor(scaledRows, [scaledRows.length]),
       inverse_temperatures: toTensor(this.#convert(inverses), [inverses.length, 1]),
+      ...(kept && { kept_bias: this.#keptBiasTensor(kept) }),
     };
+  }
+
+  #keptBiasTensor(kept: readonly (Int32Array | undefined)[]): Tensor {
+    const { vocabSize } = this.#config;
+    const length = kept.length * vocabSize;
+    if (this.#keptBias.length < length) this.#keptBias = this.#allocate(length);
+    const bias = this.#keptBias.subarray(0, length);
+    for (const [row, ids] of kept.entries()) {
+      const start = row * vocabSize;
+      bias.fill(ids === undefined ? 0 : cutLogit, start, start + vocabSize);
+      for (const id of ids ?? []) bias[start + id] = 0;
+    }
+    return toTensor(bias, [kept.length, vocabSize]);
   }
 
   /** Shape [M]: logprobs of the frozen reference, as scoring returned them. */

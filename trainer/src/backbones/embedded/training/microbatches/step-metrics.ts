@@ -13,10 +13,11 @@ export type StepSums = {
   numClipped: number;
   gap: number;
   gapMax: number;
+  numLeftOut: number;
 };
 
 export function emptySums(): StepSums {
-  return { loss: 0, numTerms: 0, weight: 0, entropy: 0, kl: 0, numClipped: 0, gap: 0, gapMax: 0 };
+  return { loss: 0, numTerms: 0, weight: 0, entropy: 0, kl: 0, numClipped: 0, gap: 0, gapMax: 0, numLeftOut: 0 };
 }
 
 /** The sums with one micro-batch more. */
@@ -25,8 +26,13 @@ export function addMicrobatch(
   arrays: MicrobatchArrays,
   { outputs, loss }: { readonly outputs: TrainingOutputs; readonly loss: LossOptions },
 ): StepSums {
-  const next = { ...sums, loss: sums.loss + outputs.loss, numTerms: sums.numTerms + arrays.termPairs.length };
+  const next = { ...sums, loss: sums.loss + outputs.loss };
   for (const [term, pair] of arrays.termPairs.entries()) {
+    if (arrays.termsLeftOut[term] === 1) {
+      next.numLeftOut += 1;
+      continue;
+    }
+    next.numTerms += 1;
     const weight = arrays.termWeights[term] ?? 0;
     next.weight += weight;
     next.entropy += weight * (outputs.entropies[arrays.pairRows[pair] ?? 0] ?? 0);
@@ -76,6 +82,7 @@ export function stepMetrics(
     learningRate,
     policyVersion,
     trainedTokens: sums.numTerms,
+    ...(packs.some(({ terms }) => terms.kept !== undefined) && { tokensOutsideSupport: sums.numLeftOut }),
     rowTokens: packs.reduce((total, pack) => total + pack.rowTokens, 0),
     treeTokens: packs.reduce((total, pack) => total + countTokens(pack), 0),
   };

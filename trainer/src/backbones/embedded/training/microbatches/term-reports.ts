@@ -35,7 +35,8 @@ export class TermReports {
         const at = next++;
         const pair = arrays.termPairs[at] ?? 0;
         const logprob = outputs.logprobs[pair] ?? 0;
-        const ratio = Math.exp(logprob - (arrays.termLogprobs[at] ?? 0));
+        const isLeftOut = arrays.termsLeftOut[at] === 1;
+        const ratio = isLeftOut ? 1 : Math.exp(logprob - (arrays.termLogprobs[at] ?? 0));
         if (report === undefined) continue;
         report.logprobs[term] = logprob;
         report.entropies[term] = outputs.entropies[arrays.pairRows[pair] ?? 0] ?? 0;

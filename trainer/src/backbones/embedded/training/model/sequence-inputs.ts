@@ -1,6 +1,6 @@
 /** The inputs that every whole-sequence graph has, and the way from them to chosen log probabilities. */
 
-import { multiply } from '../graph/elementwise.js';
+import { add, multiply } from '../graph/elementwise.js';
 import { gather, gatherUnique } from '../graph/gather.js';
 import { gemm } from '../graph/matmul.js';
 import { reshape } from '../graph/reshape.js';
@@ -18,6 +18,8 @@ export type ScoredTokens = {
   readonly embedded: Value;
   /** int32 [M]. */
   readonly pairRows: Value;
+  /** Shape [U, V], or [R, V]: divided by the temperature, and with nothing cut. */
+  readonly logits: Value;
   /** Shape [M]. */
   readonly logprobs: Value;
   /** Shape [U], nats. */
@@ -31,6 +33,8 @@ export type GridForm = {
   readonly hasPaths: boolean;
   /** Whether rows have their own temperatures. */
   readonly isMixed: boolean;
+  /** Whether some of these rows keep a part of the vocabulary only. */
+  readonly isCut: boolean;
 };
 
 /**
@@ -39,8 +43,9 @@ export type GridForm = {
  * hidden state predicts) with head_inverse int32 [N] (see gatherUnique); pair_rows, pair_targets int32 [M] (row of the
  * U, predicted id); inverse_temperature, a scalar. With several temperatures instead of the scalar: scaled_rows int32
  * [R] (which of the U) and inverse_temperatures [R, 1]; pair_rows then point at those R rows, and so do the entropies.
+ * With rows that are cut, also kept_bias [R, V], which is added to the logits.
  */
-export function scoredTokens(graph: Graph, { config, layout, hasPaths, isMixed }: GridForm): ScoredTokens {
+export function scoredTokens(graph: Graph, { config, layout, hasPaths, isMixed, isCut }: GridForm): ScoredTokens {
   const parameters = parameterInputs(graph, layout);
   const [ids, positions] = [graph.input('ids', ['B', 'T'], 'int32'), graph.input('positions', ['B', 'T'], 'int32')];
   const tokens = graph.defineDim('N', ['B', 'T']);
@@ -69,7 +74,8 @@ export function scoredTokens(graph: Graph, { config, layout, hasPaths, isMixed }
     : multiply(predicting, graph.input('inverse_temperature', []));
   const logits = gemm(scaled, head, { transposeRight: true });
   const [pairRows, targets] = [graph.input('pair_rows', ['M'], 'int32'), graph.input('pair_targets', ['M'], 'int32')];
-  return { parameters, embedded, pairRows, ...tokenLogprobs({ logits, rows: pairRows, targets }) };
+  const kept = isCut ? add(logits, graph.input('kept_bias', ['R', config.vocabSize])) : logits;
+  return { parameters, embedded, pairRows, logits, ...tokenLogprobs({ logits: kept, rows: pairRows, targets }) };
 }
 
 function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {

@@ -19,6 +19,7 @@ import {
 import { gather } from '../graph/gather.js';
 import { Graph } from '../graph/graph.js';
 import { sumAll } from '../graph/reduce.js';
+import { softmax } from '../graph/softmax.js';
 import { scoredTokens } from './sequence-inputs.js';
 import type { GraphOptions } from '../graph/graph.js';
 import type { Value } from '../graph/value.js';
@@ -40,6 +41,16 @@ export function scoringGraph(grid: GridForm, options: GraphOptions = {}): Graph 
   const graph = new Graph(options);
   const { logprobs } = graph.withoutGradient(() => scoredTokens(graph, grid));
   graph.output('logprobs', logprobs);
+  return graph;
+}
+
+/** Output: probabilities [U, V], or [R, V], with nothing cut. */
+export function distributionGraph(grid: GridForm, options: GraphOptions = {}): Graph {
+  const graph = new Graph(options);
+  graph.output(
+    'probabilities',
+    graph.withoutGradient(() => softmax(scoredTokens(graph, grid).logits)),
+  );
   return graph;
 }
 

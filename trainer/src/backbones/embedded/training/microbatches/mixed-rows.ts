@@ -1,0 +1,69 @@
+/**
+ * Terms of one micro-batch that were drawn from distributions of several kinds: at other temperatures, or from what top-p and
+ * top-k kept. Hidden states are read once for each predicting token; a mixed row is such a state under one temperature
+ * and one set of tokens, and a pair becomes a token in one of these rows.
+ */
+
+export type MixedRows = {
+  /** Shape [R]: which of the U head rows it is. */
+  readonly scaledRows: Int32Array;
+  /** Shape [R]: 1 / temperature. */
+  readonly inverses: Float32Array;
+  /** Shape [R]: ids that a row keeps, undefined if it keeps all. Absent if every row keeps all. */
+  readonly kept: readonly (Int32Array | undefined)[] | undefined;
+};
+
+/** How the token of one term was drawn. */
+export type Draw = {
+  /** Greedy tokens (0) count as temperature 1. */
+  readonly temperature: number;
+  readonly kept: Int32Array | undefined;
+  /** Equal sets of one pack have the same number; below 0 if all tokens are kept. */
+  readonly set: number;
+};
+
+type Pairs = { readonly pairRows: Int32Array; readonly pairTargets: Int32Array; readonly termPairs: Int32Array };
+
+/** `draws`: of each term; a pair without terms gets `spare`. */
+export function mixRows(
+  { pairRows, pairTargets, termPairs }: Pairs,
+  draws: readonly Draw[],
+  spare: Draw,
+): Pairs & { readonly mixed: MixedRows } {
+  const rows = new Numbering<Draw & { readonly headRow: number }>();
+  const pairs = new Numbering<{ readonly row: number; readonly target: number }>();
+  const add = (pair: number, draw: Draw): number => {
+    const temperature = draw.temperature > 0 ? draw.temperature : 1;
+    const headRow = pairRows[pair] ?? 0;
+    const row = rows.numberOf(`${headRow} ${temperature} ${draw.set}`, { ...draw, headRow, temperature });
+    return pairs.numberOf(`${pair} ${temperature} ${draw.set}`, { row, target: pairTargets[pair] ?? 0 });
+  };
+  const mixedTermPairs = termPairs.map((pair, term) => add(pair, draws[term] ?? spare));
+  const hasTerm = new Set(termPairs);
+  for (const pair of pairRows.keys()) if (!hasTerm.has(pair)) add(pair, spare);
+  const kept = rows.items.map((row) => row.kept);
+  return {
+    pairRows: Int32Array.from(pairs.items, ({ row }) => row),
+    pairTargets: Int32Array.from(pairs.items, ({ target }) => target),
+    termPairs: mixedTermPairs,
+    mixed: {
+      scaledRows: Int32Array.from(rows.items, ({ headRow }) => headRow),
+      inverses: Float32Array.from(rows.items, ({ temperature }) => 1 / temperature),
+      kept: kept.some((ids) => ids !== undefined) ? kept : undefined,
+    },
+  };
+}
+
+/** Numbers different keys in the order in which they come. */
+class Numbering<Item> {
+  readonly items: Item[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  numberOf(key: string, item: Item): number {
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    this.#numbers.set(key, this.items.length);
+    this.items.push(item);
+    return this.items.length - 1;
+  }
+}
