@@ -50,6 +50,24 @@ function allMessages({
 
 const odd = `<think>\nhard\n</think>\n\n Summing. ${call('add', '{"b": 2,  "a":1.0, "zzz": "\\u00e9 \\/"}')}${call('add', '{"a": 3,"b": 4}')}`;
 
+describe('a request id', () => {
+  const providerOptions = { agentjet: { requestId: 'r1' } };
+
+  it('makes one call of each step of an agent, and the whole agent can be repeated', async () => {
+    const { model, episode } = openModel([call('add', '{"a": 1, "b": 2}'), 'three', 'never']);
+    const ask = () => generateText({ model, prompt: 'hi', tools, stopWhen: stepCountIs(3), providerOptions });
+    const answers = [await ask(), await ask()];
+    expect(answers.map(({ text }) => text)).toEqual(['three', 'three']);
+    expect(episode.engine.requests).toHaveLength(2);
+  });
+
+  it('that another prompt has used is an error', async () => {
+    const { model } = openModel(['x']);
+    await generateText({ model, prompt: 'hi', providerOptions });
+    await expect(generateText({ model, prompt: 'ho', providerOptions })).rejects.toThrow(/"r1" was used with another/);
+  });
+});
+
 describe('one call', () => {
   it('answers with text, usage, finish reason, id and logprobs', async () => {
     const { model, episode } = openModel(['hello there']);

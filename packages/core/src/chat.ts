@@ -74,7 +74,7 @@ export type ChatRequest = {
   readonly isTrained?: boolean;
   /** Parameters of the client's request that have no effect here. They are counted. */
   readonly ignoredParameters?: readonly string[];
-  /** Two requests with the same id are one call (a client's retry); the second gets the first one's answer. */
+  /** Equal requests with the same id are one call (a client's retry): the second gets the first one's answer. Other requests with it are refused. */
   readonly requestId?: string;
 };
 

@@ -27,6 +27,7 @@ export type { RequestSampling } from './model/sampling.js';
 export type { RecordedCall } from './model/recorded-call.js';
 export { CallLedger } from './model/call-ledger.js';
 export { replayDeltas } from './model/replay-deltas.js';
+export { toStepId } from './model/request-print.js';
 export {
   createEnvironment,
   type Action,

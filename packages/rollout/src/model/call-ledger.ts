@@ -2,9 +2,13 @@ import { parseJsonObject, toErrorMessage, type ChatRequest, type ChatResponse } 
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { CallCounts } from '../contract.js';
 import { outageOf, type OutageCause } from '../outage/outage-of.js';
+import type { RequestPrint } from './request-print.js';
 import { isMalformedJson } from './response-format.js';
 
 const maxKeptAnswers = 64;
+
+/** The answer that a request with an id has or is getting, and what the request was. */
+type KeptAnswer = { readonly print: RequestPrint; readonly answer: Promise<ChatResponse> };
 
 /**
  * What the calls of one episode share: their numbering (which makes their seeds), the answers that a client's retry
@@ -25,7 +29,7 @@ export class CallLedger {
     malformedJson: 0,
   };
   readonly #nextIndex = new Map<string, number>();
-  readonly #answers = new Map<string, Promise<ChatResponse>>();
+  readonly #answers = new Map<string, KeptAnswer>();
   /** Keys of answers that are there, the oldest first. */
   readonly #answered: string[] = [];
 
@@ -100,14 +104,14 @@ export class CallLedger {
   }
 
   /** The answer that a request with this key already has or is getting. */
-  findRepeat(key: string): Promise<ChatResponse> | undefined {
+  findRepeat(key: string): KeptAnswer | undefined {
     return this.#answers.get(key);
   }
 
   /** Of answers that are there only the latest are kept: retries come soon or never. */
-  remember(key: string, answer: Promise<ChatResponse>): void {
-    this.#answers.set(key, answer);
-    answer.then(
+  remember(key: string, kept: KeptAnswer): void {
+    this.#answers.set(key, kept);
+    kept.answer.then(
       () => {
         this.#answered.push(key);
         if (this.#answered.length > maxKeptAnswers) this.#answers.delete(this.#answered.shift() ?? '');

@@ -277,6 +277,46 @@ describe('a repeated request', () => {
     expect(finish()).toMatchObject({ calls: { failed: 1, answered: 1 }, samples: [{}] });
   });
 
+  it.each<readonly [string, Partial<ChatRequest>]>([
+    ['messages', { messages: [...ask.messages, { role: 'assistant', content: 'x' }, { role: 'user', content: 'b' }] }],
+    ['tools', { tools }],
+    ['sampling options', { sampling: { temperature: 0 } }],
+    ['sampling options', { sampling: { stop: ['x'] } }],
+    ['response format', { responseFormat: { type: 'json_object' } }],
+    ['tool choice', { toolChoice: 'none' }],
+    ['parallel tool calls', { parallelToolCalls: false }],
+    ['train option', { isTrained: false }],
+    ['model name', { model: 'small' }],
+  ])('with other %s is an error, in flight or done', async (name, change) => {
+    const { model, engine, finish } = open([{ text: 'first', tokenDelayMs: 1 }]);
+    const first = model.generate({ ...ask, requestId: 'r1' });
+    const other = { ...ask, ...change, requestId: 'r1' };
+    const problem = `The request id "r1" was used with another request: the ${name} differ.`;
+    await expect(model.generate(other)).rejects.toThrow(problem);
+    expect((await first).message.content).toBe('first');
+    await expect(model.generate(other)).rejects.toMatchObject({ code: 'bad_request' });
+    expect(engine.requests).toHaveLength(1);
+    expect(finish().calls).toMatchObject({ answered: 1, repeated: 0, failed: 2 });
+  });
+
+  it('is another call in each step of an agent, which gives one id to all of them', async () => {
+    const { model, engine } = open([callText('add', '{"a": 1}'), 'one', 'two']);
+    const first = await model.generate({ ...ask, tools, requestId: 'r1' });
+    const result = { role: 'tool', content: '1', toolCallId: first.message.toolCalls?.[0]?.id ?? '' } as const;
+    const step = { messages: [...ask.messages, first.message, result], tools, requestId: 'r1' };
+    const answers = [await model.generate(step), await model.generate(step)];
+    expect(answers.map(({ message }) => message.content)).toEqual(['one', 'one']);
+    expect(engine.requests).toHaveLength(2);
+  });
+
+  it('is compared with what was sent, although the agent has changed its messages since', async () => {
+    const { model } = open(['x']);
+    const messages: ChatRequest['messages'][number][] = [...ask.messages];
+    const answer = await model.generate({ messages, requestId: 'r1' });
+    messages.push(answer.message, { role: 'user', content: 'more' });
+    expect(await codeOf(model.generate({ messages, requestId: 'r1' }))).toBe('bad_request');
+  });
+
   it('can itself be aborted while it waits', async () => {
     const { model } = open([{ text: 'a slow answer', tokenDelayMs: 3 }]);
     const request = { ...ask, requestId: 'r1' };

@@ -22,6 +22,7 @@ import { checkRequestSize } from './check-request-size.js';
 import { failLater } from './fail-later.js';
 import { hashPrompt, untrainedIndex, type RecordedCall } from './recorded-call.js';
 import { replayDeltas } from './replay-deltas.js';
+import { printRequest, type RequestPrint, requireSameRequest, toStepId } from './request-print.js';
 import { type RequestSampling, resolveSampling } from './sampling.js';
 import { isNamed } from './is-named.js';
 import { toShown } from './shown-request.js';
@@ -92,11 +93,13 @@ async function answerOnce(
   if (request.requestId === undefined) {
     return countedCall(options, name, request, callOptions);
   }
-  const key = `${options.agent.agentName}\u0000${request.requestId}`;
+  const key = `${options.agent.agentName}\u0000${toStepId(request.requestId, request)}`;
+  const print = printRequest(request);
   for (let earlier = options.ledger.findRepeat(key); earlier !== undefined; earlier = options.ledger.findRepeat(key)) {
+    refuseOtherRequest(options, request.requestId, [earlier.print, print]);
     const { signal } = callOptions;
     const response = await rejectOnAbort(
-      earlier.catch(() => undefined),
+      earlier.answer.catch(() => undefined),
       signal,
       () => signal && abortedByCaller(signal),
     );
@@ -104,8 +107,21 @@ async function answerOnce(
     checkAborted(options.signal, callOptions.signal);
   }
   const answer = countedCall(options, name, request, callOptions);
-  options.ledger.remember(key, answer);
+  options.ledger.remember(key, { print, answer });
   return answer;
+}
+
+function refuseOtherRequest(
+  { agent, ledger }: TunedModelOptions,
+  requestId: string,
+  [first, second]: readonly [RequestPrint, RequestPrint],
+): void {
+  try {
+    requireSameRequest(requestId, first, second);
+  } catch (error) {
+    ledger.countFailure(agent.agentName, error);
+    throw error;
+  }
 }
 
 /** What a retry gets: the first call's answer, as one burst of deltas. */

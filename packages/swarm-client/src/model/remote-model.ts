@@ -8,7 +8,7 @@ import {
   type ChatRequest,
   type ChatResponse,
 } from '@agentjet/core';
-import { replayDeltas } from '@agentjet/rollout';
+import { replayDeltas, toStepId } from '@agentjet/rollout';
 import { newId, type ClientHost } from '../host.js';
 import { retry } from '../protocol/retry.js';
 import { DeltaOutlet, DivergedAnswer } from './delta-outlet.js';
@@ -47,7 +47,7 @@ async function generate(options: RemoteModelOptions, request: ChatRequest, call:
   const { host, onAway, onGone, onNotTrained } = options;
   const { signal, onDelta } = call;
   if (isAborted(signal)) throw abortedBy(signal);
-  const callId = request.requestId ?? newId(host);
+  const callId = request.requestId === undefined ? newId(host) : toStepId(request.requestId, request);
   const outlet = onDelta === undefined ? undefined : new DeltaOutlet(onDelta);
   try {
     const answer = await retry(host, () => askOnce(options, { request, callId, signal, onDelta: outlet?.nextTry() }), {

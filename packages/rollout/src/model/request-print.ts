@@ -1,0 +1,43 @@
+import { hash } from 'node:crypto';
+import { type ChatRequest, EngineError } from '@agentjet/core';
+
+/** What determines an answer, each part as a hash: so two requests with one id can be compared, also if the agent changes its objects. */
+export type RequestPrint = Readonly<Record<Part, string>>;
+
+const parts = {
+  messages: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool choice',
+  parallelToolCalls: 'parallel tool calls',
+  responseFormat: 'response format',
+  sampling: 'sampling options',
+  model: 'model name',
+  isTrained: 'train option',
+} as const;
+type Part = keyof typeof parts;
+const names = Object.keys(parts) as Part[];
+
+export function printRequest(request: ChatRequest): RequestPrint {
+  const printed = names.map((name) => [name, hash('sha256', JSON.stringify(request[name]) ?? '', 'base64url')] as const);
+  return Object.fromEntries(printed) as Record<Part, string>;
+}
+
+/**
+ * The name of a call that was given a request id. Frameworks hand the options of an agent to each of its steps, so an id names one
+ * question, and the answers since the question tell the steps apart.
+ */
+export function toStepId(requestId: string, { messages }: Pick<ChatRequest, 'messages'>): string {
+  const question = messages.findLastIndex(({ role }) => role === 'user');
+  const step = messages.slice(question + 1).filter(({ role }) => role === 'assistant').length;
+  return step === 0 ? requestId : `${requestId}#step${step}`;
+}
+
+/** Throws EngineError `bad_request` if two requests with one id ask for different answers. */
+export function requireSameRequest(requestId: string, first: RequestPrint, second: RequestPrint): void {
+  const changed = names.filter((name) => first[name] !== second[name]).map((name) => parts[name]);
+  if (changed.length === 0) return;
+  throw new EngineError(
+    'bad_request',
+    `The request id ${JSON.stringify(requestId)} was used with another request: the ${changed.join(' and the ')} differ. Use a new id for each model call, and the same id only to repeat that call.`,
+  );
+}
