@@ -11,6 +11,7 @@ import type { ChatTemplate, RenderOptions } from './contract.js';
 import { formatFixedDate } from './fixed-date.js';
 import { toCallOpening } from './reply/call-opening.js';
 import { detectReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
+import { createAnswerText } from './reply/answer-text.js';
 import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
 import { findTextKind } from './reply/text-kind.js';
 import { reasoningTags } from './reply/reasoning-section.js';
@@ -120,6 +121,7 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
       renderMessages((renderOptions.tools ?? []).length === 0 ? plain : withTools, messages, renderOptions),
     parse: (text) => parseReply(format, text),
     createStreamParser: (mintId) => createReplyStreamParser(format, mintId),
+    ...(format.reasoning !== 'none' && { createAnswerText: () => createAnswerText(format) }),
     stopIds: options.stopIds,
     callOpening: (name) => toCallOpening(format, name),
     textKind: findTextKind,

@@ -62,6 +62,11 @@ export interface ChatTemplate {
   parse(text: string): ParsedReply;
   /** Feeds `parse` piecewise; deltas are final as soon as they come out. Tool-call deltas carry the id from `mintId`. */
   createStreamParser(mintId: (index: number) => string): ReplyStreamParser;
+  /**
+   * Text in, the part of it outside of thinking out, as soon as it is certain. It is as the model wrote it, tool calls included, without the
+   * newlines after a thinking block. Absent if the model does not think.
+   */
+  createAnswerText?(): AnswerText;
   /** Ids that end the assistant's turn; a completion's last id is one of these unless it was truncated. */
   readonly stopIds: readonly number[];
   /**
@@ -76,6 +81,12 @@ export interface ChatTemplate {
   textKind?(message: ChatMessage): TextKind;
   /** The tags around a thinking block, which frameworks leave in a text or take out of it. */
   readonly reasoningTags?: readonly string[];
+}
+
+/** What of a reply is not thinking, piece by piece. */
+export interface AnswerText {
+  push(text: string): string;
+  flush(): string;
 }
 
 /** Text in, deltas out; together the deltas are the reply that `flush` returns, which is what `parse` gives. */

@@ -1,4 +1,5 @@
 export type {
+  AnswerText,
   ChatTemplate,
   ChatTokenizer,
   ParsedReply,

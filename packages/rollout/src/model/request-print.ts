@@ -18,7 +18,9 @@ type Part = keyof typeof parts;
 const names = Object.keys(parts) as Part[];
 
 export function printRequest(request: ChatRequest): RequestPrint {
-  const printed = names.map((name) => [name, hash('sha256', JSON.stringify(request[name]) ?? '', 'base64url')] as const);
+  const printed = names.map(
+    (name) => [name, hash('sha256', JSON.stringify(request[name]) ?? '', 'base64url')] as const,
+  );
   return Object.fromEntries(printed) as Record<Part, string>;
 }
 

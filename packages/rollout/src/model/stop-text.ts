@@ -1,28 +1,41 @@
 import type { AssistantMessage, ChatDelta } from '@agentjet/core';
-import type { Tokenizer } from '@agentjet/tokenizer';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /**
- * Stop texts. They are searched in the raw generated text; the token that completes one is sampled and recorded
- * like any other, only the caller's message ends before the text. Where a stop text reaches over the border of a
- * tool call or thinking block, generation stops and the message is left as it was parsed.
+ * Stop texts. They are searched in the raw generated text outside of thinking; the token that completes one is sampled and
+ * recorded like any other, only the caller's message ends before the text. If a stop text reaches over the border of a
+ * tool call, generation stops and the message is left as it was parsed.
  */
 export type StopSearch = {
-  /** True once a stop text stands in the text so far. */
+  /** True once a stop text is in the text so far. */
   push(id: number): boolean;
+  /** The answer has ended: text that could still have become the beginning of thinking is searched too. */
+  finish(): void;
   readonly found: string | undefined;
 };
 
-export function createStopSearch(tokenizer: Tokenizer, stops: readonly string[]): StopSearch {
+/** `opening`: what the answer was made to begin with, which is not searched. */
+export function createStopSearch(
+  { tokenizer, template }: ChatTokenizer,
+  stops: readonly string[],
+  opening = '',
+): StopSearch {
   const decoder = tokenizer.createStreamDecoder();
+  const answer = template.createAnswerText?.() ?? { push: (text: string) => text, flush: () => '' };
+  answer.push(opening);
   const longest = Math.max(0, ...stops.map((stop) => stop.length));
   let tail = '';
   let found: string | undefined;
+  const search = (added: string): boolean => {
+    const text = tail + added;
+    found ??= firstStop(text, stops)?.stop;
+    tail = text.slice(Math.max(0, text.length - longest + 1));
+    return found !== undefined;
+  };
   return {
-    push: (id) => {
-      const text = tail + decoder.push(id);
-      found = stops.length === 0 ? undefined : firstStop(text, stops)?.stop;
-      tail = text.slice(Math.max(0, text.length - longest + 1));
-      return found !== undefined;
+    push: (id) => stops.length > 0 && search(answer.push(decoder.push(id))),
+    finish: () => {
+      if (stops.length > 0) search(answer.push(decoder.flush()) + answer.flush());
     },
     get found() {
       return found;
@@ -30,22 +43,14 @@ export function createStopSearch(tokenizer: Tokenizer, stops: readonly string[])
   };
 }
 
-/** The message as the caller sees it: content and reasoning end before the stop text. */
+/** The message as the caller sees it: its content ends before the stop text. */
 export function cutAtStop(message: AssistantMessage, stop: string | undefined): AssistantMessage {
-  if (stop === undefined) {
-    return message;
-  }
-  const { reasoning, content } = message;
-  const cutContent = cutText(content, stop);
-  if (cutContent !== content || reasoning === undefined) {
-    return { ...message, content: cutContent };
-  }
-  return { ...message, reasoning: cutText(reasoning, stop) };
+  return stop === undefined ? message : { ...message, content: cutText(message.content, stop) };
 }
 
 /**
- * Passes deltas on but holds back text that a stop text may still swallow. `flush` releases what is left, cut
- * where `found` says that generation stopped; then all texts together equal the message of `cutAtStop`.
+ * Passes deltas on but holds back content that a stop text may still swallow. `flush` releases what is left, cut
+ * if `found` says that generation stopped; then all texts together equal the message of `cutAtStop`.
  */
 export function createStopFilter(
   stops: readonly string[],
@@ -54,34 +59,31 @@ export function createStopFilter(
   if (stops.length === 0) {
     return { push: emit, flush: () => {} };
   }
-  const held = { reasoning: '', content: '' };
-  const release = (type: 'reasoning' | 'content', keep: number): void => {
-    const text = held[type].slice(0, held[type].length - keep);
-    held[type] = held[type].slice(text.length);
-    if (text !== '') emit({ type, text });
+  let held = '';
+  const release = (keep: number): void => {
+    const text = held.slice(0, held.length - keep);
+    held = held.slice(text.length);
+    if (text !== '') emit({ type: 'content', text });
   };
   return {
     push: (delta) => {
-      if (delta.type !== 'reasoning' && firstStop(held.reasoning, stops) === undefined) release('reasoning', 0);
-      if (delta.type === 'tool_call') {
-        if (firstStop(held.content, stops) === undefined) release('content', 0);
-        emit(delta);
+      if (delta.type === 'content') {
+        held += delta.text;
+        release(lengthToHold(held, stops));
         return;
       }
-      held[delta.type] += delta.text;
-      release(delta.type, lengthToHold(held[delta.type], stops));
+      if (firstStop(held, stops) === undefined) release(0);
+      emit(delta);
     },
     flush: (found) => {
-      const cut = cutAtStop({ role: 'assistant', content: held.content, reasoning: held.reasoning }, found);
-      Object.assign(held, { content: cut.content, reasoning: cut.reasoning ?? '' });
-      release('reasoning', 0);
-      release('content', 0);
+      held = found === undefined ? held : cutText(held, found);
+      release(0);
     },
   };
 }
 
 function cutText(text: string, stop: string): string {
-  const at = text.lastIndexOf(stop);
+  const at = text.indexOf(stop);
   return at === -1 ? text : text.slice(0, at);
 }
 

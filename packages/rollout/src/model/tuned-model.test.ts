@@ -158,6 +158,49 @@ describe('stop texts', () => {
     }
   });
 
+  it.each<readonly [string, string, string, { readonly reasoning?: string; readonly content: string }]>([
+    [
+      'inside thinking',
+      '<think>\na STOP b\n</think>\n\none STOP two',
+      'STOP',
+      { reasoning: 'a STOP b', content: 'one ' },
+    ],
+    [
+      'the newlines of thinking',
+      '<think>\n\na\n\nb\n</think>\n\none\n\ntwo',
+      '\n\n',
+      { reasoning: 'a\n\nb', content: 'one' },
+    ],
+    ['the tags of thinking', '<think>\na\n</think>\n\n1</think>2', '</think>', { reasoning: 'a', content: '1' }],
+    ['half in thinking', '<think>\na ST</think>OP STOP b', 'STOP', { reasoning: 'a ST', content: 'OP ' }],
+    ['only in thinking', '<think>\na STOP b\n</think>\n\none', 'STOP', { reasoning: 'a STOP b', content: 'one' }],
+    ['thinking that does not end', '<think>\na STOP b', 'STOP', { reasoning: 'a STOP b', content: '' }],
+    ['text that begins as thinking does', '<thin STOP', '<thi', { content: '' }],
+    ['a whole answer that could become thinking', '<', '<', { content: '' }],
+    ['one token twice', 'one\n\n\n\ntwo', '\n', { content: 'one' }],
+  ])('%s: only the answer ends before the text', async (_, text, stop, expected) => {
+    for (const tokenDelayMs of [undefined, 0]) {
+      const { model } = open([{ text, ...(tokenDelayMs !== undefined && { tokenDelayMs }) }]);
+      const streamed = { reasoning: '', content: '' };
+      const request = { ...ask, sampling: { stop: ['never', stop] } };
+      const { message } = await model.generate(request, {
+        onDelta: (delta) => {
+          if (delta.type !== 'tool_call') streamed[delta.type] += delta.text;
+        },
+      });
+      expect(message).toEqual({ role: 'assistant', ...expected });
+      expect(streamed).toEqual({ reasoning: '', ...expected });
+      expect((await open([text]).model.generate(request)).message).toEqual(message);
+    }
+  });
+
+  it('are not searched for in what a forced call was made to begin with', async () => {
+    const { model } = open([' "add", "arguments": {"a": 1}}\n</tool_call>']);
+    const request = { ...ask, tools, toolChoice: 'required' as const, sampling: { stop: ['{"name"'] } };
+    const { message } = await model.generate(request);
+    expect(message.toolCalls).toMatchObject([{ name: 'add', arguments: '{"a": 1}' }]);
+  });
+
   it('keep the sampled tokens of the text in the record', async () => {
     const { model, finish, chatTokenizer } = open(['one STOP two']);
     const response = await model.generate({ ...ask, sampling: { stop: ['STOP'] } });

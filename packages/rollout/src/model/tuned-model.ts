@@ -175,6 +175,7 @@ async function call(
   const sampled = await sample(options, turn, {
     sampling,
     stops: request.sampling?.stop ?? [],
+    opening,
     isOneCall: request.parallelToolCalls === false,
     callOptions,
   });
@@ -219,6 +220,7 @@ type Sampled = { readonly completion: Completion; readonly stop: string | undefi
 type SampleOptions = {
   readonly sampling: TokenSampling;
   readonly stops: readonly string[];
+  readonly opening: string | undefined;
   readonly isOneCall: boolean;
   readonly callOptions: ChatOptions;
 };
@@ -226,11 +228,11 @@ type SampleOptions = {
 async function sample(
   options: TunedModelOptions,
   turn: Turn,
-  { sampling, stops, isOneCall, callOptions }: SampleOptions,
+  { sampling, stops, opening, isOneCall, callOptions }: SampleOptions,
 ): Promise<Sampled> {
   const { controller, release } = linkSignals([options.signal, callOptions.signal]);
   const outlet = createOutlet(callOptions, controller);
-  const search = createStopSearch(options.chatTokenizer.tokenizer, stops);
+  const search = createStopSearch(options.chatTokenizer, stops, opening);
   const tokens = createTokenLog(options, callOptions);
   const filter = createStopFilter(stops, (delta) => {
     outlet.run(tokens.tell);
@@ -259,6 +261,7 @@ async function sample(
       stream === undefined && stops.length === 0 ? request : { ...request, onToken },
     );
     checkAborted(options.signal, callOptions.signal);
+    search.finish();
     stream?.flush();
     filter.flush(search.found);
     outlet.check();
