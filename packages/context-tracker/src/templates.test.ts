@@ -150,3 +150,38 @@ test('a template without end tokens, whose turns are plain lines', () => {
     'user: one\nassistant: [to one<|im_end|>]\nuser: two\nassistant: [to two]',
   ]);
 });
+
+test('two calls in one answer of Llama 3 keep their sampled tokens, and the conversation continues', () => {
+  const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('llama3'));
+  const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
+  const { say } = createPlayer(tracker, chatTokenizer);
+  const request = { tools: [{ name: 'calc', parameters: { type: 'object' } }] };
+  const written = '{"name":"calc","parameters":{"a":  1}};{"name": "calc", "parameters": {"b": [2]}}';
+  const history: ChatMessage[] = [{ role: 'user', content: 'What?' }];
+  const answer = say(history, written, { request });
+  expect(answer.toolCalls).toHaveLength(2);
+  const results = (answer.toolCalls ?? []).map(
+    ({ id }): ToolMessage => ({ role: 'tool', content: id, toolCallId: id }),
+  );
+  history.push(answer, ...results);
+  history.push(say(history, 'Both.', { request }), { role: 'user', content: 'Why?' });
+  say(history, 'So.', { request });
+  const rows = tracker.finish().map((sample) => showRow(sample, chatTokenizer));
+  expect(rows).toHaveLength(1);
+  expect(rows[0]).toContain(`[${written}<|eot_id|>]`);
+  expect(tracker.stats()).toMatchObject({ forks: {}, foreignMessages: {} });
+});
+
+test('two calls of Llama 3 that another model made are printed', () => {
+  const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('llama3'));
+  const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
+  const { begin } = createPlayer(tracker, chatTokenizer);
+  const toolCalls = ['x', 'y'].map((id) => ({ id, name: 'calc', arguments: `{"id":"${id}"}` }));
+  const turn = begin([
+    { role: 'user', content: 'What?' },
+    { role: 'assistant', content: 'Both. ', toolCalls },
+  ]);
+  expect(chatTokenizer.tokenizer.decode(turn.promptIds)).toContain(
+    '{"name": "calc", "parameters": {"id":"x"}}; {"name": "calc", "parameters": {"id":"y"}} Both.<|eot_id|>',
+  );
+});

@@ -77,9 +77,19 @@ test('the date in a prompt does not move', () => {
 });
 
 test("what the template refuses is a bad request with the template's own words", () => {
-  const render = () => createTemplate('llama3').render([question, callWith('{}', '{}')], { addGenerationPrompt: true });
+  const source = "{{ raise_exception('one tool call for each answer') }}<tool_call><|im_end|>";
+  const render = () =>
+    createTemplate('chatml', source).render([question, callWith('{}', '{}')], { addGenerationPrompt: true });
   expect(render).toThrow(EngineError);
-  expect(render).toThrow(/one tool call for each answer/);
+  expect(render).toThrow(/one tool call for each answer.*parallel_tool_calls: false/s);
+});
+
+test('several calls in one answer are printed as the model writes them, if the template knows one alone', () => {
+  const template = createTemplate('llama3');
+  const written = '{"name": "calc", "parameters": {"a":1}}; {"name": "calc", "parameters": {"a":  2}}';
+  const rendered = template.render([question, callWith('{"a":1}', '{"a":  2}')], { addGenerationPrompt: false });
+  expect(rendered).toContain(`<|start_header_id|>assistant<|end_header_id|>\n\n${written}<|eot_id|>`);
+  expect(template.parse(written).toolCalls.map((call) => call.arguments)).toEqual(['{"a":1}', '{"a":  2}']);
 });
 
 test('the second template of a model is used where there are tools', () => {

@@ -10,7 +10,7 @@ import {
 import type { ChatTemplate, RenderOptions } from './contract.js';
 import { formatFixedDate } from './fixed-date.js';
 import { toCallOpening } from './reply/call-opening.js';
-import { detectReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
+import { detectReplyFormat, type ReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
 import { createAnswerText } from './reply/answer-text.js';
 import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
 import { findTextKind } from './reply/text-kind.js';
@@ -85,22 +85,57 @@ function renderParsed(render: Render, messages: readonly ChatMessage[], options:
   return render(shown, options);
 }
 
-function renderMessages(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
-  try {
-    return renderVerbatim(render, messages, options);
-  } catch (verbatimFailure) {
+type WriteCalls = ReplyFormat['toolCalls']['writeCalls'];
+
+/** The ways to print a conversation, each for templates that refuse the ones before it. */
+const ways = [
+  renderVerbatim,
+  renderParsed,
+  (render: Render, messages: readonly ChatMessage[], options: RenderOptions, writeCalls: WriteCalls): string => {
+    if (writeCalls === undefined || !messages.some(hasSeveralCalls)) throw new Error('There is nothing to write.');
+    return renderVerbatim(
+      render,
+      messages.map((message) => toWritten(message, writeCalls)),
+      options,
+    );
+  },
+];
+
+function hasSeveralCalls(message: ChatMessage): boolean {
+  return message.role === 'assistant' && (message.toolCalls ?? []).length > 1;
+}
+
+/** Several calls as text: the model writes them, also if its template knows one call for each answer. */
+function toWritten(message: ChatMessage, writeCalls: NonNullable<WriteCalls>): ChatMessage {
+  if (message.role !== 'assistant' || !hasSeveralCalls(message)) return message;
+  const { toolCalls = [], content, ...others } = message;
+  return { ...others, content: [writeCalls(toolCalls), content.trim()].filter((text) => text !== '').join(' ') };
+}
+
+function renderMessages(
+  render: Render,
+  messages: readonly ChatMessage[],
+  options: RenderOptions,
+  writeCalls: WriteCalls,
+): string {
+  const failures: unknown[] = [];
+  for (const way of ways) {
     try {
-      return renderParsed(render, messages, options);
-    } catch {
-      // The first failure is the template's own word on this conversation; the second only says that objects do not help.
-      const repair = "Send messages in the order and roles that the model's template accepts.";
-      throw new EngineError(
-        'bad_request',
-        `The chat template cannot render this conversation: ${toErrorMessage(verbatimFailure)}. ${repair}`,
-        { cause: verbatimFailure },
-      );
+      return way(render, messages, options, writeCalls);
+    } catch (failure) {
+      failures.push(failure);
     }
   }
+  // The first failure is the template's own word on this conversation; the others only say that other forms do not help.
+  const [cause] = failures;
+  const repair = messages.some(hasSeveralCalls)
+    ? "Send messages in the order and roles that the model's template accepts. If it accepts one tool call for each answer, ask for one at a time (parallel_tool_calls: false)."
+    : "Send messages in the order and roles that the model's template accepts.";
+  throw new EngineError(
+    'bad_request',
+    `The chat template cannot render this conversation: ${toErrorMessage(cause)}. ${repair}`,
+    { cause },
+  );
 }
 
 function renderGenerationPrompt(render: Render): string {
@@ -118,7 +153,12 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const format = detectReplyFormat(source, renderGenerationPrompt(plain), options.replyFormat);
   return {
     render: (messages, renderOptions) =>
-      renderMessages((renderOptions.tools ?? []).length === 0 ? plain : withTools, messages, renderOptions),
+      renderMessages(
+        (renderOptions.tools ?? []).length === 0 ? plain : withTools,
+        messages,
+        renderOptions,
+        format.toolCalls.writeCalls,
+      ),
     parse: (text) => parseReply(format, text),
     createStreamParser: (mintId) => createReplyStreamParser(format, mintId),
     ...(format.reasoning !== 'none' && { createAnswerText: () => createAnswerText(format) }),

@@ -1,4 +1,4 @@
-import type { Entry } from '@agentjet/core';
+import type { Entry, ToolCall } from '@agentjet/core';
 import type { ReplyBuilder } from '../reply/reply-builder.js';
 import type { ReplySection } from '../reply/reply-section.js';
 
@@ -11,6 +11,8 @@ export type TemplateFamily<Name extends string = string> = Pick<Entry, 'summary'
   readonly turnEnds: readonly string[];
   /** Reads an answer, what comes after the thinking. */
   createAnswer(builder: ReplyBuilder): ReplySection;
+  /** Several calls in one answer, as the model writes them: for a template that refuses to print them. Absent if no template of the family does. */
+  writeCalls?(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): string;
   /** Text before a call's JSON, and the key of its arguments; absent if the family has no JSON calls. */
   readonly callForm?: { readonly open: string; readonly argumentsKey: string };
 };
