@@ -11,6 +11,7 @@ import {
 } from '@agentjet/core';
 import { replayDeltas } from '@agentjet/rollout';
 import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
+import { noteRefusals } from './note-refusals.js';
 import { gatherTools } from './responses/tools.js';
 import { endedEpisode, type EndpointSession } from './session.js';
 import { createSlowJsonResponse } from './slow-json.js';
@@ -65,15 +66,27 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     },
     cancel,
     respondJson: async (pending, { toErrorBody }) => {
-      const answer = whileRunning(request.signal, pending, leave);
+      const answer = whileRunning(
+        request.signal,
+        noteRefusals(session, () => pending),
+        leave,
+      );
       return createSlowJsonResponse(answer, { ...timing, cancel: leave, breakOff, toErrorBody });
     },
     respondEvents: async (produce, protocol) =>
-      createEventStreamResponse((stream) => whileRunning(request.signal, produce(stream), leave), {
-        ...protocol,
-        cancel: leave,
-        heartbeatMs: timing.heartbeatMs,
-      }),
+      createEventStreamResponse(
+        (stream) =>
+          whileRunning(
+            request.signal,
+            noteRefusals(session, () => produce(stream)),
+            leave,
+          ),
+        {
+          ...protocol,
+          cancel: leave,
+          heartbeatMs: timing.heartbeatMs,
+        },
+      ),
   };
 }
 

@@ -11,6 +11,7 @@ import { handleChatCompletion } from './chat-completions.js';
 import { handleCompletion } from './completions.js';
 import { toAnthropicErrorBody } from './messages/error.js';
 import { handleCountTokens, handleMessages } from './messages/route.js';
+import { noteRefusals } from './note-refusals.js';
 import { decodeBody, readBody } from './read-body.js';
 import { refuse } from './refuse.js';
 import { handleResponses } from './responses/route.js';
@@ -126,7 +127,9 @@ function createEndpointApp(
         throw new WireError(400, 'body_cut', 'The connection broke before the body was complete.');
       const turn = turns.take(bytes.length);
       if (turn !== undefined) await turn;
-      return handle(createCall(session, toIncoming(context, protocol, bytes), timing));
+      return noteRefusals(session, async () =>
+        handle(createCall(session, toIncoming(context, protocol, bytes), timing)),
+      );
     });
     app.all(path, (context) =>
       respondError(

@@ -11,6 +11,7 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { OpenSession } from './environment/environment.js';
 import type { UntrainedCall } from './episode/untrained-calls.js';
 import type { PaidTurn } from './episode/turn-rewards.js';
+import type { SwallowedCall } from './episode/swallowed-calls.js';
 import type { EpisodeError } from './episode/episode-error.js';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
@@ -85,6 +86,8 @@ export type EndpointRegistration = {
   readonly agentName: string;
   readonly model: ChatModel;
   readonly signal: AbortSignal;
+  /** Told of a request that was refused before the model was asked. */
+  readonly onRefused?: (error: unknown) => void;
 };
 
 /**
@@ -148,6 +151,8 @@ export type Episode = {
   readonly attempt?: number;
   /** In the order in which they ended; absent if there were none. */
   readonly spans?: readonly SpanRecord[];
+  /** Model calls that failed, and the episode did not fail with them; absent if there were none. */
+  readonly swallowedCalls?: readonly SwallowedCall[];
   /** Calls of agents that do not learn, in the order in which they ended; absent if there were none. */
   readonly untrainedCalls?: readonly UntrainedCall[];
   /** What `Tuner.reward` gave; absent if it gave nothing. */

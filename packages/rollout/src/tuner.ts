@@ -2,6 +2,7 @@ import { ConfigError, type ChatModel } from '@agentjet/core';
 import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { EndpointHost, ModelOptions, Tuner } from './contract.js';
 import { watchDebugModel } from './outage/debug-model-errors.js';
+import { watchCalls } from './outage/watch-calls.js';
 import { resolveTrainableTargets } from './workflow.js';
 
 export type TunerOptions = {
@@ -17,6 +18,8 @@ export type TunerOptions = {
   readonly attempt?: number | undefined;
   /** Told of every agent that asks for a model, whether it learns or not. */
   readonly onAgent?: (agent: AgentIdentity) => void;
+  /** A call of an agent that learns begins, in the words of its framework; what it returns is told what the call threw. */
+  readonly watchCall?: (agentName: string) => (error: unknown) => void;
   /** Told of the model of every agent that does not learn. */
   readonly onDebugModel?: (model: unknown, agentName: string) => void;
   /** Runs a call that arrives from outside as part of the episode. */
@@ -41,7 +44,13 @@ export function createTuner(options: TunerOptions): Tuner {
     const agent = toIdentity(wanted);
     options.onAgent?.(agent);
     if (isTrainable(agent.targetTag)) {
-      return toNative(options.createModel(agent));
+      const model = options.createModel(agent);
+      const native = toNative(model);
+      const { watchCall } = options;
+      // What a framework refuses before it asks the model; the model itself sees its own errors.
+      if (watchCall !== undefined && native !== model)
+        watchCalls(native, callMethods, { begin: () => watchCall(agent.agentName) });
+      return native;
     }
     if (wanted.debugModel === undefined || wanted.debugModel === null) {
       throw missingModel(agent, targets ?? []);
@@ -79,6 +88,9 @@ export function createTuner(options: TunerOptions): Tuner {
         agentName: wanted.agentName,
         model: unlearning.has(wanted.agentName) ? { ...model, generate } : model,
         signal: options.signal,
+        onRefused: (error) => {
+          if (!unlearning.has(wanted.agentName)) options.watchCall?.(wanted.agentName)(error);
+        },
       });
     },
   };

@@ -122,12 +122,23 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
   return `${style('bad', failure)}\n(${facts}${whose})`;
 }
 
+/** Failed calls that did not end the episode. Some failed before the model was asked, so they are not among its calls. */
+function formatSwallowed(style: TranscriptStyle, { episode: { swallowedCalls = [] } }: Transcript): readonly string[] {
+  return swallowedCalls.map(({ agentName, message, times }) => {
+    const count = times === 1 ? '' : ` ${times} times`;
+    return style('bad', `A call of agent "${agentName}" failed${count}, and the episode continued: ${message}`);
+  });
+}
+
 /** An episode for reading: each agent's messages once, the model's answers, and how it ended. Plain text unless a style is given. */
 export function formatTranscript(transcript: Transcript, style: TranscriptStyle = plain): string {
   const { episode, calls } = transcript;
   const writer = { style, nameWidth: Math.max(0, ...calls.map((call) => call.agentName.length)) };
   const title = `--- episode ${episode.episodeId}, task ${episode.task.taskId} `;
-  return [style('title', title.padEnd(80, '-')), ...formatCalls(writer, calls), formatOutcome(style, transcript)].join(
-    '\n',
-  );
+  return [
+    style('title', title.padEnd(80, '-')),
+    ...formatCalls(writer, calls),
+    ...formatSwallowed(style, transcript),
+    formatOutcome(style, transcript),
+  ].join('\n');
 }

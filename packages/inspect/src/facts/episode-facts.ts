@@ -29,6 +29,7 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ['forks', formatByAgent(record['forks'])],
     ['splices', formatByAgent(record['splices'])],
     ['foreign messages', formatByAgent(record['foreign_messages'])],
+    ...optional('failed calls, swallowed', formatSwallowed(record['swallowed_calls'])),
     ...optional('without effect', formatOptional(record['ignored_parameters'])),
     ...optional('special tokens', formatOptional(record['special_tokens'])),
     ...optional('workflow', formatCounts(record['log_metrics'])),
@@ -93,6 +94,14 @@ function formatByAgent(counts: unknown): string {
     ([agent, causes]) => `${agent}: ${isJsonObject(causes) ? formatCounts(causes) : String(causes)}`,
   );
   return agents.length === 0 ? 'none' : agents.join('; ');
+}
+
+/** Failed model calls that did not end the episode. */
+function formatSwallowed(calls: unknown): string {
+  const told = (Array.isArray(calls) ? calls : []).filter(isJsonObject);
+  return told
+    .map(({ agent_name, times, message }) => `${String(agent_name)} ${String(times)}: ${String(message)}`)
+    .join('\n');
 }
 
 /** Nothing rather than `none`. */

@@ -13,6 +13,7 @@ import { createGuardedModel } from '../model/guarded-model.js';
 import type { RequestSampling } from '../model/sampling.js';
 import { replayCalls, type RecordedCall } from '../model/recorded-call.js';
 import { createTunedModel } from '../model/tuned-model.js';
+import { listSwallowed, type SwallowedCall } from './swallowed-calls.js';
 import { Conversations, type OnTurn } from './conversations.js';
 
 const nothingTracked: TrackerStats = {
@@ -49,6 +50,10 @@ type FailedCalls = {
   readonly failedAgent: (text: string) => string | undefined;
   /** Who failed, if this text tells of a call that was lost to the world, or the last call was. */
   readonly lostTo: (text: string) => OutageCause | undefined;
+  /** See `TunerOptions.watchCall`. */
+  readonly watchCall: (agentName: string) => (error: unknown) => void;
+  /** Calls that failed, and this text of an error does not tell of. */
+  readonly swallowed: (told: string | undefined) => readonly SwallowedCall[];
   /** A call of a model that does not learn has ended: with this error, or with an answer (undefined). */
   readonly noteCall: (agentName: string, error: unknown) => void;
 };
@@ -133,6 +138,8 @@ function toFailedCalls(ledger: CallLedger): FailedCalls {
   return {
     failedAgent: (text) => ledger.failedAgent(text),
     lostTo: (text) => ledger.lostTo(text),
+    watchCall: (agentName) => ledger.watchCall(agentName),
+    swallowed: (told) => listSwallowed(ledger.failures, told),
     noteCall: (agentName, error) => (error === undefined ? ledger.noteAnswer() : ledger.noteFailure(agentName, error)),
   };
 }

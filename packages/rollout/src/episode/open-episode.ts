@@ -8,6 +8,7 @@ import type { OutageCause } from '../outage/outage-of.js';
 import { EpisodeSessions, type EnvironmentHost } from '../environment/episode-sessions.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded, type RecordedRows } from './episode-record.js';
+import type { SwallowedCall } from './swallowed-calls.js';
 import { Spans } from './spans.js';
 import { TurnRewards } from './turn-rewards.js';
 import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
@@ -38,6 +39,8 @@ export type OpenEpisode = {
   readonly replay: (calls: readonly RecordedCall[]) => void;
   /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
   readonly failedAgent: (text: string) => string | undefined;
+  /** Calls that failed, and this text of an error does not tell of; undefined: all that failed. */
+  readonly swallowed: (told: string | undefined) => readonly SwallowedCall[];
   /** Who failed, if this text tells of a call that was lost to the world, or the last call was. */
   readonly lostTo: (text: string) => OutageCause | undefined;
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
@@ -142,6 +145,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
           targets.add(targetTag);
           agents.add(agentName);
         },
+        watchCall: recorder.watchCall,
         onDebugModel: (model, agentName) => untrained.addModel(model, agentName),
         within,
         openEnvironment: sessions.open,
@@ -149,6 +153,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
         reward: (value, to) => turnRewards.give(value, to),
       }),
     lostTo: recorder.lostTo,
+    swallowed: recorder.swallowed,
     failedAgent: (text) => recorder.failedAgent(text) ?? (agents.size === 1 ? [...agents][0] : undefined),
     record: () => finished ?? complete(recorder.read()),
     targets,

@@ -1,7 +1,7 @@
 import { parseJsonObject, toErrorMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { CallCounts } from '../contract.js';
-import { outageOf, type OutageCause } from '../outage/outage-of.js';
+import { isAborted, outageOf, type OutageCause } from '../outage/outage-of.js';
 import type { RequestPrint } from './request-print.js';
 import { isMalformedJson } from './response-format.js';
 
@@ -53,6 +53,23 @@ export class CallLedger {
   noteFailure(agentName: string, error: unknown): void {
     this.#failures.push({ agentName, message: toErrorMessage(error), error });
     this.#lastError = error;
+  }
+
+  /** Calls that failed, the newest last. */
+  get failures(): readonly { readonly agentName: string; readonly message: string }[] {
+    return this.#failures;
+  }
+
+  /**
+   * A call in the words of a framework begins. What is returned is told what it threw: an error that came before the model was
+   * asked, such as a refused option, is counted here, and all others were counted by the model.
+   */
+  watchCall(agentName: string): (error: unknown) => void {
+    const numEnded = (): number => this.#failures.length + this.#counts.aborted;
+    const before = numEnded();
+    return (error) => {
+      if (numEnded() === before && !isAborted(error)) this.countFailure(agentName, error);
+    };
   }
 
   noteAnswer(): void {

@@ -35,3 +35,16 @@ it('forks, splices and foreign messages are counted in all, and by agent and cau
   });
   expect(countHistories([])).toEqual({ forks: 0, splices: 0, foreign_messages: 0 });
 });
+
+it('failed calls that no episode failed with are counted in all and by agent, if there are any', () => {
+  const swallowedCalls = [
+    { agentName: 'a', message: 'x', times: 2 },
+    { agentName: 'b', message: 'x', times: 1 },
+  ];
+  const episode = { stats: nothing, ignoredParameters: {} };
+  expect(countHistories([{ ...episode, swallowedCalls }, episode, { ...episode, swallowedCalls }])).toMatchObject({
+    swallowed_calls: 6,
+    'swallowed_calls/a': 4,
+    'swallowed_calls/b': 2,
+  });
+});

@@ -4,21 +4,25 @@ import type { Episode } from '@agentjet/rollout';
 /**
  * What happened to the histories that agents sent, for the metrics of a step: `forks`, `splices` and `foreign_messages`, in all
  * and as `forks/<agent>/<cause>`; and in the same way `ignored_parameters`, and
- * `untrained_calls` by agent, if there were any.
+ * `untrained_calls` and `swallowed_calls` by agent, if there were any.
  */
 export function countHistories(
-  episodes: readonly Pick<Episode, 'stats' | 'ignoredParameters' | 'untrainedCalls'>[],
+  episodes: readonly Pick<Episode, 'stats' | 'ignoredParameters' | 'untrainedCalls' | 'swallowedCalls'>[],
 ): Readonly<Record<string, number>> {
   const counts: Record<string, number> = { forks: 0, splices: 0, foreign_messages: 0 };
-  for (const { stats, ignoredParameters, untrainedCalls = [] } of episodes) {
+  for (const { stats, ignoredParameters, untrainedCalls = [], swallowedCalls = [] } of episodes) {
     addAll(counts, 'forks', stats.forks);
     addAll(counts, 'splices', stats.splices);
     addAll(counts, 'foreign_messages', stats.foreignMessages);
     addAll(counts, 'ignored_parameters', ignoredParameters);
-    for (const { agentName } of untrainedCalls)
-      for (const key of ['untrained_calls', `untrained_calls/${agentName}`]) counts[key] = (counts[key] ?? 0) + 1;
+    for (const { agentName } of untrainedCalls) addCalls(counts, 'untrained_calls', agentName, 1);
+    for (const { agentName, times } of swallowedCalls) addCalls(counts, 'swallowed_calls', agentName, times);
   }
   return counts;
+}
+
+function addCalls(counts: Record<string, number>, name: string, agentName: string, times: number): void {
+  for (const key of [name, `${name}/${agentName}`]) counts[key] = (counts[key] ?? 0) + times;
 }
 
 function addAll(counts: Record<string, number>, name: string, byAgent: CountsByAgent<string>): void {

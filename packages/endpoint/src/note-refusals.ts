@@ -1,0 +1,15 @@
+import { WireError } from '@agentjet/chat-completions';
+import type { EndpointSession } from './session.js';
+
+/** Tells the episode of a request that is refused before its model is asked. What the model throws is counted there. */
+export async function noteRefusals<T>(
+  { onRefused }: Pick<EndpointSession, 'onRefused'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof WireError && error.status !== 410) onRefused?.(error);
+    throw error;
+  }
+}
