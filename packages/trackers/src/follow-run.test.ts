@@ -85,6 +85,18 @@ it('reads a file anew that a resumed run has cut, so that no step is missing', a
   expect(steps(list).slice(7)).toEqual([1]);
 });
 
+it('says that a tracker keeps the steps that a run gave up, if it ignores steps that it has', async () => {
+  const list = { ...createList(), keepsFirst: true };
+  writeFileSync(metrics(), line(1) + line(2) + line(3));
+  await follow(list).close();
+  appendFileSync(metrics(), line(4));
+  await follow(list).close();
+  expect(notices).toEqual([]);
+  writeFileSync(metrics(), line(1) + line(2, 7));
+  await follow(list).close();
+  expect(notices).toEqual([expect.stringContaining('its curves keep the figures of the steps that were given up')]);
+});
+
 it('says once that a tracker failed, and sends what it missed when the run goes on', async () => {
   writeFileSync(metrics(), line(1));
   const failing = follow(createList(1));

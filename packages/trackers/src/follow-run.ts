@@ -114,10 +114,20 @@ class Follower {
     const news = await this.#readNews(this.#bookmarks);
     if (news.length === 0) return;
     // wandb drops a step below the last one that it got.
+    if (news.some(({ isCut }) => isCut === true)) this.#noticeCut();
     const rows = news.flatMap((read) => read.rows).sort((one, other) => one.step - other.step);
     if (rows.length > 0) await this.#tracker.write(rows);
     for (const { file, bookmark } of news) this.#bookmarks.set(file, bookmark);
     await this.#writeBookmarks(this.#bookmarks);
+  }
+
+  #noticeCut(): void {
+    const { name, keepsFirst = false } = this.#registration;
+    if (!keepsFirst) return;
+    this.#options.onNotice(
+      `The run went back to an earlier step. ${name} ignores steps that it has already, so its curves keep the figures of the steps that were given up. ` +
+        'The present figures are in metrics.jsonl. Use another experiment_name for a curve without them.',
+    );
   }
 
   async #readNews(bookmarks: ReadonlyMap<string, Bookmark>): Promise<readonly News[]> {

@@ -16,12 +16,18 @@ export type Bookmark = {
 
 export const beginning: Bookmark = { offset: 0, lastLine: '' };
 
-export type ReadRows = { readonly rows: readonly TrackedRow[]; readonly bookmark: Bookmark };
+export type ReadRows = {
+  readonly rows: readonly TrackedRow[];
+  readonly bookmark: Bookmark;
+  /** Whether lines that were read before are gone: the run went back to an earlier step. */
+  readonly isCut?: boolean;
+};
 
 /** The complete lines after the bookmark. A file that does not exist has none; a line that is not JSON is passed over. */
 export async function readRows(file: string, prefix: string, bookmark: Bookmark): Promise<ReadRows> {
   const bytes = await readFrom(file, bookmark);
-  if (bytes === undefined) return bookmark.offset === 0 ? { rows: [], bookmark } : readRows(file, prefix, beginning);
+  if (bytes === undefined && bookmark.offset > 0) return { ...(await readRows(file, prefix, beginning)), isCut: true };
+  if (bytes === undefined) return { rows: [], bookmark };
   const end = bytes.lastIndexOf('\n') + 1;
   const lines = bytes.subarray(0, end).toString().split('\n').slice(0, -1);
   const last = lines.at(-1);

@@ -3,7 +3,7 @@ import { openPythonTracker } from './python-tracker.js';
 
 /** Trackers whose own library is Python's alone. */
 const define = (name: 'wandb' | 'swanlab'): TrackerRegistration =>
-  defineTracker({ name, open: (run) => openPythonTracker(name, run) });
+  defineTracker({ name, keepsFirst: true, open: (run) => openPythonTracker(name, run) });
 
 export const wandb = define('wandb');
 export const swanlab = define('swanlab');
