@@ -63,8 +63,11 @@ class RunClock {
 class PhaseTotals {
   readonly #total: number;
   readonly #startedAt = performance.now();
+  /** Episodes that fill a place. */
   finished = 0;
   #failed = 0;
+  /** Attempts that the world lost; most of them are made again. */
+  #lost = 0;
   #rewardSum = 0;
   #tokens = 0;
 
@@ -73,8 +76,12 @@ class PhaseTotals {
   }
 
   add(episode: Episode): void {
-    this.finished++;
     this.#tokens += episode.stats.generatedTokens;
+    if (episode.status === 'failed' && episode.error.outage !== undefined) {
+      this.#lost++;
+      return;
+    }
+    this.finished++;
     if (episode.status === 'completed') this.#rewardSum += episode.reward;
     else this.#failed++;
   }
@@ -82,11 +89,13 @@ class PhaseTotals {
   describe(isPaused: boolean): readonly string[] {
     const left = (secondsSince(this.#startedAt) / this.finished) * (this.#total - this.finished);
     const failed = this.#failed > 0 ? [`${this.#failed} failed`] : [];
+    const lost = this.#lost > 0 ? [`${this.#lost} lost to outages`] : [];
     return [
-      `reward ${(this.#rewardSum / this.finished).toFixed(3)}`,
+      ...(this.finished > 0 ? [`reward ${(this.#rewardSum / this.finished).toFixed(3)}`] : []),
       `${formatCount(this.#tokens)} tokens`,
       ...failed,
-      isPaused ? 'paused' : `${formatSeconds(left)} left`,
+      ...lost,
+      isPaused ? 'paused' : this.finished === 0 ? 'waiting' : `${formatSeconds(left)} left`,
     ];
   }
 }

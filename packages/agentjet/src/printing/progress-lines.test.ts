@@ -58,3 +58,19 @@ it('tells no time left while the run is paused', () => {
     'evaluating: 1/4 episodes after 45 s, reward 1.000, 2 min 15 s left',
   ]);
 });
+
+it('counts attempts that the world lost apart from the episodes', () => {
+  const lines: string[] = [];
+  const listener = createLineListener((line) => lines.push(line));
+  const lost = {
+    type: 'episode_finished',
+    phase: 'sample',
+    step: 1,
+    episode: { status: 'failed', error: { outage: { source: 'model' } } },
+  } as unknown as JobEvent;
+  listener({ type: 'phase_started', phase: 'sample', step: 1, episodes: 3 });
+  for (let attempt = 0; attempt < 7; attempt++) listener(lost);
+  vi.advanceTimersByTime(15_000);
+  listener({ type: 'phase_finished', phase: 'sample', step: 1, seconds: 15 });
+  expect(lines).toEqual(['step 1 sampling: 0/3 episodes after 15 s, 7 attempts lost to outages']);
+});

@@ -11,7 +11,10 @@ type Phase = {
   readonly episodes: number;
   readonly startedAt: number;
   readonly timer: NodeJS.Timeout;
+  /** Episodes that fill a place. */
   finished: number;
+  /** Attempts that the world lost; most of them are made again. */
+  lost: number;
   rewardSum: number;
 };
 
@@ -35,8 +38,10 @@ export class ProgressLines {
     if (event.type !== 'episode_finished') return;
     const phase = this.#phases.get(`${event.phase} ${event.step}`);
     if (phase === undefined) return;
-    phase.finished++;
-    if (event.episode.status === 'completed') phase.rewardSum += event.episode.reward;
+    const { episode } = event;
+    if (episode.status === 'completed') phase.rewardSum += episode.reward;
+    if (episode.status === 'failed' && episode.error.outage !== undefined) phase.lost++;
+    else phase.finished++;
   }
 
   #start(phase: string, step: number, episodes: number): void {
@@ -46,7 +51,15 @@ export class ProgressLines {
     const timer = setInterval(() => this.#tell(key), everyMs);
     timer.unref();
     const label = step === 0 ? name : `step ${step} ${name}`;
-    this.#phases.set(key, { name: label, episodes, startedAt: this.#clock(), timer, finished: 0, rewardSum: 0 });
+    this.#phases.set(key, {
+      name: label,
+      episodes,
+      startedAt: this.#clock(),
+      timer,
+      finished: 0,
+      lost: 0,
+      rewardSum: 0,
+    });
   }
 
   #end(key: string): void {
@@ -57,12 +70,13 @@ export class ProgressLines {
   #tell(key: string): void {
     const phase = this.#phases.get(key);
     if (phase === undefined) return;
-    const { name, episodes, startedAt, finished, rewardSum } = phase;
+    const { name, episodes, startedAt, finished, lost, rewardSum } = phase;
     const seconds = (this.#clock() - startedAt) / 1000;
     const left = formatSeconds((seconds / finished) * (episodes - finished));
     const parts = [
       `${name}: ${finished}/${episodes} episodes after ${formatSeconds(seconds)}`,
       ...(finished === 0 ? [] : [`reward ${(rewardSum / finished).toFixed(3)}`]),
+      ...(lost === 0 ? [] : [`${lost} attempts lost to outages`]),
       ...(this.#isPaused ? ['paused'] : finished === 0 ? [] : [`${left} left`]),
     ];
     this.#write(parts.join(', '));
