@@ -10,7 +10,7 @@ import type { PlaceRecord } from '../recorded/place-record.js';
 import { WorkflowPool } from '../processes/workflow-pool.js';
 import { createPlaceKeeper } from './place-keeper.js';
 import type { RolloutContext } from './run-phase.js';
-import { noticeStalls } from './stall-notice.js';
+import { noticeStalls } from './notice-stalls.js';
 import { startWatchdog } from './watchdog.js';
 
 /** Frameworks put more than Node's ten frames between the user's line and what failed below it. */
@@ -42,7 +42,10 @@ export async function withRollout<T>(
   Error.stackTraceLimit = Math.max(stackTraceLimit, deepestFrames);
   // Its beat also keeps Node from ending while all episodes wait for nothing.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
-  const stopStalls = noticeStalls((message) => emit({ type: 'notice', message }), config.rollout.maxEnvWorker);
+  const stopStalls = noticeStalls({
+    onNotice: (message) => emit({ type: 'notice', message }),
+    maxEnvWorker: config.rollout.maxEnvWorker,
+  });
   const pool = openPool(config, inputs);
   try {
     const wrapModel = wrapWithCallLimit(config);
