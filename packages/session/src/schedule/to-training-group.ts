@@ -3,6 +3,7 @@ import { isSamplingMixed, toEpisodeGroup, type Episode, type TaskGroup } from '@
 import type { Draw } from '@agentjet/run-folder';
 import type { AttemptLength, TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeRecord } from '../rollout/episode-record.js';
+import { countAnswers } from './count-answers.js';
 import { countLosses } from './count-losses.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
@@ -24,6 +25,7 @@ export function toTrainingGroup(group: TaskGroup, { rollout }: CommonConfig, dra
       rewardSum: episodes.reduce((sum, episode) => sum + (episode.status === 'completed' ? episode.reward : 0), 0),
       generatedTokens: [...episodes, ...lost].reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
       counts: {
+        ...countAnswers(episodes),
         ...countHistories(episodes),
         ...countLosses(group),
         ...(isSamplingMixed(episodes) && { groups_of_mixed_sampling: 1 }),
