@@ -90,6 +90,7 @@ export type { CommonConfig, ConfigOf, InputOf } from './config/compose-schema.js
 export { isBundledModel, type BundledModel } from './config/bundled-models.js';
 export { camelKeys, snakeKeys, toSnakeCase, type CamelKeys } from './config/key-names.js';
 export { findNearestName } from './config/nearest-key.js';
+export { describePresets } from './config/presets.js';
 export {
   isExportReference,
   isGivenInCode,

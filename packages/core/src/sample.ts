@@ -77,6 +77,8 @@ export interface Algorithm {
   readonly name: string;
   /** `sft`: its samples are imitated. Otherwise the policy loss of the configuration trains them. */
   readonly loss?: 'sft';
+  /** Fewest episodes of a group that give an advantage other than 0. Default: 1. */
+  readonly leastEpisodes?: number;
   credit(group: EpisodeGroup): readonly Sample[];
   /** Instead of `credit`, where the baseline spans all groups of a step. The order of the groups must not matter. */
   creditBatch?(groups: readonly EpisodeGroup[]): readonly Sample[];

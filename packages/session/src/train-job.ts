@@ -11,6 +11,7 @@ import { probeDifficulty } from './schedule/probe-difficulty.js';
 import { readPlan } from './schedule/read-plan.js';
 import { createScheduleSource } from './schedule/schedule-source.js';
 import type { Selected } from './schedule/select-by-difficulty.js';
+import { checkKeepBest, checkStart } from './training/check-start.js';
 import { withTrainingRun } from './training-run.js';
 
 export type TrainJobOptions = {
@@ -25,6 +26,7 @@ export type TrainJobOptions = {
 export async function trainJob(config: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
   const { inputs, signal } = options;
+  for (const message of checkStart(config, inputs)) options.emit({ type: 'notice', message });
   const prepare = once(() => prepareModel(config, inputs.backbone, { ...options, trains: true }));
   const probe = async (table: TaskTable): Promise<Selected> =>
     probeDifficulty(config, table, { inputs, modelDir: (await prepare()).modelDir, emit: options.emit, signal });
@@ -35,6 +37,7 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
     options.emit,
     isProbed ? probe : undefined,
   );
+  checkKeepBest(config, evaluationTasks.length);
   const model = await prepare();
   const chatTokenizer = await loadModelTokenizer(model.modelDir, inputs);
   const { totalSteps } = schedule;

@@ -6,8 +6,9 @@ import type { ConfigSource } from './config-source.js';
 import { findConflicts, findUnsupported } from './find-conflicts.js';
 import { findNearestKey, findNearestName } from './nearest-key.js';
 import { acceptOriginalKeys } from './original-keys.js';
+import { presetSources } from './presets.js';
 import { isExportReference, kinds, type Kind } from './registration.js';
-import { findAdvice, findValueAdvice } from './retired-keys.js';
+import { findAdvice, findFieldAdvice, findValueAdvice } from './retired-keys.js';
 import { shapeOf } from './setting.js';
 import { cutText, showValue } from './show-value.js';
 
@@ -30,6 +31,10 @@ function mergeValues(base: unknown, over: unknown): unknown {
   for (const [key, value] of Object.entries(over))
     merged[key] = mergeValues(Object.hasOwn(base, key) ? base[key] : undefined, value);
   return merged;
+}
+
+function mergeSources(sources: readonly ConfigSource[]): JsonObject {
+  return sources.reduce<JsonObject>((merged, source) => mergeValues(merged, source.values) as JsonObject, {});
 }
 
 function hasKey(values: JsonObject, path: readonly string[]): boolean {
@@ -97,6 +102,8 @@ function describeValue(key: string, value: unknown, place: string): string {
   return isJsonObject(value) || place.startsWith('the override') ? '' : `, with the value ${showValue(key, value)}`;
 }
 
+const lastNameOf = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
+
 function describeUnknownKey(key: string, { values, sources, knownKeys }: Pick<Checks, 'knownKeys'> & Merged): Problem {
   const place = locate(sources, key);
   const advice = findAdvice(key);
@@ -104,6 +111,9 @@ function describeUnknownKey(key: string, { values, sources, knownKeys }: Pick<Ch
   if (advice !== undefined)
     return { code: 'unknown_key', message: `"${shown}" in ${place} has no meaning here. ${advice}` };
   const nearest = findNearestKey(key, knownKeys);
+  const fieldAdvice = findFieldAdvice(key);
+  if (fieldAdvice !== undefined && lastNameOf(nearest ?? '') !== lastNameOf(key))
+    return { code: 'unknown_key', message: `Unknown key "${shown}" in ${place}. ${fieldAdvice}` };
   const repair = nearest === undefined ? 'Remove it; default.yaml lists every key.' : `Did you mean "${nearest}"?`;
   const value = describeValue(nearest ?? key, valueAt(values, key.split('.')), place);
   return { code: 'unknown_key', message: `Unknown key "${shown}" in ${place}${value}. ${repair}` };
@@ -192,8 +202,9 @@ function throwProblems(problems: readonly Problem[]): void {
 /** Merges the sources, later ones winning, and checks the result. Throws ConfigError with every problem found, a line each. */
 export function checkConfig(given: readonly ConfigSource[], checks: Checks): CommonYaml {
   const { schema, knownKeys, defaults } = checks;
-  const sources = [defaults, ...given.map((source) => acceptOriginalKeys(source, (key) => knownKeys.includes(key)))];
-  const values = sources.reduce<JsonObject>((merged, source) => mergeValues(merged, source.values) as JsonObject, {});
+  const written = given.map((source) => acceptOriginalKeys(source, (key) => knownKeys.includes(key)));
+  const sources = [defaults, ...presetSources(mergeSources([defaults, ...written]), checks), ...written];
+  const values = mergeSources(sources);
   const merged = { ...checks, values, sources };
   const deferred = findDeferred(merged);
   const parsed = schema.safeParse(without(values, deferred, schema));

@@ -285,7 +285,11 @@ const trainerCommon = z.strictObject({
     0,
     'torch and tinker: limit of the importance weight between trainer and sampler, 2 is usual; the ratio is then taken against the weights that the batch began with. 0: off',
   ),
-  use_kl_loss: setting(z.boolean(), false, 'keep near the initial model'),
+  use_kl_loss: setting(
+    z.boolean(),
+    false,
+    'keep near the initial model; a group whose rewards are all equal is skipped, and has no KL term either',
+  ),
   kl_loss_coef: setting(notNegative, 0.002, 'with use_kl_loss'),
   kl_loss_type: setting(
     z.enum(['low_var_kl', 'kl', 'mse', 'k1', 'k2', 'k3']),
@@ -299,7 +303,11 @@ const trainerCommon = z.strictObject({
   ),
   clip_ratio_high: setting(notNegative, 0.2, "0.28 is DAPO's clip-higher"),
   clip_ratio_c: setting(notNegative, 3, 'dual clip for negative advantages; 0: off'),
-  entropy_coeff: setting(notNegative, 0),
+  entropy_coeff: setting(
+    notNegative,
+    0,
+    'weight of the entropy, which the loss raises; not in groups that are skipped',
+  ),
   loss_agg_mode: setting(
     z.enum(['token-mean', 'seq-mean-token-mean', 'seq-mean-token-sum-norm']),
     'token-mean',

@@ -1,5 +1,6 @@
 import type { Problem } from './check-config.js';
 import type { CommonYaml, Entries } from './compose-schema.js';
+import { isPresetPlace, valueAtKey } from './presets.js';
 import { isExportReference, kinds, type Kind } from './registration.js';
 import { showValue } from './show-value.js';
 
@@ -56,14 +57,6 @@ function findReplicaConflicts(
   return [];
 }
 
-const valueAt = (values: unknown, key: string): unknown =>
-  key
-    .split('.')
-    .reduce<unknown>(
-      (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
-      values,
-    );
-
 /** Settings that one of the chosen entries would leave without effect. */
 export function findUnsupported(
   config: CommonYaml,
@@ -72,17 +65,19 @@ export function findUnsupported(
 ): readonly Problem[] {
   return (Object.keys(kinds) as readonly Kind[]).flatMap((kind) => {
     const { key: nameKey, noun } = kinds[kind];
-    const given = String(valueAt(config, nameKey));
+    const given = String(valueAtKey(config, nameKey));
     const chosen = isExportReference(given) ? outside[kind] : registrations[kind].find(({ name }) => name === given);
     return Object.entries(chosen?.allows ?? {}).flatMap(([key, values]) => {
-      const value = valueAt(config, key);
+      const value = valueAtKey(config, key);
       if (chosen === undefined || values.includes(value)) return [];
       const others = registrations[kind].filter(({ allows }) => allows?.[key]?.includes(value) ?? true);
+      const place = locate(key);
+      const removal = isPresetPlace(place) ? 'Use another preset' : 'Remove it';
       const repair =
         others.length === 0
-          ? 'Remove it.'
-          : `Remove it, or use ${nameKey}: ${others.map(({ name }) => name).join(' or ')}.`;
-      const message = `"${key}" in ${locate(key)} is ${showValue(key, value)}, which the ${noun} ${chosen.name} does not have. ${repair}`;
+          ? `${removal}.`
+          : `${removal}, or use ${nameKey}: ${others.map(({ name }) => name).join(' or ')}.`;
+      const message = `"${key}" in ${place} is ${showValue(key, value)}, which the ${noun} ${chosen.name} does not have. ${repair}`;
       return [{ code: 'conflict', message }];
     });
   });

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { JsonObject } from '../json-object.js';
 import type { CamelKeys } from './key-names.js';
 
 /**
@@ -19,7 +20,14 @@ export type Entry = {
   readonly freeOnResume?: readonly string[];
   /** Keys of other sections that it honours with these values alone; any other value is refused instead of ignored. */
   readonly allows?: Readonly<Record<string, readonly unknown[]>>;
+  /**
+   * Keys that the name stands for, in YAML spelling, such as `{ 'trainer_common.loss_mode': 'gspo' }`. They replace the defaults,
+   * and a value that the user writes replaces them. A function gets the whole configuration without these keys.
+   */
+  readonly sets?: Readonly<Record<string, PresetValue>>;
 };
+
+export type PresetValue = string | number | boolean | ((values: JsonObject) => unknown);
 
 /** An entry without its types: `open` takes the section that `section` describes. */
 export interface OpenableEntry<Common, Made> extends Entry {

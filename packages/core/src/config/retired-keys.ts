@@ -54,7 +54,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'trainer_common.fsdp_config':
     'Use "torch.cpu_offload", which moves weights and optimizer states together: give param_offload and optimizer_offload the same value, and nothing else.',
   'trainer_common.clip_ratio': 'Use "trainer_common.clip_ratio_low" and "trainer_common.clip_ratio_high".',
-  'trainer_common.algorithm.use_kl_in_reward': 'Use "trainer_common.use_kl_loss" and "trainer_common.kl_loss_coef".',
+  'trainer_common.algorithm.use_kl_in_reward':
+    'A KL penalty in the reward is not available. "trainer_common.use_kl_loss" with "trainer_common.kl_loss_coef" adds the divergence to the loss instead, which is another objective.',
   'trainer_common.optim.clip_grad': 'Use "trainer_common.optim.grad_clip".',
   'trainer_common.optim.warmup_style': 'Use "trainer_common.optim.lr_scheduler_type".',
   'trainer_common.optim.lr_warmup_steps_ratio': 'Use "trainer_common.optim.lr_warmup_steps".',
@@ -82,10 +83,91 @@ const adviceByValue: Readonly<Record<string, string>> = {
   'task_judge.judge_type=rubrics_auto_grader': 'Use "rubrics", whose settings are in "task_judge.rubrics".',
 };
 
+const critic =
+  'It trains a critic, which AgentJet does not have. Use "grpo", or "reinforce" with "trainer_common.algorithm.reinforce_baseline".';
+const estimator = 'trainer_common.algorithm.adv_estimator=';
+
+/** Estimators of other trainers. */
+const adviceByEstimator: Readonly<Record<string, string>> = {
+  [`${estimator}reinforce++`]: 'Use "reinforce_plus_plus".',
+  [`${estimator}reinforce_plus_plus_baseline`]:
+    'Use "reinforce" with "trainer_common.algorithm.whiten_advantages": true, which subtracts the mean of the group first.',
+  [`${estimator}gae`]: critic,
+  [`${estimator}ppo`]: critic,
+  [`${estimator}drgrpo`]: 'Use "dr_grpo".',
+  [`${estimator}grpo_done_right`]: 'Use "dr_grpo".',
+  [`${estimator}rloo_vectorized`]: 'Use "rloo".',
+  [`${estimator}grpo_vectorized`]: 'Use "grpo".',
+  [`${estimator}group_norm`]: 'Use "grpo".',
+  [`${estimator}remax`]:
+    'A greedy answer as the baseline is not available. Use "rloo", whose baseline is the mean of the other episodes.',
+};
+
+/** What other trainers call a setting, by the last part of its key: verl, TRL, OpenRLHF, SkyRL and prime-rl. */
+const adviceByFieldName: Readonly<Record<string, string>> = {
+  n: use('rollout.num_repeat'),
+  num_generations: use('rollout.num_repeat'),
+  n_samples_per_prompt: use('rollout.num_repeat'),
+  n_samples_per_eval_prompt: use('trainer_common.val_pass_n'),
+  rollouts_per_example: use('rollout.num_repeat'),
+  group_size: use('rollout.num_repeat'),
+  rollout_batch_size: use('data.train_batch_size'),
+  groups_per_batch: use('data.train_batch_size'),
+  per_device_train_batch_size: use('data.train_batch_size', 'It counts tasks, not episodes.'),
+  ppo_mini_batch_size: use('trainer_common.mini_batch_num', 'It is the number of parts, not their size.'),
+  num_iterations: use('trainer_common.ppo_epochs'),
+  learning_rate: use('trainer_common.optim.lr'),
+  max_grad_norm: use('trainer_common.optim.grad_clip'),
+  warmup_ratio: use('trainer_common.optim.lr_warmup_steps', 'It counts steps.'),
+  warmup_steps: use('trainer_common.optim.lr_warmup_steps'),
+  lr_warmup_steps_ratio: use('trainer_common.optim.lr_warmup_steps', 'It counts steps.'),
+  beta: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),
+  kl_coef: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),
+  kl_beta: use('trainer_common.kl_loss_coef', 'It needs "trainer_common.use_kl_loss": true.'),
+  epsilon: use('trainer_common.clip_ratio_low'),
+  epsilon_high: use('trainer_common.clip_ratio_high'),
+  eps_clip: use('trainer_common.clip_ratio_low'),
+  eps_clip_high: use('trainer_common.clip_ratio_high'),
+  scale_rewards: use('trainer_common.algorithm.norm_adv_by_std_in_grpo'),
+  loss_type: use(
+    'trainer_common.loss_mode',
+    'A preset of "trainer_common.algorithm.adv_estimator" sets it with all that belongs to it.',
+  ),
+  policy_loss_type: use('trainer_common.loss_mode'),
+  importance_sampling_level: use('trainer_common.loss_mode', '"gspo" has the ratio of whole sequences.'),
+  max_completion_length: use('rollout.max_response_length_in_one_turn'),
+  generate_max_len: use('rollout.max_response_length_in_one_turn'),
+  max_seq_len: use('rollout.max_model_len'),
+  mask_truncated_completions: use(
+    'data.overlong_sample_policy',
+    'An answer that was cut is counted in the metric cut_answers, and trained.',
+  ),
+  overlong_filter: use(
+    'data.overlong_sample_policy',
+    'An answer that was cut is counted in the metric cut_answers, and trained.',
+  ),
+  filter_overlong_prompts: use(
+    'data.overlong_sample_policy',
+    'A prompt is never left out before the run; "drop_episode" leaves its episodes out.',
+  ),
+  filter_groups: use('rollout.refill_groups'),
+  dynamic_sampling: use('rollout.refill_groups'),
+  num_train_epochs: use('trainer_common.total_epochs'),
+  save_steps: use('trainer_common.save_freq'),
+  eval_steps: use('trainer_common.test_freq'),
+  report_to: use('trainer_common.logger'),
+  advantage_estimator: use('trainer_common.algorithm.adv_estimator'),
+};
+
+function use(key: string, remark = ''): string {
+  return `Use "${key}".${remark === '' ? '' : ` ${remark}`}`;
+}
+
 /** What to use instead of a value that the original knows, in any case, with `-` or `_`. */
 export function findValueAdvice(key: string, value: unknown): string | undefined {
   const name = `${key}=${typeof value === 'string' ? value.toLowerCase().replaceAll('-', '_') : ''}`;
-  return Object.hasOwn(adviceByValue, name) ? adviceByValue[name] : undefined;
+  const advice = { ...adviceByValue, ...adviceByEstimator };
+  return Object.hasOwn(advice, name) ? advice[name] : undefined;
 }
 
 /** What to use instead of `key`; undefined when the original does not know it either. */
@@ -94,4 +176,10 @@ export function findAdvice(key: string): string | undefined {
   const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
   const found = prefixes.find((prefix) => Object.hasOwn(adviceByKey, prefix));
   return found === undefined ? undefined : adviceByKey[found];
+}
+
+/** The setting that other trainers call by the last part of `key`; undefined if they do not either. */
+export function findFieldAdvice(key: string): string | undefined {
+  const name = key.slice(key.lastIndexOf('.') + 1);
+  return Object.hasOwn(adviceByFieldName, name) ? adviceByFieldName[name] : undefined;
 }

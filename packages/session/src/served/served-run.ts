@@ -8,6 +8,7 @@ import { loadServedInputs, type ServedInputs } from '../inputs/served-inputs.js'
 import { loadModelTokenizer } from '../policy/open-policy.js';
 import { preparePolicies, type PreparePoliciesOptions } from '../policy/prepare-policies.js';
 import type { AvailableMemory } from '../needs/available-memory.js';
+import { checkKeepBest, checkStart } from '../training/check-start.js';
 import { hashCode } from '../training/code-hashes.js';
 import { openFolderAgain, recordChanges } from '../training/resume-run.js';
 import { createPolicyConfigs, type PolicyConfig } from './policy-configs.js';
@@ -99,7 +100,7 @@ type Prepared = PolicyConfig & {
 
 /** A policy of several is named. */
 function noticeOf(
-  { name }: PolicyConfig,
+  { name }: Pick<PolicyConfig, 'name'>,
   numPolicies: number,
   { onNotice }: Pick<PrepareOptions, 'onNotice'>,
 ): PrepareOptions['onNotice'] {
@@ -117,6 +118,10 @@ async function prepare(
   for (const { name, config } of policies) {
     const own = await loadServedInputs({ config, composition });
     requireTrainable(own.config);
+    checkKeepBest(own.config, undefined);
+    const { onNotice } = options;
+    for (const message of checkStart(own.config, own.inputs))
+      noticeOf({ name }, policies.length, { onNotice })(message);
     loaded.push({ name, ...own });
   }
   const prepared: Prepared[] = [];

@@ -21,5 +21,5 @@ export function createGrpo({ normalizeByStd = true, epsilon = 1e-6, gamma }: Grp
     const scale = normalizeByStd ? 1 / (Math.sqrt(variance) + epsilon) : 1;
     return centered.map((value) => value * scale);
   };
-  return { name: 'grpo', credit: (group) => creditReturns([group], compare, gamma) };
+  return { name: 'grpo', leastEpisodes: 2, credit: (group) => creditReturns([group], compare, gamma) };
 }

@@ -18,5 +18,5 @@ const compare: Compare = (values) => {
  * nearer to that of the success rate. So tasks that rarely succeed count more, and what is learned for others does not drive them out.
  */
 export function createMaxrl({ gamma }: ReturnOptions = {}): Algorithm {
-  return { name: 'maxrl', credit: (group) => creditReturns([group], compare, gamma) };
+  return { name: 'maxrl', leastEpisodes: 2, credit: (group) => creditReturns([group], compare, gamma) };
 }

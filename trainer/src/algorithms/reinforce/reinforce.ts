@@ -19,7 +19,7 @@ export function createReinforce({ baseline = 'batch', gamma }: ReinforceOptions 
     case 'none':
       return { name: 'reinforce', credit: (group) => creditReturns([group], (values) => values, gamma) };
     case 'group':
-      return { name: 'reinforce', credit: (group) => creditReturns([group], leaveOneOut, gamma) };
+      return { name: 'reinforce', leastEpisodes: 2, credit: (group) => creditReturns([group], leaveOneOut, gamma) };
     case 'batch':
       return {
         name: 'reinforce',

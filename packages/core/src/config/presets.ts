@@ -1,0 +1,71 @@
+import type { JsonObject } from '../json-object.js';
+import type { CommonConfig } from './compose-schema.js';
+import { createCodeSource, type ConfigSource } from './config-source.js';
+import { snakeKeys } from './key-names.js';
+import { kinds, type Entry, type Kind, type OutsideEntries, type Registrations } from './registration.js';
+import { showValue } from './show-value.js';
+
+/** An entry with `sets` is a preset: its name stands for values of several keys. */
+
+type Known = { readonly registrations: Registrations; readonly outside: OutsideEntries };
+
+/** The value at a dotted key; undefined if there is none. */
+export function valueAtKey(values: unknown, key: string): unknown {
+  return key
+    .split('.')
+    .reduce<unknown>(
+      (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+      values,
+    );
+}
+
+function chosenPresets(values: unknown, { registrations, outside }: Known): readonly (readonly [Kind, Entry])[] {
+  return (Object.keys(kinds) as readonly Kind[]).flatMap((kind) => {
+    const name = valueAtKey(values, kinds[kind].key);
+    const entry = registrations[kind].find((each) => each.name === name) ?? outside[kind];
+    return entry?.sets === undefined ? [] : [[kind, entry] as const];
+  });
+}
+
+function setsOf({ sets = {} }: Entry, values: JsonObject): readonly (readonly [key: string, value: unknown])[] {
+  return Object.entries(sets).map(([key, value]) => [key, typeof value === 'function' ? value(values) : value]);
+}
+
+function nest(key: string, value: unknown): JsonObject {
+  return key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
+}
+
+const placeBegins = 'the preset "';
+
+/** Whether a place that a message names is a preset, so that there is no line to change. */
+export function isPresetPlace(place: string): boolean {
+  return place.startsWith(placeBegins);
+}
+
+/** One source for each key of the chosen presets. They belong between the defaults and what the user wrote. */
+export function presetSources(values: JsonObject, known: Known): readonly ConfigSource[] {
+  return chosenPresets(values, known).flatMap(([kind, entry]) =>
+    setsOf(entry, values).map(([key, value]) =>
+      createCodeSource(nest(key, value), `${placeBegins}${entry.name}" (${kinds[kind].key})`),
+    ),
+  );
+}
+
+/**
+ * For each preset that the configuration names: the keys that it sets, and the keys whose values the configuration replaces.
+ */
+export function describePresets(config: CommonConfig, registrations: Registrations): readonly string[] {
+  const values = snakeKeys(config as unknown as JsonObject);
+  return chosenPresets(values, { registrations, outside: {} }).map(([kind, entry]) => {
+    const keys = setsOf(entry, values).map(([key, usual]) => ({ key, usual, value: valueAtKey(values, key) }));
+    const kept = keys.filter(({ usual, value }) => usual === value);
+    const set = kept.map(({ key, value }) => `${key}=${showValue(key, value)}`).join(', ');
+    const replaced = keys
+      .filter(({ usual, value }) => usual !== value)
+      .map(({ key, usual, value }) => `${key}=${showValue(key, value)} instead of ${showValue(key, usual)}`);
+    const name = `${kinds[kind].key.split('.').at(-1)} "${entry.name}"`;
+    const first =
+      kept.length === 0 ? `${name} sets no key that the configuration has not set.` : `${name} sets ${set}.`;
+    return replaced.length === 0 ? first : `${first} The configuration has ${replaced.join(', ')}.`;
+  });
+}

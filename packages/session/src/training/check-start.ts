@@ -1,0 +1,58 @@
+import {
+  ConfigError,
+  describePresets,
+  type Algorithm,
+  type CommonConfig,
+  type ConfigComposition,
+} from '@agentjet/core';
+
+/**
+ * What a configuration and its parts say before the first episode: settings that let nothing be learned are refused, and settings that
+ * do less than they seem to are named.
+ */
+
+export type StartParts = {
+  readonly algorithm: Algorithm;
+  readonly composition: ConfigComposition;
+};
+
+/** Throws ConfigError `conflict` if no episode could be trained. Returns notices for the user. */
+export function checkStart(config: CommonConfig, { algorithm, composition }: StartParts): readonly string[] {
+  checkGroupSize(config, algorithm);
+  return [...describePresets(config, composition.registrations), ...noticeEvaluation(config), ...noticeKl(config)];
+}
+
+function checkGroupSize({ rollout, trainerCommon }: CommonConfig, { name, leastEpisodes = 1 }: Algorithm): void {
+  if (rollout.numRepeat >= leastEpisodes) return;
+  throw new ConfigError(
+    'conflict',
+    `"rollout.num_repeat" is ${rollout.numRepeat}, but ${trainerCommon.algorithm.advEstimator} (${name}) compares the episodes of a task: with fewer than ${leastEpisodes} every advantage is 0, and nothing is learned. ` +
+      'Raise it, or use "trainer_common.algorithm.adv_estimator": reinforce with "trainer_common.algorithm.reinforce_baseline": batch.',
+  );
+}
+
+/** Throws ConfigError `conflict` if `keep_best` waits for figures that no evaluation gives. `numTasks`: evaluation tasks, if they are known. */
+export function checkKeepBest({ trainerCommon }: CommonConfig, numTasks: number | undefined): void {
+  const { keepBest, valBeforeTrain, testFreq } = trainerCommon;
+  const isOff = !valBeforeTrain && testFreq === 0;
+  if (keepBest === null || (!isOff && numTasks !== 0)) return;
+  const why = isOff
+    ? '"trainer_common.val_before_train" is false and "trainer_common.test_freq" is 0, so that nothing is evaluated. Set test_freq'
+    : 'there are no evaluation tasks. Name them in the section of the task reader';
+  throw new ConfigError('conflict', `"trainer_common.keep_best" is "${keepBest}", but ${why}, or remove keep_best.`);
+}
+
+function noticeEvaluation({ trainerCommon: { valPassN }, rollout }: CommonConfig): readonly string[] {
+  if (valPassN === 1 || rollout.valKwargs.temperature > 0) return [];
+  return [
+    `trainer_common.val_pass_n is ${valPassN} and rollout.val_kwargs.temperature is 0: the model gives the same answer each time, ` +
+      'so the episodes of a task differ only if the agent or its environment is random. Set a temperature to measure pass@n.',
+  ];
+}
+
+function noticeKl({ trainerCommon: { useKlLoss, klLossType } }: CommonConfig): readonly string[] {
+  if (!useKlLoss || (klLossType !== 'kl' && klLossType !== 'k1')) return [];
+  return [
+    `trainer_common.kl_loss_type is ${klLossType}: the gradient of the estimate k1 is 0 on average, so as a loss it does not keep the model near its start. Use low_var_kl (k3) or mse (k2).`,
+  ];
+}
