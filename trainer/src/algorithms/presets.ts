@@ -3,7 +3,7 @@ import { grpo } from './grpo/registration.js';
 import { reinforce } from './reinforce/registration.js';
 
 /**
- * Names of the field that stand for an algorithm and the settings around it. A setting of the paper that has no key here is named in
+ * Names of the field for an algorithm together with the settings around it. A setting of the paper that has no key here is named in
  * the comment of its preset.
  */
 
