@@ -4,6 +4,7 @@ import {
   BackboneError,
   createRandom,
   EngineError,
+  power,
   type Backbone,
   type BackboneCapabilities,
   type Completion,
@@ -255,8 +256,9 @@ function stepAdamW(
   const variance = state.variance.map(
     (value, index) => beta2 * value + (1 - beta2) * (scale * (gradient[index] ?? 0)) ** 2,
   );
+  const [first, second] = [1 - power(beta1, step), 1 - power(beta2, step)];
   const update = (index: number) =>
-    (momentum[index] ?? 0) / (1 - beta1 ** step) / (Math.sqrt((variance[index] ?? 0) / (1 - beta2 ** step)) + epsilon);
+    (momentum[index] ?? 0) / first / (Math.sqrt((variance[index] ?? 0) / second) + epsilon);
   const weights = state.weights.map((weight, index) => weight - learningRate * (update(index) + weightDecay * weight));
   return { weights, momentum, variance, step };
 }

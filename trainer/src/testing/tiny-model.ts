@@ -1,4 +1,4 @@
-import { createRandom, type LossOptions, type TermReport, type TreePack } from '@agentjet/core';
+import { createRandom, power, type LossOptions, type TermReport, type TreePack } from '@agentjet/core';
 import { termLoss } from '../slope/term-loss.js';
 
 /**
@@ -38,7 +38,7 @@ type Layout = Pick<TreePack, 'ids' | 'positions' | 'ends'>;
 function visitVisible({ positions, ends }: Layout, query: number, visit: (key: number, decay: number) => void): void {
   for (let key = 0; key <= query; key++) {
     if (query < (ends[key] as number))
-      visit(key, decayRate ** ((positions[query] as number) - (positions[key] as number)));
+      visit(key, power(decayRate, (positions[query] as number) - (positions[key] as number)));
   }
 }
 

@@ -4,7 +4,7 @@
  * samplers read `parameters` between steps.
  */
 
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, power } from '@agentjet/core';
 import type {
   KeptTokens,
   LossOptions,
@@ -300,7 +300,7 @@ export class OnnxModel {
     const learningRate = overrides.learningRate ?? learningRateAt(this.#optimizer, this.#step);
     this.#step += 1;
     this.#policyVersion += 1;
-    const [first, second] = [1 - beta1 ** this.#step, Math.sqrt(1 - beta2 ** this.#step)];
+    const [first, second] = [1 - power(beta1, this.#step), Math.sqrt(1 - power(beta2, this.#step))];
     const shared = {
       beta1,
       beta2,

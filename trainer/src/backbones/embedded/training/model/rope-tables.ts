@@ -1,5 +1,6 @@
 /** Rotation angles of rotary position embeddings, computed in double precision. */
 
+import { power } from '@agentjet/core';
 import type { ModelConfig, RopeConfig } from './model-config.js';
 
 /** cos and sin of position p at frequency i stand at [p * headDim / 2 + i]. */
@@ -22,7 +23,7 @@ export function ropeTables(config: ModelConfig, numPositions: number): RopeTable
 
 /** Shape [headDim / 2], radians per position: theta^(-2i / headDim), scaled where the model says so. */
 export function ropeFrequencies({ headDim, rope }: ModelConfig): readonly number[] {
-  const plain = Array.from({ length: headDim / 2 }, (_, index) => rope.theta ** ((-2 * index) / headDim));
+  const plain = Array.from({ length: headDim / 2 }, (_, index) => power(rope.theta, (-2 * index) / headDim));
   const { llama3 } = rope;
   return llama3 === undefined ? plain : plain.map((frequency) => scaleAsLlama3(frequency, llama3));
 }

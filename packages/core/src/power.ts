@@ -1,0 +1,30 @@
+/**
+ * `base ** exponent` for a base of at least 0, from products and square roots alone: IEEE 754 rounds these in one way, so the result is the same on every
+ * Node and processor. V8's own power differs in the last digits between Node 22 and Node 24. The relative error is at most (|exponent| + 60) * 2^-52.
+ */
+export function power(base: number, exponent: number): number {
+  if (exponent < 0) return 1 / power(base, -exponent);
+  const whole = Math.floor(exponent);
+  return wholePower(base, whole) * rootPower(base, exponent - whole);
+}
+
+function wholePower(base: number, exponent: number): number {
+  let result = 1;
+  let square = base;
+  for (let left = exponent; left > 0; left = Math.floor(left / 2)) {
+    if (left % 2 === 1) result *= square;
+    square *= square;
+  }
+  return result;
+}
+
+/** For an exponent below 1. Each binary digit of it is one more square root. */
+function rootPower(base: number, exponent: number): number {
+  let result = 1;
+  let root = base;
+  for (let left = exponent; left > 0; left = (2 * left) % 1) {
+    root = Math.sqrt(root);
+    if (left >= 0.5) result *= root;
+  }
+  return result;
+}
