@@ -52,6 +52,14 @@ function parseReference(reference: string, named: string): { readonly file: stri
  */
 const hooks = new URL('../threads/user-module-hooks.mjs', import.meta.url);
 
+type UserModuleHooks = {
+  readonly initialize: (data: { readonly parentURL: string }) => void;
+  readonly resolveSync: unknown;
+};
+
+/** The types are those of Node 20. */
+type MaybeSynchronous = { readonly registerHooks?: (hooks: { readonly resolve: unknown }) => unknown };
+
 let isRegistered = false;
 
 /** The compiler is loaded here, with the first module of a user: programs without one do without it. */
@@ -60,9 +68,22 @@ async function registerTypeScript(): Promise<void> {
   if (isRegistered) return;
   isRegistered = true;
   // The last one registered is asked first: ours answers what tsx asks for.
-  module.register(hooks, { data: { parentURL: import.meta.url } });
+  await registerHooks({ parentURL: import.meta.url });
   register();
   process.setSourceMapsEnabled(true);
+}
+
+/**
+ * Node 26 warns of `module.register`. The `registerHooks` of early releases of Node 22 and 24 is unfinished: their `require` passes conditions of
+ * another type.
+ */
+async function registerHooks(data: { readonly parentURL: string }): Promise<void> {
+  const { registerHooks: registerInThread } = module as MaybeSynchronous;
+  if (registerInThread === undefined || Number.parseInt(process.versions.node, 10) < 26)
+    return module.register(hooks, { data });
+  const { initialize, resolveSync } = (await import(hooks.href)) as UserModuleHooks;
+  initialize(data);
+  registerInThread({ resolve: resolveSync });
 }
 
 async function load(fullPath: string, named: string): Promise<Readonly<Record<string, unknown>>> {

@@ -1,6 +1,6 @@
-// How the modules of users are found and read. Node runs these hooks in a thread that knows no TypeScript, so this file is not compiled. See
-// src/user-module.ts.
-import { readFile } from 'node:fs/promises';
+// How the modules of users are found and read. Nodes without `registerHooks` run these hooks in a thread that knows no TypeScript, so this file is
+// not compiled. See src/user-module.ts.
+import { readFileSync } from 'node:fs';
 
 /** The module of ours that registered the hooks: packages that a user's folder lacks are looked for from there. */
 let ours;
@@ -10,27 +10,59 @@ export function initialize({ parentURL }) {
 }
 
 const isPackage = (specifier) => /^[@a-z]/i.test(specifier) && !/^[a-z][a-z0-9+.-]*:/i.test(specifier);
+const isAbsent = (error, specifier) => error?.code === 'ERR_MODULE_NOT_FOUND' && isPackage(specifier);
+const fromOurs = (context) => ({ ...context, parentURL: ours });
 
 async function find(specifier, context, nextResolve) {
   try {
     return await nextResolve(specifier, context);
   } catch (error) {
-    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !isPackage(specifier)) throw error;
-    return nextResolve(specifier, { ...context, parentURL: ours }).catch(() => {
+    if (!isAbsent(error, specifier)) throw error;
+    return nextResolve(specifier, fromOurs(context)).catch(() => {
       throw error;
     });
   }
 }
 
+/** For `module.register`. */
 export async function resolve(specifier, context, nextResolve) {
-  const resolved = await find(specifier, context, nextResolve);
-  const isUsers = resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/');
-  return isUsers && (await isModule(resolved)) ? { ...resolved, format: 'module' } : resolved;
+  return withFormat(await find(specifier, context, nextResolve));
 }
 
-async function isModule({ url, format }) {
+function findSync(specifier, context, nextResolve) {
+  try {
+    return nextResolve(specifier, context);
+  } catch (error) {
+    if (!isAbsent(error, specifier)) throw error;
+    try {
+      return nextResolve(specifier, fromOurs(context));
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** For `module.registerHooks`, which asks for what is required too. */
+export function resolveSync(specifier, context, nextResolve) {
+  if (context.conditions.includes('require')) return nextResolve(specifier, context);
+  return withFormat(findSync(specifier, context, nextResolve));
+}
+
+function withFormat(resolved) {
+  const isUsers = resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/');
+  return isUsers && isModule(resolved) ? { ...resolved, format: 'module' } : resolved;
+}
+
+function isModule({ url, format }) {
   if (/\.tsx?(\?|$)/.test(url)) return true;
   if (format || !/\.jsx?(\?|$)/.test(url)) return false;
-  const text = await readFile(new URL(url), 'utf8').catch(() => '');
-  return /^\s*(import|export)\b(?!\s*\()/m.test(text);
+  return /^\s*(import|export)\b(?!\s*\()/m.test(readIfThere(new URL(url)));
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return ''; // Node says what is wrong with it
+  }
 }
