@@ -168,7 +168,7 @@ describe('bad input ends with one message and a non-zero exit code', () => {
     expect(code).toBe(1);
     for (const pattern of badCase.says) expect(stderr).toMatch(pattern);
     expect(stderr.match(/^error: /gm)).toHaveLength(1);
-    expect(stderr).not.toMatch(/node_modules|dist\/.*\.js:\d+/);
+    expect(stderr).not.toMatch(/node_modules|dist\/.*\.js:\d+|Warning/);
     expect(stdout).toBe('');
   });
 });

@@ -32,7 +32,6 @@ function runTests(dir, node) {
   const report = path.join(dir, 'report.json');
   rmSync(report, { force: true });
   const args = [
-    '--disable-warning=ExperimentalWarning',
     'node_modules/vitest/vitest.mjs',
     'run',
     '--testTimeout=180000',

@@ -69,7 +69,7 @@ function listenForInterrupt(onFirst: () => void): Interrupt {
 
 /** An end of the process that nobody here asked for would look like success. */
 function tellEarlyExit(): void {
-  const code = Number(process.exitCode ?? 0); // 13: Node found nothing left to do
+  const code = Number(process.exitCode ?? 0); // 13: nothing was left to do
   console.error(
     code === 13
       ? 'error: Nothing is left to wait for, yet the work has not ended: something awaits a promise that never settles. Look at the top level of the modules that the YAML file names.'

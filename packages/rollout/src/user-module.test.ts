@@ -122,6 +122,17 @@ describe('a folder without node_modules', () => {
     ]);
   });
 
+  it('may hold CommonJS that requires TypeScript', () => {
+    writeFileSync(path.join(project, 'typed.ts'), 'enum Kind { A = 1 }\nexport const found: Kind = Kind.A;\n');
+    writeFileSync(path.join(project, 'classic.cjs'), "exports.found = require('./typed.ts').found;\n");
+    expect(load('classic.cjs')).toMatchObject({ stdout: '1\n', stderr: '' });
+  });
+
+  it('still shows the warnings of its own code', () => {
+    writeFileSync(path.join(project, 'warns.ts'), "process.emitWarning('old key');\nexport const found = 1;\n");
+    expect(load('warns.ts').stderr).toContain('Warning: old key');
+  });
+
   it('is still named where a package is found nowhere', () => {
     writeFileSync(path.join(project, 'typo.ts'), "import { found } from 'agentjett';\nexport { found };\n");
     expect(load('typo.ts').stdout).toContain(
