@@ -106,7 +106,7 @@ const original: Readonly<Record<string, { readonly plain: readonly unknown[]; re
     advice: 'Give config: { rollout: { name: "vllm", colocated: false, tensorModelParallelSize } }.',
   },
   useKlInReward: { plain: [false], advice: 'Give useKlLoss.' },
-  logging: { plain: ['console'], advice: 'Every run writes metrics.jsonl, reward.svg and report.html; leave it out.' },
+  logging: { plain: ['console'], advice: 'Give config: { trainerCommon: { logger } }: tensorboard, wandb or swanlab.' },
   baseYamlConfig: { plain: [null], advice: 'Call loadJobFromYaml(file).' },
   ensureNewExperiment: { plain: [true], advice: 'Every run has its own folder, named by its time; leave it out.' },
   swarmMode: { plain: [false], advice: 'A job trains in this process; leave it out.' },

@@ -54,7 +54,7 @@ describe('AgentJetJob', () => {
     for (const [options, advice] of [
       [{ nnodes: 2 }, 'The option "nnodes" with the value 2 has no meaning here. One machine trains: give nGpu'],
       [{ use_kl_in_reward: true }, 'Give useKlLoss.'],
-      [{ logging: 'wandb' }, 'Every run writes metrics.jsonl'],
+      [{ logging: 'wandb' }, 'Give config: { trainerCommon: { logger } }'],
       [{ numRepeats: 2 }, 'AgentJetJob has no option "numRepeats". Did you mean "numRepeat"?'],
     ] as const)
       expect(() => createJob(options)).toThrow(advice);

@@ -51,7 +51,7 @@ import { SuspectTasks } from './suspect-tasks.js';
 
 /**
  * The ledger of a run: every change is decided here, becomes records, and the records change the state, all in one turn
- * of the event loop. An ordinary run keeps it in memory; a swarm server also writes the records down (`journal`).
+ * of the event loop. `journal` gets the records, and a run or a swarm server writes them down; without it they are in memory alone.
  * It starts no timers: its owner calls `expire` when `nextExpiryMs` has passed.
  */
 export class Ledger {

@@ -1,3 +1,5 @@
+const oversampling =
+  'Use "rollout.refill_groups": it draws other tasks in place of groups without gradient. A swarm has "swarm.sample_collection: enough_informative_tasks".';
 const deduplication =
   'Use "task_reader.data_generation.similarity" for questions in the same words, and "task_reader.data_generation.embeddings" for those of the same meaning.';
 
@@ -14,10 +16,8 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'rollout.compute_madness_checklist': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
   'rollout.agent_madness_termination': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
   'rollout.agent_madness_reward': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
-  'rollout.enable_oversample':
-    'A batch is "data.train_batch_size" complete groups; groups without gradient are counted, not replaced.',
-  'rollout.submit_oversample_multiplier':
-    'A batch is "data.train_batch_size" complete groups; groups without gradient are counted, not replaced.',
+  'rollout.enable_oversample': oversampling,
+  'rollout.submit_oversample_multiplier': oversampling,
   'rollout.val_kwargs.num_repeat': 'Use "trainer_common.val_pass_n".',
   'rollout.val_kwargs.do_sample': 'Set "rollout.val_kwargs.temperature": 0 takes the likeliest token, more samples.',
   'rollout.max_num_turns': 'Use "rollout.multi_turn.max_steps".',
@@ -39,8 +39,10 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'task_judge.alien_llm_model': 'Use "task_judge.llm.model", with "task_judge.judge_type: llm".',
   'task_judge.alien_llm_response_length': 'Use "task_judge.llm.max_tokens".',
   'task_judge.rubrics_auto_grader': 'Use "task_judge.judge_type: rubrics" and the section "task_judge.rubrics".',
-  task_runner: 'Every episode runs in this process, concurrently; there is nothing to choose.',
-  interchange_server: 'Models are handed out in this process; there is no server to set up.',
+  task_runner:
+    'Leave it out: episodes run concurrently in this process. "rollout.workflow_processes" runs their workflows in others.',
+  interchange_server:
+    'Leave it out: a run serves its models on a free port by itself, for agents that want an address.',
   'trainer_common.val_only': 'Use the command `ajet eval`.',
   'trainer_common.nnodes':
     'One machine trains: use 1, and "trainer_common.n_gpus_per_node" for its GPUs. Several: "torch.launch=attach" and "torch.num_nodes", or "verl.num_nodes".',

@@ -152,7 +152,10 @@ async function openPolicyFolder(
 
 function requireTrainable({ backbone, trainerCommon }: CommonConfig): void {
   if (backbone === 'debug')
-    throw new ConfigError('wrong_value', 'The backbone "debug" trains nothing. A swarm needs onnx or torch.');
+    throw new ConfigError(
+      'wrong_value',
+      'The backbone "debug" trains nothing. A swarm needs a backbone that trains, such as onnx or torch.',
+    );
   const { optim, totalTrainingSteps } = trainerCommon;
   if (optim.lrSchedulerType === 'constant' || totalTrainingSteps !== null) return;
   throw new ConfigError(
