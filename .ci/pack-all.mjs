@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { quoteForShell } from '@agentjet/core';
 
 const root = path.dirname(import.meta.dirname);
 const folder = path.resolve(process.argv[2] ?? path.join(root, 'packed'));
@@ -27,4 +28,4 @@ console.log(
   `${packed.length} packages in ${folder}: ${megabytes('size')} MB, unpacked ${megabytes('unpackedSize')} MB.`,
 );
 // No package needs its install script, and that of onnxruntime-node downloads CUDA libraries.
-console.log(`In your project: npm install --ignore-scripts ${path.join(folder, '*.tgz')}`);
+console.log(`In your project: npm install --ignore-scripts ${path.join(quoteForShell(folder), '*.tgz')}`);

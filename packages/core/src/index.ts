@@ -63,6 +63,7 @@ export { isReward, maxReward, rewardRange } from './reward.js';
 export { isPassed, isServerTool, reviewParameters, type ParameterReview } from './parameters/review-parameters.js';
 export { protocolNames, wishes, type Protocol, type Treatment, type Wish } from './parameters/wishes.js';
 export { power } from './power.js';
+export { quoteForShell } from './quote-for-shell.js';
 export { requestLimits } from './request-limits.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export { rejectOnAbort } from './reject-on-abort.js';

@@ -36,5 +36,7 @@ it('has the same bits on every Node', () => {
   ];
   const bits = Buffer.alloc(8 * values.length);
   values.forEach((value, index) => bits.writeDoubleLE(value, 8 * index));
-  expect(createHash('sha256').update(bits).digest('hex')).toMatchInlineSnapshot(`"2225313dcea64355044cf085487d2a33ec1e2ddc9bb914af373f12070d15304f"`);
+  expect(createHash('sha256').update(bits).digest('hex')).toMatchInlineSnapshot(
+    `"2225313dcea64355044cf085487d2a33ec1e2ddc9bb914af373f12070d15304f"`,
+  );
 });

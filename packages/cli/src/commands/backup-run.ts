@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, quoteForShell } from '@agentjet/core';
 import { defaultPolicy, foldStore, lineOf, LmdbStore, type LedgerState } from '@agentjet/ledger';
 import { createOutput } from '../output.js';
 import type { VerifyFlags } from '../swarm-program.js';
@@ -32,7 +32,7 @@ export async function backupRun(run: string, target: string, flags: VerifyFlags)
 function tell(target: string, step: number, flags: VerifyFlags): number {
   const output = createOutput(flags);
   output.writeLine(
-    `Backed up to ${target}, at step ${step}. To go on from it: ajet swarm serve --conf <file> --run ${target}`,
+    `Backed up to ${target}, at step ${step}. To go on from it: ajet swarm serve --conf <file> --run ${quoteForShell(target)}`,
   );
   output.writeJson({ folder: target, step });
   return 0;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, quoteForShell } from '@agentjet/core';
 import { isModule } from '../init/complete-manifest.js';
 import { frameworks, isFramework, planProject } from '../init/plan-project.js';
 import { writeProject } from '../init/write-project.js';
@@ -52,7 +52,7 @@ function listSteps(
   const here = path.relative(process.cwd(), dir);
   const run = 'npx ajet --conf agent.yaml';
   const steps = [
-    ...(here === '' ? [] : [[`cd ${/\s/.test(here) ? JSON.stringify(here) : here}`, '']]),
+    ...(here === '' ? [] : [[`cd ${quoteForShell(here)}`, '']]),
     ...(missing.length === 0 ? [] : [[describeInstall(dir, missing, kept), '']]),
     [`${run} --backbone=debug`, 'a few episodes, printed'],
     [run, 'trains; the reward rises within two minutes'],
@@ -71,9 +71,10 @@ function describeInstall(
   missing: readonly (readonly [name: string, version: string])[],
   kept: readonly string[],
 ): string {
-  const packages = missing.map(([name, version]) => `${name}@${version}`).join(' ');
+  const packages = missing.map(([name, version]) => quoteForShell(`${name}@${version}`)).join(' ');
   const owner = findInstalled(dir, 'agentjet');
-  if (owner !== undefined && owner !== dir) return `${install} --prefix ${path.relative(dir, owner)} ${packages}`;
+  if (owner !== undefined && owner !== dir)
+    return `${install} --prefix ${quoteForShell(path.relative(dir, owner))} ${packages}`;
   return kept.includes('package.json') ? `${install} ${packages}` : install;
 }
 

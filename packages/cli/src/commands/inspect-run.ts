@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { AgentJetError, toErrorMessage } from '@agentjet/core';
+import { AgentJetError, quoteForShell, toErrorMessage } from '@agentjet/core';
 import {
   choosePalette,
   findChanges,
@@ -24,7 +24,7 @@ export async function inspectRun(
   if (episode === undefined && html === true)
     throw new AgentJetError(
       'no_episode',
-      `--html writes the page of one episode: ajet inspect ${run} <episode> --html. The page of the whole run is ${path.join(run, 'report.html')}.`,
+      `--html writes the page of one episode: ajet inspect ${quoteForShell(run)} <episode> --html. The page of the whole run is ${path.join(run, 'report.html')}.`,
     );
   for (const change of await findChanges(run)) console.error(`notice: ${change}`);
   if (episode === undefined) await printEpisodes(run);

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, quoteForShell } from '@agentjet/core';
 import { createEndpointModel } from '@agentjet/session';
 import {
   createProgramWorkflow,
@@ -54,7 +54,9 @@ export async function runProgram(
         ...(tasks !== undefined && { tasks }),
       };
       const printer = new SwarmPrinter(output.writeLine);
-      output.writeLine(`Running ${[command, ...args].join(' ')} for ${server} as ${client.client}`);
+      output.writeLine(
+        `Running ${[command, ...args].map((word) => quoteForShell(word)).join(' ')} for ${server} as ${client.client}`,
+      );
       const workflow = createProgramWorkflow({ command: locate(command), args, reward, folder, agentName });
       const result = await runToTheEnd(client, workflow, { ...options, signal, onEvent: printer.onEvent });
       printer.flush();

@@ -1,4 +1,4 @@
-import { AgentJetError, ConfigError } from '@agentjet/core';
+import { AgentJetError, ConfigError, quoteForShell } from '@agentjet/core';
 import { serveModelJob, type ServedModel, type ServeModelOptions, serveWithVllmJob } from '@agentjet/session';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
@@ -53,12 +53,12 @@ function toOptions(flags: ServeFlags): ServeModelOptions {
 type Counts = Partial<Record<'port' | 'maxModelLen' | 'maxTokens' | 'seed', number>>;
 
 function describe(dir: string, { baseUrl, apiKey, model }: ServedModel): readonly string[] {
-  const header = apiKey === null ? '' : ` -H 'authorization: Bearer ${apiKey}'`;
+  const header = apiKey === null ? '' : ` -H ${quoteForShell(`authorization: Bearer ${apiKey}`)}`;
   const body = JSON.stringify({ model, max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] });
   return [
     `Serving ${dir} as ${JSON.stringify(model)}: ${baseUrl}`,
     apiKey === null ? 'no key: any client on this machine is answered' : `key: ${apiKey}`,
-    `curl ${baseUrl}/chat/completions${header} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
+    `curl ${baseUrl}/chat/completions${header} -H ${quoteForShell('content-type: application/json')} -d ${quoteForShell(body)}`,
     'Ctrl-C ends it.',
   ];
 }

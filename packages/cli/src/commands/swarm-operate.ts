@@ -1,4 +1,4 @@
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, quoteForShell } from '@agentjet/core';
 import { SwarmOperator, type KeysAnswer, type Operation, type Role, type ServerAnswer } from '@agentjet/swarm-client';
 import { createOutput, type Output } from '../output.js';
 import { serverOf } from './server-of.js';
@@ -80,7 +80,11 @@ export async function endRun(flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
   const { run } = await operator.endRun();
   while ((await operator.server().catch(toCode)) !== 'no_run') await new Promise((resolve) => setTimeout(resolve, 200));
-  tell(flags, [`The run ${run} is ended. It goes on with: ajet swarm begin --conf <file> --run ${run}`], { run });
+  tell(
+    flags,
+    [`The run ${run} is ended. It goes on with: ajet swarm begin --conf <file> --run ${quoteForShell(run)}`],
+    { run },
+  );
   return 0;
 }
 

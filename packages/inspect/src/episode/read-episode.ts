@@ -1,5 +1,5 @@
 import { layOutEpisode, readTurnRecords, type EpisodeTree } from '@agentjet/context-tracker';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, quoteForShell } from '@agentjet/core';
 import { openRunFolder, type EpisodeRecord } from '@agentjet/run-folder';
 import { loadRunTokenizer } from './run-tokenizer.js';
 
@@ -50,6 +50,6 @@ function pickOne(runDir: string, prefix: string, ids: readonly string[]): string
 function noEpisode(runDir: string, episodeId: string): BackboneError {
   return new BackboneError(
     'no_episode',
-    `The run ${runDir} has no episode "${episodeId}". \`ajet inspect ${runDir}\` lists them.`,
+    `The run ${runDir} has no episode "${episodeId}". \`ajet inspect ${quoteForShell(runDir)}\` lists them.`,
   );
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError, isBundledModel } from '@agentjet/core';
+import { BackboneError, isBundledModel, quoteForShell } from '@agentjet/core';
 import { exportModel, readBaseModel } from '@agentjet/trainer';
 
 export type WholeModel = {
@@ -50,8 +50,9 @@ function explain(error: unknown, { adapter, base }: Parts): unknown {
 }
 
 function wayOut(code: string, adapter: string): string {
+  const quoted = quoteForShell(adapter);
   if (code === 'unsupported_model')
-    return ` \`ajet serve ${adapter} --engine vllm\` serves the two merged, and \`ajet export ${adapter} <new folder>\` merges them for other programs.`;
+    return ` \`ajet serve ${quoted} --engine vllm\` serves the two merged, and \`ajet export ${quoted} <new folder>\` merges them for other programs.`;
   if (code === 'not_enough_memory' || code === 'checkpoint') return ''; // the one has ways out already, and of the other the disk is the cause
-  return ` If its model is elsewhere, merge them with \`ajet export ${adapter} <new folder> --base <model>\`, and open the new folder.`;
+  return ` If its model is elsewhere, merge them with \`ajet export ${quoted} <new folder> --base <model>\`, and open the new folder.`;
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { AgentJetError } from '@agentjet/core';
+import { AgentJetError, quoteForShell } from '@agentjet/core';
 import type { TrackedRun, Tracker } from '../tracker.js';
 
 /** A Python process with the tracker's library. It answers each row that the library took. */
@@ -133,7 +133,7 @@ function describeEnd(
   if (code === 3)
     return new AgentJetError(
       'no_tracker',
-      `${python} has no ${name}. Install it with \`${python} -m pip install ${name}\`, or name another interpreter in AJET_TRACKER_PYTHON.`,
+      `${python} has no ${name}. Install it with \`${quoteForShell(python)} -m pip install ${name}\`, or name another interpreter in AJET_TRACKER_PYTHON.`,
     );
   if (typeof code === 'string')
     return new AgentJetError(

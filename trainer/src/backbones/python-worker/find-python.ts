@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
 
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, quoteForShell } from '@agentjet/core';
 
 /** Where a Python worker is, and what makes its environment. */
 export type PythonHome = {
@@ -26,7 +26,7 @@ export function pythonHome(name: string, needs: string): PythonHome {
     dir,
     variable: `AJET_${name.toUpperCase()}_PYTHON`,
     needs,
-    setupCommand: `"npm run setup:${name}" (outside the repository: node ${path.join(dir, 'setup.mjs')})`,
+    setupCommand: `"npm run setup:${name}" (outside the repository: node ${quoteForShell(path.join(dir, 'setup.mjs'))})`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { quoteForShell } from '@agentjet/core';
 import { torchHome } from './torch-home.js';
 
 export type AttachCommandParts = {
@@ -7,17 +8,20 @@ export type AttachCommandParts = {
   readonly token: string;
   readonly numNodes: number;
   readonly gpusPerNode: number;
+  /** The worker's folder on every node. */
+  readonly dir?: string;
 };
 
 /**
  * The line that starts the worker's processes on a node, the same on every node. HEAD is a node that all reach; Slurm, JobSet, Ray
  * and SkyPilot know one.
  */
-export function attachCommand({ address, token, numNodes, gpusPerNode }: AttachCommandParts): string {
+export function attachCommand(parts: AttachCommandParts): string {
+  const { address, token, numNodes, gpusPerNode, dir = torchHome.dir } = parts;
   const environment = [
     `AJET_CONNECT=${address}`,
     `AJET_TOKEN=${token}`,
-    `PYTHONPATH=${torchHome.dir}`,
+    `PYTHONPATH=${quoteForShell(dir, 'linux')}`,
     'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True',
   ];
   const meeting =

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -45,10 +45,20 @@ afterAll(() => {
 
 test('the line for several nodes names where to connect, with which token, and how many processes', () => {
   const line = attachCommand({ address: 'head:4000', token: 'secret', numNodes: 2, gpusPerNode: 8 });
-  expect(line).toMatch(/^AJET_CONNECT=head:4000 AJET_TOKEN=secret PYTHONPATH=\S+torch /);
+  expect(line).toMatch(/^AJET_CONNECT=head:4000 AJET_TOKEN=secret PYTHONPATH=.+torch'? PYTORCH/);
   expect(line).toContain('torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=HEAD:29500 ');
   expect(line).toMatch(/--nproc-per-node=8 --max-restarts=0 -m ajet_torch\.worker$/);
   expect(attachCommand({ address: 'head:4000', token: 'x', numNodes: 1, gpusPerNode: 8 })).toContain('--standalone');
+});
+
+test('the line can be pasted into a shell, wherever the worker is', () => {
+  const dir = "/opt/it's ä ö/torch";
+  const line = attachCommand({ address: 'head:4000', token: 'x', numNodes: 1, gpusPerNode: 1, dir });
+  const pasted = `torchrun() { printenv PYTHONPATH; printf '%s\\n' "$@"; }; ${line}`;
+  expect(execFileSync('sh', ['-c', pasted], { encoding: 'utf8' }).split('\n')).toEqual([
+    dir,
+    ...['--standalone', '--nproc-per-node=1', '--max-restarts=0', '-m', 'ajet_torch.worker', ''],
+  ]);
 });
 
 describe.skipIf(!hasTorch)('a torch worker that launchers start', { timeout: 400_000 }, () => {
