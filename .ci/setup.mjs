@@ -1,12 +1,8 @@
 // What `npm start` and `npm test` need before they run: installed packages and a build. Does nothing twice.
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url))); // import.meta.dirname is younger than the Nodes that are refused below
-const stampFile = path.join(root, 'node_modules', '.agentjet-installed');
+import { isInstalled, rememberInstalled, root } from './installed.mjs';
 
 function refuseOldNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -33,7 +29,7 @@ function run(label, command, args) {
 }
 
 /** Whether somebody has run `npm ci` already: npm keeps what it installed in a lockfile of its own. */
-function isInstalled() {
+function isAsLocked() {
   const read = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages;
   try {
     const [wanted, present] = [read('package-lock.json'), read('node_modules/.package-lock.json')];
@@ -46,13 +42,10 @@ function isInstalled() {
 }
 
 function install() {
-  const wanted = createHash('sha256')
-    .update(readFileSync(path.join(root, 'package-lock.json')))
-    .digest('hex');
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
-  if (!isInstalled())
+  if (isInstalled()) return;
+  if (!isAsLocked())
     run('Installing packages (once, about half a minute) ...', 'npm', ['ci', '--no-audit', '--no-fund']);
-  writeFileSync(stampFile, wanted);
+  rememberInstalled();
 }
 
 refuseOldNode();

@@ -1,6 +1,7 @@
 // Imports one module in a fresh process and says what that loaded: `node probe.mjs agentjet`.
 import { Session } from 'node:inspector';
 import process from 'node:process';
+import { fileURLToPath } from 'node:url';
 
 /** Every script that V8 has parsed, of our files and of packages. The debugger tells of ES modules and of CommonJS alike. */
 function watchFiles() {
@@ -8,7 +9,7 @@ function watchFiles() {
   const session = new Session();
   session.connect();
   session.on('Debugger.scriptParsed', ({ params: { url } }) => {
-    const file = url.replace(/^file:\/\//, '').replace(/\?.*$/, '');
+    const file = url.startsWith('file:') ? fileURLToPath(url) : url;
     if (/^([A-Za-z]:)?[\\/]/.test(file)) files.add(file);
   });
   session.post('Debugger.enable');

@@ -1,0 +1,16 @@
+// Whether `node .ci/setup.mjs` has installed what the lockfile says.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url))); // import.meta.dirname is younger than the Nodes that setup.mjs refuses
+const stampFile = path.join(root, 'node_modules', '.agentjet-installed');
+
+const wanted = () =>
+  createHash('sha256')
+    .update(readFileSync(path.join(root, 'package-lock.json')))
+    .digest('hex');
+
+export const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted();
+export const rememberInstalled = () => writeFileSync(stampFile, wanted());
