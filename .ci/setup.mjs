@@ -28,7 +28,7 @@ function run(label, command, args) {
   process.exit(1);
 }
 
-/** Whether somebody has run `npm ci` already: npm keeps what it installed in a lockfile of its own. */
+/** Whether somebody has run `npm ci` already: npm keeps what it installed in its own lockfile. */
 function isAsLocked() {
   const read = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages;
   try {

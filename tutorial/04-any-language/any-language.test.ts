@@ -93,7 +93,9 @@ describe('what is not installed stops the run, and says so', () => {
   it('python', async () => {
     const error = await failure('no-such-python', beside('agent.py'));
     expect(error).toBeInstanceOf(ConfigError);
-    expect(String(error)).toMatch(/`no-such-python .*agent\.py` cannot be started: .*(ENOENT|EACCES)\. Install no-such-python/);
+    expect(String(error)).toMatch(
+      /`no-such-python .*agent\.py` cannot be started: .*(ENOENT|EACCES)\. Install no-such-python/,
+    );
   });
 
   it.skipIf(!canRun('python3', '--version'))('the openai package', async () => {

@@ -128,7 +128,7 @@ describe('a folder without node_modules', () => {
     expect(load('classic.cjs')).toMatchObject({ stdout: '1\n', stderr: '' });
   });
 
-  it('still shows the warnings of its own code', () => {
+  it('still shows the warnings of its code', () => {
     writeFileSync(path.join(project, 'warns.ts'), "process.emitWarning('old key');\nexport const found = 1;\n");
     expect(load('warns.ts').stderr).toContain('Warning: old key');
   });

@@ -57,7 +57,12 @@ test('the line can be pasted into a shell, wherever the worker is', () => {
   const pasted = `torchrun() { printenv PYTHONPATH; printf '%s\\n' "$@"; }; ${line}`;
   expect(execFileSync('sh', ['-c', pasted], { encoding: 'utf8' }).split('\n')).toEqual([
     dir,
-    ...['--standalone', '--nproc-per-node=1', '--max-restarts=0', '-m', 'ajet_torch.worker', ''],
+    '--standalone',
+    '--nproc-per-node=1',
+    '--max-restarts=0',
+    '-m',
+    'ajet_torch.worker',
+    '',
   ]);
 });
 
