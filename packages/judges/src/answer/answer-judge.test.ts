@@ -48,14 +48,15 @@ const rewardOf = async (context: JudgeContext, changes: Partial<AnswerOptions> =
 };
 
 it('reads the last message if the workflow returns no answer', async () => {
-  expect(await rewardOf(speaking(['solver', 'First 3, then 0.5']))).toBe(1);
-  expect(await rewardOf(speaking(['solver', 'First 0.5, then 3']))).toBe(0);
+  expect(await rewardOf(speaking(['solver', '0.5']))).toBe(1);
+  expect(await rewardOf(speaking(['solver', 'First 3. The answer is 0.5.']))).toBe(1);
+  expect(await rewardOf(speaking(['solver', 'First 3, then 0.5']))).toBe(0);
   expect(await rewardOf(speaking(['solver', '<think>0.5']))).toBe(0);
   expect(await rewardOf(speaking())).toBe(0);
 });
 
 it('reads the agent that it is told', async () => {
-  const context = speaking(['solver', '0.5'], ['critic', 'Never 7']);
+  const context = speaking(['solver', '0.5'], ['critic', 'Agreed']);
   expect(await rewardOf(context)).toBe(0);
   expect(await rewardOf(context, { agent: 'solver' })).toBe(1);
 });

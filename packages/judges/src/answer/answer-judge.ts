@@ -1,9 +1,9 @@
 import { JudgeError, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
 import type { Judge, JudgeContext } from '@agentjet/rollout';
 import { lastAnswerText } from '../last-answer-text.js';
-import { isSameAnswer, readChoice, type CompareOptions } from './compare-answers.js';
+import { isReadableAs, isSameAnswer, type CompareOptions } from './compare-answers.js';
 import type { Comparison } from './comparisons.js';
-import { findMarked, withoutThoughts } from './find-answer.js';
+import { findAnswer, withoutThoughts, type AnswerSearch } from './find-answer.js';
 
 export type AnswerOptions = CompareOptions & {
   readonly compare: Comparison;
@@ -22,12 +22,13 @@ export function createAnswerJudge(options: AnswerOptions): Judge {
   return {
     judge(task, output, context) {
       const expected = expectedAnswers(task, options);
-      const given = givenAnswer(output, context, options);
-      if (given === null) return wrong('The agent gave no answer.');
+      const unreadableAnswer = expected.find((answer) => !isExpectable(answer, options));
+      if (unreadableAnswer !== undefined) throw unreadable(task, unreadableAnswer, options);
+      const given = givenAnswer(output, context, { ...options, ...searchFor(expected, options) });
+      if (given === null) return wrong(`The agent gave no ${options.compare} that can be read as its one answer.`);
       for (const answer of expected) {
-        const isSame = isSameAnswer(options.compare, { expected: answer, given }, options);
-        if (isSame === null) throw unreadable(task, answer, options);
-        if (isSame) return { reward: 1, isSuccess: true, reason: `The answer is ${shown(given)}.` };
+        if (isSameAnswer(options.compare, { expected: answer, given }, options))
+          return { reward: 1, isSuccess: true, reason: `The answer is ${shown(given)}.` };
       }
       return wrong(`The answer is ${shown(given)}, not ${shown(expected[0] ?? '')}.`);
     },
@@ -47,22 +48,31 @@ function expectedAnswers(task: Task, { taskField }: AnswerOptions): readonly str
   return known;
 }
 
-function givenAnswer(output: WorkflowOutput, context: JudgeContext, options: AnswerOptions): string | null {
-  const returned = toText(output.metadata?.[options.outputField]);
-  if (returned !== null) return findMarked(returned, options) ?? withoutThoughts(returned).trim();
-  const said = lastAnswerText(context.transcripts, options.agent);
-  if (said === null) return null;
-  return findMarked(said, options) ?? (options.after === null ? findUnmarked(said, options.compare) : null);
+function isExpectable(answer: string, options: AnswerOptions): boolean {
+  return isSameAnswer(options.compare, { expected: answer, given: answer }, options) !== null;
 }
 
-/** The last number, the last letter in brackets, or the last line. */
-function findUnmarked(text: string, compare: Comparison): string | null {
-  const said = withoutThoughts(text);
-  const lines = said.split('\n').filter((line) => line.trim() !== '');
-  const lastLine = lines.at(-1)?.trim() ?? null;
-  if (compare === 'number') return [...said.matchAll(/-?[$€£¥]?\d[\d,]*(?:\.\d+)?(?:\/\d+)?%?/g)].at(-1)?.[0] ?? null;
-  if (compare !== 'choice' || (lastLine !== null && readChoice(lastLine) !== null)) return lastLine;
-  return [...said.matchAll(/\(([A-Z])\)/g)].at(-1)?.[1] ?? null;
+function searchFor(expected: readonly string[], options: AnswerOptions): AnswerSearch {
+  const { compare, after } = options;
+  return {
+    after,
+    isReadable: (given) => isReadableAs(compare, given, expected),
+    isPreferred: (given) =>
+      compare === 'text' && expected.some((answer) => isSameAnswer(compare, { expected: answer, given }, options)),
+  };
+}
+
+function givenAnswer(
+  output: WorkflowOutput,
+  context: JudgeContext,
+  options: AnswerOptions & AnswerSearch,
+): string | null {
+  const returned = toText(output.metadata?.[options.outputField]);
+  if (returned === null) {
+    const said = lastAnswerText(context.transcripts, options.agent);
+    return said === null ? null : findAnswer(said, options);
+  }
+  return findAnswer(returned, options) ?? (options.after === null ? null : withoutThoughts(returned).trim());
 }
 
 function toText(value: unknown): string | null {

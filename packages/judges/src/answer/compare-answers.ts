@@ -1,8 +1,12 @@
 import Fraction from 'fraction.js';
 import type { Comparison } from './comparisons.js';
-import { compareExpressions } from './compare-expressions.js';
+import { isSameValue } from './compare-values.js';
 import { plainText } from './plain-text.js';
+import { readChoice } from './read-choice.js';
 import { readQuantity, type Quantity } from './read-quantity.js';
+import { readValue } from './read-value.js';
+import { hasFittingUnit, isPercent } from './same-unit.js';
+import { insideBrackets, splitParts } from './split-parts.js';
 
 export type CompareOptions = {
   /** Of numbers: the largest difference, relative to the expected one. 0: exactly equal. */
@@ -24,16 +28,44 @@ export function isSameAnswer(
     case 'choice':
       return isSameChoice(expected, given);
     case 'expression':
-      return compareExpressions(expected, given);
+      return isSameExpression(expected, given);
     case 'set':
       return isSameSet(expected, given, options);
   }
 }
 
+/** Whether an answer that was given can be compared with what is expected. */
+export function isReadableAs(comparison: Comparison, given: string, expected: readonly string[]): boolean {
+  if (comparison === 'text') return true;
+  if (given.includes('\n') && !given.includes('\\begin{')) return false;
+  if (comparison === 'number') return readQuantity(given) !== null;
+  if (comparison === 'choice') return readChoice(given) !== null;
+  if (comparison === 'set') return partsOfSet(given).length > 0;
+  const kind = readValue(given)?.kind;
+  const isFormula = kind !== undefined && kind !== 'words' && kind !== 'literal';
+  return isFormula || expected.some((answer) => kind !== undefined && readValue(answer)?.kind === kind);
+}
+
+function isSameExpression(expected: string, given: string): boolean | null {
+  const wanted = readValue(expected);
+  if (wanted === null) return null;
+  const found = readValue(given);
+  return found !== null && isSameValue(wanted, found);
+}
+
 function toComparable(text: string, { ignoreCase }: CompareOptions): string {
-  const plain = text.normalize('NFKC').replaceAll(/[“”]/g, '"').replaceAll(/[‘’]/g, "'").replaceAll(/\s+/g, ' ');
+  const plain = withoutLatex(text)
+    .normalize('NFKC')
+    .replaceAll(/[“”]/g, '"')
+    .replaceAll(/[‘’]/g, "'")
+    .replaceAll(/\s+/g, ' ');
   const bare = withoutMarksAround(plain);
   return ignoreCase ? bare.toLowerCase() : bare;
+}
+
+/** Words that are set by LaTeX, such as `\\text{Paris}`. */
+function withoutLatex(text: string): string {
+  return /\\(?:text|math|mbox|boxed)|^\$.*\$$/.test(text.slice(0, 1000)) ? plainText(text).replaceAll('$', '') : text;
 }
 
 /** Step by step: a regular expression would look at each run of marks inside of the text again from each of its characters. */
@@ -49,19 +81,15 @@ function isSameNumber(expected: string, given: string, options: CompareOptions):
   const wanted = readQuantity(expected);
   if (wanted === null) return null;
   const found = readQuantity(given);
-  return found !== null && hasFittingUnit(wanted, found) && isNear(wanted.value, found.value, options.tolerance);
+  return found !== null && hasFittingUnit(wanted.unit, found.unit) && isSameQuantity(wanted, found, options.tolerance);
 }
 
-/** A unit may be left out, or be added; two units must be the same. */
-function hasFittingUnit(wanted: Quantity, found: Quantity): boolean {
-  return wanted.unit === '' || found.unit === '' || normalUnit(wanted.unit) === normalUnit(found.unit);
-}
-
-function normalUnit(unit: string): string {
-  return unit
-    .toLowerCase()
-    .replaceAll(/[\s.]/g, '')
-    .replace(/(?<=\w{2})s$/, '');
+/** A share such as 1/2 is 50%, and never 0.5%; 25% is 0.25, and 25 if the task asks for per cent. */
+function isSameQuantity(wanted: Quantity, found: Quantity, tolerance: number): boolean {
+  const isNearBy = (factor: number) => isNear(wanted.value, found.value.mul(factor), tolerance);
+  if (isPercent(wanted.unit)) return isNearBy(1) || (found.unit === '' && isNearBy(100));
+  const isShare = isPercent(found.unit) && wanted.unit === '' && wanted.value.abs().compare(1) < 0;
+  return isShare ? isNear(wanted.value, found.value.div(100), tolerance) : isNearBy(1);
 }
 
 function isNear(wanted: Fraction, found: Fraction, tolerance: number): boolean {
@@ -72,16 +100,6 @@ function isNear(wanted: Fraction, found: Fraction, tolerance: number): boolean {
       .abs()
       .compare(wanted.abs().mul(new Fraction(tolerance))) <= 0
   );
-}
-
-const choiceLetter = /^[\s("'*[]*([A-Z])(?:[)\].:*"'\s]|$)/;
-
-/** The letter of `B`, `(B)`, `B. Paris` or `**B**`. */
-export function readChoice(text: string): string | null {
-  const bare = plainText(text);
-  const letter = choiceLetter.exec(bare)?.[1];
-  if (letter !== undefined) return letter;
-  return /^[\s(]*([a-z])[\s).]*$/.exec(bare)?.[1]?.toUpperCase() ?? null;
 }
 
 function isSameChoice(expected: string, given: string): boolean | null {
@@ -103,54 +121,18 @@ function isSameSet(expected: string, given: string, options: CompareOptions): bo
 }
 
 function isSamePart(expected: string, given: string, options: CompareOptions): boolean {
-  return isSameNumber(expected, given, options) ?? toComparable(expected, options) === toComparable(given, options);
+  const isText = toComparable(expected, options) === toComparable(given, options);
+  return isText || (isSameNumber(expected, given, options) ?? isSameExpression(expected, given) ?? false);
 }
 
 const maxParts = 1000;
+const maxSetLength = 20_000;
 
 function partsOfSet(text: string): readonly string[] {
-  const bare = withoutOuterBrackets(
-    plainText(text)
-      .replaceAll(/[$\\]/g, '')
-      .replaceAll(/\band\b/g, ', ')
-      .trim(),
-  );
-  const separator = [';', ', ', ','].find((candidate) => splitOutside(bare, candidate).length > 1) ?? ',';
-  return splitOutside(bare, separator)
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-    .slice(0, maxParts);
-}
-
-/** Brackets around the whole text: `{1, 2}`, but not the two pairs of `(1, 2), (3, 4)`. */
-function withoutOuterBrackets(text: string): string {
-  if (!/^[{[]/.test(text) || !/[}\]]$/.test(text)) return text;
-  const inside = text.slice(1, -1);
-  return depthsOf(inside).every((depth) => depth >= 0) ? inside : text;
-}
-
-/** How many brackets are open at each character. */
-function depthsOf(text: string): readonly number[] {
-  let depth = 0;
-  return [...text].map((character) => {
-    if ('([{'.includes(character)) depth++;
-    if (')]}'.includes(character)) depth--;
-    return depth;
-  });
-}
-
-function splitOutside(text: string, separator: string): readonly string[] {
-  const depths = depthsOf(text);
-  const parts = [''];
-  const characters = [...text];
-  for (let at = 0; at < characters.length; at++) {
-    const isHere =
-      depths[at] === 0 &&
-      characters[at] === separator.charAt(0) &&
-      characters.slice(at, at + separator.length).join('') === separator;
-    if (isHere) parts.push('');
-    else parts.push(`${parts.pop() ?? ''}${characters[at] ?? ''}`);
-    if (isHere) at += separator.length - 1;
-  }
-  return parts;
+  if (text.length > maxSetLength) return [];
+  const plain = plainText(text)
+    .replaceAll('$', '')
+    .replaceAll(/^[\s*`"]+|[\s*`".]+$/g, '');
+  const brackets = insideBrackets(plain);
+  return splitParts(brackets === null || brackets.open === '(' ? plain : brackets.inside).slice(0, maxParts);
 }

@@ -1,26 +1,50 @@
 import { expect, it } from 'vitest';
-import { findMarked, lastBoxed, withoutThoughts } from './find-answer.js';
+import { findAnswer, withoutThoughts } from './find-answer.js';
 
-const find = (text: string, after: string | null = null) => findMarked(text, { after });
+const find = (text: string, after: string | null = null) =>
+  findAnswer(text, { after, isReadable: (answer) => /^[^\s]{1,20}$/.test(answer) });
 
 it.each([
   ['It is \\boxed{5}, no, \\boxed{\\frac{1}{2}}.', '\\frac{1}{2}'],
   ['<answer>3</answer> wait <answer>\n4\n</answer>', '4'],
   ['Reason.\n#### 42\n', '42'],
-  ['So the answer is **Paris**', 'Paris**'],
+  ['So the answer is **Paris**', 'Paris'],
   ['Answer: 7', '7'],
+  ['The answer is 7. I hope it helps.', '7'],
+  ['The answer is 7, because 3 + 4 = 7.', '7'],
+  ['The answer is simple: 3 + 4.\n#### 7', '7'],
+  ['#### 7\nThe answer is as you see.', '7'],
+  ['7 is the answer.', '7'],
+  ['## Final answer\n\n7', '7'],
   ['<think>\\boxed{1}</think>\\boxed{2}', '2'],
-])('finds the last marked answer of %j', (text, answer) => {
+  ['\\boxed{\\{1,{2}\\}}', '\\{1,{2}\\}'],
+  ['\\boxed{\\boxed{7}}', '7'],
+  ['7', '7'],
+])('finds the answer of %j', (text, answer) => {
   expect(find(text)).toBe(answer);
 });
 
-it.each(['', 'no mark', '\\boxed{open', '<answer>never closed', '####'])('finds none in %j', (text) => {
+it.each([
+  '',
+  'no mark',
+  '\\boxed{open',
+  '<answer>never closed',
+  '####',
+  'The answer is not 7.',
+  'If the answer is 7, then I am wrong.',
+  'The answer could be 7.',
+  'The answer is 7. No, that is wrong.',
+  '\\boxed{7} or \\boxed{8}',
+  '\\boxed{7}\n\\boxed{8}',
+  'Is the answer 7?',
+])('finds none in %j', (text) => {
   expect(find(text)).toBeNull();
 });
 
 it('reads after the mark that it is told, and nothing else', () => {
-  expect(find('\\boxed{1}\nResult => 9 apples\nmore', 'Result =>')).toBe('9 apples');
+  expect(find('\\boxed{1}\nResult => 9\nmore', 'Result =>')).toBe('9');
   expect(find('\\boxed{1}', 'Result =>')).toBeNull();
+  expect(find('1', 'Result =>')).toBeNull();
 });
 
 it.each([
@@ -31,8 +55,4 @@ it.each([
   ['<THINK>a</THINK>b', 'b'],
 ])('takes the thoughts out of %j', (text, rest) => {
   expect(withoutThoughts(text)).toBe(rest);
-});
-
-it('balances braces, escaped ones aside', () => {
-  expect(lastBoxed('\\boxed{\\{1, {2}\\}}')).toBe('\\{1, {2}\\}');
 });

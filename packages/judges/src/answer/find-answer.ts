@@ -1,6 +1,10 @@
+import { isDoubtedAfter, isDoubtedBefore, isDoubtful } from './doubt.js';
+import { contentOf, findMarks, type Mark } from './find-marks.js';
+
 /**
- * Where in a model's words its answer is. Thoughts are never searched. Of several answers the last counts, so that a model which
- * corrects itself is judged by the correction.
+ * Where in a model's words its answer is. Thoughts are never searched. The last mark counts, so that a model which corrects itself is
+ * judged by the correction; marks in a row with nothing between them are a list of guesses and count for nothing. Without a mark the
+ * whole text is the answer, or there is none.
  */
 
 /** What is left if thinking blocks are taken out. A block that was never closed goes to the end; one that the template opened begins the text. */
@@ -19,53 +23,123 @@ export function withoutThoughts(text: string): string {
   return rest;
 }
 
-/** How answers are marked, the clearest mark first. */
-export type Marks = { readonly after: string | null };
+export type AnswerSearch = {
+  /** The mark that the answer comes after, on the same line; null: the usual marks. */
+  readonly after: string | null;
+  /** Whether a string can be an answer of the kind that is wanted. */
+  readonly isReadable: (text: string) => boolean;
+  /** Which of several readings of one line is taken, such as `Paris` for `Paris. It is in France`; the first if none is preferred. */
+  readonly isPreferred?: (text: string) => boolean;
+  /** Whether a text without a mark may be the answer as a whole; true if it is not given. With `after`, it never may. */
+  readonly isWhole?: boolean;
+};
 
-/** The last marked answer, or null: after `marks.after` if that is given; else in `\boxed{}`, in `<answer>` tags, after `####`, after "answer is" or "Answer:". */
-export function findMarked(text: string, marks: Marks): string | null {
+/** More marks than these are noise. */
+const maxMarks = 40;
+
+/** The answer as the judge should read it; null if there is none, or if it is denied, hedged or one of several. */
+export function findAnswer(text: string, search: AnswerSearch): string | null {
   const said = withoutThoughts(text);
-  if (marks.after !== null) return lineAfterLast(said, marks.after);
-  return lastBoxed(said) ?? lastTagged(said) ?? lineAfterLast(said, '####') ?? afterAnswerIs(said);
-}
-
-/** What the last `\boxed{...}` or `\fbox{...}` holds; its braces are balanced. Null if there is none, or its braces are not closed. */
-export function lastBoxed(text: string): string | null {
-  const start = Math.max(text.lastIndexOf('\\boxed{'), text.lastIndexOf('\\fbox{'));
-  if (start < 0) return null;
-  const open = text.indexOf('{', start);
-  let depth = 0;
-  for (let at = open; at < text.length; at++) {
-    if (text[at] === '\\') at++;
-    else if (text[at] === '{') depth++;
-    else if (text[at] === '}' && --depth === 0) return text.slice(open + 1, at).trim();
+  const marks = findMarks(said, search.after).slice(-maxMarks);
+  for (let at = marks.length - 1; at >= 0; at--) {
+    const mark = marks[at];
+    if (mark === undefined) continue;
+    const read = readMark(said, mark, search);
+    if (read === 'none') continue;
+    if (read === 'doubted' || isOneOfSeveral(said, marks.slice(0, at), { mark, read, search })) return null;
+    return read.answer;
   }
-  return null;
+  return search.after === null && search.isWhole !== false ? readWhole(said, search) : null;
 }
 
-/** What is between the last `<answer>` and the `</answer>` that follows it. */
-function lastTagged(text: string): string | null {
-  const close = text.toLowerCase().lastIndexOf('</answer>');
-  if (close < 0) return null;
-  const open = text.toLowerCase().lastIndexOf('<answer>', close);
-  return open < 0 ? null : text.slice(open + '<answer>'.length, close).trim();
+type Read = { readonly answer: string; readonly end: number };
+
+/** 'none': this is not a mark after all ("the answer is simple"). 'doubted': it takes an answer back, or gives several. */
+function readMark(said: string, mark: Mark, search: AnswerSearch): Read | 'none' | 'doubted' {
+  const content = contentOf(said, mark);
+  const reading = readingOf(content, mark.kind, search);
+  if (reading === undefined) return mark.kind === 'enclosed' || isDoubtful(content) ? 'doubted' : 'none';
+  const end = mark.kind === 'enclosed' ? mark.end : mark.from + reading.shortest;
+  const isBox = mark.kind === 'enclosed' && said.charAt(mark.start) === '\\';
+  const isDoubted = isDoubtedBefore(said, mark, isBox) || (mark.kind !== 'verdict' && isDoubtedAfter(said.slice(end)));
+  return isDoubted ? 'doubted' : { answer: reading.answer, end };
 }
 
-function lineAfterLast(text: string, mark: string): string | null {
-  const at = text.lastIndexOf(mark);
-  if (at < 0) return null;
-  const line = text
-    .slice(at + mark.length)
-    .trimStart()
-    .split('\n', 1)[0];
-  return line === undefined || line.trim() === '' ? null : line.trim();
+type Reading = { readonly answer: string; readonly length: number };
+/** `shortest` is how much of the content is needed for an answer; what follows may take it back. */
+type ChosenReading = Reading & { readonly shortest: number };
+
+function readingOf(
+  content: string,
+  kind: Mark['kind'],
+  { isReadable, isPreferred }: AnswerSearch,
+): ChosenReading | undefined {
+  const readable = readingsOf(content, kind).filter(({ answer }) => answer !== '' && isReadable(answer));
+  const chosen = readable.find(({ answer }) => isPreferred?.(answer)) ?? readable[0];
+  return chosen && { ...chosen, shortest: Math.min(...readable.map(({ length }) => length)) };
 }
 
-function afterAnswerIs(text: string): string | null {
-  const marks = [...text.matchAll(/\banswer\s*(?:is|[:=])(?:\s*:)?\s*([^\n]{1,300})/gi)];
-  const said = marks
-    .at(-1)?.[1]
-    ?.replace(/^\**\s*/, '')
-    .trim();
-  return said === undefined || said === '' ? null : said;
+/** A line as a whole, its first sentence, and its first clause. Only the first that can be read is. */
+function readingsOf(content: string, kind: Mark['kind']): readonly Reading[] {
+  const whole = { answer: withoutOuterBox(withoutEmphasis(content)), length: content.length };
+  if (kind !== 'line') return [whole];
+  return [whole, upTo(content, /[.!](?=["')*_]{0,3}\s|["')*_]{0,3}$)/), upTo(content, clauseEnd)];
+}
+
+const clauseEnd =
+  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s|\s=>|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so)\b))/i;
+
+function upTo(content: string, end: RegExp): Reading {
+  const at = end.exec(content)?.index ?? content.length;
+  return { answer: withoutEmphasis(content.slice(0, at)), length: at };
+}
+
+/** `**42` of `**Answer: 42**` without its half of the emphasis. */
+function withoutEmphasis(text: string): string {
+  const bare = text
+    .trim()
+    .replace(/^[*_]{1,3}\s*(?=\S)/, '')
+    .replace(/\s*[*_]{1,3}$/, '');
+  return bare.trim();
+}
+
+function withoutOuterBox(text: string): string {
+  const inside = /^[$\s]*\\(?:boxed|fbox)\s*\{(.*)\}[$\s.]*$/s.exec(text)?.[1];
+  return inside === undefined || /\\f?box(?:ed)?\s*\{/.test(inside.replace(/^\\(?:boxed|fbox)\s*\{.*\}$/s, ''))
+    ? text
+    : withoutOuterBox(inside);
+}
+
+/** Words that may be between two guesses and say nothing of a correction. */
+const fillers =
+  /\b(?:and|or|also|either|maybe|the|final|correct|answer|answers|option|choice|is|are|it|could|be|alternatively|perhaps|boxed|a|an)\b/gi;
+
+/** Whether the mark before it gives another answer, and no word between them says why. */
+function isOneOfSeveral(
+  said: string,
+  earlier: readonly Mark[],
+  { mark, read, search }: { readonly mark: Mark; readonly read: Read; readonly search: AnswerSearch },
+): boolean {
+  for (const other of earlier.toReversed().slice(0, 3)) {
+    const content = contentOf(said, other);
+    const reading = readingOf(content, other.kind, search);
+    if (reading === undefined) continue;
+    const end = other.kind === 'enclosed' ? other.end : other.from + reading.shortest;
+    const between = said.slice(Math.min(end, mark.start), mark.start).replaceAll(fillers, ' ');
+    return reading.answer !== read.answer && !/\p{L}/u.test(between);
+  }
+  return false;
+}
+
+const lead =
+  /^(?:(?:it(?:['’]s| is| equals)|that(?:['’]s| is)|this is|i(?: would|['’]d)? (?:say|choose|pick|select|go with)|my (?:choice|pick) is|so|thus|therefore|hence|a:|=|→|=>)[,:]?\s+){1,3}/i;
+
+/** The text from its first to its last character, apart from the signs of a formula and words such as "It is". */
+function readWhole(said: string, { isReadable, isPreferred }: AnswerSearch): string | null {
+  const text = said.trim();
+  // A mark that holds nothing, or that was never closed: the answer was cut.
+  if (/\\f?box(?:ed)?\s*\{|####|<answer>/.test(text)) return null;
+  const inside = /^(?:\\\[|\$\$)\s*([^$]*?)\s*(?:\\\]|\$\$)$/.exec(text.slice(0, 2000))?.[1] ?? text;
+  const readable = [inside, inside.replace(lead, '')].filter((answer) => answer !== '' && isReadable(answer));
+  return readable.find((answer) => isPreferred?.(answer)) ?? readable[0] ?? null;
 }

@@ -1,66 +1,129 @@
 import Fraction from 'fraction.js';
 import { plainText } from './plain-text.js';
 
-/** A number with its unit; `unit` is '' if there is none. */
+/** A number with its unit; `unit` is '' if there is none. A per cent is a unit. */
 export type Quantity = { readonly value: Fraction; readonly unit: string };
 
-const digits = String.raw`(?:\d{1,3}(?:[, \u00a0']\d{3})+|\d{1,60})`;
-const decimal = String.raw`${digits}(?:\.\d{0,60})?|\.\d{1,60}`;
+const grouped = String.raw`\d{1,3}(?:,\d{3})+|\d{1,3}(?:[ \u00a0]\d{3})+|\d{1,3}(?:'\d{3})+|\d{1,3}(?:_\d{3})+`;
+const decimal = String.raw`(?:${grouped}|\d{1,60})(?:\.\d{0,60})?|\.\d{1,60}`;
+const size = String.raw`\s*(?:[Hh]undred|[Tt]housand|[Mm]illion|[Bb]illion|[Tt]rillion)|[kKMB]`;
 const shape = new RegExp(
-  String.raw`^(?<sign>[-+]?)\s*(?<before>[$€£¥]?)\s*(?:(?<whole>\d{1,60})\s+(?=\d+\s*\/))?` +
-    String.raw`(?<top>${decimal})(?:\s*\/\s*(?<bottom>${decimal}))?` +
-    String.raw`(?:(?:e(?<exponent>[-+]?\d{1,2}))|(?:\s*[x*×]\s*10\s*\^\s*\(?(?<power>[-+]?\d{1,2})\)?))?` +
-    String.raw`\s*(?<unit>[^\d\s.,;:!?()=+*/^-][^\d=+*]{0,30})?$`,
-  'iu',
+  String.raw`^(?<sign>[-+]|[Mm]inus\b|[Nn]egative\b|[Pp]lus\b)?\s*(?<before>(?:US|AU|CA|A|C)?\$|[€£¥₹])?\s*(?<innerSign>-)?` +
+    String.raw`(?:(?<whole>\d{1,60})(?:\s+|\s+and\s+)(?=\d+\s*/))?` +
+    String.raw`(?<top>${decimal})(?:\s*/\s*(?<bottom>${decimal})(?![\d.]))?` +
+    String.raw`(?:[eE](?<exponent>[-+]?\d{1,2})(?!\d)|(?:\s*[x*×·⋅]\s*(?<times>10)\s*(?:\^|\*\*)\s*|(?<=(?:^|[^\d.,])10)(?:\^|\*\*)\s*)[({]?\s*(?<power>[-+]?\d{1,2})\s*[)}]?(?!\d))?` +
+    String.raw`(?:(?<=[\d.])(?<size>${size})(?![a-zA-Z]))?` +
+    String.raw`\s*(?<unit>[^\d\s.,;:!?=+*_-].{0,59})?$`,
+  'u',
 );
 
+const sizes: Readonly<Record<string, number>> = {
+  hundred: 1e2,
+  thousand: 1e3,
+  k: 1e3,
+  million: 1e6,
+  m: 1e6,
+  billion: 1e9,
+  b: 1e9,
+  trillion: 1e12,
+};
+
 /**
- * Reads `1,234.5 km`, `-3/4`, `2 1/2`, `1.2e3`, `$5`, `50%` and `\frac{1}{2}` exactly. A comma or a space separates thousands, and is
- * refused elsewhere: `1,5` is nobody's 15. Null if the text is not one number.
+ * Reads `1,234.5 km`, `-3/4`, `2 1/2`, `1.2e3`, `10^5`, `1 million`, `$5`, `50%` and `\frac{1}{2}` exactly. A comma or a space separates
+ * thousands, and is refused elsewhere: `1,5` is nobody's 15. Null if the text is not one number with at most a unit.
  */
 export function readQuantity(text: string): Quantity | null {
   if (text.length > 300) return null;
-  const plain = withoutOuterMarks(plainText(text));
-  const groups = shape.exec(plain)?.groups;
+  const groups = shape.exec(bareNumber(plainText(text)))?.groups;
   if (groups === undefined) return null;
-  const value = valueOf(groups);
-  if (value === null) return null;
-  const unit = [groups['before'] ?? '', groups['unit'] ?? ''].join('').trim().replaceAll(/[{}]/g, '');
-  return /\b(?:or|and|not|to)\b/i.test(unit) ? null : { value, unit };
+  const unit = readUnit(`${groups['before'] ?? ''} ${groups['unit'] ?? ''}`.trim());
+  const value = unit === null ? null : valueOf(groups);
+  return value === null || unit === null ? null : { value, unit };
 }
 
 function valueOf(groups: Readonly<Record<string, string | undefined>>): Fraction | null {
   const bottom = toFraction(groups['bottom'] ?? '1');
   if (bottom.equals(0)) return null;
-  const whole = toFraction(groups['whole'] ?? '0');
-  const exponent = Number(groups['exponent'] ?? groups['power'] ?? 0);
-  const size = whole
-    .add(toFraction(groups['top'] ?? '0').div(bottom))
-    .mul(new Fraction(10).pow(exponent) ?? new Fraction(1));
-  return groups['sign'] === '-' ? size.neg() : size;
+  const top = toFraction(groups['top'] ?? '0');
+  const power = Number(groups['exponent'] ?? groups['power'] ?? 0);
+  const ten = new Fraction(10).pow(power) ?? new Fraction(1);
+  const isPowerAlone = groups['power'] !== undefined && groups['times'] === undefined;
+  const value = toFraction(groups['whole'] ?? '0')
+    .add(isPowerAlone ? ten : top.div(bottom).mul(ten))
+    .mul(sizes[groups['size']?.trim().toLowerCase() ?? ''] ?? 1);
+  const isNegative = /^(?:-|minus|negative)/i.test(groups['sign'] ?? '') !== (groups['innerSign'] !== undefined);
+  return isNegative ? value.neg() : value;
 }
 
 function toFraction(numeral: string): Fraction {
-  return new Fraction(numeral.replaceAll(/[, \u00a0']/g, '').replace(/\.$/, ''));
+  return new Fraction(numeral.replaceAll(/[, \u00a0'_]/g, '').replace(/\.$/, ''));
 }
 
+/** What is no unit: it says that there is more than one number, or that the number is not the answer. */
+const notUnits = new Set(
+  (
+    'or and not to no is are was were be been am has have had do does did can could may might must should would will shall but ' +
+    'because if then than so that which who what when where why how it this these those i you he she they we maybe perhaps possibly ' +
+    'probably approximately about around almost nearly roughly more less fewer least most over under above below until through from ' +
+    'plus minus times divided mod wrong incorrect false correct right answer ways? point half third quarter dozen hundred thousand ' +
+    'million billion trillion hundreds thousands millions one two three four five six seven eight nine ten eleven twelve twenty thirty ' +
+    'st nd rd th pi sqrt sin cos tan ln log exp abs binom mill k either neither nor except unless instead versus vs'
+  ).split(' '),
+);
+/** Single letters that are units. Others are variables, as in `5x`. */
+const unitLetters = new Set([...'gmslhLNJWVACFKdtTPΩμµ']);
+
+/** The words of a unit, or null: these are not words of a unit. */
+function readUnit(text: string): string | null {
+  const unit = text.replaceAll(/[{}"'`*]|^\(|\)$/g, '').trim();
+  if (unit === '') return '';
+  if (!/^[\p{L}\p{Sc}°%/µ][\p{L}\p{Sc}°%/·.()^\s\d'’-]*$/u.test(unit)) return null;
+  if (/\d/.test(unit.replaceAll(/(?:\^\(?-?|(?<=\p{L}))\d\)?/gu, ''))) return null;
+  const words = unit.match(/\p{L}+/gu) ?? [];
+  if (words.length > 6 || words.some((word) => notUnits.has(word.toLowerCase()))) return null;
+  const isVariable = (word: string) =>
+    word.length === 1 && !unitLetters.has(word) && (word !== 'a' || words.length === 1);
+  return words.some(isVariable) ? null : unit;
+}
+
+const around = [
+  ['$$', '$$'],
+  ['$', '$'],
+  ['**', '**'],
+  ['__', '__'],
+  ['`', '`'],
+  ['"', '"'],
+  ['(', ')'],
+  ['{', '}'],
+] as const;
+
 /** Without what sentences and formulas put around a number: `$5$`, `**5**`, `(5)`, `x = 5`, `5.`. */
-function withoutOuterMarks(text: string): string {
+function bareNumber(text: string): string {
   let bare = text
-    .replace(/[.,;!]+$/, '')
-    .replaceAll(/\((-?[\d.]+)\)\s*\/\s*\(([\d.]+)\)/g, '$1/$2')
-    .trim();
-  bare = bare.replace(/^[a-zA-Z]\w{0,20}\s*=\s*(?=[-+.\d$€£¥(])/, '');
-  for (const [open, close] of [
-    ['$$', '$$'],
-    ['$', '$'],
-    ['**', '**'],
-    ['`', '`'],
-    ['"', '"'],
-    ['(', ')'],
-    ['{', '}'],
-  ] as const)
-    if (bare.length > open.length + close.length && bare.startsWith(open) && bare.endsWith(close))
-      bare = bare.slice(open.length, -close.length).trim();
-  return bare;
+    .replaceAll(/\^\s*\(?°\)?/g, '°')
+    .replaceAll(/\(\(?(-?[\d.,]{1,60})\)\s*\/\s*\((-?[\d.,]{1,60})\)\)?/g, (_, top: string, bottom: string) =>
+      fraction(top, bottom),
+    );
+  for (let before = ''; before !== bare; ) {
+    before = bare;
+    bare = bare
+      .trim()
+      .replace(/(?<![.])[.,;]$/, '')
+      .replace(/^(?:[a-zA-Z]\w{0,20}\s*)?=\s*(?=[-+.\d$€£¥(])/, '');
+    for (const [open, close] of around)
+      if (
+        bare.length > open.length + close.length &&
+        bare.startsWith(open) &&
+        bare.endsWith(close) &&
+        !bare.slice(open.length, -close.length).includes(open.slice(0, 1))
+      )
+        bare = bare.slice(open.length, -close.length);
+  }
+  return bare.replace(/^(?:[a-zA-Z]\w{0,20}\s*)?=\s*/, '');
+}
+
+/** A sign of the denominator is the sign of the fraction. */
+function fraction(top: string, bottom: string): string {
+  const isNegative = top.startsWith('-') !== bottom.startsWith('-');
+  return `${isNegative ? '-' : ''}${top.replace('-', '')}/${bottom.replace('-', '')}`;
 }

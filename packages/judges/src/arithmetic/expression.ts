@@ -10,8 +10,33 @@ export type Expression =
 
 export type Operator = '+' | '-' | '*' | '/' | '^';
 
-export const functionNames = ['sqrt', 'sin', 'cos', 'tan', 'ln', 'log', 'exp', 'abs'] as const;
-export type FunctionName = (typeof functionNames)[number];
+const functions = {
+  sqrt: Math.sqrt,
+  cbrt: Math.cbrt,
+  sin: Math.sin,
+  cos: Math.cos,
+  tan: Math.tan,
+  cot: (value: number) => 1 / Math.tan(value),
+  sec: (value: number) => 1 / Math.cos(value),
+  csc: (value: number) => 1 / Math.sin(value),
+  arcsin: Math.asin,
+  arccos: Math.acos,
+  arctan: Math.atan,
+  sinh: Math.sinh,
+  cosh: Math.cosh,
+  tanh: Math.tanh,
+  ln: Math.log,
+  log: Math.log10,
+  exp: Math.exp,
+  abs: Math.abs,
+  factorial: factorialNearly,
+} as const;
+
+export type FunctionName = keyof typeof functions;
+/** Names that a formula may use; the longest first, so that `sinh` is not a sine. */
+export const functionNames = (Object.keys(functions) as FunctionName[])
+  .filter((name) => name !== 'factorial')
+  .sort((left, right) => right.length - left.length);
 
 /** The parts of an expression, itself first. */
 export function* partsOf(expression: Expression): Generator<Expression> {
@@ -41,7 +66,7 @@ export function evaluateExactly(
     case 'variable':
       return valueOf(expression.name);
     case 'call':
-      return null;
+      return expression.name === 'factorial' ? factorialExactly(evaluateExactly(expression.of, valueOf)) : null;
     case 'negation':
       return evaluateExactly(expression.of, valueOf)?.neg() ?? null;
     case 'operation': {
@@ -74,6 +99,22 @@ function powerExactly(base: Fraction, exponent: Fraction): Fraction | null {
   return base.pow(exponent);
 }
 
+/** Larger ones are computed nearly: 64! has 90 digits. */
+function factorialExactly(of: Fraction | null): Fraction | null {
+  if (of === null || of.d !== 1n || of.s < 0n || of.n > BigInt(maxExponent)) return null;
+  let product = 1n;
+  for (let factor = 2n; factor <= of.n; factor++) product *= factor;
+  return of.mul(0).add(product);
+}
+
+/** NaN for what is not a whole number, and above 170, where the value has no place in floating point. */
+function factorialNearly(of: number): number {
+  if (!Number.isInteger(of) || of < 0 || of > 170) return Number.NaN;
+  let product = 1;
+  for (let factor = 2; factor <= of; factor++) product *= factor;
+  return product;
+}
+
 function isLong({ n, d }: Fraction): boolean {
   return n.toString().length > maxDigits || d.toString().length > maxDigits;
 }
@@ -96,17 +137,6 @@ export function evaluateNearly(expression: Expression, valueOf: (variable: strin
       );
   }
 }
-
-const functions: Readonly<Record<FunctionName, (value: number) => number>> = {
-  sqrt: Math.sqrt,
-  sin: Math.sin,
-  cos: Math.cos,
-  tan: Math.tan,
-  ln: Math.log,
-  log: Math.log10,
-  exp: Math.exp,
-  abs: Math.abs,
-};
 
 const operations: Readonly<Record<Operator, (left: number, right: number) => number>> = {
   '+': (left, right) => left + right,

@@ -6,7 +6,8 @@ import { functionNames, type Expression, type FunctionName, type Operator } from
  * no text makes it slow or overflows its stack.
  *
  * sum = product { (+ | -) product }; product = signed { (* | / | nothing) signed }; signed = { + | - } power;
- * power = atom [ ^ signed ]; atom = numeral | variable | function atom | ( sum ) | [ sum ]
+ * power = factorial [ ^ signed ]; factorial = atom { ! };
+ * atom = numeral | variable | function atom | log_base atom | binom(sum, sum) | ( sum ) | [ sum ] | { sum } | '|' sum '|'
  */
 
 export type Grammar = {
@@ -17,8 +18,10 @@ export type Grammar = {
 const maxLength = 2000;
 const maxDepth = 100;
 const numeral = /^(?:\d{1,100}(?:\.\d{0,100})?|\.\d{1,100})/;
-const word = /^[a-zA-Zα-ωπ]+/u;
-const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']' };
+const letter = /[a-zA-Zα-ωΔΩ∞]/u;
+const word = /^[a-zA-Zα-ωΔΩ∞]+/u;
+const variableName = /^[a-zA-Zα-ωΔΩ∞](?:_(?:\{[a-zA-Z0-9,]{1,10}\}|[a-zA-Z0-9]))?/u;
+const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
 /** Null if the text is not such a formula. */
 export function readExpression(text: string, grammar: Grammar): Expression | null {
@@ -37,6 +40,7 @@ function plainSigns(text: string): string {
     .replaceAll(/[×·∙⋅]/g, '*')
     .replaceAll(/[÷∕]/g, '/')
     .replaceAll(/[−–]/g, '-')
+    .replaceAll('√', ' sqrt')
     .replaceAll('**', '^');
 }
 
@@ -47,6 +51,7 @@ class ExpressionReader {
   readonly #grammar: Grammar;
   #at = 0;
   #depth = 0;
+  #bars = 0;
 
   constructor(text: string, grammar: Grammar) {
     this.#text = text;
@@ -81,10 +86,15 @@ class ExpressionReader {
       if (sign === '*' || sign === '/') {
         this.#at++;
         left = operation(sign, left, this.#signed());
-      } else if (this.#grammar.hasAlgebra && /[a-zA-Zα-ω([]/u.test(sign)) {
+      } else if (this.#grammar.hasAlgebra && this.#beginsFactor(sign)) {
         left = operation('*', left, this.#power());
       } else return left;
     }
+  }
+
+  /** What may follow a factor without a sign. A bar does if none is open: in `|x|` the second one closes. */
+  #beginsFactor(sign: string): boolean {
+    return sign === '|' ? this.#bars === 0 : letter.test(sign) || closing[sign] !== undefined;
   }
 
   #signed(): Expression {
@@ -96,7 +106,11 @@ class ExpressionReader {
   }
 
   #power(): Expression {
-    const base = this.#atom();
+    const base = this.#factorial();
+    return this.#raisedTo(base);
+  }
+
+  #raisedTo(base: Expression): Expression {
     if (!this.#grammar.hasAlgebra || this.#next() !== '^') return base;
     this.#at++;
     return operation(
@@ -106,10 +120,20 @@ class ExpressionReader {
     );
   }
 
+  #factorial(): Expression {
+    let of = this.#atom();
+    for (let count = 0; this.#grammar.hasAlgebra && this.#next() === '!'; this.#at++) {
+      if (++count > 1) throw new Unreadable();
+      of = { kind: 'call', name: 'factorial', of };
+    }
+    return of;
+  }
+
   #atom(): Expression {
     const first = this.#next();
-    const close = closing[first];
+    const close = first === '{' && !this.#grammar.hasAlgebra ? undefined : closing[first];
     if (close !== undefined) return this.#bracketed(close);
+    if (first === '|' && this.#grammar.hasAlgebra) return this.#absolute();
     const rest = this.#text.slice(this.#at, this.#at + 210);
     const number = numeral.exec(rest)?.[0];
     if (number !== undefined) {
@@ -129,23 +153,68 @@ class ExpressionReader {
     return inside;
   }
 
-  /** A function with its argument, a constant, or the first letter of a product of variables. */
-  #named(letters: string): Expression {
-    const name = functionNames.find((known) => letters.startsWith(known));
-    if (name !== undefined) return this.#call(name);
-    const variable = letters.startsWith('pi') ? 'pi' : letters.slice(0, 1);
-    this.#at += variable.length;
-    return { kind: 'variable', name: variable === 'π' ? 'pi' : variable };
+  #absolute(): Expression {
+    this.#bars++;
+    const of = this.#bracketed('|');
+    this.#bars--;
+    return { kind: 'call', name: 'abs', of };
   }
 
+  /** A function with its argument, a constant, or the first letter of a product of variables. */
+  #named(letters: string): Expression {
+    if (letters.startsWith('binom')) return this.#binomial();
+    const name = functionNames.find((known) => letters.startsWith(known));
+    if (name !== undefined) return this.#call(name);
+    if (letters.startsWith('pi')) return this.#variable('pi');
+    return this.#variable(variableName.exec(this.#text.slice(this.#at, this.#at + 20))?.[0] ?? letters.slice(0, 1));
+  }
+
+  #variable(name: string): Expression {
+    this.#at += name.length;
+    return { kind: 'variable', name: name === 'π' ? 'pi' : name.replaceAll(/[{}]/g, '') };
+  }
+
+  /** `log_2(8)` is a quotient of logarithms, and `sin^2 x` the square of a sine. */
   #call(name: FunctionName): Expression {
     this.#at += name.length;
-    return { kind: 'call', name, of: this.#deeper(() => this.#argument()) };
+    const base = name === 'log' && this.#next() === '_' ? this.#logBase() : null;
+    const power = this.#next() === '^' ? this.#raisedTo({ kind: 'number', value: new Fraction(1) }) : null;
+    const of = this.#deeper(() => this.#argument());
+    const value: Expression =
+      base === null
+        ? { kind: 'call', name, of }
+        : operation('/', { kind: 'call', name: 'ln', of }, { kind: 'call', name: 'ln', of: base });
+    if (power?.kind !== 'operation') return value;
+    // The inverse function in some books, the reciprocal in others.
+    if (power.right.kind === 'negation') throw new Unreadable();
+    return operation('^', value, power.right);
+  }
+
+  #logBase(): Expression {
+    this.#at++;
+    return this.#deeper(() => this.#atom());
+  }
+
+  /** n! / (k! (n - k)!) */
+  #binomial(): Expression {
+    this.#at += 'binom'.length;
+    if (this.#next() !== '(') throw new Unreadable();
+    this.#at++;
+    const top = this.#deeper(() => this.#sum());
+    if (this.#next() !== ',') throw new Unreadable();
+    this.#at++;
+    const bottom = this.#deeper(() => this.#sum());
+    if (this.#next() !== ')') throw new Unreadable();
+    this.#at++;
+    const factorial = (of: Expression): Expression => ({ kind: 'call', name: 'factorial', of });
+    const below = operation('*', factorial(bottom), factorial(operation('-', top, bottom)));
+    return operation('/', factorial(top), below);
   }
 
   /** `sin(x)^2` is the square of a sine; `sin x^2` the sine of a square. */
   #argument(): Expression {
-    return closing[this.#next()] === undefined ? this.#power() : this.#atom();
+    const first = this.#next();
+    return closing[first] === undefined || first === '{' ? this.#power() : this.#atom();
   }
 
   #deeper(read: () => Expression): Expression {

@@ -151,14 +151,15 @@ async function rewardInARun(judge: Judge, { task, answer }: LabelledExample): Pr
 
 it.each([
   ['number', 'so 4', '4', 1],
-  ['number', 'It makes 4.', '4', 1],
+  ['number', 'It makes 4.', '4', 0],
+  ['number', 'First 5. The answer is 4.', '4', 1],
   ['number', 'First 4, then 5', '4', 0],
-  ['choice', 'I think it is (B)\nbecause yes', 'B', 1],
-  ['choice', 'I think it is (C)\nbecause yes', 'B', 0],
-  ['text', 'Let me think\nParis', 'Paris', 1],
+  ['choice', 'The answer is (B)\nbecause yes', 'B', 1],
+  ['choice', 'The answer is (C)\nbecause yes', 'B', 0],
+  ['text', 'Let me think\nAnswer: Paris', 'Paris', 1],
   ['text', 'Paris\nor Rome', 'Paris', 0],
-  ['expression', 'So it is\nx + 1', '1 + x', 1],
-  ['set', 'They are\na, b', 'b, a', 1],
+  ['expression', 'So it is\n#### x + 1', '1 + x', 1],
+  ['set', '<answer>a, b</answer>', 'b, a', 1],
 ] as const)('rewards by %s an answer such as %j as a run does', async (compare, answer, right, reward) => {
   const shared = { taskField: 'answer', outputField: 'answer', after: null, tolerance: 0, ignoreCase: true };
   const judge = createAnswerJudge({ ...shared, compare, agent: 'solver' });

@@ -1,7 +1,7 @@
 import Fraction from 'fraction.js';
 import { JudgeError, type Task, type Verdict } from '@agentjet/core';
 import type { Judge } from '@agentjet/rollout';
-import { findMarked } from '../answer/find-answer.js';
+import { findAnswer } from '../answer/find-answer.js';
 import { evaluateExactly, partsOf, type Expression } from '../arithmetic/expression.js';
 import { readExpression } from '../arithmetic/read-expression.js';
 import { lastAnswerText } from '../last-answer-text.js';
@@ -44,10 +44,15 @@ function verdict(reward: number, reason: string): Verdict {
   return { reward, isSuccess: reward === 1, reason };
 }
 
-/** What comes after an equals sign is the model's opinion of the result, and is not read. */
+/** What the workflow returns may be the expression alone; in a message, the expression is marked. */
 function readAnswer(said: string, isWhole: boolean): Expression | null {
-  const marked = findMarked(said, { after: null }) ?? (isWhole ? said : null);
-  const [formula = '', ...results] = (marked ?? '').split('=');
+  const marked = findAnswer(said, { after: null, isReadable: (text) => readFormula(text) !== null, isWhole });
+  return marked === null ? null : readFormula(marked);
+}
+
+/** What comes after an equals sign is the model's opinion of the result, and is not read. */
+function readFormula(text: string): Expression | null {
+  const [formula = '', ...results] = text.split('=');
   return results.length > 1 ? null : readExpression(formula.trim(), { hasAlgebra: false });
 }
 

@@ -1,0 +1,80 @@
+import Fraction from 'fraction.js';
+import type { Expression } from '../arithmetic/expression.js';
+import { isEqualAtPoints, isMultipleAtPoints } from './equal-at-points.js';
+import { differenceOf, equationOf, type Relation } from './read-relation.js';
+import type { Formula, Parts, Value } from './read-value.js';
+import { hasFittingUnit, isPercent } from './same-unit.js';
+
+/** Whether two answers say the same. */
+export function isSameValue(wanted: Value, found: Value): boolean {
+  if (wanted.kind === 'words' && found.kind === 'words') return wanted.text === found.text;
+  if (wanted.kind === 'words' || found.kind === 'words') return isSameProduct(wanted, found);
+  if (wanted.kind === 'literal' || found.kind === 'literal')
+    return wanted.kind === 'literal' && found.kind === 'literal' && wanted.text === found.text;
+  if (wanted.kind === 'parts' || found.kind === 'parts')
+    return wanted.kind === 'parts' && found.kind === 'parts' && isSameParts(wanted, found);
+  if (wanted.kind === 'formula' && found.kind === 'formula') return isSameFormula(wanted, found);
+  const [left, right] = [relationOf(wanted), relationOf(found)];
+  return left !== null && right !== null && isSameRelation(left, right);
+}
+
+/** Letters that may be words, such as `abc`, against a formula, such as `a * b * c`. */
+function isSameProduct(wanted: Value, found: Value): boolean {
+  const [left, right] = [formulaOf(wanted), formulaOf(found)];
+  return left !== null && right !== null && isEqualAtPoints(left, right);
+}
+
+function formulaOf(value: Value): Expression | null {
+  if (value.kind === 'formula') return value.of;
+  return value.kind === 'words' ? value.formula : null;
+}
+
+function isSameParts(wanted: Parts, found: Parts): boolean {
+  if (wanted.shape !== found.shape || wanted.parts.length !== found.parts.length) return false;
+  const hasOrder = wanted.shape !== '' && wanted.shape !== '∪';
+  const open = [...found.parts];
+  return wanted.parts.every((part) => {
+    const at = hasOrder ? 0 : open.findIndex((other) => isSameValue(part, other));
+    const [other] = at < 0 ? [] : open.splice(at, 1);
+    return other !== undefined && isSameValue(part, other);
+  });
+}
+
+function isSameFormula(wanted: Formula, found: Formula): boolean {
+  if (!isSameName(wanted.name, found.name)) return false;
+  if (isPercent(wanted.unit) || isPercent(found.unit)) return isSamePercentage(wanted, found);
+  return hasFittingUnit(wanted.unit, found.unit) && isEqualAtPoints(wanted.of, found.of);
+}
+
+/** `x = 3` is not `y = 3`; `f(x) = 3x` is `y = 3x`. */
+function isSameName(wanted: string | null, found: string | null): boolean {
+  return wanted === null || found === null || wanted === found || wanted.length > 1 || found.length > 1;
+}
+
+/** 25% is 25% and 0.25, and 25 if it was asked for in per cent. */
+function isSamePercentage(wanted: Formula, found: Formula): boolean {
+  if (!hasFittingUnit(wanted.unit, found.unit)) return false;
+  if (isPercent(wanted.unit) && isPercent(found.unit)) return isEqualAtPoints(wanted.of, found.of);
+  const [share, other] = isPercent(wanted.unit) ? [wanted, found] : [found, wanted];
+  if (isEqualAtPoints(hundredth(share.of), other.of)) return true;
+  const isPart = isPercent(found.unit) && other.of.kind === 'number' && other.of.value.abs().compare(1) < 0;
+  return !isPart && isEqualAtPoints(share.of, other.of);
+}
+
+function hundredth(of: Expression): Expression {
+  return { kind: 'operation', operator: '/', left: of, right: { kind: 'number', value: new Fraction(100) } };
+}
+
+function relationOf(value: Value): Relation | null {
+  if (value.kind === 'relation') return value;
+  return value.kind === 'formula' && value.name !== null && value.name.length === 1
+    ? equationOf(value.name, value.of)
+    : null;
+}
+
+/** Equations are the same if one is a multiple of the other; inequalities if the multiple is positive. */
+function isSameRelation(wanted: Relation, found: Relation): boolean {
+  if (wanted.operator !== found.operator) return false;
+  const isDirected = wanted.operator === '<' || wanted.operator === '≤';
+  return isMultipleAtPoints(differenceOf(wanted), differenceOf(found), { isPositive: isDirected });
+}

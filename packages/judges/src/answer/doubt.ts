@@ -1,0 +1,51 @@
+/** Words that take an answer back, or that do not claim it: "the answer is not 42", "it could be 42", "if the answer is 42". */
+
+const before =
+  /\b(?:not|never|neither|nor|cannot|unless|if|whether|suppose|assume|could|might|may|maybe|perhaps|possibly|probably|unlikely|either|doubt|wrong|impossible|untrue|hardly|rarely|incorrect|false|nobody|asked|asks|such as|for example|some say|they say|people say|previous|expected format)\b|n['’]t\b|\be\.g\.|≠|\\neq?\b|\?\s*$/i;
+const example = /\b(?:for example|for instance|e\.g\.?|such as|say)[,:]?\s*[$\\([*`"']*\s*$/i;
+const beforeBox = /\b(?:in|inside|within|into|inside of|form|format|like|as)\s*[:$\\([`"'*]*\s*$/i;
+
+/** What comes right after an answer in the same sentence. */
+const behind =
+  /^[\s$\\\])*_.,;:"'`)}]*(?:\(\s*)?(?:\?|or\b|and\/or\b|maybe\b|perhaps\b|possibly\b|probably\b|if\b|unless\b|not sure\b|i(?: am|['’]m) not\b|just a guess|(?:(?:is|was|are|seems|looks) )?(?:clearly |obviously |definitely |certainly |probably )?(?:not (?:sure|certain|correct|right|true|really|necessarily|exactly|quite|the (?:right |correct |final )?(?:answer|choice|option))\b|wrong|incorrect|false|impossible)|(?:is|was|are|seems) (?:clearly |definitely |certainly |probably )?not\b|(?:is|was|ca|could|wo)n['’]t\b|(?:could|might|may|cannot|can not)\b)/i;
+/** Another answer next to it. */
+const another = /^[\s$\\\])*_.,;:"'`)}]*(?:and|,|\/|;|&)\s*(?:[$\\([*]*\d|\\boxed|[$(]*[A-Z]\b[).]?(?:\s|$))/;
+
+/** A later sentence that takes it back. */
+const later =
+  /(?:^|[.!?\n]\s*|\)\s*)(?:(?:oh|hmm|oops|but|and|or|so),?\s+)?(?:wait\b|actually\b|no[,!] |no wait|no[.] +\S|hmm\b|oops\b|sorry\b|scratch that|correction\b|on second thought|i (?:was|am|might be|may be|could be) (?:wrong|mistaken|not sure|unsure)|i['’]m (?:wrong|mistaken|not sure|unsure)|i (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell|think)|(?:that|this|it)(?:['’]s| is| was| may be| might be| could be) (?:clearly |probably )?(?:wrong|not\b|incorrect|false|a mistake|just a guess|a guess)|never ?mind|just kidding|alternatively\b|(?:it|the answer) (?:could|might|may) (?:also )?be|maybe\b|perhaps\b|or\b)/i;
+const laterAnswer = /\banswer\b[^.!?\n]{0,40}(?:\bnot\b|n['’]t\b|\bwrong\b|\bincorrect\b)/i;
+
+/** The clause in front of a mark: from the last full stop, comma or "so". */
+function clauseBefore(text: string, start: number): string {
+  const words = text.slice(Math.max(0, start - 200), start);
+  return (
+    words.split(/[.!?](?=\s)|(?<!:)\s*\n|[,;]\s|[,;]$|\b(?:so|thus|therefore|hence|and|but|because|since)\b/i).at(-1) ??
+    ''
+  );
+}
+
+/** Whether what leads to an answer denies or weakens it. `mark` is the mark with its words, such as "the answer that nobody gave is". */
+export function isDoubtedBefore(
+  text: string,
+  { start, from }: { readonly start: number; readonly from: number },
+  isBox: boolean,
+): boolean {
+  const clause = clauseBefore(text, start);
+  if (example.test(text.slice(Math.max(0, start - 40), start))) return true;
+  return (
+    before.test(clause) ||
+    before.test(text.slice(start, from).replace(/\\f?boxed/, '')) ||
+    (isBox && beforeBox.test(clause))
+  );
+}
+
+/** Whether what follows an answer denies or weakens it, in its sentence or later. */
+export function isDoubtedAfter(rest: string): boolean {
+  const near = rest.slice(0, 4000);
+  return behind.test(near) || another.test(near) || later.test(near) || laterAnswer.test(near);
+}
+
+export function isDoubtful(text: string): boolean {
+  return before.test(text) || /\b(?:unsure|unknown|or|between)\b|\b(?:do not|don['’]t) know\b/i.test(text);
+}

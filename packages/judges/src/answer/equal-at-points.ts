@@ -1,0 +1,80 @@
+import Fraction from 'fraction.js';
+import { evaluateExactly, evaluateNearly, partsOf, type Expression } from '../arithmetic/expression.js';
+
+/**
+ * Two formulas are taken as equal if they have equal values at several points. Polynomials of degree d that differ agree at one
+ * random point out of a set of size s with a chance of d/s at most (Schwartz 1980; Zippel 1979); the points are compared exactly if
+ * the formulas have only + - * / and small powers.
+ */
+
+/** Primes over primes: no formula of a textbook vanishes at them by accident. */
+const numerators = [37, -53, 101, 211, -307, 401, -89, 163];
+const neededPoints = 3;
+const relativeError = 1e-10;
+const absoluteError = 1e-14;
+
+/** Constants that have no exact value. */
+const constants: Readonly<Record<string, number>> = { pi: Math.PI, e: Math.E };
+
+export function isEqualAtPoints(wanted: Expression, found: Expression): boolean {
+  return holdsAtPoints(variablesOf(wanted, found), (point) => isEqualAt(wanted, found, point));
+}
+
+/** Whether one formula is a constant multiple of the other, and not zero. */
+export function isMultipleAtPoints(
+  wanted: Expression,
+  found: Expression,
+  { isPositive }: { readonly isPositive: boolean },
+): boolean {
+  let ratio: number | null = null;
+  return holdsAtPoints(variablesOf(wanted, found), (point) => {
+    const [first, second] = [nearlyAt(wanted, point), nearlyAt(found, point)];
+    if (!Number.isFinite(first) || !Number.isFinite(second) || first === 0 || second === 0) return null;
+    ratio ??= second / first;
+    return isNear(second / first, ratio) && (!isPositive || ratio > 0);
+  });
+}
+
+function variablesOf(...formulas: readonly Expression[]): readonly string[] {
+  const parts = formulas.flatMap((formula) => [...partsOf(formula)]);
+  const names = new Set(parts.flatMap((part) => (part.kind === 'variable' ? [part.name] : [])));
+  return [...names].filter((name) => constants[name] === undefined).sort();
+}
+
+/** Holds is null at a point where one of the formulas has no value. */
+function holdsAtPoints(variables: readonly string[], holds: (point: Point) => boolean | null): boolean {
+  let points = 0;
+  for (const [at] of numerators.entries()) {
+    const isSo = holds(pointAt(at, variables));
+    if (isSo === false) return false;
+    if (isSo === true) points++;
+  }
+  return points >= neededPoints;
+}
+
+type Point = ReadonlyMap<string, Fraction>;
+
+function pointAt(at: number, variables: readonly string[]): Point {
+  const valueOf = (index: number): Fraction =>
+    new Fraction(numerators[(at + index * 3) % numerators.length] ?? 1, 29 + 2 * index);
+  return new Map(variables.map((name, index) => [name, valueOf(index)]));
+}
+
+/** Null: one of them has no value at this point. */
+function isEqualAt(wanted: Expression, found: Expression, point: Point): boolean | null {
+  const exactly = [wanted, found].map((formula) => evaluateExactly(formula, (name) => point.get(name) ?? null));
+  const [left, right] = exactly;
+  if (left && right) return left.equals(right);
+  const [first, second] = [nearlyAt(wanted, point), nearlyAt(found, point)];
+  return Number.isFinite(first) && Number.isFinite(second) ? isNear(first, second) : null;
+}
+
+function nearlyAt(formula: Expression, point: Point): number {
+  return evaluateNearly(formula, (name) => constants[name] ?? point.get(name)?.valueOf() ?? Number.NaN);
+}
+
+/** Relative, so that tiny numbers differ; the second bound is for zeros such as sin(pi). */
+function isNear(first: number, second: number): boolean {
+  const difference = Math.abs(first - second);
+  return difference <= relativeError * Math.max(Math.abs(first), Math.abs(second)) || difference <= absoluteError;
+}

@@ -1,0 +1,158 @@
+/** Where a text says "this is my answer". Each kind of mark is found in one pass, so that no text keeps a judge busy. */
+
+export type Mark = {
+  /** The mark and what it holds are `text.slice(start, end)`. */
+  readonly start: number;
+  readonly end: number;
+  /** Where what it holds begins. */
+  readonly from: number;
+  /** Enclosed: `\boxed{}`, `\fbox{}` and `<answer>` hold what they hold. Line: the rest of a line, which may say more. */
+  readonly kind: 'enclosed' | 'heading' | 'line' | 'verdict';
+};
+
+/** Longer lines are not answers. */
+const maxLine = 300;
+
+/** All marks in the order of their ends. Marks inside of another are left out, and a sentence gives way to the box in it. */
+export function findMarks(text: string, after: string | null): readonly Mark[] {
+  if (after !== null) return linesAfter(text, after);
+  const enclosed = withoutNested([...boxes(text), ...tags(text)]);
+  const lines = [...linesAfter(text, '####', 'heading'), ...labels(text), ...headings(text), ...verdicts(text)];
+  const free = withoutCovered(lines, enclosed);
+  return [...enclosed, ...free].toSorted((left, right) => left.end - right.end);
+}
+
+function boxes(text: string): readonly Mark[] {
+  const found: Mark[] = [];
+  const open: ({ readonly start: number; readonly from: number } | null)[] = [];
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '{') open.push(null);
+    else if (text[at] === '}') {
+      const box = open.pop();
+      if (box) found.push({ ...box, end: at + 1, kind: 'enclosed' });
+    } else if (text[at] === '\\') {
+      const command = /^\\(?:boxed|fbox)\s{0,3}\{/.exec(text.slice(at, at + 12))?.[0];
+      if (command !== undefined) open.push({ start: at, from: at + command.length });
+      at += command === undefined ? 1 : command.length - 1;
+    }
+  }
+  return found.filter((mark) => text.slice(mark.from, mark.end - 1).trim() !== '');
+}
+
+function tags(text: string): readonly Mark[] {
+  const found: Mark[] = [];
+  let open: { readonly start: number; readonly from: number } | null = null;
+  for (const { 0: tag, index } of text.matchAll(/<(\/?)answer>/gi)) {
+    if (tag[1] !== '/') open = { start: index, from: index + tag.length };
+    else if (open !== null) {
+      found.push({ ...open, end: index + tag.length, kind: 'enclosed' });
+      open = null;
+    }
+  }
+  return found;
+}
+
+/** What a mark holds. */
+export function contentOf(text: string, { from, end, kind }: Mark): string {
+  const content = text.slice(from, end);
+  return (kind === 'enclosed' ? content.replace(/(?:\}|<\/answer>)$/i, '') : content).trim();
+}
+
+/** The outermost of nested ones: `<answer>\boxed{5}</answer>` is one answer. */
+function withoutNested(marks: readonly Mark[]): readonly Mark[] {
+  const kept: Mark[] = [];
+  for (const mark of marks.toSorted((left, right) => left.start - right.start || right.end - left.end))
+    if (mark.start >= (kept.at(-1)?.end ?? 0)) kept.push(mark);
+  return kept;
+}
+
+/** Lines that do not meet an enclosed mark. Both are in order, so one pass is enough. */
+function withoutCovered(lines: readonly Mark[], enclosed: readonly Mark[]): readonly Mark[] {
+  const kept: Mark[] = [];
+  let at = 0;
+  for (const line of lines.toSorted((left, right) => left.start - right.start)) {
+    while ((enclosed[at]?.end ?? Infinity) <= line.start) at++;
+    if ((enclosed[at]?.start ?? Infinity) >= line.end) kept.push(line);
+  }
+  return kept;
+}
+
+/** The rest of the line after each mark, or the next line that is not empty. */
+function linesAfter(text: string, mark: string, kind: 'line' | 'heading' = 'line'): readonly Mark[] {
+  const found: Mark[] = [];
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) {
+    const line = lineFrom(text, at + mark.length);
+    if (line === null || text.startsWith('#', at + mark.length)) continue;
+    const next = text.indexOf(mark, line.from);
+    found.push({ start: at, from: line.from, end: next < 0 ? line.end : Math.min(next, line.end), kind });
+  }
+  return found;
+}
+
+/** Looks over at most a few empty lines; null if nothing follows. */
+function lineFrom(text: string, at: number): { readonly from: number; readonly end: number } | null {
+  const gap = /^\s{0,40}/.exec(text.slice(at, at + 40))?.[0].length ?? 0;
+  const from = at + gap;
+  const breaks = text.indexOf('\n', from);
+  const end = Math.min(breaks < 0 ? text.length : breaks, from + maxLine);
+  return from >= text.length || /\s/.test(text.charAt(from)) ? null : { from, end: mathEnd(text, from, end) };
+}
+
+/** A formula between `\[` and `\]`, or `$$` and `$$`, goes over lines. */
+function mathEnd(text: string, from: number, end: number): number {
+  const open = text.slice(from, from + 2);
+  const close = open === '\\[' ? text.indexOf('\\]', from + 2) : open === '$$' ? text.indexOf('$$', from + 2) : -1;
+  return close > end && close < from + maxLine ? close + 2 : end;
+}
+
+const noun = String.raw`(?:answer|solution|result)`;
+const chosen = String.raw`(?:correct|right|best|final|my)\s{1,3}(?:option|choice|value|number)`;
+const adverbs = String.raw`(?:[ \t]{1,3}(?:therefore|thus|then|hence|simply|just|clearly|indeed|exactly|equal to|given by)\b,?){0,3}`;
+const labelled = new RegExp(
+  String.raw`\b(?:${noun}\b[^.!?\n:=]{0,60}?|${chosen}\b[^.!?\n:=]{0,30}?)(?:\b(?:is|are|was|would be|will be|should be|must be|equals)\b)${adverbs}[ \t]{0,3}:?[ \t]{0,3}` +
+    String.raw`|\banswers?[*_ \t)]{0,5}[:=]` +
+    String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:ans|solution|result|choice|output)\.?[*_ \t]{0,5}[:=]` +
+    String.raw`|(?:答案|答)[ \t]{0,3}(?:是|为|[:：])`,
+  'gi',
+);
+
+/** "The answer is ..." and "Answer: ...". */
+function labels(text: string): readonly Mark[] {
+  const found: Mark[] = [];
+  for (const { 0: label, index } of text.matchAll(labelled)) {
+    const line = lineFrom(text, index + label.length);
+    if (line !== null) found.push({ start: index, ...line, kind: 'line' });
+  }
+  return found;
+}
+
+/** A line that says "Final answer" and nothing else. */
+function headings(text: string): readonly Mark[] {
+  const found: Mark[] = [];
+  for (const { 0: line, index } of text.matchAll(
+    /(?:^|\n)[ \t#*_]{0,8}(?:the )?(?:final )?answer[ \t*_:]{0,5}(?=\n)/gi,
+  )) {
+    const next = lineFrom(text, index + line.length);
+    if (next !== null) found.push({ start: index, ...next, kind: 'line' });
+  }
+  return found;
+}
+
+/** "42 is the answer" and "(B) is the correct choice". */
+function verdicts(text: string): readonly Mark[] {
+  const found: Mark[] = [];
+  const claim =
+    /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution)\b/gi;
+  for (const { 0: words, index } of text.matchAll(claim)) {
+    const before = text.slice(Math.max(0, index - 100), index);
+    const content = /(?:^|[.!?\n:]\s|\n|,\s)([^\n]{1,60}?)\s$/.exec(before)?.[1] ?? before;
+    found.push({
+      start: index - 1 - content.length,
+      from: index - 1 - content.length,
+      end: index - 1,
+      kind: 'verdict',
+    });
+    if (words === '') break;
+  }
+  return found.filter(({ start }) => start >= 0);
+}

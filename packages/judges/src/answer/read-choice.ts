@@ -1,0 +1,38 @@
+import { plainText } from './plain-text.js';
+
+const option =
+  /^(?:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:option|choice|letter|answer)\s+)?(?:[(["'`{*_\s]*)([A-Z]|[1-9])(?![A-Za-z0-9]|['’][a-z]|[.,:]\d|\.[A-Z]\.)/;
+const small = /^[\s(["'`{*_]*([a-z])[\s)\]"'`}*_.]*$/;
+/** Two letters that each begin an option: the text lists what could be chosen. */
+const otherOption = /(?:^|\s)[(*]*[A-Z][).:][)*]*(?=\s+\S)/g;
+
+/** The letter or digit of `B`, `(B)`, `B. Paris`, `Option B` or `**B**`. Null if the text chooses none, or more than one. */
+export function readChoice(text: string): string | null {
+  if (text.length > 1000) return null;
+  const bare = plainText(text).replaceAll('$', '').trim();
+  const found = option.exec(capitalFirst(bare));
+  if (found?.[1] === undefined) return small.exec(bare)?.[1]?.toUpperCase() ?? null;
+  const letter = found[1];
+  return isNamedOnly(bare.slice(found[0].length)) && !listsOthers(bare) ? letter : null;
+}
+
+/** `option B` as `Option B`: the pattern is of small letters, and must not take `option b` for two words of a sentence. */
+function capitalFirst(text: string): string {
+  return text.replace(/^(?:The|Option|Choice|Letter|Answer|OPTION|CHOICE)\b/, (word) => word.toLowerCase());
+}
+
+/** What follows the letter: nothing, or a sign and the words of the option. */
+function isNamedOnly(rest: string): boolean {
+  if (/^[)\]"'`}*_.:,;!\s]*$/.test(rest)) return true;
+  const words = /^(?:[)\]"'`}*_]*[.:)][)\]"'`}*_]*|[)\]"'`}*_]+|\s+[-–—]|\s+(?=\())\s*(\S.*)$/.exec(rest)?.[1];
+  return (
+    words !== undefined &&
+    !/^[("'*]*[A-Z1-9][).:*"']*$/.test(words) &&
+    !/^(?:or|and|nor|&|\/|,|[-+*^=<>]|\()\s*\(?(?:[A-Z1-9]\b|not\b)/.test(words) &&
+    !/^(?:or|and|nor|vs|is|isn't|may|might|could)\b/i.test(words)
+  );
+}
+
+function listsOthers(text: string): boolean {
+  return (text.match(otherOption)?.length ?? 0) > 1;
+}

@@ -1,0 +1,267 @@
+import Fraction from 'fraction.js';
+import { functionNames, type Expression } from '../arithmetic/expression.js';
+import { readExpression } from '../arithmetic/read-expression.js';
+import { isDoubtful } from './doubt.js';
+import { isEqualAtPoints } from './equal-at-points.js';
+import { plainFormula, withoutWordMarks, wordsClose, wordsOpen } from './plain-text.js';
+import { readQuantity } from './read-quantity.js';
+import { readRelation, type Relation } from './read-relation.js';
+import { isKnownUnit } from './same-unit.js';
+import { insideBrackets, splitOutside, splitParts } from './split-parts.js';
+
+/** What an answer in mathematics says: a formula, several of them in brackets, a relation, or words. */
+export type Value =
+  | Formula
+  | Parts
+  | Relation
+  | { readonly kind: 'words'; readonly text: string; readonly formula: Expression | null }
+  | { readonly kind: 'literal'; readonly text: string };
+
+/** `name` is what it is said to be equal to, such as `x`; null if it is said alone. */
+export type Formula = {
+  readonly kind: 'formula';
+  readonly of: Expression;
+  readonly unit: string;
+  readonly name: string | null;
+};
+
+/** `shape` is the two brackets of a tuple or interval; '' for a set or list, and '∪' for a union, whose parts have no order. */
+export type Parts = { readonly kind: 'parts'; readonly shape: string; readonly parts: readonly Value[] };
+
+const maxLength = 2000;
+const maxParts = 100;
+const maxDepth = 8;
+
+/** Null if the text is not one answer. */
+export function readValue(text: string): Value | null {
+  if (text.length > maxLength) return null;
+  const plain = plainFormula(text)
+    .replaceAll('$', '')
+    .replaceAll(/\^\s*\(?°\)?/g, '°');
+  return readPlain(withoutOuterMarks(plain), 0);
+}
+
+function withoutOuterMarks(text: string): string {
+  const bare = text.replace(/^[\s*`"]+/, '').replace(/[\s*`"]+$/, '');
+  const end = bare.replace(/(?<!\.)[.,;]$/, '').trim();
+  return end === text ? text : withoutOuterMarks(end);
+}
+
+function readPlain(text: string, depth: number): Value | null {
+  if (depth > maxDepth || text === '') return null;
+  const plain = readableWords(text);
+  const readers = [
+    readOnlyWords,
+    readMatrix,
+    readMember,
+    readUnion,
+    readNumber,
+    readPlusMinus,
+    readBrackets,
+    readList,
+    readSides,
+  ];
+  for (const read of readers) {
+    const value = read(plain, (part) => readPlain(withoutOuterMarks(part), depth + 1));
+    if (value !== undefined) return value;
+  }
+  return readFormula(plain);
+}
+
+/** Undefined: the text has another form. Null: it has this one and cannot be read. */
+type Reader = (text: string, readPart: (text: string) => Value | null) => Value | null | undefined;
+
+/** `\text{ or }` as a word of the list, and labels such as `\text{Area}` as words. */
+function readableWords(text: string): string {
+  return text.replaceAll(/\uE000\s*(or|and|,|;)\s*\uE001/g, ' $1 ').trim();
+}
+
+const readOnlyWords: Reader = (text, readPart) => {
+  const marked = /^\uE000([^\uE000\uE001]*)\uE001$/.exec(text)?.[1]?.trim();
+  if (marked !== undefined) return /^\p{L}/u.test(marked) ? wordsOf(marked) : readPart(marked);
+  return looksLikeWords(text) ? wordsOf(text) : undefined;
+};
+
+function wordsOf(text: string): Value {
+  return {
+    kind: 'words',
+    text: text.toLowerCase().replaceAll(/\s+/g, ' '),
+    formula: readExpression(text, { hasAlgebra: true }),
+  };
+}
+
+/** Letters alone, three of them in a row: `Evelyn`, but not `ab` and not `sin x`. */
+function looksLikeWords(text: string): boolean {
+  if (!/^\p{L}[\p{L}\s'’.-]*$/u.test(text) || /(?:^|\s)(?:or|and|not)\s/i.test(text)) return false;
+  const runs = text.match(/\p{L}{3,}/gu) ?? [];
+  return runs.some((run) => !functionNames.some((name) => run.startsWith(name)));
+}
+
+const readMatrix: Reader = (text, readPart) => {
+  const inside = /^\\begin\{([pbvBV]?matrix|array)\}(?:\{[lcr|]*\})?(.*)\\end\{\1\}$/.exec(
+    text.replaceAll(/\\(begin|end) ?\{\{?(\w+)\}?\}/g, '\\$1{$2}'),
+  )?.[2];
+  if (inside === undefined) return undefined;
+  const rows = inside.split(/\\\\/).filter((row) => row.trim() !== '');
+  return partsOf(
+    'rows',
+    rows
+      .map((row) => row.split('&'))
+      .map((cells) =>
+        partsOf(
+          'row',
+          cells.map((cell) => readPart(cell.trim())),
+        ),
+      ),
+  );
+};
+
+/** `x ∈ [0, 1)` says the interval. */
+const readMember: Reader = (text, readPart) => {
+  const set = /^[a-zA-Z]\s*∈\s*(.+)$/.exec(text)?.[1];
+  return set === undefined ? undefined : readPart(set);
+};
+
+const readUnion: Reader = (text, readPart) => {
+  const parts = splitOutside(text.replaceAll(/([)\]}])\s*U\s*(?=[([{])/g, '$1∪'), /∪/y);
+  return parts.length === 1
+    ? undefined
+    : partsOf(
+        '∪',
+        parts.slice(0, maxParts).map((part) => readPart(part.trim())),
+      );
+};
+
+/** A numeral with what only numerals have: thousands, mixed fractions, magnitudes, a unit. */
+const readNumber: Reader = (text) => {
+  const based = /^(\d{1,40})_\{?(\d{1,2})\}?$/.exec(text);
+  if (based) return formulaOf({ kind: 'number', value: new Fraction(based[1] ?? '0') }, `base ${based[2] ?? ''}`);
+  const quantity = readQuantity(text);
+  if (quantity === null || /=/.test(text)) return undefined;
+  return isUnitOfFormula(quantity.unit, text)
+    ? formulaOf({ kind: 'number', value: quantity.value }, quantity.unit)
+    : undefined;
+};
+
+/** `3 cm` and `3 apples` have a unit; `3ab` and `3 m` are products. */
+function isUnitOfFormula(unit: string, text: string): boolean {
+  if (unit === '' || /^[%°\p{Sc}]/u.test(unit)) return true;
+  if (text.includes(wordsOpen)) return true;
+  return isKnownUnit(unit)
+    ? unit.length > 1
+    : /[\d.]\s+\p{L}{3,}/u.test(text) && !functionNames.some((name) => unit.startsWith(name));
+}
+
+const readPlusMinus: Reader = (text, readPart) => {
+  const [before, after, ...more] = text.split('±');
+  if (before === undefined || after === undefined) return undefined;
+  if (more.length > 0) return null;
+  return partsOf(
+    '',
+    ['+', '-'].map((sign) => unnamed(readPart(`${before}${sign}${after}`))),
+  );
+};
+
+const readBrackets: Reader = (text, readPart) => {
+  if (/^(?:∅|\{\s*\})$/.test(text)) return { kind: 'parts', shape: '', parts: [] };
+  const brackets = insideBrackets(text);
+  if (brackets === null) return undefined;
+  const { open, close, inside } = brackets;
+  const parts = splitOutside(inside, /[,;]/y);
+  if ((open === '{') !== (close === '}')) return null;
+  if (parts.length === 1) return open === '{' || inside.includes(wordsOpen) ? readPart(inside) : undefined;
+  return partsOf(
+    open === '{' ? '' : `${open}${close}`,
+    parts.slice(0, maxParts).map((part) => readPart(part.trim())),
+  );
+};
+
+const readList: Reader = (text, readPart) => {
+  const parts = splitParts(text);
+  if (parts.length < 2) return parts.length === 1 && parts[0] !== text ? null : undefined;
+  const values = parts.slice(0, maxParts).map(readPart);
+  const names = values.map((value) => (value?.kind === 'formula' ? value.name : null));
+  const isPoint = !names.includes(null) && new Set(names).size === names.length;
+  if (!isPoint) return partsOf('', values.map(unnamed));
+  const ordered = values.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+  return partsOf('()', ordered.map(unnamed));
+};
+
+const readSides: Reader = (text, readPart) => {
+  const sides = splitOutside(text, /<=|>=|!=|[=<>≤≥≠]/y);
+  if (sides.length === 1) return undefined;
+  if (sides.length > 4) return null;
+  const operators = text.match(/<=|>=|!=|[=<>≤≥≠]/g) ?? [];
+  if (operators.some((operator) => operator !== '=')) return readRelation(sides, operators);
+  return readEquation(sides, readPart);
+};
+
+/** `x = 5` says 5, `6 * 7 = 42` says 42, and `2x + 3y = 6` is a relation. */
+function readEquation(sides: readonly string[], readPart: (text: string) => Value | null): Value | null {
+  const [left = '', ...rest] = sides.map((side) => side.trim());
+  const last = readPart(rest.at(-1) ?? '');
+  const name = nameOfSide(left);
+  const computed = (name === null ? [left, ...rest] : rest).slice(0, -1).map(readPart);
+  const isChain = last !== null && computed.every((value) => value !== null && isConstantEqual(value, last));
+  if (isChain) return last.kind === 'formula' && name !== null ? { ...last, name } : last;
+  return rest.length === 1 && name === null ? readRelation(sides, ['=']) : null;
+}
+
+function isConstantEqual(value: Value, last: Value): boolean {
+  return (
+    value.kind === 'formula' && last.kind === 'formula' && !hasVariables(last.of) && isEqualAtPoints(value.of, last.of)
+  );
+}
+
+function hasVariables(of: Expression): boolean {
+  if (of.kind === 'variable') return of.name !== 'pi' && of.name !== 'e';
+  if (of.kind === 'operation') return hasVariables(of.left) || hasVariables(of.right);
+  return of.kind !== 'number' && hasVariables(of.of);
+}
+
+/** A variable, `f(x)`, `P(A)`, or the words of a label; null for a formula. */
+function nameOfSide(text: string): string | null {
+  const plain = withoutWordMarks(text);
+  if (isDoubtful(plain)) return null;
+  return /^(?:\([a-z](?:,\s?[a-z]){1,4}\)|[\p{L}Δ](?:_\{?\w{1,5}\}?)?'?(?:\([a-zA-Z](?:,\s?[a-zA-Z])*\))?|\p{L}[\p{L}\s]{2,30}|\\angle [A-Z]{1,3}|[A-Z]{1,3})$/u.test(
+    plain,
+  )
+    ? plain
+    : null;
+}
+
+function nameOf(value: Value | null): string {
+  return value?.kind === 'formula' ? (value.name ?? '') : '';
+}
+
+function unnamed(value: Value | null): Value | null {
+  return value?.kind === 'formula' ? { ...value, name: null } : value;
+}
+
+function partsOf(shape: string, parts: readonly (Value | null)[]): Parts | null {
+  const known = parts.filter((part) => part !== null);
+  return known.length === parts.length ? { kind: 'parts', shape, parts: known } : null;
+}
+
+function formulaOf(of: Expression, unit: string): Formula {
+  return { kind: 'formula', of, unit, name: null };
+}
+
+/** A formula with at most a unit. LaTeX that is not known is compared by its letters. */
+function readFormula(text: string): Value | null {
+  const { formula, unit } = withoutUnit(text);
+  const of = unit === null ? null : readExpression(formula, { hasAlgebra: true });
+  if (of !== null && unit !== null) return formulaOf(of, unit);
+  const isLatex = /\\[a-zA-Z]{2}/.test(text) && !text.includes(wordsOpen);
+  return isLatex ? { kind: 'literal', text: text.replaceAll(/\s/g, '') } : null;
+}
+
+/** Unit null: the words after the formula are no unit. */
+function withoutUnit(text: string): { readonly formula: string; readonly unit: string | null } {
+  const sign = /[%°]$/.exec(text)?.[0];
+  if (sign !== undefined) return { formula: text.slice(0, -1), unit: sign };
+  const from = text.indexOf(wordsOpen);
+  if (from <= 0) return { formula: text, unit: from < 0 ? '' : null };
+  const words = withoutWordMarks(text.slice(from).replaceAll(wordsClose, ' '));
+  return { formula: text.slice(0, from), unit: readQuantity(`1 ${words.replaceAll(' ^', '^')}`)?.unit ?? null };
+}

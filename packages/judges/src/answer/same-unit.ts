@@ -1,0 +1,57 @@
+const names = [
+  'cm centimeter centimetre',
+  'mm millimeter millimetre',
+  'm meter metre',
+  'km kilometer kilometre',
+  'in inch inche',
+  'ft foot feet',
+  'yd yard',
+  'mi mile',
+  'mg milligram',
+  'g gram',
+  'kg kilogram',
+  'lb pound',
+  'oz ounce',
+  'l liter litre',
+  'ml milliliter millilitre',
+  's sec second',
+  'min minute',
+  'h hr hour',
+  '$ us$ dollar usd',
+  '€ euro eur',
+  '£ gbp',
+  '% percent percentage',
+  '° degree deg',
+];
+const nameOf = new Map(
+  names.flatMap((line) => line.split(' ').map((name) => [name, line.split(' ')[0] ?? name] as const)),
+);
+
+/** A unit may be left out, or be added; two units must be the same. */
+export function hasFittingUnit(wanted: string, found: string): boolean {
+  return wanted === '' || found === '' || normalUnit(wanted) === normalUnit(found);
+}
+
+/** A number that is given in hundredths. */
+export function isPercent(unit: string): boolean {
+  return normalUnit(unit) === '%';
+}
+
+function normalUnit(unit: string): string {
+  const plain = unit
+    .toLowerCase()
+    .replaceAll(/\bper cent\b/g, '%')
+    .replaceAll(/\bsquare ([a-z]+)/g, '$1^2')
+    .replaceAll(/\bcubic ([a-z]+)/g, '$1^3');
+  return (plain.match(/[a-z]+\$?|[^\sa-z.()]/gu) ?? [])
+    .map((part) => nameOf.get(part) ?? nameOf.get(singular(part)) ?? singular(part))
+    .join('');
+}
+
+function singular(word: string): string {
+  return word.replace(/(?<=\w{2})s$/, '');
+}
+
+export function isKnownUnit(unit: string): boolean {
+  return nameOf.has(unit) || nameOf.has(singular(unit));
+}

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { judgeForms } from './answers.js';
+
+it('pays no wrong answer, and misses at most two right ones of a hundred', async () => {
+  const { forms, wrong, missed } = await judgeForms();
+  expect(wrong).toEqual([]);
+  const share = missed.length / forms.filter(({ paid }) => paid).length;
+  expect(share, JSON.stringify(missed)).toBeLessThanOrEqual(0.02);
+});
+
+it('has enough forms, half of them by an author who had not read the judge', async () => {
+  const { forms } = await judgeForms();
+  const blind = forms.filter(({ author }) => author === 'b').length;
+  expect(forms.length).toBeGreaterThanOrEqual(300);
+  expect(blind).toBeGreaterThanOrEqual(300);
+  expect(new Set(forms.map(({ compare }) => compare)).size).toBe(5);
+});

@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import type { Task } from '@agentjet/core';
+import { createAnswerJudge } from '@agentjet/judges';
+import type { JudgeContext } from '@agentjet/rollout';
+
+/**
+ * Does the judge `answer` pay right answers and nothing else? `data/answers.jsonl` has one form a line: the right answer, what the agent
+ * says, and whether that is to be paid. Author b wrote half of them from the judge's page, before the judge's code was read.
+ */
+
+type Form = {
+  readonly author: 'a' | 'b';
+  readonly kind: string;
+  readonly compare: 'text' | 'number' | 'choice' | 'expression' | 'set';
+  readonly gold: string;
+  readonly output: string;
+  readonly paid: boolean;
+};
+
+export type AnswersFigures = {
+  readonly forms: number;
+  readonly wrong_credit: number;
+  readonly missed_credit_share: number;
+};
+
+export async function measureAnswers(): Promise<AnswersFigures> {
+  const { forms, wrong, missed } = await judgeForms();
+  const toPay = forms.filter(({ paid }) => paid).length;
+  return { forms: forms.length, wrong_credit: wrong.length, missed_credit_share: missed.length / toPay };
+}
+
+/** All forms, those that were paid and should not be, and those that should be and were not. */
+export async function judgeForms() {
+  const file = await readFile(new URL('data/answers.jsonl', import.meta.url), 'utf8');
+  const forms = file
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Form);
+  const [wrong, missed]: [Form[], Form[]] = [[], []];
+  for (const form of forms) {
+    const isPaid = await isFormPaid(form);
+    if (isPaid && !form.paid) wrong.push(form);
+    if (!isPaid && form.paid) missed.push(form);
+  }
+  return { forms, wrong, missed };
+}
+
+async function isFormPaid({ compare, gold, output }: Form): Promise<boolean> {
+  const source = { taskField: 'answer', outputField: 'answer', agent: null, after: null };
+  const judge = createAnswerJudge({ ...source, compare, tolerance: 0, ignoreCase: true });
+  const task: Task = { taskId: 'form', mainQuery: 'How much?', initMessages: [], metadata: { answer: gold } };
+  const { reward } = await judge.judge(task, {}, saying(output));
+  return reward > 0;
+}
+
+function saying(content: string): JudgeContext {
+  const messages = [
+    { role: 'user', content: 'How much?' },
+    { role: 'assistant', content },
+  ] as const;
+  const { signal } = new AbortController();
+  return { episodeId: 'form', signal, seed: 1, transcripts: [{ agentName: 'solver', messages }], environment: null };
+}
