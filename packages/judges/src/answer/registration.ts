@@ -21,7 +21,7 @@ export const answer = defineJudge({
     after: setting(
       z.string().min(1).nullable(),
       null,
-      'the mark before the answer, such as "####"; null: \\boxed{}, <answer>, ####, "answer is", or the last number or line',
+      'the mark before the answer, such as "####"; null: \\boxed{}, <answer>, ####, "answer is", or the whole text',
     ),
     tolerance: setting(z.number().min(0).max(1), 0, 'of numbers, relative to the right one; 0: equal'),
     ignore_case: setting(z.boolean(), true),
