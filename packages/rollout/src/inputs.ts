@@ -36,3 +36,4 @@ export type { DroppedTasks, SideCard, TasksCard } from './tasks/tasks-card.js';
 export { importUserModule } from './user-module.js';
 export { failureFrames, withUserFrames } from './user-frames.js';
 export { parseWorkflowSource, Workflow, type WorkflowSource } from './workflow.js';
+export { copyPlain } from './episode/copy-plain.js';

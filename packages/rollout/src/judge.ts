@@ -10,6 +10,7 @@ import {
   type WorkflowOutput,
 } from '@agentjet/core';
 import type { AgentTranscript } from '@agentjet/context-tracker';
+import { copyPlain } from './episode/copy-plain.js';
 import { toReadable } from './outage/readable-error.js';
 
 /** What a judge may look at in addition to the workflow's output. */
@@ -102,12 +103,12 @@ export function createJudge(value: unknown, where: string): Judge {
   );
 }
 
-/** Asks the judge; anything but a usable verdict is a JudgeError. A ConfigError of the judge stops the run, and passes. */
+/** Asks the judge, which gets its own copy of the task; anything but a usable verdict is a JudgeError. A ConfigError of the judge stops the run, and passes. */
 export async function askJudge(
   judge: Judge,
   { task, output, context }: { readonly task: Task; readonly output: WorkflowOutput; readonly context: JudgeContext },
 ): Promise<Verdict> {
-  return checkVerdict(await callJudge(() => judge.judge(task, output, context), task), task);
+  return checkVerdict(await callJudge(() => judge.judge(copyPlain(task), output, context), task), task);
 }
 
 /** The verdict with `isSuccess` filled in. Throws JudgeError `bad_verdict`, which names `who`, for anything that is not one. */

@@ -6,7 +6,7 @@ const example = /\b(?:for example|for instance|e\.g\.?|such as|say)[,:]?\s*[$\\(
 const beforeBox = /\b(?:in|inside|within|into|inside of|form|format|like|as)\s*[:$\\([`"'*]*\s*$/i;
 
 /** What comes right after an answer in the same sentence. */
-const behind =
+const after =
   /^[\s$\\\])*_.,;:"'`)}]*(?:\(\s*)?(?:\?|or\b|and\/or\b|maybe\b|perhaps\b|possibly\b|probably\b|if\b|unless\b|not sure\b|i(?: am|['’]m) not\b|just a guess|(?:(?:is|was|are|seems|looks) )?(?:clearly |obviously |definitely |certainly |probably )?(?:not (?:sure|certain|correct|right|true|really|necessarily|exactly|quite|the (?:right |correct |final )?(?:answer|choice|option))\b|wrong|incorrect|false|impossible)|(?:is|was|are|seems) (?:clearly |definitely |certainly |probably )?not\b|(?:is|was|ca|could|wo)n['’]t\b|(?:could|might|may|cannot|can not)\b)/i;
 /** Another answer next to it. */
 const another = /^[\s$\\\])*_.,;:"'`)}]*(?:and|,|\/|;|&)\s*(?:[$\\([*]*\d|\\boxed|[$(]*[A-Z]\b[).]?(?:\s|$))/;
@@ -43,7 +43,7 @@ export function isDoubtedBefore(
 /** Whether what follows an answer denies or weakens it, in its sentence or later. */
 export function isDoubtedAfter(rest: string): boolean {
   const near = rest.slice(0, 4000);
-  return behind.test(near) || another.test(near) || later.test(near) || laterAnswer.test(near);
+  return after.test(near) || another.test(near) || later.test(near) || laterAnswer.test(near);
 }
 
 export function isDoubtful(text: string): boolean {

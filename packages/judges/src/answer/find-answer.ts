@@ -30,7 +30,7 @@ export type AnswerSearch = {
   readonly isReadable: (text: string) => boolean;
   /** Which of several readings of one line is taken, such as `Paris` for `Paris. It is in France`; the first if none is preferred. */
   readonly isPreferred?: (text: string) => boolean;
-  /** Whether a text without a mark may be the answer as a whole; true if it is not given. With `after`, it never may. */
+  /** Whether text without a mark may be the answer as a whole; true if it is not given. With `after`, it never may. */
   readonly isWhole?: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** Where a text says "this is my answer". Each kind of mark is found in one pass, so that no text keeps a judge busy. */
+/** Where a message says "this is my answer". Each kind of mark is found in one pass, so that no message keeps a judge busy. */
 
 export type Mark = {
   /** The mark and what it holds are `text.slice(start, end)`. */

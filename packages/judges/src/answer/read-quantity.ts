@@ -71,7 +71,7 @@ const notUnits = new Set(
   ).split(' '),
 );
 /** Single letters that are units. Others are variables, as in `5x`. */
-const unitLetters = new Set([...'gmslhLNJWVACFKdtTPΩμµ']);
+const unitLetters = new Set('gmslhLNJWVACFKdtTPΩμµ');
 
 /** The words of a unit, or null: these are not words of a unit. */
 function readUnit(text: string): string | null {

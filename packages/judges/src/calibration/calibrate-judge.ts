@@ -1,6 +1,6 @@
 import { AgentJetError, ConfigError, toErrorMessage, type Verdict } from '@agentjet/core';
 import type { Judge, JudgeContext, JudgeUsage } from '@agentjet/rollout';
-import { checkVerdict } from '@agentjet/rollout/inputs';
+import { checkVerdict, copyPlain } from '@agentjet/rollout/inputs';
 import type { LabelledExample } from './labelled-examples.js';
 import { rankCorrelation } from './rank-correlation.js';
 
@@ -78,7 +78,7 @@ async function ask(
   const { task, output } = example;
   const transcripts = toTranscripts(example, agents);
   const context = { episodeId: `example-${at}`, signal, seed: at, transcripts, environment: null };
-  const verdict: unknown = await judge.judge(task, output, context);
+  const verdict: unknown = await judge.judge(copyPlain(task), output, context);
   return checkVerdict(verdict, task);
 }
 

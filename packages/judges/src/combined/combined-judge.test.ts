@@ -131,3 +131,17 @@ it.each([
   const opening = (async () => registration.open({ ...section, ...wrong } as typeof section, { config }))();
   await expect(opening).rejects.toThrow(message);
 });
+
+it('gives each part its own copy of the task', async () => {
+  const spoiling: Judge = {
+    judge: ({ metadata }) => {
+      Object.assign(metadata, { answer: '5' });
+      return { reward: 0, isSuccess: true };
+    },
+  };
+  const reading: Judge = {
+    judge: ({ metadata }) => ({ reward: Number(metadata['answer'] === '4'), isSuccess: true }),
+  };
+  const judge = createCombinedJudge([part('spoiling', spoiling, { isGate: true }), part('reading', reading)], options);
+  expect(await judge.judge(task, {}, context)).toMatchObject({ reward: 1 });
+});

@@ -1,6 +1,6 @@
 import type { Task, Verdict, WorkflowOutput } from '@agentjet/core';
 import type { Judge, JudgeContext } from '@agentjet/rollout';
-import { checkVerdict } from '@agentjet/rollout/inputs';
+import { checkVerdict, copyPlain } from '@agentjet/rollout/inputs';
 
 export type CombinedPart = {
   readonly name: string;
@@ -48,7 +48,7 @@ export function createCombinedJudge(parts: readonly CombinedPart[], options: Com
 type Asked = { readonly task: Task; readonly output: WorkflowOutput; readonly context: JudgeContext };
 
 async function askPart(part: CombinedPart, { task, output, context }: Asked): Promise<Scored> {
-  const verdict: unknown = await part.judge.judge(task, output, context);
+  const verdict: unknown = await part.judge.judge(copyPlain(task), output, context);
   return { part, verdict: checkVerdict(verdict, task, `The part ${part.name}`) };
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { copyPlain } from './copy-plain.js';
 
-it('copies lists and plain objects, and shares everything else', () => {
+it('copies lists, plain objects and dates, and shares functions and instances', () => {
   class Board {}
   const board = new Board();
   const solve = (): number => 1;
@@ -11,6 +11,23 @@ it('copies lists and plain objects, and shares everything else', () => {
   expect(copy.list[0]).not.toBe(given.list[0]);
   expect([copy.board, copy.solve, copy.when]).toEqual([board, solve, given.when]);
   expect(copy.board).toBe(board);
+  expect(copy.when).not.toBe(given.when);
+});
+
+it('copies maps, sets and bytes', () => {
+  const given = {
+    map: new Map([['a', [1]]]),
+    set: new Set([{ b: 1 }]),
+    bytes: Uint8Array.of(1),
+    buffer: Buffer.from('x'),
+  };
+  const copy = copyPlain(given);
+  expect(copy).toEqual(given);
+  copy.map.get('a')?.push(2);
+  copy.set.clear();
+  copy.bytes[0] = 9;
+  copy.buffer[0] = 9;
+  expect([given.map.get('a'), given.set.size, given.bytes[0], given.buffer.toString()]).toEqual([[1], 1, 1, 'x']);
 });
 
 it('keeps a key that JSON allows and assignment does not', () => {

@@ -1,15 +1,35 @@
 /**
- * Lists and plain objects anew, all the way down; whatever else is in them (instances, functions) stays the same. A value
- * that holds itself is copied once.
+ * A copy of lists, plain objects, maps, sets, dates and bytes, all the way down. Functions and instances of other classes are
+ * the same in the copy, because only their class knows how to copy them. A value that holds itself is copied once.
  */
 export function copyPlain<T>(value: T, copies = new Map<unknown, unknown>()): T {
-  if (!Array.isArray(value) && !isPlain(value)) return value;
+  if (typeof value !== 'object' || value === null) return value;
   const known = copies.get(value);
   if (known !== undefined) return known as T;
+  if (value instanceof Map || value instanceof Set) return copyCollection(value, copies) as T;
+  if (Buffer.isBuffer(value)) return Buffer.from(value) as unknown as T;
+  if (value instanceof Date || ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return structuredClone(value);
+  if (!Array.isArray(value) && !isPlain(value)) return value;
   const copy: unknown[] | Record<string, unknown> = Array.isArray(value) ? [] : {};
   copies.set(value, copy);
   for (const [key, inner] of Object.entries(value)) define(copy, key, copyPlain(inner, copies));
   return copy as T;
+}
+
+function copyCollection(
+  value: Map<unknown, unknown> | Set<unknown>,
+  copies: Map<unknown, unknown>,
+): Map<unknown, unknown> | Set<unknown> {
+  if (value instanceof Set) {
+    const copy = new Set<unknown>();
+    copies.set(value, copy);
+    for (const member of value) copy.add(copyPlain(member, copies));
+    return copy;
+  }
+  const copy = new Map<unknown, unknown>();
+  copies.set(value, copy);
+  for (const [key, inner] of value) copy.set(copyPlain(key, copies), copyPlain(inner, copies));
+  return copy;
 }
 
 /** Also where the key is `__proto__`, as JSON may have it. */

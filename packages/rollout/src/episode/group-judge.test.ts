@@ -147,3 +147,22 @@ it('can be given as a class', () => {
   }
   expect(createJudge(Ranking, 'The judge')).toHaveProperty('judgeGroup');
 });
+
+it('gets its own copy of the task for each group', async () => {
+  const shared: Task = { ...task('a'), metadata: { seen: [] } };
+  const judge: GroupJudge = {
+    judgeGroup: ({ metadata }, outputs) => {
+      const seen = metadata['seen'] as number[];
+      seen.push(1);
+      return outputs.map(() => ({ reward: seen.length, isSuccess: true }));
+    },
+  };
+  const groups = await run(judge, () => ({}), { tasks: [shared, shared] });
+  expect([groups.map(rewardsOf), shared.metadata]).toEqual([
+    [
+      [1, 1, 1, 1],
+      [1, 1, 1, 1],
+    ],
+    { seen: [] },
+  ]);
+});

@@ -1,5 +1,6 @@
 import { JudgeError, rejectOnAbort, type Task, type Verdict, type WorkflowOutput } from '@agentjet/core';
 import type { GroupJudge, Judge, JudgeContext } from '../judge.js';
+import { copyPlain } from './copy-plain.js';
 import { lateJudge } from './late-verdict.js';
 
 /**
@@ -73,7 +74,7 @@ export class GroupVerdicts {
     const signal = AbortSignal.any([stopped, inTime]);
     const outputs = asked.map(({ output }) => output);
     const context = { groupId, signal, seed, episodes: asked.map((each) => each.context) };
-    const judging = (async () => judge.judgeGroup(task, outputs, context))();
+    const judging = (async () => judge.judgeGroup(copyPlain(task), outputs, context))();
     const verdicts: unknown = await rejectOnAbort(judging, signal).catch((error: unknown) => {
       throw inTime.aborted && !stopped.aborted ? lateJudge(timeoutMs) : error;
     });

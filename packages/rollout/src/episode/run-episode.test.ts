@@ -23,10 +23,14 @@ const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100 };
 
 type Options = Partial<EpisodeOptions> & { readonly replies?: readonly ScriptedReply[]; readonly signal?: AbortSignal };
 
-function run(workflow: WorkflowSource, { replies = ['hello'], signal, ...options }: Options = {}): Promise<Episode> {
+function run(
+  workflow: WorkflowSource,
+  { replies = ['hello'], signal, ...options }: Options = {},
+  given = task,
+): Promise<Episode> {
   const engine = createScriptedEngine({ chatTokenizer, replies });
   return runEpisode(
-    task,
+    given,
     { workflow, policy: { kind: 'engine', engine, chatTokenizer }, sampling, timeoutMs: 30_000, ...options },
     { ...identity, ...(signal && { signal }) },
   );
@@ -104,6 +108,21 @@ describe('a workflow', () => {
         metadata: { seen: 'hi!' },
         task: { mainQuery: 'hi', metadata: {} },
       });
+  });
+
+  it('is judged by a judge that cannot change the task of its siblings', async () => {
+    const seen = new Map([['count', [0]]]);
+    const shared: Task = { ...task, metadata: { list: [1], seen, solve: () => 2 } };
+    const spoiling = ({ metadata }: Task) => {
+      const { list, seen: counts, solve } = metadata as { list: number[]; seen: typeof seen; solve: () => number };
+      list.push(1);
+      counts.get('count')?.push(1);
+      return { reward: list.length + (counts.get('count')?.length ?? 0) + solve(), isSuccess: true };
+    };
+    for (let repeat = 0; repeat < 2; repeat++)
+      expect(await run(() => ({}), { judge: { judge: spoiling } }, shared)).toMatchObject({ reward: 6 });
+    expect(shared.metadata).toMatchObject({ list: [1], seen });
+    expect(seen.get('count')).toEqual([0]);
   });
 
   it('counts as a success from reward 1 on where it does not say', async () => {
