@@ -49,7 +49,7 @@ function digitsOf(text: string, from: string, to: string): string {
   return [...text].map((character) => to.charAt(from.indexOf(character))).join('');
 }
 
-/** Commands that stand for a sign. */
+/** Commands that mean a sign. */
 const signs: Readonly<Record<string, string>> = {
   cdot: '*',
   times: '*',

@@ -59,7 +59,7 @@ function toFraction(numeral: string): Fraction {
   return new Fraction(numeral.replaceAll(/[, \u00a0'_]/g, '').replace(/\.$/, ''));
 }
 
-/** What is no unit: it says that there is more than one number, or that the number is not the answer. */
+/** Words that are not units. They say that there is more than one number, or that the number is not the answer. */
 const notUnits = new Set(
   (
     'or and not to no is are was were be been am has have had do does did can could may might must should would will shall but ' +
