@@ -80,5 +80,7 @@ it.each(Object.entries(refused))('%s: a refusal that is swallowed is counted onc
   );
   expect(messages).toHaveLength(1);
   expect(episode).toMatchObject({ status: 'completed', calls: { answered: 0, failed: 1 } });
-  expect(episode.swallowedCalls).toEqual([{ agentName: 'helper', message: expect.any(String), times: 1 }]);
+  expect(episode.swallowedErrors).toEqual([
+    { agentName: 'helper', code: expect.any(String), message: expect.any(String), times: 1 },
+  ]);
 });

@@ -11,7 +11,7 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { OpenSession } from './environment/environment.js';
 import type { UntrainedCall } from './episode/untrained-calls.js';
 import type { PaidTurn } from './episode/turn-rewards.js';
-import type { SwallowedCall } from './episode/swallowed-calls.js';
+import type { SwallowedError } from './episode/swallowed-errors.js';
 import type { EpisodeError } from './episode/episode-error.js';
 
 /** Options of every adapter's `asModel`. `M` is the framework's own model type. */
@@ -152,7 +152,7 @@ export type Episode = {
   /** In the order in which they ended; absent if there were none. */
   readonly spans?: readonly SpanRecord[];
   /** Model calls that failed, and the episode did not fail with them; absent if there were none. */
-  readonly swallowedCalls?: readonly SwallowedCall[];
+  readonly swallowedErrors?: readonly SwallowedError[];
   /** Calls of agents that do not learn, in the order in which they ended; absent if there were none. */
   readonly untrainedCalls?: readonly UntrainedCall[];
   /** What `Tuner.reward` gave; absent if it gave nothing. */

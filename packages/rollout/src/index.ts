@@ -72,7 +72,7 @@ export type { Attempt, AttemptKeeper, RecalledAttempt } from './episode/attempts
 export { isAgentsFailure, type EpisodeError } from './episode/episode-error.js';
 export { failEpisodesThatExit } from './episode/exit-guard.js';
 export { runEpisode, type EpisodeIdentity, type EpisodeOptions } from './episode/run-episode.js';
-export type { SwallowedCall } from './episode/swallowed-calls.js';
+export type { SwallowedError } from './episode/swallowed-errors.js';
 export type { UntrainedCall } from './episode/untrained-calls.js';
 export { isSamplingMixed } from './episode/mixed-sampling.js';
 export {

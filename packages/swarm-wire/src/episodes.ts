@@ -125,6 +125,18 @@ export const endRequestSchema = z.strictObject({
   revision: z.string().max(200).optional(),
   /** Messages of agents that do not learn; kept, never trained. */
   messages: z.array(z.record(z.string(), z.unknown())).optional(),
+  /** Model calls that failed, and the episode did not fail with them. */
+  swallowed_errors: z
+    .array(
+      z.strictObject({
+        agent_name: z.string().max(1000),
+        code: z.string().max(200),
+        message: z.string().max(10_000),
+        times: z.number().int().positive(),
+      }),
+    )
+    .max(100)
+    .optional(),
 });
 
 /** What became of an episode in each policy of a server that has several, once one of them has trained it. */

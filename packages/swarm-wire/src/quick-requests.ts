@@ -52,7 +52,7 @@ function isAbove(least: number, most: number): (value: unknown) => boolean {
   return (value) => isNumber(value) && (value as number) > least && (value as number) <= most;
 }
 
-/** The quick checks by their schemas. An end with rewards of turns is left to its schema. */
+/** The quick checks by their schemas. An end with rewards of turns, or with swallowed errors, is left to its schema. */
 export const quickChecks: ReadonlyMap<z.ZodType, QuickCheck<unknown>> = new Map<z.ZodType, QuickCheck<unknown>>([
   [claimRequestSchema, quickClaim],
   [endRequestSchema, quickEnd],

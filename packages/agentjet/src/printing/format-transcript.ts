@@ -123,8 +123,8 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
 }
 
 /** Failed calls that did not end the episode. Some failed before the model was asked, so they are not among its calls. */
-function formatSwallowed(style: TranscriptStyle, { episode: { swallowedCalls = [] } }: Transcript): readonly string[] {
-  return swallowedCalls.map(({ agentName, message, times }) => {
+function formatSwallowed(style: TranscriptStyle, { episode: { swallowedErrors = [] } }: Transcript): readonly string[] {
+  return swallowedErrors.map(({ agentName, message, times }) => {
     const count = times === 1 ? '' : ` ${times} times`;
     return style('bad', `A call of agent "${agentName}" failed${count}, and the episode continued: ${message}`);
   });

@@ -29,7 +29,7 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ['forks', formatByAgent(record['forks'])],
     ['splices', formatByAgent(record['splices'])],
     ['foreign messages', formatByAgent(record['foreign_messages'])],
-    ...optional('failed calls, swallowed', formatSwallowed(record['swallowed_calls'])),
+    ...optional('failed calls, swallowed', formatSwallowed(record['swallowed_errors'])),
     ...optional('without effect', formatOptional(record['ignored_parameters'])),
     ...optional('special tokens', formatOptional(record['special_tokens'])),
     ...optional('workflow', formatCounts(record['log_metrics'])),

@@ -13,7 +13,7 @@ import { createGuardedModel } from '../model/guarded-model.js';
 import type { RequestSampling } from '../model/sampling.js';
 import { replayCalls, type RecordedCall } from '../model/recorded-call.js';
 import { createTunedModel } from '../model/tuned-model.js';
-import { listSwallowed, type SwallowedCall } from './swallowed-calls.js';
+import { listSwallowed, type SwallowedError } from './swallowed-errors.js';
 import { Conversations, type OnTurn } from './conversations.js';
 
 const nothingTracked: TrackerStats = {
@@ -53,7 +53,7 @@ type FailedCalls = {
   /** See `TunerOptions.watchCall`. */
   readonly watchCall: (agentName: string) => (error: unknown) => void;
   /** Calls that failed, and this text of an error does not tell of. */
-  readonly swallowed: (told: string | undefined) => readonly SwallowedCall[];
+  readonly swallowed: (told: string | undefined) => readonly SwallowedError[];
   /** A call of a model that does not learn has ended: with this error, or with an answer (undefined). */
   readonly noteCall: (agentName: string, error: unknown) => void;
 };

@@ -8,7 +8,7 @@ import type { OutageCause } from '../outage/outage-of.js';
 import { EpisodeSessions, type EnvironmentHost } from '../environment/episode-sessions.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded, type RecordedRows } from './episode-record.js';
-import type { SwallowedCall } from './swallowed-calls.js';
+import type { SwallowedError } from './swallowed-errors.js';
 import { Spans } from './spans.js';
 import { TurnRewards } from './turn-rewards.js';
 import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
@@ -40,7 +40,7 @@ export type OpenEpisode = {
   /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
   readonly failedAgent: (text: string) => string | undefined;
   /** Calls that failed, and this text of an error does not tell of; undefined: all that failed. */
-  readonly swallowed: (told: string | undefined) => readonly SwallowedCall[];
+  readonly swallowed: (told: string | undefined) => readonly SwallowedError[];
   /** Who failed, if this text tells of a call that was lost to the world, or the last call was. */
   readonly lostTo: (text: string) => OutageCause | undefined;
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */

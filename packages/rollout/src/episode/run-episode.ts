@@ -55,11 +55,11 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
     await open.sessions.close();
     const recorded = open.finish();
     const outcome = settled.status === 'unscored' ? await scoreLater(settled, options, identity) : settled;
-    const swallowedCalls = open.swallowed(outcome.status === 'failed' ? outcome.error.message : undefined);
+    const swallowedErrors = open.swallowed(outcome.status === 'failed' ? outcome.error.message : undefined);
     return {
       ...toIdentity(task, identity),
       ...recorded,
-      ...(swallowedCalls.length > 0 && { swallowedCalls }),
+      ...(swallowedErrors.length > 0 && { swallowedErrors }),
       ...outcome,
       seconds: (performance.now() - startedAt) / 1000,
       ...(clock.judging > 0 && { secondsJudging: clock.judging }),

@@ -1,6 +1,7 @@
 import { parseJsonObject, toErrorMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { CallCounts } from '../contract.js';
+import type { FailedCall } from '../episode/swallowed-errors.js';
 import { isAborted, outageOf, type OutageCause } from '../outage/outage-of.js';
 import type { RequestPrint } from './request-print.js';
 import { isMalformedJson } from './response-format.js';
@@ -36,7 +37,7 @@ export class CallLedger {
   readonly #ignored: Record<string, Record<string, number>> = {};
 
   /** Messages of failed calls, the newest last. */
-  readonly #failures: { readonly agentName: string; readonly message: string; readonly error: unknown }[] = [];
+  readonly #failures: FailedCall[] = [];
 
   /** What the call that ended last threw; undefined if it was answered. */
   #lastError: unknown;
@@ -56,7 +57,7 @@ export class CallLedger {
   }
 
   /** Calls that failed, the newest last. */
-  get failures(): readonly { readonly agentName: string; readonly message: string }[] {
+  get failures(): readonly FailedCall[] {
     return this.#failures;
   }
 

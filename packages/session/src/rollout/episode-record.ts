@@ -23,7 +23,7 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     ...(episode.turnRewards !== undefined && { turn_rewards: episode.turnRewards.map(snakeKeys) }),
     ...(episode.spans !== undefined && { spans: episode.spans.map(snakeKeys) }),
     calls,
-    ...(episode.swallowedCalls !== undefined && { swallowed_calls: episode.swallowedCalls.map(snakeKeys) }),
+    ...(episode.swallowedErrors !== undefined && { swallowed_errors: episode.swallowedErrors.map(snakeKeys) }),
     ...(episode.untrainedCalls !== undefined && { untrained_calls: episode.untrainedCalls.map(toCallRecord) }),
     forks: stats.forks,
     splices: stats.splices,

@@ -26,10 +26,3 @@ it('tells once of special tokens in text, and what becomes of them', () => {
   expect(noticesOf([special, special])).toEqual([expect.stringMatching(/role tool .* "anna" .* plain text/)]);
   expect(noticesOf([special], 'as_template')).toEqual([expect.stringContaining('can forge turns')]);
 });
-
-it('tells once of a call that failed while the episode continued, with its message', () => {
-  const swallowed = { swallowedCalls: [{ agentName: 'anna', message: 'option "x" is not known.', times: 3 }] };
-  expect(noticesOf([swallowed, {}, swallowed])).toEqual([
-    expect.stringMatching(/agent "anna" failed, and its episode continued.*option "x" is not known\./),
-  ]);
-});

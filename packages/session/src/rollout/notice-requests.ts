@@ -1,10 +1,7 @@
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { JobListener } from '../events.js';
 
-/**
- * Says, once for each agent and thing, what agents ask for without effect, which text they send could forge turns, and which of their
- * calls failed while the episode continued.
- */
+/** Tells, once for each agent and thing, what agents ask for without effect and which text they send could forge turns. */
 export function noticeRequests(emit: JobListener, specialTokensInText: string): JobListener {
   const told = new Set<string>();
   const tellOnce = (message: string): void => {
@@ -15,8 +12,7 @@ export function noticeRequests(emit: JobListener, specialTokensInText: string): 
   return (event) => {
     emit(event);
     if (event.type !== 'episode_finished') return;
-    const { ignoredParameters, stats, swallowedCalls = [] } = event.episode;
-    for (const { agentName, message } of swallowedCalls) tellOnce(swallowedNotice(agentName, message));
+    const { ignoredParameters, stats } = event.episode;
     for (const [agent, name] of pairsOf(ignoredParameters)) tellOnce(ignoredNotice(agent, name));
     for (const [agent, role] of pairsOf(stats.specialTokens)) tellOnce(specialNotice(agent, role, specialTokensInText));
   };
@@ -28,10 +24,6 @@ function pairsOf(counts: CountsByAgent<string>): readonly (readonly [agent: stri
 
 function ignoredNotice(agent: string, name: string): string {
   return `Agent "${agent}" asks for ${name}, which has no effect here. PARAMETERS.md of @agentjet/core says what has.`;
-}
-
-function swallowedNotice(agent: string, message: string): string {
-  return `A model call of agent "${agent}" failed, and its episode continued, as if a tool had failed: ${message} The metric swallowed_calls counts such calls. Repair the call, or ignore this if the agent handles the error.`;
 }
 
 const treatments: Readonly<Record<string, string>> = {

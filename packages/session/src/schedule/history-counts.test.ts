@@ -37,14 +37,14 @@ it('forks, splices and foreign messages are counted in all, and by agent and cau
 });
 
 it('failed calls that no episode failed with are counted in all and by agent, if there are any', () => {
-  const swallowedCalls = [
-    { agentName: 'a', message: 'x', times: 2 },
-    { agentName: 'b', message: 'x', times: 1 },
+  const swallowedErrors = [
+    { agentName: 'a', code: 'failed', message: 'x', times: 2 },
+    { agentName: 'b', code: 'failed', message: 'x', times: 1 },
   ];
   const episode = { stats: nothing, ignoredParameters: {} };
-  expect(countHistories([{ ...episode, swallowedCalls }, episode, { ...episode, swallowedCalls }])).toMatchObject({
-    swallowed_calls: 6,
-    'swallowed_calls/a': 4,
-    'swallowed_calls/b': 2,
+  expect(countHistories([{ ...episode, swallowedErrors }, episode, { ...episode, swallowedErrors }])).toMatchObject({
+    swallowed_errors: 6,
+    'swallowed_errors/a': 4,
+    'swallowed_errors/b': 2,
   });
 });

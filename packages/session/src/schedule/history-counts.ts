@@ -4,19 +4,19 @@ import type { Episode } from '@agentjet/rollout';
 /**
  * What happened to the histories that agents sent, for the metrics of a step: `forks`, `splices` and `foreign_messages`, in all
  * and as `forks/<agent>/<cause>`; and in the same way `ignored_parameters`, and
- * `untrained_calls` and `swallowed_calls` by agent, if there were any.
+ * `untrained_calls` and `swallowed_errors` by agent, if there were any.
  */
 export function countHistories(
-  episodes: readonly Pick<Episode, 'stats' | 'ignoredParameters' | 'untrainedCalls' | 'swallowedCalls'>[],
+  episodes: readonly Pick<Episode, 'stats' | 'ignoredParameters' | 'untrainedCalls' | 'swallowedErrors'>[],
 ): Readonly<Record<string, number>> {
   const counts: Record<string, number> = { forks: 0, splices: 0, foreign_messages: 0 };
-  for (const { stats, ignoredParameters, untrainedCalls = [], swallowedCalls = [] } of episodes) {
+  for (const { stats, ignoredParameters, untrainedCalls = [], swallowedErrors = [] } of episodes) {
     addAll(counts, 'forks', stats.forks);
     addAll(counts, 'splices', stats.splices);
     addAll(counts, 'foreign_messages', stats.foreignMessages);
     addAll(counts, 'ignored_parameters', ignoredParameters);
     for (const { agentName } of untrainedCalls) addCalls(counts, 'untrained_calls', agentName, 1);
-    for (const { agentName, times } of swallowedCalls) addCalls(counts, 'swallowed_calls', agentName, times);
+    for (const { agentName, times } of swallowedErrors) addCalls(counts, 'swallowed_errors', agentName, times);
   }
   return counts;
 }

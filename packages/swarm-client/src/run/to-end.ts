@@ -24,6 +24,7 @@ export function toEnd(episode: Episode, { client, awayMs, turnIds }: More): EndR
     log_metrics: { ...logMetrics },
     ...turnRewards(episode, turnIds),
     ...untrainedMessages(episode),
+    ...swallowedErrors(episode),
   };
   if (episode.status === 'failed') {
     const { error } = episode;
@@ -50,6 +51,14 @@ function turnRewards({ paidTurns }: Episode, turnIds: TurnIds): Pick<EndRequest,
     return { agent: agentName, turn: turnIds.get(agentName)?.indexOf(turnId) ?? -1, value };
   });
   return { turn_rewards: paid.filter(({ turn }) => turn >= 0) };
+}
+
+function swallowedErrors({ swallowedErrors: swallowed }: Episode): Pick<EndRequest, 'swallowed_errors'> {
+  if (swallowed === undefined) return {};
+  const told = swallowed.slice(0, 100).map(({ agentName, code, message, times }) => {
+    return { agent_name: agentName.slice(0, 1000), code: code.slice(0, 200), message: message.slice(0, 10_000), times };
+  });
+  return { swallowed_errors: told };
 }
 
 function untrainedMessages({ untrainedCalls = [] }: Episode): Pick<EndRequest, 'messages'> {

@@ -206,6 +206,7 @@ type EndContent = {
   readonly log_metrics?: Readonly<Record<string, number>>;
   readonly error?: string;
   readonly messages?: unknown;
+  readonly swallowed_errors?: unknown;
   readonly ignored_parameters?: Readonly<Record<string, unknown>>;
   readonly stats?: { readonly generatedTokens?: number };
   /** Which of the end's bytes is the first one of these rows. Default: 0. */
@@ -279,7 +280,8 @@ function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<strin
 /** The line of an episode in episodes/, without its samples. */
 function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecord | undefined, policy: string) {
   const content = contentOf(end, policy);
-  const { task_id, repeat_index, turns, metadata, log_metrics, error, messages, ignored_parameters: ignored } = content;
+  const { task_id, repeat_index, turns, metadata, log_metrics, error, messages, swallowed_errors } = content;
+  const { ignored_parameters: ignored } = content;
   return {
     episode_id: episodeId,
     ...(task_id !== undefined && { task_id, repeat_index }),
@@ -290,6 +292,7 @@ function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecor
     ...(error !== undefined && { error }),
     ...(turns !== undefined && { turns: unpackTurns(turns) }),
     ...(messages !== undefined && { messages }),
+    ...(swallowed_errors !== undefined && { swallowed_errors }),
     ...(ignored !== undefined && Object.keys(ignored).length > 0 && { ignored_parameters: ignored }),
     metadata: metadata ?? {},
     log_metrics: log_metrics ?? {},

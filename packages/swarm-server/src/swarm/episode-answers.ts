@@ -165,6 +165,7 @@ export function toNewEnd(
   content['reason'] = request.reason;
   content['error'] = request.error;
   content['messages'] = request.messages;
+  if (request.swallowed_errors !== undefined) content['swallowed_errors'] = request.swallowed_errors;
   const end: Writable<NewEnd> = {
     status: request.status,
     reward: request.reward ?? (rewards === undefined ? null : meanOf(Object.values(rewards))),

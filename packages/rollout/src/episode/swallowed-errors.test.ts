@@ -48,15 +48,15 @@ const openNative = (tuner: Tuner, agentName = 'a'): NativeModel =>
   tuner.selectModel<NativeModel>({ agentName }, (model) => new NativeModel(model), ['ask', 'stream']);
 
 it('a call that failed while the episode continued is counted, with its agent and message', async () => {
-  const { swallowedCalls } = await run(async (_task, tuner) => {
+  const { swallowedErrors } = await run(async (_task, tuner) => {
     for (const name of ['a', 'a', 'b'])
       await swallow(openModel(tuner, name).generate({ messages, sampling: { topP: 7 } }));
     return { reward: 1 };
   });
   const message = 'Sampling option topP is 7, which is not a number in (0, 1].';
-  expect(swallowedCalls).toEqual([
-    { agentName: 'a', message, times: 2 },
-    { agentName: 'b', message, times: 1 },
+  expect(swallowedErrors).toEqual([
+    { agentName: 'a', code: 'bad_request', message, times: 2 },
+    { agentName: 'b', code: 'bad_request', message, times: 1 },
   ]);
 });
 
@@ -73,16 +73,16 @@ it('what a framework refuses before it asks the model is counted once, and so is
     { replies: [{ text: '', error: new EngineError('failed', 'busy') }, 'fine'] },
   );
   expect(episode.calls).toMatchObject({ answered: 1, failed: 3 });
-  expect(episode.swallowedCalls).toEqual([
-    { agentName: 'a', message: 'option "toolCallId" is not known', times: 1 },
-    { agentName: 'a', message: 'option "version" is not known', times: 1 },
-    { agentName: 'a', message: 'busy', times: 1 },
+  expect(episode.swallowedErrors).toEqual([
+    { agentName: 'a', code: 'failed', message: 'option "toolCallId" is not known', times: 1 },
+    { agentName: 'a', code: 'failed', message: 'option "version" is not known', times: 1 },
+    { agentName: 'a', code: 'failed', message: 'busy', times: 1 },
   ]);
 });
 
 it('calls of a model that does not learn are counted too', async () => {
   const debugModel: ChatModel = { name: 'big', generate: async () => Promise.reject(new Error('no such model')) };
-  const { swallowedCalls } = await run(
+  const { swallowedErrors } = await run(
     async (_task, tuner) => {
       await openModel(tuner).generate({ messages });
       await swallow(
@@ -92,7 +92,7 @@ it('calls of a model that does not learn are counted too', async () => {
     },
     { trainableTargets: ['a'] },
   );
-  expect(swallowedCalls).toEqual([{ agentName: 'judge', message: 'no such model', times: 1 }]);
+  expect(swallowedErrors).toEqual([{ agentName: 'judge', code: 'failed', message: 'no such model', times: 1 }]);
 });
 
 it('a call that its caller aborted is none, and neither is one that the episode failed with', async () => {
@@ -100,12 +100,12 @@ it('a call that its caller aborted is none, and neither is one that the episode 
     await swallow(openModel(tuner).generate({ messages }, { signal: AbortSignal.abort() }));
     return { reward: 1 };
   });
-  expect(aborted).not.toHaveProperty('swallowedCalls');
+  expect(aborted).not.toHaveProperty('swallowedErrors');
   const failed = await run(async (_task, tuner) => {
     await swallow(openModel(tuner).generate({ messages: [] }));
     await openModel(tuner).generate({ messages, sampling: { topP: 7 } });
     return { reward: 1 };
   });
   expect(failed.status).toBe('failed');
-  expect(failed.swallowedCalls).toMatchObject([{ message: expect.stringContaining('no messages'), times: 1 }]);
+  expect(failed.swallowedErrors).toMatchObject([{ message: expect.stringContaining('no messages'), times: 1 }]);
 });
