@@ -148,6 +148,7 @@ const values: Readonly<Record<string, unknown>> = {
   function_call: 'auto',
   chat_template: 'x',
   chat_template_kwargs: { enable_thinking: false },
+  chatTemplateKwargs: { enable_thinking: false },
 };
 
 /** Of names that mean something else in one API. */
@@ -166,6 +167,11 @@ function toRequests(protocol: Protocol, name: string): readonly Request[] {
   if (place === 'tools') return [{ ...request, tools: tools[protocol]() }];
   if (place === 'tools[].type')
     return (types ?? '').split('|').map((type) => ({ ...request, tools: [{ type, id: 'x.y', name: 'n', args: {} }] }));
+  if (
+    types !== undefined &&
+    wishes.some(({ asks, names }) => asks === 'no_thinking' && names[protocol]?.includes(name))
+  )
+    return [withValue(request, place.split('.'), types)];
   if (place === 'include') return [{ ...request, include: types === undefined ? [] : [types] }];
   if (place.startsWith('tools[].function.')) return [{ ...request, tools: tools[protocol]({ strict: true }) }];
   if (place === 'tools[].format.type')

@@ -2,6 +2,7 @@ import {
   type ChatMessage,
   type ChatRequest,
   type ResponseFormat,
+  readTemplateWishes,
   reviewParameters,
   type SamplingOptions,
   type ToolChoice,
@@ -41,6 +42,7 @@ export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest 
     ...(responseFormat !== undefined && { responseFormat }),
     ...(typeof requestId === 'string' && { requestId }),
     ...(train === false && { isTrained: false }),
+    ...readTemplateWishes('aiSdk', options),
     ...(ignored.length > 0 && { ignoredParameters: ignored }),
   };
 }

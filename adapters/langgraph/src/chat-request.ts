@@ -1,6 +1,7 @@
 import {
   EngineError,
   isServerTool,
+  readTemplateWishes,
   type AssistantMessage,
   type ChatMessage,
   type ChatRequest,
@@ -45,6 +46,7 @@ export function toChatRequest(
     ...(responseFormat !== undefined && { responseFormat }),
     ...(options.requestId !== undefined && { requestId: options.requestId }),
     ...(options.train === false && { isTrained: false }),
+    ...readTemplateWishes('langgraph', options),
     ...(ignored.length > 0 && { ignoredParameters: ignored }),
   };
 }

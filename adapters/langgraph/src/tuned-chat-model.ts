@@ -47,6 +47,8 @@ export interface TunedCallOptions extends BaseChatModelCallOptions {
   seed?: number;
   /** Answers of a call; `generate()` returns them all, `invoke()` the first. */
   n?: number;
+  /** Variables of the model's chat template, such as `enable_thinking`. */
+  chat_template_kwargs?: Record<string, unknown>;
   /** A repeated id gets the first call's answer. */
   requestId?: string;
   /** False: the answer is not trained. For calls that are not the agent's own, such as one for a title. */

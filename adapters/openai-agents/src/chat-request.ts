@@ -3,6 +3,7 @@ import {
   type ChatRequest,
   isServerTool,
   type ResponseFormat,
+  readTemplateWishes,
   reviewParameters,
   type SamplingOptions,
   type ToolChoice,
@@ -35,6 +36,7 @@ export function toChatRequest(request: ModelRequest): ChatRequest {
     ...(responseFormat !== undefined && { responseFormat }),
     ...(typeof requestId === 'string' && { requestId }),
     ...(train === false && { isTrained: false }),
+    ...readTemplateWishes('agents', request),
     ...(ignored.length > 0 && { ignoredParameters: ignored }),
   };
 }
@@ -50,7 +52,7 @@ function checkSupported(request: ModelRequest): readonly string[] {
   );
 }
 
-const providerOptions = new Set(['requestId', 'seed', 'stop', 'topK', 'train']);
+const providerOptions = new Set(['chatTemplateKwargs', 'requestId', 'seed', 'stop', 'topK', 'train']);
 
 function toToolSpec(tool: ModelRequest['tools'][number]): ToolSpec {
   if (tool.type !== 'function')

@@ -1,4 +1,4 @@
-import { type ChatRequest, isJsonObject, type Protocol, reviewParameters } from '@agentjet/core';
+import { type ChatRequest, isJsonObject, type Protocol, readTemplateWishes, reviewParameters } from '@agentjet/core';
 import { WireError } from './wire-error.js';
 
 /** The header by which a client marks a call that no agent made, such as one for a title: `false` keeps it from being trained. */
@@ -12,7 +12,7 @@ export function toCallMark(
   protocol: Protocol,
   headers: Headers,
   body: unknown,
-): Pick<ChatRequest, 'model' | 'isTrained' | 'ignoredParameters'> {
+): Pick<ChatRequest, 'model' | 'isTrained' | 'ignoredParameters' | 'thinkingOff' | 'chatTemplateKwargs'> {
   const asked = headers.get(trainHeader);
   if (asked !== null && asked !== 'true' && asked !== 'false') {
     const message = `The header ${trainHeader} is ${JSON.stringify(asked)}. Send "false" for a call that is not to be trained, or leave it out.`;
@@ -21,6 +21,7 @@ export function toCallMark(
   const model = isJsonObject(body) ? body['model'] : undefined;
   const { ignored } = reviewParameters(protocol, body);
   return {
+    ...readTemplateWishes(protocol, body),
     ...(ignored.length > 0 && { ignoredParameters: ignored }),
     ...(typeof model === 'string' && { model }),
     ...(asked === 'false' && { isTrained: false }),

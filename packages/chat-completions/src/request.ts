@@ -79,6 +79,7 @@ export const chatCompletionSchema = z.strictObject({
   max_completion_tokens: z.number().int().positive().optional(),
   n: z.number().int().min(1).max(128).optional(),
   logprobs: z.boolean().optional(),
+  chat_template_kwargs: jsonObject.optional(),
   ...samplingFields,
   ...streamFields,
   ...labelFields,

@@ -54,14 +54,21 @@ export class AgentChats {
     this.#options = options;
   }
 
-  of(agent: AgentIdentity): ChatSide {
+  /** `ofCall`: the template of one call, if it has its own. */
+  of(agent: AgentIdentity, ofCall?: ChatTokenizer): ChatSide {
+    if (ofCall !== undefined) return this.#sideOf(ofCall);
     const key = `${agent.agentName.length} ${agent.agentName} ${agent.targetTag}`;
     const known = this.#byAgent.get(key);
     if (known !== undefined) return known;
     const chatTokenizer = this.#options.chatOf?.(agent) ?? this.#default;
+    const side = this.#sideOf(chatTokenizer);
+    this.#byAgent.set(key, side);
+    return side;
+  }
+
+  #sideOf(chatTokenizer: ChatTokenizer): ChatSide {
     const side = this.#sides.get(chatTokenizer) ?? new ChatSide(chatTokenizer, this.#options.specialTokensInText);
     this.#sides.set(chatTokenizer, side);
-    this.#byAgent.set(key, side);
     return side;
   }
 }

@@ -128,7 +128,7 @@ class EpisodeTracker implements ContextTracker {
     return this.#resolve(agent, request, options).prompt.ids.length;
   }
 
-  #resolve(agent: AgentIdentity, request: ChatRequest, { opening = '' }: TurnOptions): ResolvedCall {
+  #resolve(agent: AgentIdentity, request: ChatRequest, { opening = '', chatTokenizer }: TurnOptions): ResolvedCall {
     if (this.#isFinished)
       throw new EngineError(
         'closed',
@@ -136,7 +136,7 @@ class EpisodeTracker implements ContextTracker {
       );
     checkHasMessages(request.messages);
     const toolsKey = printTools(request.tools ?? []);
-    const chat = this.#chats.of(agent);
+    const chat = this.#chats.of(agent, chatTokenizer);
     const { template } = chat.chatTokenizer;
     const root = chat.rootFor(toolsKey);
     const known = this.#guides.follow(agent.agentName, root, request.messages);

@@ -8,6 +8,7 @@ import type {
   ForkCause,
   Sample,
 } from '@agentjet/core';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SampledRow } from './tokens/sampled-rows.js';
 
 /** Whose call it is. Histories are told apart by `agentName`; `targetTag` is recorded. */
@@ -28,6 +29,8 @@ export type TurnOptions = {
    * so it is never trained) and is part of the answer that is read.
    */
   readonly opening?: string | undefined;
+  /** The chat template of this call, over the same vocabulary. Default: that of the agent. */
+  readonly chatTokenizer?: ChatTokenizer | undefined;
 };
 
 /** One model call between `begin` and `commit`. */

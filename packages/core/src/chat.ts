@@ -68,6 +68,10 @@ export type ChatRequest = {
   readonly parallelToolCalls?: boolean;
   readonly responseFormat?: ResponseFormat;
   readonly sampling?: SamplingOptions;
+  /** Variables of the model's chat template for this call, such as `enable_thinking`. They go before those of the configuration. */
+  readonly chatTemplateKwargs?: Readonly<Record<string, unknown>>;
+  /** The parameter by which the client asks the model not to think, such as `reasoning_effort`. Absent: it does not ask. */
+  readonly thinkingOff?: string;
   /** The model name that the client asked for. Any name is answered; `rollout.untrained_models` is matched against it. */
   readonly model?: string;
   /** False: the same weights answer, and the answer is not trained. For calls that no agent made, such as titles. */

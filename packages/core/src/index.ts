@@ -60,7 +60,13 @@ export { isDeeperThan } from './is-deeper-than.js';
 export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
 export { makeFolders } from './make-folders.js';
 export { isReward, maxReward, rewardRange } from './reward.js';
-export { isPassed, isServerTool, reviewParameters, type ParameterReview } from './parameters/review-parameters.js';
+export {
+  isPassed,
+  isServerTool,
+  readTemplateWishes,
+  reviewParameters,
+  type ParameterReview,
+} from './parameters/review-parameters.js';
 export { protocolNames, wishes, type Protocol, type Treatment, type Wish } from './parameters/wishes.js';
 export { power } from './power.js';
 export { quoteForShell } from './quote-for-shell.js';

@@ -15,6 +15,7 @@ import { createAnswerText } from './reply/answer-text.js';
 import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
 import { findTextKind } from './reply/text-kind.js';
 import { reasoningTags } from './reply/reasoning-section.js';
+import { findThinkingSwitch, listVariables } from './template-variables.js';
 import { createVerbatimArguments } from './verbatim-arguments.js';
 
 export type ChatTemplateOptions = {
@@ -150,6 +151,8 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const plain = compile(options.source, options.variables);
   const withTools = options.sourceWithTools === undefined ? plain : compile(options.sourceWithTools, options.variables);
   const source = options.sourceWithTools ?? options.source;
+  const variables = new Set([options.source, source].flatMap((each) => [...listVariables(each)]));
+  const thinkingOff = findThinkingSwitch(variables);
   const format = detectReplyFormat(source, renderGenerationPrompt(plain), options.replyFormat);
   return {
     render: (messages, renderOptions) =>
@@ -162,6 +165,8 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
     parse: (text) => parseReply(format, text),
     createStreamParser: (mintId) => createReplyStreamParser(format, mintId),
     ...(format.reasoning !== 'none' && { createAnswerText: () => createAnswerText(format) }),
+    variables,
+    ...(thinkingOff !== undefined && format.reasoning !== 'none' && { thinkingOff }),
     stopIds: options.stopIds,
     callOpening: (name) => toCallOpening(format, name),
     textKind: findTextKind,

@@ -1,6 +1,6 @@
 import { BackboneError, type JsonObject, toErrorMessage } from '@agentjet/core';
 import { createChatTemplate } from './chat-template.js';
-import type { ChatTokenizer, Tokenizer } from './contract.js';
+import type { ChatTemplate, ChatTokenizer, Tokenizer } from './contract.js';
 import { createHfTokenizer } from './hf-tokenizer.js';
 import { templates } from './registrations.js';
 import type { ReplyFormatOptions } from './reply/reply-format.js';
@@ -104,10 +104,32 @@ export function createChatTokenizer(options: ChatTokenizerOptions): ChatTokenize
   );
   const sources = readTemplates(options);
   const stopIds = readStopIds(options, sources.sourceWithTools ?? sources.source, tokenizer);
-  const variables = readVariables(options);
   const replyFormat = options.replyFormat === undefined ? {} : { replyFormat: options.replyFormat };
-  const template = orBadFile('The chat template', () =>
-    createChatTemplate({ ...sources, stopIds, variables, ...replyFormat }),
-  );
-  return { tokenizer, template };
+  const createTemplate = (variables: JsonObject): ChatTemplate =>
+    orBadFile('The chat template', () => createChatTemplate({ ...sources, stopIds, variables, ...replyFormat }));
+  return withTemplate(tokenizer, createTemplate, readVariables(options));
+}
+
+/** How many other sets of variables one tokenizer keeps a template for. */
+const maxVariants = 64;
+
+function withTemplate(
+  tokenizer: Tokenizer,
+  createTemplate: (variables: JsonObject) => ChatTemplate,
+  variables: JsonObject,
+): ChatTokenizer {
+  const variants = new Map<string, ChatTokenizer>();
+  return {
+    tokenizer,
+    template: createTemplate(variables),
+    withVariables(more) {
+      const key = JSON.stringify(Object.entries(more).toSorted(([left], [right]) => (left < right ? -1 : 1)));
+      const found = variants.get(key) ?? withTemplate(tokenizer, createTemplate, { ...variables, ...more });
+      variants.delete(key);
+      variants.set(key, found);
+      const [oldest] = variants.keys();
+      if (variants.size > maxVariants && oldest !== undefined) variants.delete(oldest);
+      return found;
+    },
+  };
 }

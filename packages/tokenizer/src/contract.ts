@@ -1,4 +1,4 @@
-import type { ChatDelta, ChatMessage, ToolSpec } from '@agentjet/core';
+import type { ChatDelta, ChatMessage, JsonObject, ToolSpec } from '@agentjet/core';
 
 /** Text to token ids and back. Special tokens in the text are recognised; nothing is added around it. */
 export interface Tokenizer {
@@ -67,6 +67,10 @@ export interface ChatTemplate {
    * newlines after a thinking block. Absent if the model does not think.
    */
   createAnswerText?(): AnswerText;
+  /** Names of the variables that the template reads, such as `enable_thinking`. Absent if they are not known. */
+  readonly variables?: ReadonlySet<string>;
+  /** The variables that turn thinking off. Absent if the model does not think, or has no such switch. */
+  readonly thinkingOff?: JsonObject;
   /** Ids that end the assistant's turn; a completion's last id is one of these unless it was truncated. */
   readonly stopIds: readonly number[];
   /**
@@ -96,4 +100,12 @@ export interface ReplyStreamParser {
 }
 
 /** What a model folder says about text: the two halves that are always needed together. */
-export type ChatTokenizer = { readonly tokenizer: Tokenizer; readonly template: ChatTemplate };
+export type ChatTokenizer = {
+  readonly tokenizer: Tokenizer;
+  readonly template: ChatTemplate;
+  /**
+   * The same with further variables of the template, such as `enable_thinking`; equal variables give the same object. Absent if the template
+   * has none.
+   */
+  withVariables?(variables: JsonObject): ChatTokenizer;
+};

@@ -12,6 +12,7 @@ export type {
 } from './contract.js';
 export { byteCharacters } from './byte-level.js';
 export { type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
+export { reservedVariables } from './template-variables.js';
 export { joinIds } from './join-ids.js';
 export { loadChatTokenizer } from './load-chat-tokenizer.js';
 export type { ReplyFormatOptions } from './reply/reply-format.js';

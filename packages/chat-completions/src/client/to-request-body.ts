@@ -48,5 +48,7 @@ export function toRequestBody(request: ChatRequest, model: string): Record<strin
     max_tokens: maxTokens,
     stop,
     seed,
+    chat_template_kwargs: request.chatTemplateKwargs,
+    reasoning_effort: request.thinkingOff === undefined ? undefined : 'none',
   };
 }

@@ -64,6 +64,7 @@ function causeOfMove(turn: SeenTurn, node: MessageNode, between: readonly Histor
   const now = [...messagesTo(node), ...between.map(({ message }) => message)];
   if (!isSameList(own.filter(isNotSystem), now.filter(isNotSystem))) return 'rewritten';
   if (!isSameList(own, now)) return 'system';
+  if (turn.node.root.template !== node.root.template) return 'template';
   return turn.node.tools === node.tools ? 'rewritten' : 'tools';
 }
 

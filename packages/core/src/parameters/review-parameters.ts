@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ChatRequest } from '../chat.js';
+import type { JsonObject } from '../json-object.js';
 import { type Protocol, type Wish, wishes } from './wishes.js';
 
 /** What the table says of the parameters of one request. */
@@ -15,11 +17,33 @@ export type RefusedParameter = { readonly name: string; readonly reason: string;
 /** `given` is the request as its client wrote it. Parameters that are absent or null are not asked for. */
 export function reviewParameters(protocol: Protocol, given: unknown): ParameterReview {
   const { reported, refused } = entriesOf(protocol);
+  const isOff = findThinkingOff(protocol, given) !== undefined;
   const wrong = refused.find(({ path, wish }) => valuesAt(given, path).some((value) => !isNeutral(wish, value)));
   return {
-    ignored: reported.flatMap((entry) => findReported(given, entry)),
+    ignored: reported.flatMap((entry) => (isOff && entry.wish.asks === 'thinking' ? [] : findReported(given, entry))),
     refused: wrong && { name: wrong.name, reason: reasonOf(wrong.wish), isValue: wrong.wish.neutral !== undefined },
   };
+}
+
+/** What a request asks of the chat template. */
+export function readTemplateWishes(
+  protocol: Protocol,
+  given: unknown,
+): Pick<ChatRequest, 'thinkingOff' | 'chatTemplateKwargs'> {
+  const thinkingOff = findThinkingOff(protocol, given);
+  const [variables] = entriesOf(protocol).variables.flatMap(({ path }) => valuesAt(given, path));
+  return {
+    ...(thinkingOff !== undefined && { thinkingOff }),
+    // A value that is not an object is refused where the request is answered, in the same words for all protocols.
+    ...(variables !== undefined && { chatTemplateKwargs: variables as JsonObject }),
+  };
+}
+
+/** The parameter by which the client asks the model not to think. */
+function findThinkingOff(protocol: Protocol, given: unknown): string | undefined {
+  const asked = ({ path, prefixes }: Entry): boolean =>
+    valuesAt(given, path).some((value) => prefixes.some((each) => each === value));
+  return entriesOf(protocol).thinkingOff.find(asked)?.name.replace(/=.*$/, '');
 }
 
 /** Whether a top-level parameter needs no further look: it is a label, or `reviewParameters` has passed it. */
@@ -45,6 +69,8 @@ type Entry = {
 type Entries = {
   readonly reported: readonly Entry[];
   readonly refused: readonly Entry[];
+  readonly thinkingOff: readonly Entry[];
+  readonly variables: readonly Entry[];
   readonly passed: ReadonlySet<string>;
 };
 
@@ -61,7 +87,15 @@ function readEntries(protocol: Protocol): Entries {
   const reported = all.filter(({ wish }) => wish.treatment === 'reported');
   const refused = all.filter(({ wish }) => wish.treatment === 'refused');
   const labels = all.filter(({ wish }) => wish.isLabel === true);
-  return { reported, refused, passed: new Set([...reported, ...refused, ...labels].map(({ name }) => name)) };
+  const thinkingOff = all.filter(({ wish }) => wish.asks === 'no_thinking');
+  const variables = all.filter(({ wish }) => wish.asks === 'variables');
+  return {
+    reported,
+    refused,
+    thinkingOff,
+    variables,
+    passed: new Set([...reported, ...refused, ...labels].map(({ name }) => name)),
+  };
 }
 
 function toEntry(name: string, wish: Wish): Entry {

@@ -32,6 +32,8 @@ export type Wish = {
   readonly neutral?: readonly unknown[];
   /** Asks nothing of the model, so that any value is accepted. */
   readonly isLabel?: true;
+  /** What it asks of the chat template: to think as much, not to think, or certain variables. */
+  readonly asks?: 'thinking' | 'no_thinking' | 'variables';
   readonly names: Readonly<Partial<Record<Protocol, readonly string[]>>>;
 };
 
@@ -183,6 +185,32 @@ const honoured: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
+    wish: 'not to think',
+    asks: 'no_thinking',
+    note: 'by the switch of the chat template, such as `enable_thinking`; a template without one counts it, and the model thinks as it has learned to',
+    names: {
+      chat: ['reasoning_effort=none', 'reasoning.effort=none', 'thinking.type=disabled'],
+      responses: ['reasoning.effort=none'],
+      messages: ['thinking.type=disabled'],
+      langgraph: ['reasoningEffort=none', 'reasoning_effort=none', 'reasoning.effort=none', 'thinking.type=disabled'],
+      aiSdk: ['reasoning=none'],
+      agents: ['modelSettings.reasoning.effort=none'],
+    },
+  },
+  {
+    wish: 'variables of the chat template',
+    asks: 'variables',
+    note: 'such as `enable_thinking`; they go before `model.chat_template_kwargs`, and one that the template does not read is counted',
+    names: {
+      chat: ['chat_template_kwargs'],
+      responses: ['chat_template_kwargs'],
+      messages: ['chat_template_kwargs'],
+      langgraph: ['chat_template_kwargs'],
+      aiSdk: ['providerOptions.agentjet.chatTemplateKwargs'],
+      agents: ['modelSettings.providerData.chatTemplateKwargs'],
+    },
+  },
+  {
     wish: 'labels and caching',
     isLabel: true,
     note: 'nothing that the model could see',
@@ -220,6 +248,7 @@ const honoured: readonly Omit<Wish, 'treatment'>[] = [
 const reported: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'how much the model thinks',
+    asks: 'thinking',
     note: 'a trained model thinks as it has learned to',
     names: {
       chat: ['reasoning_effort', 'reasoning', 'thinking'],
@@ -380,8 +409,8 @@ const refused: readonly Omit<Wish, 'treatment'>[] = [
     wish: 'another chat template',
     note: 'the prompt would not be the one that is trained',
     names: {
-      chat: ['chat_template', 'chat_template_kwargs'],
-      langgraph: ['chat_template', 'chat_template_kwargs'],
+      chat: ['chat_template'],
+      langgraph: ['chat_template'],
     },
   },
 ];

@@ -49,6 +49,7 @@ export const messagesSchema = z.strictObject({
   top_k: samplingFields.top_k,
   stop_sequences: z.array(z.string().min(1)).optional(),
   stream: z.boolean().optional(),
+  chat_template_kwargs: jsonObject.optional(),
   output_config: z.looseObject({ format: outputFormat.nullish() }).optional(),
 });
 

@@ -86,6 +86,7 @@ export const responsesSchema = z.strictObject({
   max_output_tokens: samplingFields.max_tokens,
   text: z.looseObject({ format: textFormat.nullish() }).optional(),
   stream: z.boolean().optional(),
+  chat_template_kwargs: jsonObject.optional(),
   ...labelFields,
   include: z.array(z.string()).optional(),
   reasoning: z.looseObject({}).optional(),

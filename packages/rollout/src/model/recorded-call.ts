@@ -76,9 +76,9 @@ export function replayCalls(parts: ReplayParts, calls: readonly RecordedCall[]):
 }
 
 function beginAgain({ tracker, chatOf }: ReplayParts, call: RecordedCall): Turn {
-  const { shown, opening } = toShown(call.request, chatOf(call.agent).template);
+  const { shown, opening, chatTokenizer } = toShown(call.request, chatOf(call.agent));
   tracker.skipTo(call.turn);
-  const turn = tracker.begin(call.agent, shown, { opening });
+  const turn = tracker.begin(call.agent, shown, { opening, chatTokenizer });
   if (hashPrompt(turn.promptIds) === call.promptHash) return turn;
   throw mismatch(call, `its prompt has ${turn.promptIds.length} other tokens than the recorded one`);
 }

@@ -11,6 +11,8 @@ const parts = {
   parallelToolCalls: 'parallel tool calls',
   responseFormat: 'response format',
   sampling: 'sampling options',
+  chatTemplateKwargs: 'chat template kwargs',
+  thinkingOff: 'reasoning option',
   model: 'model name',
   isTrained: 'train option',
 } as const;

@@ -1,13 +1,15 @@
 import type { ChatRequest } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
+import { type CallChat, chooseCallChat } from './call-chat.js';
 import { applyResponseFormat } from './response-format.js';
 import { applyToolChoice } from './tool-choice.js';
 
 /** The request as the tracker is to see it, and what the answer is made to begin with. */
 export function toShown(
   request: ChatRequest,
-  template: ChatTokenizer['template'],
-): { readonly shown: ChatRequest; readonly opening: string | undefined } {
-  const chosen = applyToolChoice(request, template);
-  return { shown: applyResponseFormat(chosen.request), opening: chosen.opening };
+  ofAgent: ChatTokenizer,
+): { readonly shown: ChatRequest; readonly opening: string | undefined } & CallChat {
+  const chat = chooseCallChat(ofAgent, request);
+  const chosen = applyToolChoice(request, chat.chatTokenizer.template);
+  return { shown: applyResponseFormat(chosen.request), opening: chosen.opening, ...chat };
 }

@@ -77,8 +77,8 @@ export function createTunedModel(options: TunedModelOptions): CountingChatModel 
         contextLength: options.engine.contextLength,
         tokenizer: options.chatTokenizer.tokenizer,
       });
-      const { shown, opening } = toShown(request, options.chatTokenizer.template);
-      return options.tracker.countPromptTokens(options.agent, shown, { opening });
+      const { shown, opening, chatTokenizer } = toShown(request, options.chatTokenizer);
+      return options.tracker.countPromptTokens(options.agent, shown, { opening, chatTokenizer });
     },
   };
 }
@@ -161,8 +161,9 @@ async function call(
   const isTrained = request.isTrained !== false && !isNamed(request.model, options.untrainedModels ?? []);
   const { seed, index } = takeSeed(options, isTrained);
   const { numCommitted } = ledger;
-  const { shown, opening } = toShown(request, options.chatTokenizer.template);
-  const turn = tracker.begin(agent, shown, { opening });
+  const { shown, opening, chatTokenizer, ignored: unheard } = toShown(request, options.chatTokenizer);
+  ledger.countIgnored(agent.agentName, unheard);
+  const turn = tracker.begin(agent, shown, { opening, chatTokenizer });
   const limits = {
     promptTokens: turn.promptIds.length,
     contextLength: engine.contextLength,
@@ -172,7 +173,7 @@ async function call(
   } as const;
   const { sampling, ignored, isTrainable } = resolveSampling(request, options.sampling, limits);
   ledger.countIgnored(agent.agentName, ignored);
-  const sampled = await sample(options, turn, {
+  const sampled = await sample({ ...options, chatTokenizer }, turn, {
     sampling,
     stops: request.sampling?.stop ?? [],
     opening,

@@ -106,7 +106,7 @@ async function say(
   { model, engine, chatTokenizer }: Speaker,
 ): Promise<AssistantMessage> {
   if (request.messages.length === 0) throw new Unprintable('An answer has no message before it.');
-  const { shown, opening } = toShown(request, chatTokenizer.template);
+  const { shown, opening } = toShown(request, chatTokenizer);
   const ids = toAnswerIds(chatTokenizer, { ...shown, opening }, answer);
   if (ids === undefined)
     throw new Unprintable(
