@@ -67,7 +67,8 @@ export {
   reviewParameters,
   type ParameterReview,
 } from './parameters/review-parameters.js';
-export { protocolNames, wishes, type Protocol, type Treatment, type Wish } from './parameters/wishes.js';
+export { protocolNames, type Protocol, type Treatment, type Wish } from './parameters/wish.js';
+export { wishes } from './parameters/wishes.js';
 export { power } from './power.js';
 export { quoteForShell } from './quote-for-shell.js';
 export { requestLimits } from './request-limits.js';

@@ -1,4 +1,5 @@
-import { type Protocol, protocolNames, type Treatment, type Wish, wishes } from './wishes.js';
+import { type Protocol, protocolNames, type Treatment, type Wish } from './wish.js';
+import { wishes } from './wishes.js';
 
 const protocols = Object.entries(protocolNames) as [Protocol, string][];
 

@@ -2,7 +2,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { formatParameters } from './format-parameters.js';
 import { isServerTool, reviewParameters } from './review-parameters.js';
-import { type Protocol, protocolNames, wishes } from './wishes.js';
+import { type Protocol, protocolNames } from './wish.js';
+import { wishes } from './wishes.js';
 
 it('the page of parameters is the table', async () => {
   await expect(formatParameters()).toMatchFileSnapshot(path.resolve(import.meta.dirname, '../../PARAMETERS.md'));

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChatRequest } from '../chat.js';
 import type { JsonObject } from '../json-object.js';
-import { type Protocol, type Wish, wishes } from './wishes.js';
+import { type Protocol, type Wish } from './wish.js';
+import { wishes } from './wishes.js';
 
 /** What the table says of the parameters of one request. */
 export type ParameterReview = {
