@@ -32,11 +32,40 @@ export type CodeResult = {
   readonly limit: 'time' | 'memory' | 'output' | 'aborted' | null;
 };
 
+/** Code of one side of a dialogue, with its files. */
+export type Side = Pick<CodeOptions, 'files'> & { readonly code: string };
+
+/**
+ * Two programs in two sandboxes that exchange lines. `asking` speaks first; each line gives the turn to the other side. A line of
+ * `asking` that begins with "!" ends the dialogue. Time is limited for each side, by the turns that it took. How code sends and
+ * receives lines: in Python through its standard output and input; in JavaScript as `CodeRunner.talk` says.
+ */
+export type Dialogue = Pick<CodeOptions, 'language' | 'limits' | 'signal'> & {
+  readonly asking: Side;
+  readonly answering: Side;
+};
+
+/** How a side ended: what it threw, as a person would read it, and the limit that it reached. */
+export type SideResult = Pick<CodeResult, 'error' | 'limit'>;
+
+export type DialogueResult = {
+  /** The last line of `asking` without its "!"; null if the dialogue ended in another way. */
+  readonly conclusion: string | null;
+  readonly asking: SideResult;
+  readonly answering: SideResult;
+};
+
 /** Runs code that nobody has read. It reaches no network, no file but those given, and nothing of this process. */
 export interface CodeRunner {
   readonly languages: readonly Language[];
   /** Rejects with SandboxError only if the sandbox itself fails. */
   run(code: string, options: CodeOptions): Promise<CodeResult>;
+  /**
+   * Runs two programs that talk, each in a new sandbox. In JavaScript the value of each code is a function: it gets a line and returns
+   * the answer, and its global `ask` sends a line to the other side and returns the answer; that of `asking` is called with "" until it
+   * returns a line with "!", and pending jobs run in between. The global `evaluate` runs a script in the global scope. Rejects with SandboxError only if a sandbox itself fails.
+   */
+  talk(dialogue: Dialogue): Promise<DialogueResult>;
   close(): Promise<void>;
 }
 
@@ -45,7 +74,12 @@ export class SandboxError extends AgentJetError {}
 
 const defaultLimits: CodeLimits = { seconds: 5, megabytes: 256, outputCharacters: 20_000 };
 
-export function limitsOf({ limits }: CodeOptions): CodeLimits {
+/** A line that is longer breaks a limit of output. */
+export const maxLineCharacters = 8_000_000;
+/** Of one side of a dialogue. */
+export const maxLinesCharacters = 64_000_000;
+
+export function limitsOf({ limits }: Pick<CodeOptions, 'limits'>): CodeLimits {
   return { ...defaultLimits, ...limits };
 }
 
@@ -53,7 +87,10 @@ export function limitsOf({ limits }: CodeOptions): CodeLimits {
 const maxCodeCharacters = 1_000_000;
 
 /** A result for code that is not worth starting; null if it is. */
-export function refuseCode(code: string, { files = {}, stdin = '' }: CodeOptions): CodeResult | null {
+export function refuseCode(
+  code: string,
+  { files = {}, stdin = '' }: Pick<CodeOptions, 'files' | 'stdin'>,
+): CodeResult | null {
   const size = code.length + stdin.length + Object.values(files).reduce((sum, text) => sum + text.length, 0);
   if (size <= maxCodeCharacters) return null;
   return {

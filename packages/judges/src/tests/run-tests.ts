@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import type { CodeLimits, CodeRunner, Language } from '@agentjet/sandbox';
+import type { CodeLimits, CodeRunner, DialogueResult, Language, SideResult } from '@agentjet/sandbox';
+import { bridgeOf } from './bridge.js';
 
 /** One test: code that throws if the program is wrong, or an input with the output that the program must print for it. */
 export type ProgramTest = string | { readonly stdin: string; readonly stdout: string };
 
-export type TestOutcome = { readonly isPassed: boolean; readonly why: string };
+/** `refused`: the test does what cannot be done to a program in another process; the program had no part in that. */
+export type TestOutcome = { readonly outcome: 'passed' | 'failed' | 'refused'; readonly why: string };
 
 export type TestSetting = {
   readonly language: Language;
@@ -12,7 +13,7 @@ export type TestSetting = {
   readonly signal: AbortSignal;
 };
 
-/** Runs one test in a new sandbox. A limit that the program reaches is its failure. */
+/** Runs one test in new sandboxes. What decides is never in the one that the program runs in. */
 export async function runTest(
   runner: CodeRunner,
   { code, test }: { readonly code: string; readonly test: ProgramTest },
@@ -29,41 +30,44 @@ async function runInput(
   setting: TestSetting,
 ): Promise<TestOutcome> {
   const { stdout, error, limit } = await runner.run(code, { ...setting, stdin: test.stdin });
-  if (limit !== null || error !== null) return failed(limit, error);
-  const isPassed = trimLines(stdout) === trimLines(test.stdout);
-  return { isPassed, why: isPassed ? 'passed' : `printed ${JSON.stringify(stdout.slice(0, 80))}` };
+  if (limit !== null || error !== null) return failed(reasonOf({ limit, error }));
+  if (trimLines(stdout) === trimLines(test.stdout)) return passed;
+  return failed(`printed ${JSON.stringify(stdout.slice(0, 80))}`);
 }
 
-/** A program that ends early must not pass, so the check has to reach a word at its end that the program does not know. */
+/** The test runs in one sandbox and the program in another; what a program returns reaches the test as data. */
 async function runCheck(
   runner: CodeRunner,
   { code, test }: { readonly code: string; readonly test: string },
   setting: TestSetting,
 ): Promise<TestOutcome> {
-  const word = randomBytes(16).toString('hex');
-  if (setting.language === 'javascript') {
-    const { value, error, limit } = await runner.run(`${code}\n;{\n${test}\n}\n;${JSON.stringify(word)}`, setting);
-    return value === word ? { isPassed: true, why: 'passed' } : failed(limit, error);
-  }
-  const files = { 'solution.py': code, 'check.py': test };
-  const { stdout, error, limit } = await runner.run(pythonCheck, { ...setting, files, stdin: `${word}\n` });
-  const isPassed = limit === null && error === null && stdout.trimEnd().endsWith(word);
-  return isPassed ? { isPassed, why: 'passed' } : failed(limit, error);
+  const { decides, serves } = bridgeOf(setting.language);
+  const end = setting.language === 'python' ? 'py' : 'js';
+  const result = await runner.talk({
+    ...setting,
+    asking: { code: decides, files: { [`test.${end}`]: test } },
+    answering: { code: serves, files: { [`solution.${end}`]: code } },
+  });
+  return outcomeOf(result);
 }
 
-const pythonCheck = `
-def check(word):
-    scope = {"__name__": "solution"}
-    for name in ("solution.py", "check.py"):
-        with open(name) as file:
-            exec(compile(file.read(), name, "exec"), scope)
-    print()
-    print(word)
-check(input())
-`;
+function outcomeOf({ conclusion, asking, answering }: DialogueResult): TestOutcome {
+  if (conclusion !== null) {
+    const [outcome, why] = JSON.parse(conclusion) as [TestOutcome['outcome'], string];
+    return outcome === 'passed' ? passed : { outcome, why };
+  }
+  const isProgram = answering.error !== null || answering.limit !== null;
+  return failed(isProgram ? reasonOf(answering) : `the test with this program ${reasonOf(asking)}`);
+}
 
-function failed(limit: string | null, error: string | null): TestOutcome {
-  return { isPassed: false, why: limit === null ? (error ?? 'ended early') : `reached its limit of ${limit}` };
+const passed: TestOutcome = { outcome: 'passed', why: 'passed' };
+
+function failed(why: string): TestOutcome {
+  return { outcome: 'failed', why };
+}
+
+function reasonOf({ limit, error }: SideResult): string {
+  return limit === null ? (error ?? 'ended early') : `reached its limit of ${limit}`;
 }
 
 function trimLines(text: string): string {

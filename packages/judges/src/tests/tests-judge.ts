@@ -15,8 +15,9 @@ export type TestsOptions = {
 };
 
 /**
- * Runs the task's tests against the program of the answer, each in a new sandbox. The reward is the share that passes; all of them
- * are a success. A sandbox that fails is an Outage. Throws JudgeError if the task has no tests.
+ * Runs the task's tests against the program of the answer, each in new sandboxes. The reward is the share that passes; all of them
+ * are a success. A sandbox that fails is an Outage. Throws JudgeError if the task has no tests, or one that cannot be decided outside
+ * of the program's process.
  */
 export function createTestsJudge(runner: CodeRunner, options: TestsOptions): Judge {
   return {
@@ -28,8 +29,9 @@ export function createTestsJudge(runner: CodeRunner, options: TestsOptions): Jud
       if (code.trim() === '') return { reward: 0, isSuccess: false, reason: 'The agent wrote no program.' };
       const outcomes: TestOutcome[] = [];
       for (const test of tests) outcomes.push(await runOne(runner, { code, test }, { ...options, signal }));
-      const passed = outcomes.filter(({ isPassed }) => isPassed).length;
-      const firstFailed = outcomes.findIndex(({ isPassed }) => !isPassed);
+      checkCrossed(task, outcomes);
+      const passed = outcomes.filter(({ outcome }) => outcome === 'passed').length;
+      const firstFailed = outcomes.findIndex(({ outcome }) => outcome !== 'passed');
       return {
         reward: passed / tests.length,
         isSuccess: passed === tests.length,
@@ -51,6 +53,17 @@ async function runOne(...[runner, subject, setting]: Parameters<typeof runTest>)
     if (error instanceof SandboxError) throw new Outage(error.message, { host: 'sandbox', cause: error });
     throw error;
   }
+}
+
+/** A test that cannot be asked of a program in another process is a mistake of the task, not of the program. */
+function checkCrossed({ taskId }: Task, outcomes: readonly TestOutcome[]): void {
+  const at = outcomes.findIndex(({ outcome }) => outcome === 'refused');
+  if (at < 0) return;
+  throw new JudgeError(
+    'test_cannot_cross',
+    `Test ${at + 1} of task "${taskId}" cannot run outside of the program's process: ${outcomes[at]?.why}. ` +
+      'Call the program and compare what it returns, or give the task { "stdin", "stdout" }.',
+  );
 }
 
 /** The last block between code fences, or else the whole text, without thoughts. */

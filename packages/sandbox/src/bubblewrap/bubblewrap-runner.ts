@@ -1,17 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import {
-  limitsOf,
-  SandboxError,
-  type CodeLimits,
-  type CodeOptions,
-  type CodeResult,
-  type CodeRunner,
-} from '../code-runner.js';
+import { SandboxError, type CodeLimits, type CodeRunner, type Side } from '../code-runner.js';
 import { createFolderRunner } from '../process/folder-runner.js';
+import type { SandboxProcess } from '../process/sandbox-process.js';
 import { StartOfCode } from '../process/start-of-code.js';
-import { exitOf, lastLine, watchLimits } from '../process/watch-limits.js';
 import { writeFiles } from '../process/write-files.js';
 
 /**
@@ -19,10 +12,7 @@ import { writeFiles } from '../process/write-files.js';
  * and an empty folder with the given files. The folder is made before each run and removed after it.
  */
 export function createBubblewrapRunner(programs: SandboxPrograms): CodeRunner {
-  return createFolderRunner(async (folder, code, options) => {
-    await writeFiles(folder, { ...options.files, [mainFile]: code });
-    return runIn(folder, programs, options);
-  });
+  return createFolderRunner((folder, side, limits) => launch(programs, folder, side, limits));
 }
 
 export type SandboxPrograms = { readonly bwrap: string; readonly prlimit: string; readonly python: string };
@@ -96,34 +86,22 @@ function commandLine(
   ];
 }
 
-async function runIn(folder: string, programs: SandboxPrograms, options: CodeOptions): Promise<CodeResult> {
-  const limits = limitsOf(options);
+async function launch(
+  programs: SandboxPrograms,
+  folder: string,
+  { code, files }: Side,
+  limits: CodeLimits,
+): Promise<SandboxProcess> {
+  await writeFiles(folder, { ...files, [mainFile]: code });
   const start = new StartOfCode();
   const [command = '', ...args] = commandLine(folder, programs, { limits, ready: start.mark });
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, cwd: '/', detached: true });
-  // Code that ends without reading its input breaks the pipe, which is fine.
-  child.stdin?.on('error', () => undefined).end(options.stdin ?? '');
-  const watched = watchLimits(child, {
-    limits,
-    signal: options.signal,
-    kill: () => killGroup(child),
-    readErrors: (text) => start.read(text, () => undefined),
-  });
-  watched.startClock();
-  const { status, signal, failure } = await exitOf(child);
-  const { stdout, stderr, limit } = watched.stop();
-  if (failure !== null)
-    throw new SandboxError('unavailable', `bubblewrap cannot be started: ${failure.message}`, { cause: failure });
-  if (limit !== null) return { stdout, value: undefined, error: stderr.trim() || null, limit };
-  if (!start.isReady)
-    throw new SandboxError('unavailable', `bubblewrap cannot start: ${start.before.trim() || `exit code ${status}`}`);
-  if (/^MemoryError/m.test(stderr) || signal === 'SIGKILL')
-    return { stdout, value: undefined, error: lastLine(stderr), limit: 'memory' };
   return {
-    stdout,
-    value: undefined,
-    error: status === 0 ? null : lastLine(stderr) || `exit code ${status}`,
-    limit: null,
+    child,
+    start,
+    kill: () => killGroup(child),
+    cleanUp: async () => {},
+    notStarted: (why, cause) => new SandboxError('unavailable', `bubblewrap cannot start: ${why}`, { cause }),
   };
 }
 

@@ -2,17 +2,11 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import {
-  limitsOf,
-  SandboxError,
-  type CodeLimits,
-  type CodeOptions,
-  type CodeResult,
-  type CodeRunner,
-} from '../code-runner.js';
+import { SandboxError, type CodeLimits, type CodeRunner, type Side } from '../code-runner.js';
 import { createFolderRunner } from '../process/folder-runner.js';
+import type { SandboxProcess } from '../process/sandbox-process.js';
 import { StartOfCode } from '../process/start-of-code.js';
-import { exitOf, lastLine, watchLimits } from '../process/watch-limits.js';
+import { exitOf } from '../process/watch-limits.js';
 import { writeFiles } from '../process/write-files.js';
 import type { ContainerEngine } from './find-container.js';
 
@@ -21,20 +15,12 @@ import type { ContainerEngine } from './find-container.js';
  * with the given files. The container says on standard error when it is ready, so its start takes nothing of the code's time.
  */
 export function createContainerRunner(engine: ContainerEngine): CodeRunner {
-  return createFolderRunner(async (folder, code, options) => {
-    const given = path.join(folder, 'given');
-    await mkdir(given);
-    await writeFiles(given, { ...options.files, [mainFile]: code });
-    await chmod(given, 0o755); // it is read by another user
-    return runIn(given, engine, options);
-  });
+  return createFolderRunner((folder, side, limits) => launch(engine, folder, side, limits));
 }
 
 const mainFile = 'main.py';
 const maxProcesses = 64;
 const diskMegabytes = 64;
-/** A container that is not ready by then will not be. */
-const startMs = 60_000;
 /** Ends what runs on if this process dies. */
 const graceSeconds = 5;
 const nobody = '65534:65534';
@@ -62,33 +48,33 @@ function argumentsOf(
   ].flat();
 }
 
-async function runIn(given: string, engine: ContainerEngine, options: CodeOptions): Promise<CodeResult> {
-  const limits = limitsOf(options);
+async function launch(
+  engine: ContainerEngine,
+  folder: string,
+  { code, files }: Side,
+  limits: CodeLimits,
+): Promise<SandboxProcess> {
+  const given = path.join(folder, 'given');
+  await mkdir(given);
+  await writeFiles(given, { ...files, [mainFile]: code });
+  await chmod(given, 0o755); // it is read by another user
   const name = `ajet-${randomUUID()}`;
   const start = new StartOfCode();
   const child = spawn(engine.program, argumentsOf(engine, { given, name, ready: start.mark, limits }), {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  child.stdin?.on('error', () => undefined).end(options.stdin ?? ''); // code may end without reading it
-  const kill = (): void => void remove(engine, name).finally(() => child.kill('SIGKILL'));
-  const watched = watchLimits(child, {
-    limits,
-    signal: options.signal,
-    kill,
-    readErrors: (text) => start.read(text, () => watched.startClock()),
-  });
-  const timer = setTimeout(() => start.isReady || kill(), startMs);
-  const { status, failure } = await exitOf(child).finally(() => clearTimeout(timer));
-  const { stdout, stderr, limit } = watched.stop();
-  if (limit !== null) {
-    await remove(engine, name); // one that was killed while it started is left over
-    return { stdout, value: undefined, error: stderr.trim() || null, limit };
-  }
-  if (!start.isReady) throw notStarted(engine, failure?.message ?? (lastLine(start.before) || `exit code ${status}`));
-  if (/^MemoryError/m.test(stderr) || status === 137)
-    return { stdout, value: undefined, error: lastLine(stderr), limit: 'memory' };
-  const error = status === 0 ? null : lastLine(stderr) || `exit code ${status}`;
-  return { stdout, value: undefined, error, limit: null };
+  return {
+    child,
+    start,
+    kill: () => void remove(engine, name).finally(() => child.kill('SIGKILL')),
+    cleanUp: () => remove(engine, name), // one that was killed while it started is left over
+    notStarted: (why, cause) =>
+      new SandboxError(
+        'unavailable',
+        `${path.basename(engine.program)} cannot start a container of ${engine.image}: ${why}`,
+        { cause },
+      ),
+  };
 }
 
 /** Ends the container, running or not. */
@@ -98,8 +84,4 @@ async function remove({ program }: ContainerEngine, name: string): Promise<void>
     ['rm', '-f', name],
   ])
     await exitOf(spawn(program, args, { stdio: 'ignore' }));
-}
-
-function notStarted({ program, image }: ContainerEngine, why: string): SandboxError {
-  return new SandboxError('unavailable', `${path.basename(program)} cannot start a container of ${image}: ${why}`);
 }

@@ -1,25 +1,88 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { refuseCode, type CodeOptions, type CodeResult, type CodeRunner } from '../code-runner.js';
+import {
+  limitsOf,
+  refuseCode,
+  type CodeLimits,
+  type CodeOptions,
+  type CodeResult,
+  type CodeRunner,
+  type Dialogue,
+  type DialogueResult,
+  type Side,
+} from '../code-runner.js';
+import { exchangeLines } from './exchange-lines.js';
+import { checkStart, endOf, type SandboxProcess } from './sandbox-process.js';
+import { exitOf, watchLimits } from './watch-limits.js';
 
-/** Python by `run`, which gets a new folder each time. The folder is removed after it. */
-export function createFolderRunner(
-  run: (folder: string, code: string, options: CodeOptions) => Promise<CodeResult>,
-): CodeRunner {
+export type Launch = (folder: string, side: Side, limits: CodeLimits) => Promise<SandboxProcess>;
+
+/** A sandbox that is not ready by then will not be. */
+const startMs = 60_000;
+
+/** Python by processes that `launch` starts, each in a new folder. The folders are removed after it. */
+export function createFolderRunner(launch: Launch): CodeRunner {
   return {
     languages: ['python'],
     async run(code, options) {
       const refused = refuseCode(code, options);
       if (refused !== null) return refused;
       if (options.signal?.aborted === true) return { stdout: '', value: undefined, error: null, limit: 'aborted' };
-      const folder = await mkdtemp(path.join(tmpdir(), 'ajet-sandbox-'));
-      try {
-        return await run(folder, code, options);
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+      return inFolder(async (folder) => {
+        const limits = limitsOf(options);
+        return collect(await launch(folder, { code, files: options.files ?? {} }, limits), limits, options);
+      });
     },
+    talk: (dialogue) => inFolder((asking) => inFolder((answering) => talk(launch, dialogue, { asking, answering }))),
     close: async () => {},
   };
+}
+
+async function inFolder<Result>(run: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'ajet-sandbox-'));
+  try {
+    return await run(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function collect(started: SandboxProcess, limits: CodeLimits, options: CodeOptions): Promise<CodeResult> {
+  const { child, start, kill } = started;
+  // Code that ends without reading its input breaks the pipe, which is fine.
+  child.stdin?.on('error', () => undefined).end(options.stdin ?? '');
+  const watched = watchLimits(child, {
+    limits,
+    signal: options.signal,
+    kill,
+    readErrors: (text) => start.read(text, () => watched.startClock()),
+  });
+  const timer = setTimeout(() => start.isReady || kill(), startMs);
+  const exit = await exitOf(child).finally(() => clearTimeout(timer));
+  const { stdout, stderr, limit } = watched.stop();
+  if (limit !== null) {
+    await started.cleanUp();
+    return { stdout, value: undefined, error: stderr.trim() || null, limit };
+  }
+  checkStart(started, exit);
+  return { stdout, value: undefined, ...endOf(exit, stderr) };
+}
+
+async function talk(
+  launch: Launch,
+  { asking, answering, signal, ...dialogue }: Dialogue,
+  folders: { readonly asking: string; readonly answering: string },
+): Promise<DialogueResult> {
+  const fine = { error: null, limit: null };
+  for (const name of ['asking', 'answering'] as const) {
+    const refused = refuseCode({ asking, answering }[name].code, { asking, answering }[name]);
+    if (refused !== null) return { conclusion: null, asking: fine, answering: fine, [name]: refused };
+  }
+  if (signal?.aborted === true)
+    return { conclusion: null, asking: { error: null, limit: 'aborted' }, answering: fine };
+  const limits = limitsOf(dialogue);
+  const first = await launch(folders.asking, asking, limits);
+  const second = await launch(folders.answering, answering, limits);
+  return exchangeLines({ asking: first, answering: second }, { limits, signal, startMs });
 }

@@ -46,7 +46,7 @@ export function watchLimits(
   };
 }
 
-type Exit = { readonly status: number | null; readonly signal: string | null; readonly failure: Error | null };
+export type Exit = { readonly status: number | null; readonly signal: string | null; readonly failure: Error | null };
 
 export function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {

@@ -7,6 +7,8 @@ import {
   type CodeOptions,
   type CodeResult,
   type CodeRunner,
+  type Dialogue,
+  type DialogueResult,
 } from '../code-runner.js';
 import type { ThreadAnswer, ThreadRequest } from './quickjs-thread.js';
 
@@ -30,9 +32,25 @@ class QuickjsRunner implements CodeRunner {
   async run(code: string, options: CodeOptions): Promise<CodeResult> {
     const refused = refuseCode(code, options);
     if (refused !== null) return refused;
-    const mine = this.#last.then(() => this.#runNow(code, options));
-    this.#last = mine.catch(() => undefined);
-    return mine;
+    return this.#inTurn(async () => {
+      const limits = limitsOf(options);
+      const request = { code, files: options.files ?? {}, stdin: options.stdin ?? '', limits };
+      const answer = await this.#request(request, limits.seconds, options.signal);
+      if (typeof answer !== 'string' && 'stdout' in answer) return answer;
+      return typeof answer === 'string' ? ended(answer) : broken('broken' in answer ? answer.broken : 'no result');
+    });
+  }
+
+  async talk({ asking, answering, signal, ...dialogue }: Dialogue): Promise<DialogueResult> {
+    return this.#inTurn(async () => {
+      const limits = limitsOf(dialogue);
+      const answer = await this.#request({ asking, answering, limits }, 2 * limits.seconds, signal);
+      if (typeof answer !== 'string' && 'conclusion' in answer) return answer;
+      const { error, limit } =
+        typeof answer === 'string' ? ended(answer) : broken('broken' in answer ? answer.broken : 'no result');
+      const fine = { error: null, limit: null };
+      return { conclusion: null, asking: fine, answering: { error, limit } };
+    });
   }
 
   async close(): Promise<void> {
@@ -40,20 +58,25 @@ class QuickjsRunner implements CodeRunner {
     await this.#end();
   }
 
-  async #runNow(code: string, options: CodeOptions): Promise<CodeResult> {
+  #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
+    const mine = this.#last.then(run);
+    this.#last = mine.catch(() => undefined);
+    return mine;
+  }
+
+  /** A thread that was late, or whose interpreter is broken, is not used again. */
+  async #request(
+    request: ThreadRequest,
+    seconds: number,
+    signal: AbortSignal | undefined,
+  ): Promise<ThreadAnswer | 'time' | 'aborted'> {
     if (this.#isClosed) throw new SandboxError('failed', 'The sandbox is closed.');
-    if (options.signal?.aborted === true) return ended('aborted');
-    const limits = limitsOf(options);
+    if (signal?.aborted === true) return 'aborted';
     const thread = await (this.#thread ??= startThread());
     try {
-      const answer = await ask(
-        thread,
-        { code, files: options.files ?? {}, stdin: options.stdin ?? '', limits },
-        options.signal,
-      );
-      if (typeof answer === 'object' && !('broken' in answer)) return answer;
-      await this.#end();
-      return typeof answer === 'object' ? broken(answer.broken) : ended(answer);
+      const answer = await ask(thread, request, seconds, signal);
+      if (typeof answer === 'string' || 'broken' in answer) await this.#end();
+      return answer;
     } catch (error) {
       await this.#end();
       throw new SandboxError('failed', `The sandbox failed: ${toErrorMessage(error)}`, { cause: error });
@@ -68,10 +91,15 @@ class QuickjsRunner implements CodeRunner {
 }
 
 /** What the thread answers, or why nobody waits for it any longer. */
-function ask(thread: Worker, request: ThreadRequest, signal?: AbortSignal): Promise<ThreadAnswer | 'time' | 'aborted'> {
+function ask(
+  thread: Worker,
+  request: ThreadRequest,
+  seconds: number,
+  signal: AbortSignal | undefined,
+): Promise<ThreadAnswer | 'time' | 'aborted'> {
   const done = new AbortController();
   return new Promise<ThreadAnswer | 'time' | 'aborted'>((resolve, reject): void => {
-    const timer = setTimeout(() => resolve('time'), request.limits.seconds * 1000 + graceMs);
+    const timer = setTimeout(() => resolve('time'), seconds * 1000 + graceMs);
     const abort = (): void => resolve('aborted');
     if (signal?.aborted === true) return abort();
     signal?.addEventListener('abort', abort, { once: true });

@@ -8,9 +8,11 @@ import {
   type QuickJSSyncVariant,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
-import type { CodeLimits, CodeResult } from '../code-runner.js';
+import type { CodeLimits, CodeResult, DialogueResult } from '../code-runner.js';
+import { isOutOfMemory, openContext, toText, type Output } from './quickjs-context.js';
+import { talk, type TalkRequest } from './quickjs-talk.js';
 
-export type ThreadRequest = {
+export type RunRequest = {
   readonly code: string;
   readonly files: Readonly<Record<string, string>>;
   readonly stdin: string;
@@ -18,47 +20,17 @@ export type ThreadRequest = {
 };
 
 /** `broken`: the code has broken the interpreter, such as by brackets so deep that its parser overflows the stack of the thread. */
-export type ThreadAnswer = CodeResult | { readonly broken: string };
+export type ThreadAnswer = CodeResult | DialogueResult | { readonly broken: string };
+export type ThreadRequest = RunRequest | TalkRequest;
 
-const maxStackBytes = 512 * 1024;
-
-class Output {
-  text = '';
-  isFull = false;
-  readonly #limit: number;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  hasRoomFor(text: string): boolean {
-    this.isFull ||= this.text.length + text.length > this.#limit;
-    return !this.isFull;
-  }
-
-  write(line: string): void {
-    this.hasRoomFor(line);
-    this.text = (this.text + line).slice(0, this.#limit);
-  }
-}
-
-function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: ThreadRequest): CodeResult {
-  const runtime = quickjs.newRuntime();
-  const output = new Output(limits.outputCharacters);
+function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: RunRequest): CodeResult {
   const deadline = performance.now() + limits.seconds * 1000;
   let isLate = false;
-  runtime.setMemoryLimit(limits.megabytes * 1024 * 1024);
-  runtime.setMaxStackSize(maxStackBytes);
-  runtime.setInterruptHandler(() => {
-    isLate ||= performance.now() > deadline;
-    return isLate || output.isFull;
-  });
-  const context = runtime.newContext();
-  giveConsole(context, output);
-  giveFiles(context, files);
-  giveInput(context, stdin);
+  const isOver = (): boolean => (isLate ||= performance.now() > deadline);
+  const { context, output } = openContext(quickjs, { files, stdin, limits, isOver });
   const { value, error } = evaluate(context, code, output);
   const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
+  const { runtime } = context;
   context.dispose(); // not after a throw: what is broken cannot be disposed of, and ends with its thread
   runtime.dispose();
   return {
@@ -69,61 +41,19 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Thr
   };
 }
 
-function answer(quickjs: QuickJSWASMModule, request: ThreadRequest): ThreadAnswer {
+async function answer(quickjs: QuickJSWASMModule, request: ThreadRequest): Promise<ThreadAnswer> {
   try {
-    return runCode(quickjs, request);
+    return 'asking' in request
+      ? talk({ asking: await loadModule(), answering: await loadModule() }, request)
+      : runCode(quickjs, request);
   } catch (error) {
     return { broken: String(error) };
   }
 }
 
-function isOutOfMemory(error: string | null): boolean {
-  return error !== null && error.startsWith('InternalError: out of memory');
-}
-
-function giveConsole(context: QuickJSContext, output: Output): void {
-  const write = context.newFunction('write', (text) => {
-    output.write(`${context.getString(text)}\n`);
-  });
-  context.setProp(context.global, '__write', write);
-  write.dispose();
-  context
-    .unwrapResult(
-      context.evalCode(
-        `(() => {
-          const write = globalThis.__write;
-          delete globalThis.__write;
-          const show = (value) => {
-            if (typeof value === 'string') return value;
-            if (typeof value !== 'object' || value === null) return String(value);
-            if (value instanceof Error) return String(value);
-            try { return JSON.stringify(value); } catch { return String(value); }
-          };
-          const log = (...values) => write(values.map(show).join(' '));
-          globalThis.console = { log, info: log, warn: log, error: log, debug: log };
-          globalThis.print = log;
-        })()`,
-      ),
-    )
-    .dispose();
-}
-
-/** `files['data.csv']` is the text of a file. */
-function giveFiles(context: QuickJSContext, files: Readonly<Record<string, string>>): void {
-  const object = context.newObject();
-  for (const [name, text] of Object.entries(files)) {
-    const value = context.newString(text);
-    context.setProp(object, name, value);
-    value.dispose();
-  }
-  context.setProp(context.global, 'files', object);
-  object.dispose();
-}
-
-function giveInput(context: QuickJSContext, stdin: string): void {
-  const value = context.newString(stdin);
-  context.setProp(context.global, 'stdin', value);
-  value.dispose();
+/** An interpreter with memory of its own. Its types describe the CommonJS build, so the default export looks wrapped; it is not. */
+function loadModule(): Promise<QuickJSWASMModule> {
+  return newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant);
 }
 
 function evaluate(
@@ -176,26 +106,8 @@ function toJson(context: QuickJSContext, handle: QuickJSHandle, output: Output):
   return JSON.parse(text) as unknown;
 }
 
-function toText(context: QuickJSContext, handle: QuickJSHandle): string {
-  const describe = context.evalCode(
-    '(error) => { try { return error instanceof Error ? error.name + ": " + error.message : String(error) } catch { return "an error that cannot be shown" } }',
-  );
-  if (describe.error) {
-    describe.error.dispose();
-    handle.dispose();
-    return 'InternalError: out of memory';
-  }
-  const result = context.callFunction(describe.value, context.undefined, handle);
-  describe.value.dispose();
-  handle.dispose();
-  const text = result.error ? 'InternalError: interrupted' : context.getString(result.value);
-  (result.error ?? result.value).dispose();
-  return text;
-}
-
-// Its types describe the CommonJS build, so the default export looks wrapped; it is not.
-const quickjs = await newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant);
+const quickjs = await loadModule();
 parentPort?.on('message', (request: ThreadRequest) => {
-  parentPort?.postMessage(answer(quickjs, request));
+  void answer(quickjs, request).then((answered) => parentPort?.postMessage(answered));
 });
 parentPort?.postMessage('ready');

@@ -1,0 +1,511 @@
+# Values as JSON, between the process that decides and the process of the program. Both run this file; neither trusts the other:
+# decoding builds exact builtin values and mirrors of the other side's objects, and runs nothing that the message names.
+import collections
+import datetime
+import decimal
+import fractions
+import io
+import json
+import operator
+import sys
+import types
+
+UNARY = "__len__ __iter__ __next__ __reversed__ __bool__ __int__ __float__ __complex__ __index__ __abs__ __neg__ __pos__ __invert__ __round__ __floor__ __ceil__ __trunc__ __str__ __repr__ __format__ __bytes__ __length_hint__ __fspath__".split()
+ARITHMETIC = [f"__{side}{name}__" for name in "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i") if (side, name) != ("i", "divmod")]
+ORDER = "__lt__ __le__ __gt__ __ge__".split()
+ITEMS = "__await__ __getitem__ __setitem__ __delitem__ __call__ __enter__ __exit__ __missing__".split()
+DUNDERS = [*UNARY, *ARITHMETIC, *ORDER, *ITEMS, "__contains__"]
+MAX_DEPTH = 150
+MAX_PRINTED = 200_000
+
+CONTAINERS = {list: "l", dict: "d", set: "s", bytearray: "y", collections.Counter: "C", collections.OrderedDict: "O", collections.defaultdict: "F", collections.deque: "q"}
+CONTAINER_TYPES = {tag: kind for kind, tag in CONTAINERS.items()}
+TYPES = {kind.__name__: kind for kind in (int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, object, range, type(None), type)}
+EXCEPTIONS = {kind.__name__: kind for kind in vars(__import__("builtins")).values() if isinstance(kind, type) and issubclass(kind, BaseException)}
+BASES = {kind.__name__: kind for kind in (int, float, complex, str, bytes, tuple, frozenset, list, dict, set, bytearray)}
+TIMES = {kind.__name__: kind for kind in (datetime.datetime, datetime.date, datetime.time)}
+
+
+PRETENDS = {"generator": types.GeneratorType, "function": types.FunctionType, "coroutine": types.CoroutineType}
+
+
+class BadMessage(BaseException):
+    """The other side sent what no honest bridge sends."""
+
+
+class CannotCross(BaseException):
+    """The test does what cannot be done to a program in another process."""
+
+
+class Remote:
+    """An object of the other side."""
+
+
+class Mirror(type):
+    """A class of the other side. Its instances here are mirrors of instances there."""
+
+    def __call__(cls, *args, **kwargs):
+        return cls._peer.construct(cls, args, kwargs)
+
+    def __getattr__(cls, name):
+        if name.startswith("_ajet") or name in ("_peer", "__abstractmethods__", "__wrapped__"):
+            raise AttributeError(name)
+        return cls._peer.get_attribute(cls, name)
+
+    def __setattr__(cls, name, value):
+        cls._peer.ask("set", cls, name, value)
+
+    def __iter__(cls):
+        return cls._peer.ask("op", "__iter__", cls)
+
+    def __len__(cls):
+        return cls._peer.ask("op", "__len__", cls)
+
+    def __getitem__(cls, key):
+        return cls._peer.ask("op", "__getitem__", cls, key)
+
+    def __contains__(cls, item):
+        return any(item is each for each in cls)
+
+
+def forward(name):
+    def call(self, *args):
+        return type(self)._peer.operate(name, self, args)
+
+    call.__name__ = name
+    return call
+
+
+def awaited(self):
+    return type(self)._peer.ask("await", self)
+    yield
+
+
+def stepped(self, _value):
+    raise StopIteration(type(self)._peer.ask("await", self))
+
+
+AWAITED = {"__await__": awaited, "send": stepped, "throw": lambda self, *error: type(self)._peer.ask("throw", self, *error), "close": lambda self: None}
+
+
+def forward_call(self, *args, **kwargs):
+    return type(self)._peer.call(self, args, kwargs)
+
+
+def mirror_members(peer, base):
+    def get(self, name):
+        if name.startswith("_ajet"):
+            raise AttributeError(name)
+        return peer.get_attribute(self, name)
+
+    def put(self, name, value):
+        if name.startswith("_ajet") or (name.startswith("__") and isinstance(self, BaseException)):
+            return object.__setattr__(self, name, value)
+        peer.ask("set", self, name, value)
+
+    def equal(self, other):
+        return peer.equal(self, other, base)
+
+    def different(self, other):
+        return peer.different(self, other, base)
+
+    members = {"_peer": peer, "__getattr__": get, "__setattr__": put, "__delattr__": lambda self, name: peer.ask("del", self, name)}
+    members["__copy__"] = lambda self: peer.ask("copy", self)
+    members["__deepcopy__"] = lambda self, memo: peer.ask("deepcopy", self)
+    members["__reduce_ex__"] = lambda self, version: peer.cannot("pickles an object of the program")
+    if base is None or not issubclass(base, BaseException):
+        members["__dict__"] = property(lambda self: peer.ask("get", self, "__dict__"))
+    return {**members, "__eq__": equal, "__ne__": different}
+
+
+class Codec:
+    """Numbers of this side are even on the deciding side and odd on the program's."""
+
+    def __init__(self, first):
+        self.next_number = first
+        self.mine = {}  # number -> an object or class of this side
+        self.numbers = {}  # id -> number, of objects of both sides and of containers
+        self.theirs = {}  # number -> mirror
+        self.shared = {}  # number -> [container, snapshot]
+        self.fresh_classes = []
+        self.depth = 0
+
+    # -- writing
+
+    def number(self):
+        self.next_number += 2
+        return self.next_number
+
+    def encode(self, value):
+        self.depth += 1
+        try:
+            if self.depth > MAX_DEPTH:
+                raise ValueError("The value is nested too deeply to cross.")
+            return self.encode_value(value)
+        finally:
+            self.depth -= 1
+
+    def encode_value(self, value):
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if kind is int:
+            return value if -(2**53) < value < 2**53 else ["i", hex(value)]
+        if kind is float:
+            return value if value - value == 0 else ["f", repr(value)]
+        if kind in CONTAINERS:
+            return self.encode_container(value, CONTAINERS[kind])
+        if kind is tuple or kind is frozenset:
+            return ["t" if kind is tuple else "z", [self.encode(each) for each in value]]
+        if kind is bytes:
+            return ["b", value.hex()]
+        plain = encode_plain(value, kind)
+        return self.encode_object(value) if plain is None else plain
+
+    def encode_container(self, value, tag):
+        known = self.numbers.get(id(value))
+        if known in self.shared:
+            return ["r", known]
+        number = self.number()
+        self.share(number, value)
+        return [tag, number, self.contents(value)]
+
+    def share(self, number, value):
+        self.numbers[id(value)] = number
+        self.shared[number] = [value, snapshot(value)]
+
+    def contents(self, value):
+        if isinstance(value, bytearray):
+            return bytes(value).hex()
+        return [self.encode(each) for each in flat(value)]
+
+    def encode_object(self, value):
+        if id(value) in self.numbers and self.numbers[id(value)] in self.theirs:
+            return ["h", self.numbers[id(value)]]
+        if isinstance(value, type):
+            return self.encode_class(value)
+        if isinstance(value, types.ModuleType):
+            return ["m", value.__name__]
+        number = self.export(value)
+        if isinstance(value, BaseException):
+            return ["e", number, self.encode_class(type(value)), [self.encode(each) for each in value.args], [[str(k), self.encode(v)] for k, v in vars(value).items()]]
+        base = data_base(type(value))
+        kind = self.encode_class(type(value))
+        if base is None:
+            return ["o", number, kind]
+        if base in CONTAINERS:
+            if number not in self.shared:
+                self.share(number, value)
+            return ["p", number, kind, CONTAINERS[base], self.contents(value)]
+        return ["p", number, kind, "=", self.encode_value(as_base(value, base))]
+
+    def export(self, value):
+        known = self.numbers.get(id(value))
+        if known is not None:
+            return known
+        number = self.number()
+        self.mine[number] = value
+        self.numbers[id(value)] = number
+        return number
+
+    def encode_class(self, kind):
+        known = self.numbers.get(id(kind))
+        if known in self.theirs:
+            return ["h", known]
+        if TYPES.get(kind.__name__) is kind:
+            return ["n", kind.__name__]
+        if EXCEPTIONS.get(kind.__name__) is kind:
+            return ["x", "builtins", kind.__name__]
+        if issubclass(kind, BaseException) and kind.__module__ in sys.stdlib_module_names:
+            return ["x", kind.__module__, kind.__name__]
+        if known is None:
+            known = self.export(kind)
+            self.fresh_classes.append(self.describe(known, kind))
+        return ["k", known]
+
+    def describe(self, number, kind):
+        base = data_base(kind) or next((each for each in kind.__mro__ if EXCEPTIONS.get(each.__name__) is each), None)
+        against = base or object
+        own = [name for name in DUNDERS if getattr(kind, name, None) is not None and getattr(kind, name) is not getattr(against, name, None)]
+        equal = kind.__eq__ is not against.__eq__
+        bases = [self.encode_class(each) for each in kind.__bases__ if each is not object and each is not base]
+        return [number, kind.__name__, bases, None if base is None else base.__name__, own, equal, kind.__hash__ is not None]
+
+    def updates(self):
+        changed = []
+        for number, (value, before) in list(self.shared.items()):
+            if is_changed(value, before):
+                self.shared[number][1] = snapshot(value)
+                changed.append([number, self.contents(value)])
+        return changed
+
+    # -- reading
+
+    def decode(self, data):
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise BadMessage("nested too deeply")
+        try:
+            return self.decode_value(data)
+        finally:
+            self.depth -= 1
+
+    def decode_value(self, data):
+        if data is None or type(data) in (bool, int, float, str):
+            return data
+        if type(data) is not list or not data or type(data[0]) is not str:
+            raise BadMessage("not a value")
+        tag, rest = data[0], data[1:]
+        if tag in CONTAINER_TYPES:
+            return self.decode_container(tag, *rest)
+        read = getattr(self, f"decode_{NAMES.get(tag, 'unknown')}")
+        return read(*rest)
+
+    def decode_unknown(self, *_):
+        raise BadMessage("an unknown kind of value")
+
+    def decode_int(self, text):
+        return int(text, 16)
+
+    def decode_float(self, text):
+        return {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}[text]
+
+    def decode_complex(self, real, imaginary):
+        return complex(self.decode(real), self.decode(imaginary))
+
+    def decode_bytes(self, text):
+        return bytes.fromhex(text)
+
+    def decode_tuple(self, items):
+        return tuple([self.decode(each) for each in items])
+
+    def decode_frozenset(self, items):
+        return frozenset([self.decode(each) for each in items])
+
+    def decode_plain(self, kind, *args):
+        if kind == "range":
+            return range(*[self.decode(each) for each in args])
+        if kind == "decimal":
+            return decimal.Decimal(args[0])
+        if kind == "fraction":
+            return fractions.Fraction(self.decode(args[0]), self.decode(args[1]))
+        if kind == "timedelta":
+            return datetime.timedelta(*args)
+        return TIMES[kind].fromisoformat(args[0])
+
+    def decode_type(self, name):
+        return TYPES[name]
+
+    def decode_exception_class(self, module, name):
+        if module == "builtins":
+            return EXCEPTIONS[name]
+        found = getattr(sys.modules.get(module), name, None)
+        is_known = isinstance(found, type) and issubclass(found, BaseException) and not module.startswith("unittest")
+        return found if is_known and module in sys.stdlib_module_names else Exception
+
+    def decode_module(self, name):
+        raise BadMessage("a module")
+
+    def decode_container(self, tag, number, items):
+        value = CONTAINER_TYPES[tag]()
+        self.share(number, value)
+        self.fill(value, items)
+        self.shared[number][1] = snapshot(value)
+        return value
+
+    def fill(self, value, items):
+        if isinstance(value, bytearray):
+            bytearray.__setitem__(value, slice(None), bytes.fromhex(items))
+            return
+        put_flat(value, [self.decode(each) for each in items])
+
+    def decode_shared(self, number):
+        return self.shared[number][0]
+
+    def decode_mine(self, number):
+        """An object of this side that the other side had been given."""
+        return self.mine[number]
+
+    def decode_class(self, number):
+        return self.theirs[number]
+
+    def learn_class(self, number, name, bases, base, dunders, has_equal, is_hashable):
+        bases = [self.decode(each) for each in bases]
+        root = BASES.get(base) or EXCEPTIONS.get(base)
+        members = mirror_members(self, root)
+        for each in dunders:
+            if each in DUNDERS and not (root in BASES.values() and each in ARITHMETIC):
+                members[each] = forward(each)
+        if "__call__" in dunders:
+            members["__call__"] = forward_call
+        members["_ajet_equal"] = has_equal is True
+        if root is None:
+            members["__hash__"] = forward("__hash__") if is_hashable else None
+        else:
+            members["__hash__"] = root.__hash__
+        pretend = PRETENDS.get(name) if root is None else None
+        if pretend is not None:
+            members["__class__"] = property(lambda self: pretend)
+        if "__await__" in dunders or name == "coroutine":
+            members.update(AWAITED)
+        members["__doc__"] = property(lambda self: self._peer.ask("get", self, "__doc__"))
+        members["__module__"] = "solution"
+        mirrors = tuple(each for each in bases if isinstance(each, type) and (isinstance(each, Mirror) or issubclass(each, BaseException)))
+        kind = None
+        for parents in ((*mirrors, Remote, *((root,) if root else ())), (Remote, *((root,) if root else ()))):
+            try:
+                kind = type.__new__(Mirror, str(name)[:100], parents, dict(members))
+                break
+            except TypeError:
+                continue
+        if kind is None:
+            raise BadMessage("a class that cannot be")
+        type.__init__(kind, kind.__name__, (), {})
+        self.keep(number, kind)
+
+    def keep(self, number, mirror):
+        if number in self.theirs or number in self.mine:
+            raise BadMessage("a number that is taken")
+        self.theirs[number] = mirror
+        self.numbers[id(mirror)] = number
+
+    def decode_object(self, number, kind):
+        if number in self.theirs:
+            return self.met(self.theirs[number])
+        cls = self.decode(kind)
+        if not isinstance(cls, Mirror):
+            raise BadMessage("an object without a class")
+        if issubclass(cls, BaseException):
+            raise BadMessage("an exception that is none")
+        value = object.__new__(cls)
+        self.keep(number, value)
+        return value
+
+    def met(self, mirror):
+        return mirror
+
+    def decode_exception(self, number, kind, args, attributes):
+        if number in self.theirs:
+            return self.met(self.theirs[number])
+        cls = self.decode(kind)
+        if not isinstance(cls, type) or not issubclass(cls, BaseException):
+            raise BadMessage("an exception without a class")
+        args = [self.decode(each) for each in args]
+        value = cls.__new__(cls, *args)
+        if not isinstance(cls, Mirror):
+            try:
+                value.__init__(*args)
+            except Exception:
+                pass
+            for name, each in attributes:
+                if type(name) is str and not name.startswith("_"):
+                    value.__dict__[name] = self.decode(each)
+        value.args = tuple(args)
+        object.__setattr__(value, "_ajet_theirs", True)
+        self.keep(number, value)
+        return value
+
+    def decode_subclass(self, number, kind, tag, items):
+        if number in self.theirs:
+            return self.met(self.theirs[number])
+        cls = self.decode(kind)
+        if not isinstance(cls, Mirror):
+            raise BadMessage("an object without a class")
+        if tag != "=":
+            base = CONTAINER_TYPES[tag]
+            value = base.__new__(cls)
+            self.keep(number, value)
+            self.shared[number] = [value, None]
+            self.fill(value, items)
+            self.shared[number][1] = snapshot(value)
+            return value
+        plain = self.decode(items)
+        base = next((each for each in BASES.values() if type(plain) is each), None)
+        if base is None or not issubclass(cls, base):
+            raise BadMessage("an object of another base")
+        value = base.__new__(cls, plain)
+        self.keep(number, value)
+        return value
+
+    def apply(self, message):
+        for each in message.get("k", ()):
+            self.learn_class(*each)
+        for number, items in message.get("u", ()):
+            if number in self.shared:
+                entry = self.shared[number]
+                self.fill(entry[0], items)
+                entry[1] = snapshot(entry[0])
+        for number in message.get("x", ()):
+            self.forget(number)
+
+    def forget(self, number):
+        entry = self.shared.pop(number, None)
+        if entry is not None and number not in self.mine and number not in self.theirs:
+            self.numbers.pop(id(entry[0]), None)
+
+
+NAMES = dict(i="int", f="float", c="complex", b="bytes", t="tuple", z="frozenset", v="plain", n="type", x="exception_class", m="module", r="shared", h="mine", k="class", o="object", e="exception", p="subclass")
+
+
+def encode_plain(value, kind):
+    if kind is complex:
+        return ["c", *[each if each - each == 0 else ["f", repr(each)] for each in (value.real, value.imag)]]
+    if kind is range:
+        return ["v", "range", *[each if -(2**53) < each < 2**53 else ["i", hex(each)] for each in (value.start, value.stop, value.step)]]
+    if kind is decimal.Decimal:
+        return ["v", "decimal", str(value)]
+    if kind is fractions.Fraction:
+        return ["v", "fraction", ["i", hex(value.numerator)], ["i", hex(value.denominator)]]
+    if kind is datetime.timedelta:
+        return ["v", "timedelta", value.days, value.seconds, value.microseconds]
+    if TIMES.get(kind.__name__) is kind:
+        return ["v", kind.__name__, value.isoformat()]
+    return None
+
+
+def data_base(kind):
+    """The type of the data that an instance also is; None for an object like any other."""
+    return next((each for each in kind.__mro__[1:] if BASES.get(each.__name__) is each), None)
+
+
+def as_base(value, base):
+    if base in (int, float, complex):
+        return {int: int.__int__, float: float.__float__, complex: lambda v: complex(v.real, v.imag)}[base](value)
+    if base is str:
+        return str.__str__(value)
+    if base is bytes:
+        return bytes(memoryview(value))
+    return base([*base.__iter__(value)])
+
+
+def flat(value):
+    if isinstance(value, dict):
+        return [each for pair in dict.items(value) for each in pair]
+    kind = list if isinstance(value, list) else set if isinstance(value, set) else collections.deque
+    return [*kind.__iter__(value)]
+
+
+def put_flat(value, items):
+    if isinstance(value, dict):
+        dict.clear(value)
+        for key, each in zip(items[::2], items[1::2]):
+            dict.__setitem__(value, key, each)
+    elif isinstance(value, list):
+        list.__setitem__(value, slice(None), items)
+    elif isinstance(value, set):
+        set.clear(value)
+        set.update(value, items)
+    else:
+        value.clear()
+        value.extend(items)
+
+
+def snapshot(value):
+    return bytes(value) if isinstance(value, bytearray) else flat(value)
+
+
+def is_changed(value, before):
+    if isinstance(value, bytearray):
+        return bytes(value) != before
+    now = flat(value)
+    return len(now) != len(before) or not all(map(operator.is_, now, before))

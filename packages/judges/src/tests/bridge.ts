@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import type { Language } from '@agentjet/sandbox';
+
+/** The code of both sides of a test that is code, which lies in `bridge/<language>`. */
+export type Bridge = { readonly decides: string; readonly serves: string };
+
+const files = {
+  python: { shared: ['codec.py', 'peer.py'], decides: 'decide.py', serves: 'program.py' },
+  javascript: { shared: ['codec.js', 'peer.js'], decides: 'decide.js', serves: 'program.js' },
+};
+const bridges = new Map<Language, Bridge>();
+
+export function bridgeOf(language: Language): Bridge {
+  const known = bridges.get(language);
+  if (known !== undefined) return known;
+  const { shared, decides, serves } = files[language];
+  const read = (...names: readonly string[]): string =>
+    [...shared, ...names]
+      .map((name) => readFileSync(new URL(`../../bridge/${language}/${name}`, import.meta.url), 'utf8'))
+      .join('\n');
+  const bridge = { decides: read(decides), serves: read(serves) };
+  bridges.set(language, bridge);
+  return bridge;
+}

@@ -1,0 +1,146 @@
+import {
+  maxLineCharacters,
+  maxLinesCharacters,
+  type CodeLimits,
+  type CodeResult,
+  type DialogueResult,
+  type SideResult,
+} from '../code-runner.js';
+import { checkStart, endOf, type SandboxProcess } from './sandbox-process.js';
+import { exitOf } from './watch-limits.js';
+
+type Name = 'asking' | 'answering';
+type Options = { readonly limits: CodeLimits; readonly signal: AbortSignal | undefined; readonly startMs: number };
+
+const other = { asking: 'answering', answering: 'asking' } as const;
+
+/**
+ * Carries lines between two processes that have the turn one after the other. Lines are not read, except for the "!" of `asking`: what
+ * `answering` writes reaches the other process and nothing else. A side that speaks out of turn has failed.
+ */
+export async function exchangeLines(
+  processes: Readonly<Record<Name, SandboxProcess>>,
+  options: Options,
+): Promise<DialogueResult> {
+  const exchange = new Exchange(processes, options);
+  try {
+    return await exchange.result;
+  } finally {
+    await exchange.close();
+  }
+}
+
+class Exchange {
+  readonly #processes: Readonly<Record<Name, SandboxProcess>>;
+  readonly #limits: CodeLimits;
+  readonly #leftMs: Record<Name, number>;
+  readonly #errors: Record<Name, string> = { asking: '', answering: '' };
+  readonly #read: Record<Name, number> = { asking: 0, answering: 0 };
+  readonly #rest: Record<Name, string> = { asking: '', answering: '' };
+  readonly #exits: Promise<unknown>;
+  readonly #done = new AbortController();
+  readonly #startTimer: NodeJS.Timeout;
+  #turn: Name = 'asking';
+  #turnFrom: number | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #settle: { readonly resolve: (result: DialogueResult) => void; readonly reject: (error: unknown) => void };
+  readonly result: Promise<DialogueResult>;
+
+  constructor(processes: Readonly<Record<Name, SandboxProcess>>, { limits, signal, startMs }: Options) {
+    this.#processes = processes;
+    this.#limits = limits;
+    this.#leftMs = { asking: limits.seconds * 1000, answering: limits.seconds * 1000 };
+    this.#settle = { resolve: () => undefined, reject: () => undefined };
+    this.result = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    this.#exits = Promise.all([this.#watch('asking'), this.#watch('answering')]);
+    this.#startTimer = setTimeout(() => this.#killUnready(), startMs);
+    signal?.addEventListener('abort', () => this.#end('asking', { error: null, limit: 'aborted' }), {
+      once: true,
+      signal: this.#done.signal,
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#done.abort();
+    clearTimeout(this.#timer);
+    clearTimeout(this.#startTimer);
+    for (const { kill } of Object.values(this.#processes)) kill();
+    await this.#exits;
+    for (const { cleanUp } of Object.values(this.#processes)) await cleanUp();
+  }
+
+  async #watch(name: Name): Promise<void> {
+    const { child, start } = this.#processes[name];
+    child.stdin?.on('error', () => undefined);
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#hear(name, text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors[name] += start.read(text, () => this.#startClock());
+      if (this.#errors[name].length > this.#limits.outputCharacters) this.#end(name, { error: null, limit: 'output' });
+    });
+    const exit = await exitOf(child);
+    if (this.#done.signal.aborted) return;
+    try {
+      checkStart(this.#processes[name], exit);
+      const { error, limit } = endOf(exit, this.#errors[name]);
+      this.#end(name, { error: error ?? 'ended early', limit });
+    } catch (error) {
+      this.#settle.reject(error);
+    }
+  }
+
+  #hear(name: Name, text: string): void {
+    this.#read[name] += text.length;
+    const lines = (this.#rest[name] + text).split('\n');
+    this.#rest[name] = lines.pop() ?? '';
+    if (this.#rest[name].length > maxLineCharacters || this.#read[name] > maxLinesCharacters)
+      return this.#end(name, { error: null, limit: 'output' });
+    for (const line of lines) this.#carry(name, line);
+  }
+
+  #carry(name: Name, line: string): void {
+    if (this.#done.signal.aborted) return;
+    if (name !== this.#turn) return this.#end(name, { error: 'spoke out of turn', limit: null });
+    if (name === 'asking' && line.startsWith('!')) return this.#conclude(line.slice(1));
+    this.#stopClock();
+    this.#turn = other[name];
+    this.#processes[this.#turn].child.stdin?.write(`${line}\n`);
+    this.#startClock();
+  }
+
+  /** The start of a sandbox takes no time of its code. */
+  #startClock(): void {
+    if (this.#turnFrom !== null || !this.#processes[this.#turn].start.isReady) return;
+    const name = this.#turn;
+    this.#turnFrom = performance.now();
+    this.#timer = setTimeout(() => this.#end(name, { error: null, limit: 'time' }), Math.max(0, this.#leftMs[name]));
+  }
+
+  #stopClock(): void {
+    clearTimeout(this.#timer);
+    if (this.#turnFrom !== null) this.#leftMs[this.#turn] -= performance.now() - this.#turnFrom;
+    this.#turnFrom = null;
+  }
+
+  #killUnready(): void {
+    for (const { start, kill } of Object.values(this.#processes)) if (!start.isReady) kill();
+  }
+
+  #conclude(conclusion: string): void {
+    const fine: SideResult = { error: null, limit: null };
+    this.#finish({ conclusion, asking: fine, answering: fine });
+  }
+
+  #end(name: Name, result: Pick<CodeResult, 'error' | 'limit'>): void {
+    const fine: SideResult = { error: null, limit: null };
+    this.#finish({ conclusion: null, asking: fine, answering: fine, [name]: result });
+  }
+
+  #finish(result: DialogueResult): void {
+    if (this.#done.signal.aborted) return;
+    this.#done.abort();
+    clearTimeout(this.#timer);
+    this.#settle.resolve(result);
+  }
+}

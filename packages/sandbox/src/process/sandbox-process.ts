@@ -1,0 +1,26 @@
+import type { ChildProcess } from 'node:child_process';
+import type { CodeResult, SandboxError } from '../code-runner.js';
+import type { StartOfCode } from './start-of-code.js';
+import { lastLine, type Exit } from './watch-limits.js';
+
+/** A process of a sandbox that has been started, and may not be ready yet. */
+export type SandboxProcess = {
+  readonly child: ChildProcess;
+  readonly start: StartOfCode;
+  readonly kill: () => void;
+  /** Removes what is left of a process that was ended. */
+  readonly cleanUp: () => Promise<void>;
+  readonly notStarted: (why: string, cause?: Error) => SandboxError;
+};
+
+/** Throws SandboxError if the code never began. */
+export function checkStart({ start, notStarted }: SandboxProcess, { failure, status }: Exit): void {
+  if (!start.isReady)
+    throw notStarted(failure?.message ?? (lastLine(start.before) || `exit code ${status}`), failure ?? undefined);
+}
+
+export function endOf({ status, signal }: Exit, stderr: string): Pick<CodeResult, 'error' | 'limit'> {
+  if (/^MemoryError/m.test(stderr) || signal === 'SIGKILL' || status === 137)
+    return { error: lastLine(stderr), limit: 'memory' };
+  return { error: status === 0 ? null : lastLine(stderr) || `exit code ${status}`, limit: null };
+}

@@ -1,0 +1,117 @@
+import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten-core';
+import type { CodeLimits } from '../code-runner.js';
+
+const maxStackBytes = 512 * 1024;
+
+/** What code printed, up to its limit. */
+export class Output {
+  text = '';
+  isFull = false;
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  hasRoomFor(text: string): boolean {
+    this.isFull ||= this.text.length + text.length > this.#limit;
+    return !this.isFull;
+  }
+
+  write(line: string): void {
+    this.hasRoomFor(line);
+    this.text = (this.text + line).slice(0, this.#limit);
+  }
+}
+
+type ContextOptions = {
+  readonly files: Readonly<Record<string, string>>;
+  readonly stdin: string;
+  readonly limits: CodeLimits;
+  /** Asked from time to time: whether the code has to end. */
+  readonly isOver: () => boolean;
+};
+
+/** An interpreter that is given no function of the host but one that collects output. */
+export function openContext(
+  quickjs: QuickJSWASMModule,
+  { files, stdin, limits, isOver }: ContextOptions,
+): { readonly context: QuickJSContext; readonly output: Output } {
+  const runtime = quickjs.newRuntime();
+  const output = new Output(limits.outputCharacters);
+  runtime.setMemoryLimit(limits.megabytes * 1024 * 1024);
+  runtime.setMaxStackSize(maxStackBytes);
+  runtime.setInterruptHandler(() => isOver() || output.isFull);
+  const context = runtime.newContext();
+  giveConsole(context, output);
+  giveFiles(context, files);
+  giveInput(context, stdin);
+  return { context, output };
+}
+
+export function isOutOfMemory(error: string | null): boolean {
+  return error !== null && error.startsWith('InternalError: out of memory');
+}
+
+function giveConsole(context: QuickJSContext, output: Output): void {
+  const write = context.newFunction('write', (text) => {
+    output.write(`${context.getString(text)}\n`);
+  });
+  context.setProp(context.global, '__write', write);
+  write.dispose();
+  context
+    .unwrapResult(
+      context.evalCode(
+        `(() => {
+          const write = globalThis.__write;
+          delete globalThis.__write;
+          const show = (value) => {
+            if (typeof value === 'string') return value;
+            if (typeof value !== 'object' || value === null) return String(value);
+            if (value instanceof Error) return String(value);
+            try { return JSON.stringify(value); } catch { return String(value); }
+          };
+          const log = (...values) => write(values.map(show).join(' '));
+          globalThis.console = { log, info: log, warn: log, error: log, debug: log };
+          globalThis.print = log;
+        })()`,
+      ),
+    )
+    .dispose();
+}
+
+/** `files['data.csv']` is the text of a file. */
+function giveFiles(context: QuickJSContext, files: Readonly<Record<string, string>>): void {
+  const object = context.newObject();
+  for (const [name, text] of Object.entries(files)) {
+    const value = context.newString(text);
+    context.setProp(object, name, value);
+    value.dispose();
+  }
+  context.setProp(context.global, 'files', object);
+  object.dispose();
+}
+
+function giveInput(context: QuickJSContext, stdin: string): void {
+  const value = context.newString(stdin);
+  context.setProp(context.global, 'stdin', value);
+  value.dispose();
+}
+
+/** What was thrown, as a person would read it. Disposes of the handle. */
+export function toText(context: QuickJSContext, handle: QuickJSHandle): string {
+  const describe = context.evalCode(
+    '(error) => { try { return error instanceof Error ? error.name + ": " + error.message : String(error) } catch { return "an error that cannot be shown" } }',
+  );
+  if (describe.error) {
+    describe.error.dispose();
+    handle.dispose();
+    return 'InternalError: out of memory';
+  }
+  const result = context.callFunction(describe.value, context.undefined, handle);
+  describe.value.dispose();
+  handle.dispose();
+  const text = result.error ? 'InternalError: interrupted' : context.getString(result.value);
+  (result.error ?? result.value).dispose();
+  return text;
+}
