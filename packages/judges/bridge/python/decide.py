@@ -111,6 +111,9 @@ class Decider(Peer):
             raise AttributeError(f"{name!r} of the test cannot be set here")
         setattr(target, name, value)
 
+    def do_delete(self, target, name):
+        raise AttributeError(f"{name!r} of the test cannot be deleted here")
+
     def raised(self, error):
         """A StopIteration that a call raised would end a loop of the test early, as if all had been compared."""
         if isinstance(error, (StopIteration, StopAsyncIteration, GeneratorExit)) and not self.is_stepping:

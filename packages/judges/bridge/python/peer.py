@@ -106,7 +106,7 @@ class Peer(Codec):
             return self.message(e=self.encode(RuntimeError("an exception that cannot be shown")))
 
     def operations(self):
-        return {"call": self.do_call, "get": self.do_get, "set": self.do_set, "del": delattr, "op": self.do_op, "eq": operator.eq, "ne": operator.ne}
+        return {"call": self.do_call, "get": self.do_get, "set": self.do_set, "del": self.do_delete, "op": self.do_op, "eq": operator.eq, "ne": operator.ne}
 
     def do_call(self, target, *args, **kwargs):
         return target(*args, **kwargs)
@@ -116,6 +116,9 @@ class Peer(Codec):
 
     def do_set(self, target, name, value):
         setattr(target, name, value)
+
+    def do_delete(self, target, name):
+        delattr(target, name)
 
     def do_op(self, name, target, *args):
         if name not in DUNDERS and name != "__hash__":

@@ -14,10 +14,13 @@ export function bridgeOf(language: Language): Bridge {
   const known = bridges.get(language);
   if (known !== undefined) return known;
   const { shared, decides, serves } = files[language];
-  const read = (...names: readonly string[]): string =>
-    [...shared, ...names]
-      .map((name) => readFileSync(new URL(`../../bridge/${language}/${name}`, import.meta.url), 'utf8'))
-      .join('\n');
+  const read = (name: string): string => {
+    const parts = [...shared, name].map((file) =>
+      readFileSync(new URL(`../../bridge/${language}/${file}`, import.meta.url), 'utf8'),
+    );
+    // Names of a block are not names of the program.
+    return language === 'javascript' ? `{\n${parts.join('\n')}\n}` : parts.join('\n');
+  };
   const bridge = { decides: read(decides), serves: read(serves) };
   bridges.set(language, bridge);
   return bridge;

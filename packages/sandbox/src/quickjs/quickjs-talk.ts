@@ -24,19 +24,21 @@ type Party = {
   readonly context: QuickJSContext;
   readonly output: Output;
   serve: QuickJSHandle | null;
-  leftMs: number;
 };
 
 class Conversation {
   failure: { readonly [name in Name]?: SideResult } | null = null;
   readonly #parties: Readonly<Record<Name, Party>>;
   readonly #request: TalkRequest;
+  readonly #leftMs: Record<Name, number>;
   #turn: Name = 'asking';
   #turnFrom = performance.now();
   #nested = 0;
 
   constructor(modules: Readonly<Record<Name, QuickJSWASMModule>>, request: TalkRequest) {
     this.#request = request;
+    const ms = request.limits.seconds * 1000;
+    this.#leftMs = { asking: ms, answering: ms };
     this.#parties = { asking: this.#open(modules, 'asking'), answering: this.#open(modules, 'answering') };
   }
 
@@ -59,20 +61,16 @@ class Conversation {
     const { limits } = this.#request;
     const { files = {} } = this.#request[name];
     const isOver = (): boolean => this.failure !== null || this.#isLate(name);
-    return {
-      ...openContext(modules[name], { files, stdin: '', limits, isOver }),
-      serve: null,
-      leftMs: limits.seconds * 1000,
-    };
+    return { ...openContext(modules[name], { files, stdin: '', limits, isOver }), serve: null };
   }
 
   #isLate(name: Name): boolean {
-    return this.#turn === name && performance.now() - this.#turnFrom > this.#parties[name].leftMs;
+    return this.#turn === name && performance.now() - this.#turnFrom > this.#leftMs[name];
   }
 
   #pass(name: Name): void {
     const now = performance.now();
-    this.#parties[this.#turn].leftMs -= now - this.#turnFrom;
+    this.#leftMs[this.#turn] -= now - this.#turnFrom;
     this.#turn = name;
     this.#turnFrom = now;
   }
