@@ -2,7 +2,7 @@
 // decoding builds plain values and proxies of the other side's objects, and runs nothing that the message names.
 const { stringify, parse } = JSON;
 const { isArray } = Array;
-const { getPrototypeOf, defineProperty, getOwnPropertyDescriptor, is: isSame } = Object;
+const { getPrototypeOf, defineProperty, getOwnPropertyDescriptor, is: isSame, keys: keysOf } = Object;
 const { ownKeys } = Reflect;
 const maxDepth = 150;
 const maxShared = 200_000;
@@ -17,9 +17,17 @@ const prototypes = new Map(
 const prototypeOf = new Map([...prototypes].map(([prototype, name]) => [name, prototype]));
 const symbols = ['iterator', 'asyncIterator', 'toPrimitive', 'toStringTag', 'hasInstance'];
 const arrayTypes = new Map(
-  [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float32Array, Float64Array].map(
-    (type) => [type.prototype, type],
-  ),
+  [
+    Int8Array,
+    Uint8Array,
+    Uint8ClampedArray,
+    Int16Array,
+    Uint16Array,
+    Int32Array,
+    Uint32Array,
+    Float32Array,
+    Float64Array,
+  ].map((type) => [type.prototype, type]),
 );
 const arrayTypeOf = new Map([...arrayTypes.values()].map((type) => [type.name, type]));
 
@@ -46,11 +54,16 @@ const isRecord = (value) => {
 /** The content of a container as a flat list. */
 const flat = (kind, value) => {
   const items = [];
-  const add = (item) => defineProperty(items, items.length, { value: item, configurable: true, enumerable: true, writable: true });
+  const add = (item) =>
+    defineProperty(items, items.length, { value: item, configurable: true, enumerable: true, writable: true });
   if (kind === 'a' || kind === 'T') for (let at = 0; at < value.length; at++) add(value[at]);
   else if (kind === 'S') Set.prototype.forEach.call(value, (item) => add(item));
-  else if (kind === 'M') Map.prototype.forEach.call(value, (item, key) => (add(key), add(item)));
-  else for (const key of Object.keys(value)) (add(key), add(value[key]));
+  else if (kind === 'M')
+    Map.prototype.forEach.call(value, (item, key) => {
+      add(key);
+      add(item);
+    });
+  else for (const key of keysOf(value)) add(key), add(value[key]);
   return items;
 };
 
@@ -64,7 +77,7 @@ const fill = (kind, value, items) => {
   } else if (kind === 'T') {
     for (let at = 0; at < items.length && at < value.length; at++) value[at] = items[at];
   } else if (kind === 'd') {
-    for (const key of Object.keys(value)) delete value[key];
+    for (const key of keysOf(value)) delete value[key];
     for (let at = 0; at < items.length; at += 2) define(value, String(items[at]), items[at + 1]);
   } else if (kind === 'S') {
     Set.prototype.clear.call(value);
@@ -116,7 +129,8 @@ class Codec {
   encodeValue(value) {
     if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
     if (value === undefined) return ['u'];
-    if (typeof value === 'number') return Number.isFinite(value) && !isSame(value, -0) ? value : ['f', isSame(value, -0) ? '-0' : `${value}`];
+    if (typeof value === 'number')
+      return Number.isFinite(value) && !isSame(value, -0) ? value : ['f', isSame(value, -0) ? '-0' : `${value}`];
     if (typeof value === 'bigint') return ['i', `${value}`];
     if (typeof value === 'symbol') return this.encodeSymbol(value);
     return this.encodeObject(value);
@@ -140,7 +154,8 @@ class Codec {
     const prototype = getPrototypeOf(value);
     if (prototype === Date.prototype) return ['D', this.encode(Date.prototype.getTime.call(value))];
     if (prototype === RegExp.prototype) return ['R', value.source, value.flags];
-    if (value instanceof Error && errorTypes[prototypes.get(prototype)] !== undefined) return this.encodeError(value, prototypes.get(prototype));
+    if (value instanceof Error && errorTypes[prototypes.get(prototype)] !== undefined)
+      return this.encodeError(value, prototypes.get(prototype));
     const number = this.export(value);
     if (value instanceof Promise) this.watch(number, value);
     return ['o', number, value instanceof Promise ? 'promise' : isArray(value) ? 'array' : 'object'];
@@ -156,7 +171,7 @@ class Codec {
 
   encodeError(value, type) {
     const extra = [];
-    for (const key of Object.keys(value)) if (typeof value[key] !== 'function') extra.push([key, this.encode(value[key])]);
+    for (const key of keysOf(value)) if (typeof value[key] !== 'function') extra.push([key, this.encode(value[key])]);
     return ['e', this.export(value), type, `${value.name}`, `${value.message}`, extra];
   }
 
@@ -173,7 +188,7 @@ class Codec {
   }
 
   watch(number, promise) {
-    Promise.prototype.then.call(
+    void Promise.prototype.then.call(
       promise,
       (value) => this.settled.push([number, true, value]),
       (error) => this.settled.push([number, false, error]),
@@ -182,7 +197,7 @@ class Codec {
 
   updates() {
     const changed = [];
-    for (const [number, entry] of [...this.shared]) {
+    for (const [number, entry] of Array.from(this.shared)) {
       const now = flat(entry.kind, entry.value);
       if (!isChanged(entry.before, now)) continue;
       entry.before = now;
@@ -251,7 +266,11 @@ class Codec {
               ? new (arrayTypeOf.get(extra))(items.length)
               : Object.create(extra === true ? null : Object.prototype);
     this.share(number, kind, value);
-    fill(kind, value, items.map((item) => this.decode(item)));
+    fill(
+      kind,
+      value,
+      items.map((item) => this.decode(item)),
+    );
     this.shared.get(number).before = flat(kind, value);
     return value;
   }
@@ -293,7 +312,11 @@ class Codec {
     for (const [number, items] of updates) {
       const entry = this.shared.get(number);
       if (entry === undefined) continue;
-      fill(entry.kind, entry.value, items.map((item) => this.decode(item)));
+      fill(
+        entry.kind,
+        entry.value,
+        items.map((item) => this.decode(item)),
+      );
       entry.before = flat(entry.kind, entry.value);
     }
     for (const number of forgotten) this.forget(number);

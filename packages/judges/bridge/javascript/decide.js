@@ -1,7 +1,22 @@
 // The interpreter that decides. It runs the test; the names of the program are proxies here, and only data of the program arrives.
 const searches = new Set([
-  'includes', 'indexOf', 'lastIndexOf', 'every', 'some', 'find', 'findIndex', 'findLast', 'findLastIndex',
-  'startsWith', 'endsWith', 'search', 'match', 'test', 'isSubsetOf', 'isSupersetOf', 'isDisjointFrom',
+  'includes',
+  'indexOf',
+  'lastIndexOf',
+  'every',
+  'some',
+  'find',
+  'findIndex',
+  'findLast',
+  'findLastIndex',
+  'startsWith',
+  'endsWith',
+  'search',
+  'match',
+  'test',
+  'isSubsetOf',
+  'isSupersetOf',
+  'isDisjointFrom',
 ]);
 const steps = new Set(['next', 'return', 'throw', 'then', Symbol.iterator, Symbol.asyncIterator]);
 const maxIdleRounds = 2;
@@ -69,7 +84,9 @@ class Decider extends Peer {
     if (typeof value !== 'function' || kind === 'function' || !searches.has(key) || this.own.has(target)) return value;
     return (...args) => {
       if (typeof target[Symbol.iterator] !== 'function' || !(key in Array.prototype))
-        throw new TypeError(`${key}() of an object that the test did not make itself: the program would decide the test`);
+        throw new TypeError(
+          `${key}() of an object that the test did not make itself: the program would decide the test`,
+        );
       return Array.prototype[key].apply(Array.from(target), args);
     };
   }
@@ -77,7 +94,8 @@ class Decider extends Peer {
   show(printed) {
     if (!isArray(printed)) return;
     for (const [level, values] of printed.slice(0, 1000)) {
-      if (['log', 'info', 'warn', 'error', 'debug'].includes(level)) console[level](...values.map((value) => this.decode(value)));
+      if (['log', 'info', 'warn', 'error', 'debug'].includes(level))
+        console[level](...values.map((value) => this.decode(value)));
     }
   }
 
@@ -154,13 +172,17 @@ class Decider extends Peer {
 
 const isBuiltIn = (holder) => {
   const described = getOwnPropertyDescriptor(holder, 'constructor');
-  if (described === undefined) return true;
-  return typeof described.value !== 'function' || /\[native code\]\s*}$/.test(Function.prototype.toString.call(described.value));
+  if (described === undefined) return false;
+  return (
+    typeof described.value !== 'function' ||
+    /\[native code\]\s*}$/.test(Function.prototype.toString.call(described.value))
+  );
 };
 
 const describe = (error) => {
   try {
-    if (error !== null && typeof error === 'object' && 'message' in error) return `${error.name}: ${error.message}`.slice(0, 2000);
+    if (error !== null && typeof error === 'object' && 'message' in error)
+      return `${error.name}: ${error.message}`.slice(0, 2000);
     return String(error).slice(0, 2000);
   } catch {
     return 'an error that cannot be shown';
@@ -180,7 +202,9 @@ const refusalOf = (test) => {
   if (!compiles(`with (this) {\n${test}\n}`) && !compiles(`return async () => { with (this) {\n${test}\n} }`))
     return 'the test is not JavaScript';
   for (const [, base] of test.matchAll(/\bextends\s+([\p{L}_$][\p{L}\p{N}_$]*)/gu)) {
-    const isKnown = base in globalThis || new RegExp(`\\b(?:class|function|const|let|var)\\s+${base.replaceAll('$', '\\$')}\\b`).test(test);
+    const isKnown =
+      base in globalThis ||
+      new RegExp(`\\b(?:class|function|const|let|var)\\s+${base.replaceAll('$', '\\$')}\\b`).test(test);
     if (!isKnown) return `the test derives a class from the program's ${base}`;
   }
   return null;

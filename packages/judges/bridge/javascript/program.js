@@ -42,6 +42,7 @@ class Program extends Peer {
 }
 
 const program = new Program();
-for (const level of ['log', 'info', 'warn', 'error', 'debug']) console[level] = (...values) => program.print(level, values);
+for (const level of ['log', 'info', 'warn', 'error', 'debug'])
+  console[level] = (...values) => program.print(level, values);
 globalThis.print = (...values) => program.print('log', values);
 (line) => program.serve(line);

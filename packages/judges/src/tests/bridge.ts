@@ -5,7 +5,7 @@ import type { Language } from '@agentjet/sandbox';
 export type Bridge = { readonly decides: string; readonly serves: string };
 
 const files = {
-  python: { shared: ['codec.py', 'peer.py'], decides: 'decide.py', serves: 'program.py' },
+  python: { shared: ['kinds.py', 'codec.py', 'peer.py'], decides: 'decide.py', serves: 'program.py' },
   javascript: { shared: ['codec.js', 'peer.js'], decides: 'decide.js', serves: 'program.js' },
 };
 const bridges = new Map<Language, Bridge>();

@@ -66,6 +66,7 @@ it('gives no reward if the sandbox fails', async () => {
   const broken: CodeRunner = {
     languages: ['javascript'],
     run: () => Promise.reject(new SandboxError('failed', 'the thread died')),
+    talk: () => Promise.reject(new SandboxError('failed', 'the thread died')),
     close: async () => {},
   };
   const asked = createTestsJudge(broken, options).judge(taskWith(checks), { metadata: { answer: '1' } }, context);

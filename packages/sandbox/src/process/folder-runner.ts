@@ -79,8 +79,7 @@ async function talk(
     const refused = refuseCode({ asking, answering }[name].code, { asking, answering }[name]);
     if (refused !== null) return { conclusion: null, asking: fine, answering: fine, [name]: refused };
   }
-  if (signal?.aborted === true)
-    return { conclusion: null, asking: { error: null, limit: 'aborted' }, answering: fine };
+  if (signal?.aborted === true) return { conclusion: null, asking: { error: null, limit: 'aborted' }, answering: fine };
   const limits = limitsOf(dialogue);
   const first = await launch(folders.asking, asking, limits);
   const second = await launch(folders.answering, answering, limits);

@@ -6,7 +6,12 @@ import { createQuickjsRunner } from './quickjs-runner.js';
 // One for all cases: its thread takes a while to start from sources.
 const runner = createQuickjsRunner();
 afterAll(() => runner.close());
-const shared = () => ({ languages: runner.languages, run: runner.run.bind(runner), close: async () => {} });
+const shared = () => ({
+  languages: runner.languages,
+  run: runner.run.bind(runner),
+  talk: runner.talk.bind(runner),
+  close: async () => {},
+});
 
 for (const { name, run } of runnerCases(shared, javascriptPrograms)) it(name, run);
 

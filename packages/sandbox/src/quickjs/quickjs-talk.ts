@@ -60,7 +60,11 @@ class Conversation {
   #open(modules: Readonly<Record<Name, QuickJSWASMModule>>, name: Name): Party {
     const { limits } = this.#request;
     const { files = {} } = this.#request[name];
-    const isOver = (): boolean => this.failure !== null || this.#isLate(name);
+    // Code may catch the error that an interrupt becomes on its way through the host.
+    const isOver = (): boolean => {
+      if (this.#isLate(name)) this.failure ??= { [name]: { error: null, limit: 'time' } };
+      return this.failure !== null;
+    };
     return { ...openContext(modules[name], { files, stdin: '', limits, isOver }), serve: null };
   }
 

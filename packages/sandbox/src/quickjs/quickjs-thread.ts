@@ -51,7 +51,7 @@ async function answer(quickjs: QuickJSWASMModule, request: ThreadRequest): Promi
   }
 }
 
-/** An interpreter with memory of its own. Its types describe the CommonJS build, so the default export looks wrapped; it is not. */
+/** An interpreter with separate memory. Its types describe the CommonJS build, so the default export looks wrapped; it is not. */
 function loadModule(): Promise<QuickJSWASMModule> {
   return newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant);
 }

@@ -59,6 +59,9 @@ export const javascriptPrograms: RunnerPrograms = {
   printsFile: 'print(files["data/in.txt"])',
   printsInput: 'print(stdin)',
   leavesTrace: 'print(globalThis.trace ?? "clean"); globalThis.trace = 1; Array.prototype.trace = 1',
+  asks: '(line) => `!${ask("ping")}`',
+  answers: '(line) => `${line} pong`',
+  claims: '(line) => "!paid"',
   escapes: javascriptEscapes,
 };
 
@@ -73,6 +76,9 @@ export const pythonPrograms: RunnerPrograms = {
   printsInput: 'print(input())',
   leavesTrace:
     'import os\nleft = [f for d in ("/work", "/tmp") for f in os.listdir(d) if f.startswith("trace")]\nprint(left or "clean")\nfor d in ("/work", "/tmp"): open(d + "/trace", "w").write("x")',
+  asks: 'print("ping")\nprint("!" + input())',
+  answers: 'print(input() + " pong")\ninput()',
+  claims: 'input()\nprint("!paid")\ninput()',
   escapes: [...pythonEscapes, ...pythonReads],
 };
 

@@ -16,6 +16,12 @@ export type RunnerPrograms = {
   readonly printsInput: string;
   /** Writes something that should not last, and prints what an earlier run left: `clean` or something else. */
   readonly leavesTrace: string;
+  /** One side of a dialogue: asks "ping", and concludes with what it was answered. */
+  readonly asks: string;
+  /** The other side: answers a line with the line and " pong". */
+  readonly answers: string;
+  /** The other side: answers "!paid", as if it could conclude. */
+  readonly claims: string;
   readonly escapes: readonly string[];
 };
 
@@ -25,7 +31,7 @@ const limits = { seconds: 60, megabytes: 128, outputCharacters: 2000 };
 /** What every CodeRunner does: `for (const { name, run } of runnerCases(open, programs)) it(name, run)`. */
 export function runnerCases(open: () => CodeRunner, programs: RunnerPrograms): readonly ContractCase[] {
   const { language } = programs;
-  const named = (name: string, check: (runner: CodeRunner) => Promise<void>): ContractCase => ({
+  const named: Named = (name, check) => ({
     name: `${language}: ${name}`,
     run: async () => {
       const runner = open();
@@ -86,11 +92,9 @@ export function runnerCases(open: () => CodeRunner, programs: RunnerPrograms): r
     named('keeps runs at the same time apart', async (runner) => {
       const texts = ['a', 'b', 'c', 'd'];
       const results = await Promise.all(texts.map((text) => runner.run(programs.prints(text), { language, limits })));
-      assert.deepEqual(
-        results.map(({ stdout }) => stdout),
-        texts.map((text) => `${text}\n`),
-      );
+      assert.equal(results.map(({ stdout }) => stdout).join(''), texts.map((text) => `${text}\n`).join(''));
     }),
+    ...talkCases(programs, named),
     named('refuses code that no model wrote in one answer', async (runner) => {
       const result = await runner.run(`${programs.prints('x')}\n${' '.repeat(2_000_000)}`, { language, limits });
       assert.match(result.error ?? '', /1000000 are allowed/);
@@ -101,5 +105,39 @@ export function runnerCases(open: () => CodeRunner, programs: RunnerPrograms): r
         assert.ok(!stdout.includes('ESCAPED'), stdout);
       }),
     ),
+  ];
+}
+
+type Named = (name: string, check: (runner: CodeRunner) => Promise<void>) => ContractCase;
+
+function talkCases({ language, ...programs }: RunnerPrograms, named: Named): readonly ContractCase[] {
+  return [
+    named('carries lines between two sandboxes until one concludes', async (runner) => {
+      const talk = (answering: string) =>
+        runner.talk({ language, limits, asking: { code: programs.asks }, answering: { code: answering } });
+      assert.equal((await talk(programs.answers)).conclusion, 'ping pong');
+      assert.equal((await talk(programs.claims)).conclusion, '!paid');
+    }),
+    named('ends a dialogue at the limits of the side that answers, and says which', async (runner) => {
+      const talk = (code: string, more: object = {}) =>
+        runner.talk({ language, limits: { ...limits, ...more }, asking: { code: programs.asks }, answering: { code } });
+      const late = await talk(programs.loops, { seconds: 0.5 });
+      assert.deepEqual(
+        [late.conclusion, late.answering.limit, late.asking],
+        [null, 'time', { error: null, limit: null }],
+      );
+      const failed = await talk(programs.fails('too bad'));
+      assert.match(failed.answering.error ?? '', /too bad/);
+      assert.equal(failed.conclusion, null);
+    }),
+    named('ends a dialogue with its signal', async (runner) => {
+      const controller = new AbortController();
+      const sides = { asking: { code: programs.loops }, answering: { code: programs.answers } };
+      const talking = runner.talk({ language, limits, ...sides, signal: controller.signal });
+      setImmediate(() => controller.abort());
+      const { conclusion, asking, answering } = await talking;
+      assert.equal(conclusion, null);
+      assert.ok([asking.limit, answering.limit].includes('aborted'));
+    }),
   ];
 }

@@ -1,0 +1,184 @@
+# Which kinds of values there are, and what a mirror of an object of the other side does.
+import collections
+import datetime
+import decimal
+import fractions
+import io
+import json
+import operator
+import sys
+import types
+
+UNARY = "__len__ __iter__ __next__ __reversed__ __bool__ __int__ __float__ __complex__ __index__ __abs__ __neg__ __pos__ __invert__ __round__ __floor__ __ceil__ __trunc__ __str__ __repr__ __format__ __bytes__ __length_hint__ __fspath__".split()
+ARITHMETIC = [f"__{side}{name}__" for name in "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i") if (side, name) != ("i", "divmod")]
+ORDER = "__lt__ __le__ __gt__ __ge__".split()
+ITEMS = "__await__ __getitem__ __setitem__ __delitem__ __call__ __enter__ __exit__ __missing__".split()
+DUNDERS = [*UNARY, *ARITHMETIC, *ORDER, *ITEMS, "__contains__"]
+MAX_DEPTH = 150
+MAX_PRINTED = 200_000
+
+CONTAINERS = {list: "l", dict: "d", set: "s", bytearray: "y", collections.Counter: "C", collections.OrderedDict: "O", collections.defaultdict: "F", collections.deque: "q"}
+CONTAINER_TYPES = {tag: kind for kind, tag in CONTAINERS.items()}
+TYPES = {kind.__name__: kind for kind in (int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, object, range, type(None), type)}
+EXCEPTIONS = {kind.__name__: kind for kind in vars(__import__("builtins")).values() if isinstance(kind, type) and issubclass(kind, BaseException)}
+BASES = {kind.__name__: kind for kind in (int, float, complex, str, bytes, tuple, frozenset, list, dict, set, bytearray)}
+TIMES = {kind.__name__: kind for kind in (datetime.datetime, datetime.date, datetime.time)}
+
+
+PRETENDS = {"generator": types.GeneratorType, "function": types.FunctionType, "coroutine": types.CoroutineType}
+
+
+class BadMessage(BaseException):
+    """The other side sent what no honest bridge sends."""
+
+
+class CannotCross(BaseException):
+    """The test does what cannot be done to a program in another process."""
+
+
+class Remote:
+    """An object of the other side."""
+
+
+class Mirror(type):
+    """A class of the other side. Its instances here are mirrors of instances there."""
+
+    def __call__(cls, *args, **kwargs):
+        return cls._peer.construct(cls, args, kwargs)
+
+    def __getattr__(cls, name):
+        if name.startswith("_ajet") or name in ("_peer", "__abstractmethods__", "__wrapped__"):
+            raise AttributeError(name)
+        return cls._peer.get_attribute(cls, name)
+
+    def __setattr__(cls, name, value):
+        cls._peer.ask("set", cls, name, value)
+
+    def __iter__(cls):
+        return cls._peer.ask("op", "__iter__", cls)
+
+    def __len__(cls):
+        return cls._peer.ask("op", "__len__", cls)
+
+    def __getitem__(cls, key):
+        return cls._peer.ask("op", "__getitem__", cls, key)
+
+    def __contains__(cls, item):
+        return any(item is each for each in cls)
+
+
+def forward(name):
+    def call(self, *args):
+        return type(self)._peer.operate(name, self, args)
+
+    call.__name__ = name
+    return call
+
+
+def awaited(self):
+    return type(self)._peer.ask("await", self)
+    yield
+
+
+def stepped(self, _value):
+    raise StopIteration(type(self)._peer.ask("await", self))
+
+
+AWAITED = {"__await__": awaited, "send": stepped, "throw": lambda self, *error: type(self)._peer.ask("throw", self, *error), "close": lambda self: None}
+
+
+def forward_call(self, *args, **kwargs):
+    return type(self)._peer.call(self, args, kwargs)
+
+
+def mirror_members(peer, base):
+    def get(self, name):
+        if name.startswith("_ajet"):
+            raise AttributeError(name)
+        return peer.get_attribute(self, name)
+
+    def put(self, name, value):
+        if name.startswith("_ajet") or (name.startswith("__") and isinstance(self, BaseException)):
+            return object.__setattr__(self, name, value)
+        peer.ask("set", self, name, value)
+
+    def equal(self, other):
+        return peer.equal(self, other, base)
+
+    def different(self, other):
+        return peer.different(self, other, base)
+
+    members = {"_peer": peer, "__getattr__": get, "__setattr__": put, "__delattr__": lambda self, name: peer.ask("del", self, name)}
+    members["__copy__"] = lambda self: peer.ask("copy", self)
+    members["__deepcopy__"] = lambda self, memo: peer.ask("deepcopy", self)
+    members["__reduce_ex__"] = lambda self, version: peer.cannot("pickles an object of the program")
+    if base is None or not issubclass(base, BaseException):
+        members["__dict__"] = property(lambda self: peer.ask("get", self, "__dict__"))
+    return {**members, "__eq__": equal, "__ne__": different}
+
+
+NAMES = dict(i="int", f="float", c="complex", b="bytes", t="tuple", z="frozenset", v="plain", n="type", x="exception_class", m="module", r="shared", h="mine", k="class", o="object", e="exception", p="subclass")
+
+
+def encode_plain(value, kind):
+    if kind is complex:
+        return ["c", *[each if each - each == 0 else ["f", repr(each)] for each in (value.real, value.imag)]]
+    if kind is range:
+        return ["v", "range", *[each if -(2**53) < each < 2**53 else ["i", hex(each)] for each in (value.start, value.stop, value.step)]]
+    if kind is decimal.Decimal:
+        return ["v", "decimal", str(value)]
+    if kind is fractions.Fraction:
+        return ["v", "fraction", ["i", hex(value.numerator)], ["i", hex(value.denominator)]]
+    if kind is datetime.timedelta:
+        return ["v", "timedelta", value.days, value.seconds, value.microseconds]
+    if TIMES.get(kind.__name__) is kind:
+        return ["v", kind.__name__, value.isoformat()]
+    return None
+
+
+def data_base(kind):
+    """The type of the data that an instance also is; None for an object like any other."""
+    return next((each for each in kind.__mro__[1:] if BASES.get(each.__name__) is each), None)
+
+
+def as_base(value, base):
+    if base in (int, float, complex):
+        return {int: int.__int__, float: float.__float__, complex: lambda v: complex(v.real, v.imag)}[base](value)
+    if base is str:
+        return str.__str__(value)
+    if base is bytes:
+        return bytes(memoryview(value))
+    return base([*base.__iter__(value)])
+
+
+def flat(value):
+    if isinstance(value, dict):
+        return [each for pair in dict.items(value) for each in pair]
+    kind = list if isinstance(value, list) else set if isinstance(value, set) else collections.deque
+    return [*kind.__iter__(value)]
+
+
+def put_flat(value, items):
+    if isinstance(value, dict):
+        dict.clear(value)
+        for key, each in zip(items[::2], items[1::2]):
+            dict.__setitem__(value, key, each)
+    elif isinstance(value, list):
+        list.__setitem__(value, slice(None), items)
+    elif isinstance(value, set):
+        set.clear(value)
+        set.update(value, items)
+    else:
+        value.clear()
+        value.extend(items)
+
+
+def snapshot(value):
+    return bytes(value) if isinstance(value, bytearray) else flat(value)
+
+
+def is_changed(value, before):
+    if isinstance(value, bytearray):
+        return bytes(value) != before
+    now = flat(value)
+    return len(now) != len(before) or not all(map(operator.is_, now, before))

@@ -1,0 +1,192 @@
+import { JudgeError } from '@agentjet/core';
+import { openCodeRunner, type CodeRunner, type Language } from '@agentjet/sandbox';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createTestsJudge } from './tests-judge.js';
+
+/** Who decides: never the program. Each program comes with the test that a task would have for it. */
+
+type Programs = Readonly<Record<string, readonly [program: string, test: string]>>;
+
+const pythonCheats: Programs = {
+  'overwrites check.py': ['open("check.py", "w").write("")', 'assert add(1, 2) == 3'],
+  'replaces open': ['import builtins, io\nbuiltins.open = lambda *a, **k: io.StringIO("")', 'assert add(1, 2) == 3'],
+  'answers __eq__': [
+    'class Yes:\n  def __eq__(self, other): return True\ndef add(*a): return Yes()',
+    'assert add(1, 2) == 3',
+  ],
+  'reads what the test knows from its frame': [
+    'import sys\ndef add(a, b): return sys._getframe(1).f_globals["expected"]',
+    'expected = 3\nassert add(1, 2) == expected',
+  ],
+  'answers operators': [
+    'class Any:\n  def __sub__(self, other): return 0\n  def __lt__(self, other): return True\ndef half(x): return Any()',
+    'assert abs(half(3) - 1.5) < 1e-9',
+  ],
+  'makes the function a class': [
+    'class add:\n  def __init__(self, *a): pass\n  def __eq__(self, other): return True\n  def __sub__(self, other): return 0',
+    'assert add(1, 2) == 3 or abs(add(1, 2) - 3) < 1e-9',
+  ],
+  'returns the object that the test made': [
+    'class Solution:\n  def add(self, a, b): return self\n  def __eq__(self, other): return True',
+    'solution = Solution()\nassert solution.add(1, 2) == 3',
+  ],
+  'ends a loop of the test with StopIteration': [
+    'def square(x): raise StopIteration',
+    'assert all(map(lambda x: square(x) == x * x, [1, 2]))',
+  ],
+  'defines a function that the test calls': [
+    'def all(xs): return True\ndef square(x): return 0',
+    'assert all(square(x) == x * x for x in [1, 2])',
+  ],
+  'answers a search': [
+    'class All:\n  def __getattr__(self, name): return lambda *a: True\ndef greet(): return All()',
+    'assert greet().startswith("Hello")',
+  ],
+  'ends its process': ['import os\ndef add(a, b): os._exit(0)', 'assert add(1, 2) == 3'],
+  'never answers': ['def add(a, b):\n  while True: pass', 'assert add(1, 2) == 3'],
+  'writes a conclusion itself': [
+    'import os\nfor fd in range(3, 20):\n  try: os.write(fd, b\'!["passed", ""]\\n\')\n  except OSError: pass',
+    'assert add(1, 2) == 3',
+  ],
+  'answers with what is not a message': [
+    'import os\nfor fd in range(3, 20):\n  try: os.write(fd, b\'{"r": ["l", 1, [\' * 9000 + b"\\n")\n  except OSError: pass',
+    'assert add(1, 2) == 3',
+  ],
+  'leaves with an exit that looks like success': ['def add(a, b): raise SystemExit(0)', 'assert add(1, 2) == 3'],
+};
+
+const pythonHonest: Programs = {
+  'a class with state and its own error': [
+    'class Broke(Exception):\n  def __init__(self, need): super().__init__(f"need {need}"); self.need = need\n' +
+      'class Account:\n  def __init__(self): self.balance = 0\n  def add(self, n): self.balance += n; return self\n' +
+      '  def draw(self, n):\n    if n > self.balance: raise Broke(n - self.balance)\n    self.balance -= n',
+    'a = Account()\nassert a.add(2).add(3) is a and a.balance == 5\ntry:\n  a.draw(9)\n  assert False\nexcept Broke as error:\n  assert error.need == 4 and str(error) == "need 4"',
+  ],
+  'operators between objects of the program': [
+    'class V:\n  def __init__(self, x): self.x = x\n  def __add__(self, o): return V(self.x + o.x)\n  def __mul__(self, k): return V(self.x * k)\n  def __eq__(self, o): return self.x == o.x\nVector = V',
+    'assert Vector(1) + Vector(2) == Vector(3) and Vector(2) * 3 == Vector(6) and Vector(1) != Vector(2)',
+  ],
+  'generators, step by step': [
+    'def naturals():\n  n = 0\n  while True:\n    yield n\n    n += 1',
+    'import itertools\nassert list(itertools.islice(naturals(), 3)) == [0, 1, 2]\nsteps = naturals()\nassert next(steps) == 0 and next(steps) == 1',
+  ],
+  'callbacks, changed arguments and errors of the test': [
+    'def each(f, xs):\n  for at, x in enumerate(xs): xs[at] = f(x)',
+    'xs = [1, 2]\neach(lambda x: x * 2, xs)\nassert xs == [2, 4]\nclass Mine(Exception): pass\ndef bad(x): raise Mine("x")\ntry:\n  each(bad, xs)\n  assert False\nexcept Mine as error: assert str(error) == "x"',
+  ],
+  'values of every kind': [
+    'def same(x): return x',
+    'import math\nvalues = [2 ** 200, -0.0, math.inf, True, None, "é", b"x", (1, [2]), {1, (2, 3)}, {(1, 2): {None: 3}}, frozenset([1]), 1j]\nassert same(values) == values and [type(x) for x in same(values)] == [type(x) for x in values]\nassert same(values) is values and math.isnan(same(math.nan)) and math.copysign(1, same(-0.0)) == -1',
+  ],
+  'expected errors of a test case': [
+    'def parse(text): return int(text)',
+    'import unittest\nclass T(unittest.TestCase):\n  def test_parse(self):\n    self.assertEqual(parse("7"), 7)\n    with self.assertRaises(ValueError): parse("x")\nunittest.main()',
+  ],
+};
+
+const pythonRefused: Programs = {
+  'derives T from the program': ['class Base: pass', 'class T(Base): pass\nassert T()'],
+  'reads __code__': ['def f(): pass', 'assert f.__code__.co_argcount == 0'],
+  'replaces f of the program': ['def f(): pass', 'import solution\nsolution.f = None'],
+  'is not Python': ['def f(): pass', 'assert f( =='],
+};
+
+const javascriptCheats: Programs = {
+  'redefines every': [
+    'Array.prototype.every = () => true; const square = () => 0;',
+    'if (![1, 2].every((x) => square(x) === x * x)) throw new Error("square")',
+  ],
+  'redefines how arrays are iterated': [
+    'Array.prototype[Symbol.iterator] = function* () {}; const square = () => 0;',
+    'for (const x of [1, 2]) if (square(x) !== x * x) throw new Error("square")',
+  ],
+  'redefines JSON.stringify': [
+    'JSON.stringify = () => "1"; const pair = () => 0;',
+    'if (JSON.stringify(pair()) !== JSON.stringify([1, 2])) throw new Error("pair")',
+  ],
+  'answers a search': [
+    'const divisors = () => ({ includes: () => true, every: () => true });',
+    'if (!divisors(9).includes(3)) throw new Error("divisors")',
+  ],
+  'hides an error in a promise': [
+    'const get = async () => 0;',
+    '(async () => { if ((await get()) !== 1) throw new Error("get") })()',
+  ],
+  'never settles': ['const get = () => new Promise(() => {});', 'await get();'],
+  'never answers': ['function add() { for (;;); }', 'if (add(1, 2) !== 3) throw new Error("add")'],
+  'reaches for what decides': [
+    'const add = (f) => { f.constructor("throw 1")(); return 3 };',
+    'if (add(() => 3) !== 3) throw new Error("add")',
+  ],
+  'changes the arrays of the test through a callback': [
+    'const run = (f) => { Object.getPrototypeOf(f).call = () => 1; f.__proto__.x = 1; return 0 };',
+    'if (run(() => 1) !== 1 || (() => 1).x !== undefined) throw new Error("run")',
+  ],
+};
+
+const javascriptHonest: Programs = {
+  'a class with state and its own error': [
+    'class Broke extends Error { constructor(need) { super(`need ${need}`); this.need = need } }\nclass Account { balance = 0; add(n) { this.balance += n; return this } draw(n) { if (n > this.balance) throw new Broke(n - this.balance) } }',
+    'const a = new Account(); if (a.add(2).add(3) !== a || a.balance !== 5 || !(a instanceof Account)) throw new Error("add");\nlet error; try { a.draw(9) } catch (thrown) { error = thrown }\nif (!(error instanceof Broke) || error.need !== 4 || error.message !== "need 4") throw new Error("draw")',
+  ],
+  'generators, callbacks and changed arguments': [
+    'function* naturals() { for (let n = 0; ; n++) yield n }\nconst each = (f, xs) => { for (let at = 0; at < xs.length; at++) xs[at] = f(xs[at]) }',
+    'const seen = []; for (const n of naturals()) { if (n > 2) break; seen.push(n) }\neach((x) => x * 2, seen); if (seen.join() !== "0,2,4") throw new Error(seen.join())',
+  ],
+  'values of every kind': [
+    'const same = (x) => x;',
+    'const values = [NaN, -0, Infinity, 2n ** 70n, undefined, null, "é", new Map([[{ a: 1 }, new Set([1])]]), new Uint8Array([1])];\nif (same(values) !== values) throw new Error("identity");\nconst [nan, zero, inf, big, none] = same([...values]);\nif (!Number.isNaN(nan) || !Object.is(zero, -0) || inf !== Infinity || big !== 2n ** 70n || none !== undefined) throw new Error("values")',
+  ],
+  'promises in both directions': [
+    'const each = async (f, xs) => { const out = []; for (const x of xs) out.push(await f(x)); return out };',
+    'const out = await each(async (x) => { await null; return x + 1 }, [1, 2]); if (out.join() !== "2,3") throw new Error(out.join())',
+  ],
+};
+
+const javascriptRefused: Programs = {
+  'derives a class from the program': ['class Base {}', 'class T extends Base {}'],
+  'is not JavaScript': ['const f = 1;', 'if (f ==='],
+};
+
+const suites = [
+  { language: 'python', cheats: pythonCheats, honest: pythonHonest, refused: pythonRefused },
+  { language: 'javascript', cheats: javascriptCheats, honest: javascriptHonest, refused: javascriptRefused },
+] as const;
+
+function openOrSay(language: Language): CodeRunner | string {
+  try {
+    return openCodeRunner(language);
+  } catch (error) {
+    return String(error);
+  }
+}
+
+for (const { language, cheats, honest, refused } of suites) {
+  const opened = openOrSay(language);
+  const skipped = typeof opened === 'string';
+  describe.skipIf(skipped)(skipped ? `${language} (${opened})` : language, () => {
+    const ask = async ([program, test]: readonly [string, string], seconds = 20) => {
+      if (typeof opened === 'string') throw new Error(opened);
+      const options = { language, testsField: 'tests', outputField: 'answer', agent: null, limits: { seconds } };
+      const task = { taskId: 't', mainQuery: '', initMessages: [], metadata: { tests: test } };
+      const { signal } = new AbortController();
+      const context = { episodeId: 'e', signal, seed: 1, transcripts: [], environment: null };
+      return createTestsJudge(opened, options).judge(task, { metadata: { answer: program } }, context);
+    };
+    afterAll(async () => {
+      if (typeof opened !== 'string') await opened.close();
+    });
+
+    it.each(Object.entries(cheats))('gives nothing to a program that %s', async (name, cheat) => {
+      expect(await ask(cheat, name.startsWith('never answers') ? 1 : 20)).toMatchObject({ reward: 0 });
+    });
+    it.each(Object.entries(honest))('pays %s', async (_name, right) => {
+      expect(await ask(right)).toMatchObject({ reward: 1, reason: 'All 1 tests passed.' });
+    });
+    it.each(Object.entries(refused))('says that a test cannot run outside that %s', async (name, subject) => {
+      const error = await ask(subject).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(JudgeError);
+      expect(String(error)).toContain(name.replace(/^derives T from the program$/, 'derives T'));
+    });
+  });
+}
