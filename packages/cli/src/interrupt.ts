@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentJetError } from '@agentjet/core';
 import { closeBackbones, failEpisodesThatExit } from '@agentjet/session';
+import { watchLauncher } from './watch-launcher.js';
 
 /** Ctrl-C once asks to stop, twice ends the process. */
 type Interrupt = {
@@ -55,12 +56,14 @@ function listenForInterrupt(onFirst: () => void): Interrupt {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  const endWatch = watchLauncher(() => onSignal('SIGTERM'));
   return {
     signal: controller.signal,
     exitCode: () => code,
     signalName: () => first,
     isExiting: () => isExiting,
     dispose: () => {
+      endWatch();
       process.off('SIGINT', onSignal);
       process.off('SIGTERM', onSignal);
     },

@@ -23,6 +23,7 @@ export type ServeFlags = {
   readonly port?: string;
   readonly name?: string;
   readonly maxModelLen?: string;
+  readonly chatTemplateKwargs?: string;
   readonly maxTokens?: string;
   readonly seed?: string;
   /** False: `--no-key`. */
@@ -238,7 +239,11 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
     .option('--name <name>', 'what clients see as the model; default: the name of the folder')
     .option(
       '--max-model-len <tokens>',
-      'most tokens of prompt and answer together; default: 2048, with vLLM what the model allows',
+      'most tokens of prompt and answer together; default: 8192 or what the model allows; with vLLM what the model allows',
+    )
+    .option(
+      '--chat-template-kwargs <json>',
+      'variables of the chat template, such as \'{"enable_thinking": false}\'; default: those of the run',
     )
     .option('--max-tokens <tokens>', 'most tokens of an answer whose request does not say; default: what is left')
     .option('--seed <number>', 'of what is drawn for requests without a seed; default: random')

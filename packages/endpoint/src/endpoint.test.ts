@@ -72,6 +72,20 @@ const toAnthropic = ({ baseUrl, apiKey }: OpenAIEndpoint) =>
   new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), apiKey, maxRetries: 0 });
 const user = (content: string) => [{ role: 'user' as const, content }];
 
+describe('an address that is not quite right', () => {
+  it.each([
+    ['/chat/completions', 'The address lacks /v1 at its end: ask /v1/chat/completions.'],
+    ['/models', 'The address lacks /v1 at its end: ask /v1/models.'],
+    ['/v1/v1/messages', 'The address has /v1 twice: ask /v1/messages.'],
+    ['/api/responses', 'The address lacks /v1 at its end: ask /api/v1/responses.'],
+    ['/v1/nothing', 'The APIs are under /v1: chat/completions'],
+  ])('%s hears of it', async (path, advice) => {
+    const { access } = await open();
+    const response = await fetch(new URL(path, access.baseUrl), { headers: { 'x-api-key': access.apiKey } });
+    expect([response.status, await response.text()]).toEqual([404, expect.stringContaining(advice)]);
+  });
+});
+
 describe('chat completions, with the openai SDK', () => {
   it('passes messages, tools and sampling on, and brings argument text back untouched', async () => {
     const { openai, model } = await open(async () => callingAnswer);

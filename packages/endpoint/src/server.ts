@@ -113,7 +113,11 @@ function createEndpointApp(
   root.notFound((context) =>
     respondError(
       context,
-      new WireError(404, 'unknown_url', `Unknown request URL: ${context.req.method} ${context.req.path}.`),
+      new WireError(
+        404,
+        'unknown_url',
+        `Unknown request URL: ${context.req.method} ${context.req.path}.${adviseAddress(context.req.path)}`,
+      ),
     ),
   );
   const post = (path: string, protocol: Protocol, handle: (call: Call) => Promise<Response>): void => {
@@ -153,6 +157,16 @@ function createEndpointApp(
   app.get('/v1/models', async (context) => context.json({ object: 'list', data: [await describeModel(context)] }));
   app.get('/v1/models/*', async (context) => context.json(await describeModel(context)));
   return root;
+}
+
+/** Clients add the path of their API to the address that they are given: OpenAI's want /v1 at its end, Anthropic's none. */
+function adviseAddress(path: string): string {
+  const [, before = '', api = ''] =
+    /^(.*?)\/((?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)(?:\/.*)?)$/.exec(path) ??
+    [];
+  if (api === '') return ' The APIs are under /v1: chat/completions, completions, responses, messages and models.';
+  if (before.endsWith('/v1/v1')) return ` The address has /v1 twice: ask ${before.slice(0, -3)}/${api}.`;
+  return ` The address lacks /v1 at its end: ask ${before}/v1/${api}.`;
 }
 
 /** The key of a request, in the header of OpenAI's clients or of Anthropic's. */

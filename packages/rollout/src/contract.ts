@@ -108,6 +108,8 @@ export type Policy =
       readonly specialTokensInText?: SpecialTokensInText;
       /** Patterns such as `*haiku*`: calls that ask for a model of such a name are answered and not trained. */
       readonly untrainedModels?: readonly string[];
+      /** What the user calls the limit of the context. Default: `rollout.max_model_len`. */
+      readonly contextSetting?: string;
     }
   | { readonly kind: 'chat'; readonly model: ChatModel | ((agent: AgentIdentity) => ChatModel) };
 

@@ -39,7 +39,7 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
   );
   checkKeepBest(config, evaluationTasks.length);
   const model = await prepare();
-  const chatTokenizer = await loadModelTokenizer(model.modelDir, inputs);
+  const chatTokenizer = await loadModelTokenizer(model.modelDir, inputs, config);
   const { totalSteps } = schedule;
   return withTrainingRun(config, { ...options, model, startedAt, totalSteps, isRecorded: true }, async (run) => {
     await run.folder.recordTasks(tasks);

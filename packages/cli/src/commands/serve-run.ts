@@ -1,4 +1,4 @@
-import { AgentJetError, ConfigError, quoteForShell } from '@agentjet/core';
+import { AgentJetError, ConfigError, parseJsonObject, quoteForShell } from '@agentjet/core';
 import { serveModelJob, type ServedModel, type ServeModelOptions, serveWithVllmJob } from '@agentjet/session';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
@@ -37,17 +37,28 @@ function toOptions(flags: ServeFlags): ServeModelOptions {
     const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     throw new ConfigError('wrong_type', `--${flag} is ${JSON.stringify(text)}, not a number from ${least} to ${most}.`);
   };
-  const { maxModelLen: mostTokens = isVllm(flags) ? 2 ** 20 : 2048 } = count('maxModelLen', 2, 2 ** 20);
+  const { maxModelLen: mostTokens = isVllm(flags) ? 2 ** 20 : 8192 } = count('maxModelLen', 2, 2 ** 20);
   const given = process.env['AJET_SERVE_KEY'];
   return {
     ...(flags.host === undefined ? {} : { host: flags.host }),
     ...(flags.name === undefined ? {} : { name: flags.name }),
+    ...toTemplateKwargs(flags),
     ...count('port', 0, 65_535),
     ...count('maxModelLen', 2, 2 ** 20),
     ...count('maxTokens', 1, mostTokens - 1),
     ...count('seed', 0, 2 ** 31 - 1),
     ...(flags.key === false ? { apiKey: null } : given === undefined || given === '' ? {} : { apiKey: given }),
   };
+}
+
+function toTemplateKwargs({ chatTemplateKwargs: text }: ServeFlags): Pick<ServeModelOptions, 'chatTemplateKwargs'> {
+  if (text === undefined) return {};
+  const chatTemplateKwargs = parseJsonObject(text);
+  if (chatTemplateKwargs !== undefined) return { chatTemplateKwargs };
+  throw new ConfigError(
+    'wrong_type',
+    `--chat-template-kwargs is ${JSON.stringify(text)}, not a JSON object such as {"enable_thinking": false}.`,
+  );
 }
 
 type Counts = Partial<Record<'port' | 'maxModelLen' | 'maxTokens' | 'seed', number>>;

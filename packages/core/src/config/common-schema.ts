@@ -15,6 +15,7 @@ import {
   topK,
   topP,
 } from './ranges.js';
+import { model } from './model-schema.js';
 import { setting } from './setting.js';
 import { sft } from './sft-schema.js';
 import { swarm } from './swarm-schema.js';
@@ -28,22 +29,6 @@ import { swarm } from './swarm-schema.js';
 const leavesItsFolder = /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/;
 const folderName = text.refine((name) => !leavesItsFolder.test(name), {
   message: 'a folder name below experiment_dir, without ".." and not absolute',
-});
-
-const model = z.strictObject({
-  path: setting(
-    text,
-    'nano',
-    'a folder in the Hugging Face layout; a model of the hub, e.g. Qwen/Qwen2.5-0.5B-Instruct (or name@revision); or nano or micro, the tiny models of @agentjet/nano and @agentjet/micro',
-    {
-      path: 'model',
-    },
-  ),
-  memory_check: setting(
-    z.enum(['refuse', 'warn']),
-    'refuse',
-    'a model that needs more memory than there is: refuse (before the start) | warn; `ajet model check` tells more',
-  ),
 });
 
 const data = z.strictObject({

@@ -21,11 +21,12 @@ export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A key that names an export, `judges.ts->StyleJudge`, is spelled by its file. */
+/** A key that names an export, `judges.ts->StyleJudge`, is spelled by its file, and one in `kwargs` by a chat template. */
 function mapKeys(value: unknown, rename: (name: string) => string): unknown {
   if (!isJsonObject(value)) return value;
   const spell = (key: string): string => (key.includes('->') ? key : rename(key));
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [spell(key), mapKeys(inner, rename)]));
+  const inside = (key: string, inner: unknown): unknown => (/kwargs$/i.test(key) ? inner : mapKeys(inner, rename));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [spell(key), inside(key, inner)]));
 }
 
 /** Renames the keys of nested objects, not of objects within lists. */

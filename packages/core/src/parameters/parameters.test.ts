@@ -44,3 +44,24 @@ it('tools that a server would run are known by their type', () => {
   expect(isServerTool('messages', 'bash_20250124')).toBe(false);
   expect(isServerTool('responses', undefined)).toBe(false);
 });
+
+it.each([
+  ['chat', { response_format: { type: 'json_object', grammar: 'x' } }, 'response_format.grammar'],
+  ['chat', { response_format: { json_schema: { name: 'a', hint: 'x' } } }, 'response_format.json_schema.hint'],
+  [
+    'chat',
+    { tools: [{ function: { name: 'a', examples: [] } }, { function: { examples: [1] } }] },
+    'tools[].function.examples',
+  ],
+  ['responses', { text: { format: { type: 'text', hint: 1 } } }, 'text.format.hint'],
+  ['responses', { tools: [{ type: 'function', returns: {} }] }, 'tools[].returns'],
+  ['messages', { tools: [{ name: 'a', defer_loading: true }] }, 'tools[].defer_loading'],
+  ['messages', { output_config: { format: { type: 'json_schema', name: 'x' } } }, 'output_config.format.name'],
+] as const)('a field of %s that nothing reads is counted once: %j', (protocol, body, name) => {
+  expect(reviewParameters(protocol, body)).toEqual({ ignored: [name], refused: undefined });
+});
+
+it('fields of a tool that a server would run are its own', () => {
+  const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }];
+  expect(reviewParameters('messages', { tools }).ignored).toEqual(['tools: web_search_20250305']);
+});

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ChatRequest } from '../chat.js';
 import type { JsonObject } from '../json-object.js';
 import { type Protocol, type Wish } from './wish.js';
+import { findUnread } from './nested-parameters.js';
 import { wishes } from './wishes.js';
 
 /** What the table says of the parameters of one request. */
@@ -21,7 +22,10 @@ export function reviewParameters(protocol: Protocol, given: unknown): ParameterR
   const isOff = findThinkingOff(protocol, given) !== undefined;
   const wrong = refused.find(({ path, wish }) => valuesAt(given, path).some((value) => !isNeutral(wish, value)));
   return {
-    ignored: reported.flatMap((entry) => (isOff && entry.wish.asks === 'thinking' ? [] : findReported(given, entry))),
+    ignored: [
+      ...reported.flatMap((entry) => (isOff && entry.wish.asks === 'thinking' ? [] : findReported(given, entry))),
+      ...findUnread(protocol, given),
+    ],
     refused: wrong && { name: wrong.name, reason: reasonOf(wrong.wish), isValue: wrong.wish.neutral !== undefined },
   };
 }

@@ -10,7 +10,8 @@ export type EpisodeSummary = {
   readonly reward: number | null;
   readonly samples: number;
   readonly generatedTokens: number;
-  readonly trainedTokens: number;
+  /** Null for an episode of an evaluation, which is never trained. */
+  readonly trainedTokens: number | null;
 };
 
 /** The episodes of a run, step by step. Throws BackboneError `run_folder`. */
@@ -30,9 +31,12 @@ function summarize(record: EpisodeRecord): EpisodeSummary {
     reward: typeof record['reward'] === 'number' ? record['reward'] : null,
     samples: record.samples.length,
     generatedTokens: toNumber(record['generated_tokens']),
-    trainedTokens: toNumber(record['trained_tokens']),
+    trainedTokens: isEvaluation(record.episode_id) ? null : toNumber(record['trained_tokens']),
   };
 }
+
+/** Episodes of evaluations are named so. */
+export const isEvaluation = (episodeId: string): boolean => /^eval-\d+-/.test(episodeId);
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
+import { isEvaluation } from '../episode/list-episodes.js';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { formatInteger } from './number-text.js';
 import { describeUntrained } from './untrained-facts.js';
@@ -19,7 +20,9 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ['outcome', describeOutcome(record)],
     [
       'tokens',
-      `${formatInteger(generated)} generated, ${formatInteger(trained)} trained: trained / generated = ${generated === 0 ? '-' : (trained / generated).toFixed(3)}`,
+      isEvaluation(record.episode_id)
+        ? `${formatInteger(generated)} generated in an evaluation, which trains nothing`
+        : `${formatInteger(generated)} generated, ${formatInteger(trained)} trained: trained / generated = ${generated === 0 ? '-' : (trained / generated).toFixed(3)}`,
     ],
     [
       'rows',

@@ -15,7 +15,7 @@ function formatColumns(episode: EpisodeSummary): readonly string[] {
     String(episode.step).padStart(4),
     (episode.reward?.toFixed(3) ?? '-').padStart(6),
     String(episode.generatedTokens).padStart(6),
-    String(episode.trainedTokens).padStart(7),
+    String(episode.trainedTokens ?? '-').padStart(7),
     String(episode.samples).padStart(7),
     episode.status.padEnd(9),
     episode.episodeId,

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import inspector from 'node:inspector';
 import { EngineError, toErrorMessage, WorkflowError } from '@agentjet/core';
+import { describeTimeout, WaitClock } from './wait-clock.js';
 
 /** How long one episode lasts: until it is closed, runs out of time, is stopped, or loses an error. */
 export type EpisodeLife = {
@@ -18,11 +19,16 @@ type LifeOptions = { readonly timeoutMs?: number; readonly timeoutName?: string 
 
 /** The most that timers hold, 24 days; they fire at once beyond it. */
 const longestMs = 2 ** 31 - 1;
-type LifeIdentity = { readonly episodeId: string; readonly signal?: AbortSignal | undefined };
+/** `clock`: how long the episode has waited for its models. */
+type LifeIdentity = {
+  readonly episodeId: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: WaitClock;
+};
 
 export function openLife(
   { timeoutMs, timeoutName = 'rollout.episode_timeout' }: LifeOptions,
-  { episodeId, signal }: LifeIdentity,
+  { episodeId, signal, clock = new WaitClock() }: LifeIdentity,
 ): EpisodeLife {
   const controller = new AbortController();
   setMaxListeners(0, controller.signal); // one for each call that runs
@@ -35,12 +41,7 @@ export function openLife(
   // Time stands still at a breakpoint, but clocks do not: with a debugger there is no limit.
   const expire = (): void => {
     if (inspector.url() === undefined)
-      end(
-        new WorkflowError(
-          'timeout',
-          `The workflow was still running after ${(timeoutMs ?? 0) / 1000} s. Make it faster, or raise ${timeoutName}.`,
-        ),
-      );
+      end(new WorkflowError('timeout', describeTimeout(timeoutMs ?? 0, timeoutName, clock.read())));
   };
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, longestMs));
   if (signal?.aborted) stop();

@@ -120,6 +120,7 @@ export function openRecord(
         seed,
         signal,
         untrainedModels: untrainedModels ?? [],
+        contextSetting: policy.contextSetting,
         requestSampling,
         onTurn: (turnId) => onTurn(agent.agentName, turnId),
         onCall,

@@ -8,6 +8,7 @@ import type { OutageCause } from '../outage/outage-of.js';
 import { EpisodeSessions, type EnvironmentHost } from '../environment/episode-sessions.js';
 import { openLife } from './episode-life.js';
 import { openRecord, type Recorded, type RecordedRows } from './episode-record.js';
+import { WaitClock } from './wait-clock.js';
 import type { SwallowedError } from './swallowed-errors.js';
 import { Spans } from './spans.js';
 import { TurnRewards } from './turn-rewards.js';
@@ -97,7 +98,8 @@ export type OpenEpisodeIdentity = {
 /** Opens an episode. End it with `finish`, or its timer and its listener on `signal` stay. */
 export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeIdentity): OpenEpisode {
   const { episodeId } = identity;
-  const life = openLife(options, identity);
+  const clock = new WaitClock();
+  const life = openLife(options, { ...identity, clock });
   const { signal } = life;
   const { attempt = 1 } = identity;
   const turnRewards = new TurnRewards();
@@ -108,10 +110,10 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   const agents = new Set<string>();
   const wrap = options.wrapModel?.({ episodeId, signal });
   const createModel = (agent: AgentIdentity): ChatModel => {
-    const model = recorder.createModel(agent);
+    const model = measured(recorder.createModel(agent), clock);
     return wrap === undefined ? model : wrap(model, agent);
   };
-  const untrained = new UntrainedCalls(recorder.noteCall);
+  const untrained = new UntrainedCalls(recorder.noteCall, clock);
   const within = <T>(work: () => T): T => recordUntrained(untrained, work);
   const complete = <R extends Omit<Recorded, 'samples'>>(recorded: R) => ({
     ...recorded,
@@ -173,4 +175,9 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     close: () => close(),
     release: () => close(life.release),
   };
+}
+
+/** The model whose calls the clock counts as waiting. */
+function measured(model: ChatModel, clock: WaitClock): ChatModel {
+  return { ...model, generate: (request, options) => clock.measure(() => model.generate(request, options)) };
 }

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { toErrorMessage, type ChatMessage } from '@agentjet/core';
 import type { AgentTranscript } from '@agentjet/context-tracker';
 import { readMessages } from './read-call.js';
+import { WaitClock } from './wait-clock.js';
 import { watchAnswer, type CallOutcome } from './watch-answer.js';
 
 /** A call of an agent that does not learn: recorded for people and judges, never trained. */
@@ -32,10 +33,12 @@ export class UntrainedCalls {
   readonly #open = new Set<(outcome: CallOutcome) => void>();
 
   readonly #onOutcome: OnOutcome | undefined;
+  readonly #clock: Pick<WaitClock, 'begin'>;
 
   /** `onOutcome`: told of each call that ended, with what it threw, or undefined if it was answered. */
-  constructor(onOutcome?: OnOutcome) {
+  constructor(onOutcome?: OnOutcome, clock: Pick<WaitClock, 'begin'> = new WaitClock()) {
     this.#onOutcome = onOutcome;
+    this.#clock = clock;
   }
 
   /** `model` answers this agent. Agents that share a model cannot be told apart by its calls: then all are named. */
@@ -53,11 +56,13 @@ export class UntrainedCalls {
   /** A call begins; what is returned ends it. */
   begin(agentName: string, model: string, request: readonly ChatMessage[]): (outcome: CallOutcome) => void {
     const began = this.#now();
+    const endWait = this.#clock.begin();
     const before = this.#histories.get(agentName) ?? [];
     const repeatedMessages = isBeginning(before, request) ? before.length : 0;
     const messages = request.slice(repeatedMessages);
     const end = (outcome: CallOutcome): void => {
       if (!this.#open.delete(end)) return;
+      endWait();
       this.#onOutcome?.(agentName, 'error' in outcome ? outcome.error : undefined);
       const answer = 'answer' in outcome ? outcome.answer : null;
       this.#histories.set(agentName, answer === null ? request : [...request, answer]);

@@ -8,13 +8,18 @@ import {
 } from '@agentjet/core';
 import type { Tokenizer } from '@agentjet/tokenizer';
 
-type Limits = { readonly contextLength: number; readonly tokenizer: Pick<Tokenizer, 'countAtLeast'> };
+type Limits = {
+  readonly contextLength: number;
+  readonly tokenizer: Pick<Tokenizer, 'countAtLeast'>;
+  /** What the user calls the limit of the context. Default: `rollout.max_model_len`. */
+  readonly contextSetting?: string | undefined;
+};
 
 /**
  * Refuses a request that no context can hold, before anything is rendered or encoded: that takes seconds for tens of
  * megabytes, and every other episode waits meanwhile. Throws EngineError `bad_request` or `context_overflow`.
  */
-export function checkRequestSize(request: ChatRequest, { contextLength, tokenizer }: Limits): void {
+export function checkRequestSize(request: ChatRequest, { contextLength, tokenizer, contextSetting }: Limits): void {
   const messages: readonly ChatMessage[] = Array.isArray(request.messages) ? request.messages : [];
   const tools: readonly ToolSpec[] = Array.isArray(request.tools) ? request.tools : [];
   checkCount('messages', messages.length, requestLimits.messages);
@@ -28,7 +33,7 @@ export function checkRequestSize(request: ChatRequest, { contextLength, tokenize
   const addTokens = (text: string): void => void (numTokens += tokenizer.countAtLeast?.(text) ?? 0);
   for (const tool of tools) isDeeperThan(requestLimits.depth, tool, addTokens);
   eachText(messages, addTokens);
-  if (numTokens > contextLength) throw overflow(numTokens, contextLength);
+  if (numTokens > contextLength) throw overflow(numTokens, contextLength, contextSetting);
 }
 
 function checkCount(name: string, found: number, limit: number): void {
@@ -56,9 +61,9 @@ function tooDeep({ name }: ToolSpec): EngineError {
   );
 }
 
-function overflow(numTokens: number, contextLength: number): EngineError {
+function overflow(numTokens: number, contextLength: number, setting = 'rollout.max_model_len'): EngineError {
   return new EngineError(
     'context_overflow',
-    `The request has at least ${numTokens} tokens and the model's context holds ${contextLength}, answer included. Shorten the history, or raise rollout.max_model_len if the model's own context is longer.`,
+    `The request has at least ${numTokens} tokens and the model's context holds ${contextLength}, answer included. Shorten the history, or raise ${setting} if the model's own context is longer.`,
   );
 }

@@ -12,6 +12,8 @@ export type RequestSampling = 'ignore' | 'honour';
 export type SamplingLimits = {
   readonly promptTokens: number;
   readonly contextLength: number;
+  /** What the user calls the limit of the context. Default: `rollout.max_model_len`. */
+  readonly contextSetting?: string | undefined;
   readonly stopIds: readonly number[];
   /** Used where the request has no seed of its own. */
   readonly seed: number;
@@ -39,7 +41,7 @@ export function resolveSampling(
   if (room < 1) {
     throw new EngineError(
       'context_overflow',
-      `The prompt has ${limits.promptTokens} tokens and the model's context holds ${limits.contextLength}, answer included. Shorten the history, or raise rollout.max_model_len where the model's own context is longer.`,
+      `The prompt has ${limits.promptTokens} tokens and the model's context holds ${limits.contextLength}, answer included. Shorten the history, or raise ${limits.contextSetting ?? 'rollout.max_model_len'} if the model's own context is longer.`,
     );
   }
   const sampling = {

@@ -48,6 +48,8 @@ export type TunedModelOptions = {
   /** Aborts when the episode ends; its reason says why. */
   readonly signal: AbortSignal;
   readonly modelName?: string;
+  /** What the user calls the limit of the context. Default: `rollout.max_model_len`. */
+  readonly contextSetting?: string | undefined;
   /** Patterns such as `*haiku*`: calls that ask for a model of such a name are not trained. */
   readonly untrainedModels?: readonly string[];
   /** Default: `honour`. Calls that are not trained get what they ask for. */
@@ -75,6 +77,7 @@ export function createTunedModel(options: TunedModelOptions): CountingChatModel 
       checkOpen(options.signal);
       checkRequestSize(request, {
         contextLength: options.engine.contextLength,
+        contextSetting: options.contextSetting,
         tokenizer: options.chatTokenizer.tokenizer,
       });
       const { shown, opening, chatTokenizer } = toShown(request, options.chatTokenizer);
@@ -156,7 +159,9 @@ async function call(
   callOptions: ChatOptions,
 ): Promise<ChatResponse> {
   const { agent, tracker, engine, ledger } = options;
-  checkRequestSize(request, { contextLength: engine.contextLength, tokenizer: options.chatTokenizer.tokenizer });
+  const { contextSetting } = options;
+  const { tokenizer } = options.chatTokenizer;
+  checkRequestSize(request, { contextLength: engine.contextLength, contextSetting, tokenizer });
   ledger.countIgnored(agent.agentName, request.ignoredParameters ?? []);
   const isTrained = request.isTrained !== false && !isNamed(request.model, options.untrainedModels ?? []);
   const { seed, index } = takeSeed(options, isTrained);
@@ -167,6 +172,7 @@ async function call(
   const limits = {
     promptTokens: turn.promptIds.length,
     contextLength: engine.contextLength,
+    contextSetting,
     stopIds: turn.stopIds,
     seed,
     requestSampling: isTrained ? (options.requestSampling ?? 'honour') : 'honour',

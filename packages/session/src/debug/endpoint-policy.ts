@@ -1,6 +1,7 @@
-import { ConfigError, showValue, type CommonConfig } from '@agentjet/core';
+import { type ChatModel, ConfigError, showValue, type CommonConfig } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
+import { kwargsOf } from '../policy/template-kwargs.js';
 import { createEndpointModel } from './endpoint-model.js';
 
 function checkUrl(baseUrl: string): string {
@@ -17,5 +18,16 @@ export async function openEndpointPolicy(config: CommonConfig, baseUrl: string):
   const apiKey = debug.apiKey ?? process.env['OPENAI_API_KEY'];
   const sampling = { ...samplingDefaults(config), seed: debug.seed };
   const model = await createEndpointModel({ baseUrl: checkUrl(baseUrl), apiKey, model: debug.model, sampling });
-  return { kind: 'chat', model };
+  const { chatTemplateKwargs, agentChatTemplateKwargs } = config.model;
+  if (Object.keys(chatTemplateKwargs).length === 0 && agentChatTemplateKwargs.length === 0)
+    return { kind: 'chat', model };
+  const ofAgent = ({ agentName }: { readonly agentName: string }): ChatModel => {
+    const kwargs = kwargsOf(config.model, agentName) ?? chatTemplateKwargs;
+    return {
+      ...model,
+      generate: (request, options) =>
+        model.generate({ ...request, chatTemplateKwargs: { ...kwargs, ...request.chatTemplateKwargs } }, options),
+    };
+  };
+  return { kind: 'chat', model: ofAgent };
 }

@@ -1,6 +1,8 @@
 import { isBundledModel } from '@agentjet/core';
 import { exportModel, readBaseModel, type ExportedModel } from '@agentjet/trainer';
 import { findCheckpoint } from './find-checkpoint.js';
+import { readTrainedKwargs } from './trained-kwargs.js';
+import { writeTemplateDefaults } from './template-defaults.js';
 import { resolveModelDir } from './model-dir.js';
 
 export type ExportModelOptions = {
@@ -27,5 +29,8 @@ export async function exportTunedModel(
   const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), asked);
   const base = options.base ?? (await readBaseModel(found));
   const baseDir = base === undefined ? undefined : await resolveModelDir(base, asked);
-  return exportModel(found, target, { signal, ...(baseDir !== undefined && { baseDir }) });
+  const exported = await exportModel(found, target, { signal, ...(baseDir !== undefined && { baseDir }) });
+  const { chatTemplateKwargs } = await readTrainedKwargs(found);
+  await writeTemplateDefaults(exported.dir, chatTemplateKwargs);
+  return exported;
 }

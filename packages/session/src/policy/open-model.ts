@@ -1,7 +1,8 @@
-import { type CommonConfig, composeConfig, ConfigError } from '@agentjet/core';
+import { type CommonConfig, composeConfig, ConfigError, type JsonObject } from '@agentjet/core';
 import type { Policy, SamplingDefaults } from '@agentjet/rollout';
 import { backbones } from '@agentjet/trainer/registrations';
 import type { JobListener } from '../events.js';
+import { readTrainedKwargs } from './trained-kwargs.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 
 export type FrozenModelOptions = {
@@ -13,8 +14,12 @@ export type FrozenModelOptions = {
   readonly topK?: number;
   /** Most tokens of one answer; 256 unless given, or what `maxModelLen` has room for. */
   readonly maxTokens?: number;
-  /** Most tokens of prompt and answer together; 2048 unless given, and no more than the model allows. */
+  /** Most tokens of prompt and answer together; 8192 unless given, and no more than the model allows. */
   readonly maxModelLen?: number;
+  /** What refusals call that limit; `maxModelLen` unless given. */
+  readonly maxModelLenName?: string;
+  /** Variables of the chat template, such as `{ enable_thinking: false }`; those of the run, unless given. */
+  readonly chatTemplateKwargs?: JsonObject;
   /** Of all that it draws; 42 unless given. */
   readonly seed?: number;
   /** CPU threads; all cores, at most 8, unless given. */
@@ -50,10 +55,12 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     temperature = 1,
     topP = 1,
     topK = -1,
-    maxModelLen = 2048,
+    maxModelLen = 8192,
+    maxModelLenName: contextSetting = 'maxModelLen',
     maxTokens = Math.min(256, maxModelLen - 1),
     seed = 42,
     numThreads = 0,
+    chatTemplateKwargs,
     onNotice,
     signal,
   } = options;
@@ -62,10 +69,12 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
       'wrong_value',
       `maxTokens ${maxTokens} leaves no room for a prompt within maxModelLen ${maxModelLen}. Lower the one or raise the other.`,
     );
+  const trained = await readTrainedKwargs(modelDir);
+  const kwargs = chatTemplateKwargs === undefined ? trained : { ...trained, chatTemplateKwargs };
   const half = Math.floor(maxModelLen / 2);
   const configOf = (folder: string): CommonConfig =>
     composition.create({
-      model: { path: folder },
+      model: { path: folder, ...kwargs },
       data: { maxPromptLength: half, maxResponseLength: half }, // of samples, which nothing makes here
       rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
       onnx: { numThreads },
@@ -84,7 +93,12 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   const whole = await openWholeModel(modelDir, { openBase, signal, onNotice });
   try {
     const { policy, close } = await openUntrainedPolicy(configOf(whole.dir), inputs, { emit, signal });
-    return { policy, sampling: samplingDefaults(config), seed, close };
+    return {
+      policy: policy.kind === 'engine' ? { ...policy, contextSetting } : policy,
+      sampling: samplingDefaults(config),
+      seed,
+      close,
+    };
   } finally {
     await whole.close(); // the engine has read it
   }

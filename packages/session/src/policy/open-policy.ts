@@ -6,14 +6,16 @@ import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { openBackbone } from './open-backbone.js';
 import { prepareModel } from './prepare-model.js';
+import { chatsOfAgents, type TemplateKwargs, withTemplateKwargs } from './template-kwargs.js';
 
 /** To be loaded before the backbone: a mistake in it is told in a moment, where a backbone may take minutes to open. */
 export function loadModelTokenizer(
   modelDir: string,
   { templateFamily }: Pick<JobInputs, 'templateFamily'>,
+  { model }: { readonly model: TemplateKwargs },
 ): Promise<ChatTokenizer> {
   const replyFormat = templateFamily === undefined ? {} : { replyFormat: { toolCalls: templateFamily } };
-  return loadChatTokenizer(modelDir, replyFormat);
+  return loadChatTokenizer(modelDir, replyFormat).then((found) => withTemplateKwargs(found, model));
 }
 
 /** Tokens in and out of the backbone's engine. */
@@ -22,10 +24,12 @@ export function toEnginePolicy(
   parts: { readonly engine: Engine; readonly chatTokenizer: ChatTokenizer },
 ): Policy {
   const engine = limitContext(parts.engine, config.rollout.maxModelLen);
+  const chat = chatsOfAgents(parts.chatTokenizer, config.model);
   return {
     kind: 'engine',
     engine,
     chatTokenizer: parts.chatTokenizer,
+    ...(chat !== undefined && { chat }),
     historyPolicy: config.contextTracker.historyPolicy,
     specialTokensInText: config.rollout.specialTokensInText,
     untrainedModels: config.rollout.untrainedModels,
@@ -42,7 +46,7 @@ export async function openUntrainedPolicy(
   if (config.backbone === 'debug' && baseUrl !== null)
     return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
   const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, trains: false });
-  const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
+  const chatTokenizer = await loadModelTokenizer(modelDir, inputs, config);
   const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
 }

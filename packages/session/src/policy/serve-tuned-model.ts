@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import path from 'node:path';
-import { AgentJetError, ConfigError, toErrorMessage, type ChatModel } from '@agentjet/core';
+import { AgentJetError, ConfigError, type JsonObject, toErrorMessage, type ChatModel } from '@agentjet/core';
 import { serveModel } from '@agentjet/endpoint';
 import { openTunedModel } from './tuned-model.js';
 
@@ -13,12 +13,14 @@ export type ServeModelOptions = {
   readonly apiKey?: string | null;
   /** What the server calls the model; the name of the folder unless given. */
   readonly name?: string;
-  /** Most tokens of prompt and answer together; 2048 unless given, and no more than the model allows. */
+  /** Most tokens of prompt and answer together; 8192 unless given, and no more than the model allows. */
   readonly maxModelLen?: number;
   /** Most tokens of an answer if its request does not say; what the context leaves, unless given. */
   readonly maxTokens?: number;
   /** Of what is drawn for requests without a seed; random unless given. */
   readonly seed?: number;
+  /** Variables of the chat template; those of the run unless given. */
+  readonly chatTemplateKwargs?: JsonObject;
   /** Told what takes long, such as the download of the model. */
   readonly onNotice?: (message: string) => void;
   /** Aborting ends the download, or the wait for vLLM. */
@@ -42,11 +44,19 @@ export type ServedModel = {
  * @throws what `openTunedModel` throws; ConfigError `needs_key` without a key beyond the loopback; AgentJetError `cannot_listen`
  */
 export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
-  const { host = '127.0.0.1', port = 8000, maxModelLen = 2048, seed = randomInt(2 ** 31), apiKey } = options;
-  const { onNotice, signal } = options;
+  const { host = '127.0.0.1', port = 8000, maxModelLen = 8192, seed = randomInt(2 ** 31), apiKey } = options;
+  const { onNotice, signal, chatTemplateKwargs } = options;
   refuseOpenHost(host, apiKey);
   const maxTokens = options.maxTokens ?? maxModelLen - 1;
-  const tuned = await openTunedModel(dir, { maxModelLen, maxTokens, seed, signal, ...(onNotice && { onNotice }) });
+  const tuned = await openTunedModel(dir, {
+    maxModelLen,
+    maxModelLenName: '--max-model-len',
+    maxTokens,
+    seed,
+    signal,
+    ...(chatTemplateKwargs !== undefined && { chatTemplateKwargs }),
+    ...(onNotice && { onNotice }),
+  });
   const name = options.name ?? path.basename(path.resolve(dir));
   const model = tuned.selectModel<ChatModel>({ agentName: name }, (found) => ({ ...found, name }));
   try {

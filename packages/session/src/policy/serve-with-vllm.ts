@@ -9,6 +9,7 @@ import { AgentJetError, ConfigError, isBundledModel, parseJsonObject } from '@ag
 import { findCheckpoint } from './find-checkpoint.js';
 import { resolveModelDir, type ModelDirOptions } from './model-dir.js';
 import { openWholeModel, type WholeModel } from './open-whole-model.js';
+import { readTrainedKwargs } from './trained-kwargs.js';
 import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
 
 /** A trained model on vLLM, which is a separate program: it is started on the model's folder, awaited, and ended. */
@@ -38,6 +39,8 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
   const folder = await openFolder(dir, { onNotice, signal });
   const args = ['serve', folder.dir, '--host', host, '--port', String(port), '--served-model-name', name];
   if (options.maxModelLen !== undefined) args.push('--max-model-len', String(options.maxModelLen));
+  const { chatTemplateKwargs: kwargs = (await readTrainedKwargs(folder.dir)).chatTemplateKwargs } = options;
+  if (Object.keys(kwargs).length > 0) args.push('--default-chat-template-kwargs', JSON.stringify(kwargs));
   if (options.seed !== undefined) args.push('--seed', String(options.seed));
   args.push(...(await toolArguments(folder.dir)));
   onNotice(`Starting vLLM, which may take minutes: ${command} ${args.join(' ')}`);

@@ -33,7 +33,7 @@ export async function imitate(config: CommonConfig, parts: SftParts): Promise<Sf
   const { inputs, onEvent: emit, signal, resume = false, from } = parts;
   const model = await prepareModel(config, inputs.backbone, { emit, signal, trains: true });
   const { modelDir } = model;
-  const chatTokenizer = await loadModelTokenizer(modelDir, inputs);
+  const chatTokenizer = await loadModelTokenizer(modelDir, inputs, config);
   const { transcripts, sources } = await readTranscripts(config, { modelDir, chatTokenizer });
   const examples = await prepareExamples(transcripts, {
     config,

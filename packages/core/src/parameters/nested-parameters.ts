@@ -1,0 +1,60 @@
+import { isJsonObject, type JsonObject } from '../json-object.js';
+import type { Protocol } from './wish.js';
+
+/**
+ * Objects inside a request in which clients add fields of their own: formats and tools. What is named here is read, or has a row in the
+ * table; any other field would be dropped without a word, so it is counted.
+ */
+type Place = {
+  /** Keys, and `[]` for each entry of a list. */
+  readonly path: string;
+  readonly known: readonly string[];
+  /** Only objects of these types; absent: all. */
+  readonly types?: readonly (string | undefined)[];
+};
+
+const places: Readonly<Partial<Record<Protocol, readonly Place[]>>> = {
+  chat: [
+    { path: 'response_format', known: ['type', 'json_schema', 'schema'] },
+    { path: 'response_format.json_schema', known: ['name', 'description', 'schema', 'strict'] },
+    { path: 'tools[]', known: ['type', 'function', 'custom'] },
+    { path: 'tools[].function', known: ['name', 'description', 'parameters', 'strict'] },
+    { path: 'tools[].custom', known: ['name', 'description', 'format'] },
+  ],
+  responses: [
+    { path: 'text', known: ['format', 'verbosity'] },
+    { path: 'text.format', known: ['type', 'name', 'description', 'schema', 'strict'] },
+    { path: 'tools[]', types: ['function'], known: ['type', 'name', 'description', 'parameters', 'strict'] },
+    { path: 'tools[]', types: ['custom'], known: ['type', 'name', 'description', 'format'] },
+  ],
+  messages: [
+    { path: 'output_config', known: ['format', 'effort'] },
+    { path: 'output_config.format', known: ['type', 'schema'] },
+    {
+      path: 'tools[]',
+      types: [undefined, 'custom'],
+      known: ['type', 'name', 'description', 'input_schema', 'strict', 'input_examples', 'cache_control'],
+    },
+    { path: 'tool_choice', known: ['type', 'name', 'disable_parallel_tool_use'] },
+  ],
+};
+
+/** Fields of nested objects that nothing reads, by path, each once. */
+export function findUnread(protocol: Protocol, given: unknown): readonly string[] {
+  const found = (places[protocol] ?? []).flatMap(({ path, known, types }) =>
+    objectsAt(given, path.split(/\.|(?=\[\])/))
+      .filter(({ type }) => types === undefined || types.some((each) => each === (type ?? undefined)))
+      .flatMap((object) =>
+        Object.entries(object)
+          .filter(([key, value]) => value !== null && !known.includes(key))
+          .map(([key]) => `${path}.${key}`),
+      ),
+  );
+  return [...new Set(found)];
+}
+
+function objectsAt(given: unknown, [key, ...rest]: readonly string[]): readonly JsonObject[] {
+  if (key === undefined) return isJsonObject(given) ? [given] : [];
+  if (key === '[]') return Array.isArray(given) ? given.flatMap((entry) => objectsAt(entry, rest)) : [];
+  return isJsonObject(given) ? objectsAt(given[key], rest) : [];
+}

@@ -1,0 +1,51 @@
+/** How long an episode has waited for its models. Calls that overlap are waited for at once, and count once. */
+export class WaitClock {
+  #numCalls = 0;
+  #numRunning = 0;
+  #waitedMs = 0;
+  #since = 0;
+
+  /** A call begins; what is returned ends it. */
+  begin(): () => void {
+    this.#numCalls++;
+    if (this.#numRunning++ === 0) this.#since = performance.now();
+    let isRunning = true;
+    return () => {
+      if (!isRunning) return;
+      isRunning = false;
+      if (--this.#numRunning === 0) this.#waitedMs += performance.now() - this.#since;
+    };
+  }
+
+  async measure<T>(call: () => Promise<T>): Promise<T> {
+    const end = this.begin();
+    try {
+      return await call();
+    } finally {
+      end();
+    }
+  }
+
+  read(): { readonly numCalls: number; readonly numRunning: number; readonly waitedMs: number } {
+    const running = this.#numRunning === 0 ? 0 : performance.now() - this.#since;
+    return { numCalls: this.#numCalls, numRunning: this.#numRunning, waitedMs: this.#waitedMs + running };
+  }
+}
+
+/** What an episode that ran out of time has spent it on, and what helps. */
+export function describeTimeout(
+  timeoutMs: number,
+  timeoutName: string,
+  { numCalls, numRunning, waitedMs }: ReturnType<WaitClock['read']>,
+): string {
+  const head = `The workflow was still running after ${timeoutMs / 1000} s.`;
+  if (numCalls === 0) return `${head} It called no model. Make it faster, or raise ${timeoutName}.`;
+  const seconds = (ms: number): string => `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
+  const calls = `${numCalls} ${numCalls === 1 ? 'call' : 'calls'}, ${numRunning} of them without an answer yet`;
+  const spent = `It waited ${seconds(waitedMs)} for its models (${calls}) and ran ${seconds(timeoutMs - waitedMs)} of other code.`;
+  const isModels = waitedMs > timeoutMs / 2;
+  const repair = isModels
+    ? `Raise ${timeoutName}, or let fewer episodes share the sampler (rollout.max_env_worker) or answer in fewer tokens (rollout.max_response_length_in_one_turn).`
+    : `Make it faster, or raise ${timeoutName}.`;
+  return `${head} ${spent} ${repair}`;
+}

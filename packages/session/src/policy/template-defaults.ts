@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { isJsonObject, type JsonObject, parseJsonObject } from '@agentjet/core';
+
+/**
+ * Makes variables the defaults of a folder's chat template: other servers then print the prompts that were trained, unless a request
+ * sets the variables itself.
+ */
+export async function writeTemplateDefaults(dir: string, variables: JsonObject): Promise<void> {
+  if (Object.keys(variables).length === 0) return;
+  const head = Object.entries(variables).map(
+    ([name, value]) => `{%- if ${name} is not defined %}{%- set ${name} = ${toLiteral(value)} %}{%- endif %}`,
+  );
+  const jinja = path.join(dir, 'chat_template.jinja');
+  if (existsSync(jinja)) await writeFile(jinja, `${head.join('')}${await readFile(jinja, 'utf8')}`);
+  const file = path.join(dir, 'tokenizer_config.json');
+  const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
+  const template = config?.['chat_template'];
+  if (config === undefined || template === undefined) return;
+  const prefix = (source: unknown): unknown => (typeof source === 'string' ? `${head.join('')}${source}` : source);
+  const changed = Array.isArray(template)
+    ? template.map((entry: unknown) =>
+        isJsonObject(entry) ? { ...entry, template: prefix(entry['template']) } : entry,
+      )
+    : prefix(template);
+  await writeFile(file, `${JSON.stringify({ ...config, chat_template: changed }, null, 2)}\n`);
+}
+
+/** As Jinja spells it. */
+function toLiteral(value: unknown): string {
+  if (value === null) return 'none';
+  if (Array.isArray(value)) return `[${value.map(toLiteral).join(', ')}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, inner]) => `${JSON.stringify(key)}: ${toLiteral(inner)}`)
+    .join(', ')}}`;
+}

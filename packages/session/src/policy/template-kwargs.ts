@@ -1,0 +1,65 @@
+import { type CommonConfig, ConfigError, findNearestName, isJsonObject, type JsonObject } from '@agentjet/core';
+import { type ChatTokenizer, reservedVariables } from '@agentjet/tokenizer';
+
+/** Variables of the chat template: those of the model, and those of single agents, which go before them. */
+export type TemplateKwargs = Pick<CommonConfig['model'], 'chatTemplateKwargs' | 'agentChatTemplateKwargs'>;
+
+/** By agent; undefined for an agent that has none. */
+export function kwargsOf(model: TemplateKwargs, agentName: string): JsonObject | undefined {
+  const own = model.agentChatTemplateKwargs.filter(({ agent }) => agent === agentName);
+  if (own.length === 0) return undefined;
+  return own.reduce<JsonObject>((all, { kwargs }) => ({ ...all, ...kwargs }), { ...model.chatTemplateKwargs });
+}
+
+/** Throws ConfigError `unknown_variable` for a variable that the template does not read, or that is not the configuration's to set. */
+export function withTemplateKwargs(chatTokenizer: ChatTokenizer, model: TemplateKwargs): ChatTokenizer {
+  checkNames('"model.chat_template_kwargs"', model.chatTemplateKwargs, chatTokenizer);
+  for (const { agent, kwargs } of model.agentChatTemplateKwargs)
+    checkNames(`"model.agent_chat_template_kwargs" of agent "${agent}"`, kwargs, chatTokenizer);
+  return withVariables(chatTokenizer, model.chatTemplateKwargs);
+}
+
+/** The chat template of each agent that has its own variables; `base` has those of the model. */
+export function chatsOfAgents(
+  base: ChatTokenizer,
+  model: TemplateKwargs,
+): ((agent: { readonly agentName: string }) => ChatTokenizer | undefined) | undefined {
+  if (model.agentChatTemplateKwargs.length === 0) return undefined;
+  const names = new Set(model.agentChatTemplateKwargs.map(({ agent }) => agent));
+  const chats = new Map([...names].map((name) => [name, withVariables(base, kwargsOf(model, name) ?? {})]));
+  return ({ agentName }) => chats.get(agentName);
+}
+
+function withVariables(chatTokenizer: ChatTokenizer, kwargs: JsonObject): ChatTokenizer {
+  return Object.keys(kwargs).length === 0 ? chatTokenizer : (chatTokenizer.withVariables?.(kwargs) ?? chatTokenizer);
+}
+
+function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer): void {
+  const variables = template.variables ?? new Set<string>();
+  for (const name of Object.keys(kwargs)) {
+    if (reservedVariables.has(name))
+      throw new ConfigError(
+        'unknown_variable',
+        `${key} sets "${name}", which the model's files or each request set. Remove it.`,
+      );
+    if (variables.has(name)) continue;
+    const nearest = findNearestName(name, [...variables]);
+    const repair = nearest === undefined ? 'Remove it.' : `Did you mean "${nearest}"?`;
+    throw new ConfigError(
+      'unknown_variable',
+      `${key} sets "${name}", which the chat template of this model does not read. ${repair}`,
+    );
+  }
+}
+
+/** Of a parsed config.yaml; nothing if it is from before there were such variables. */
+export function readTemplateKwargs(config: unknown): TemplateKwargs {
+  const model = isJsonObject(config) && isJsonObject(config['model']) ? config['model'] : {};
+  const { chat_template_kwargs: kwargs, agent_chat_template_kwargs: agents } = model;
+  const own = (Array.isArray(agents) ? (agents as readonly unknown[]) : []).flatMap((entry) =>
+    isJsonObject(entry) && typeof entry['agent'] === 'string' && isJsonObject(entry['kwargs'])
+      ? [{ agent: entry['agent'], kwargs: entry['kwargs'] }]
+      : [],
+  );
+  return { chatTemplateKwargs: isJsonObject(kwargs) ? kwargs : {}, agentChatTemplateKwargs: own };
+}
