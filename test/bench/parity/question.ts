@@ -139,7 +139,7 @@ export async function readGoldenGradient(): Promise<ReadonlyMap<string, Float64A
 type Header = Readonly<Record<string, { readonly dtype: string; readonly data_offsets: readonly [number, number] }>>;
 
 /** A safetensors file: the header's length, a JSON header, then the tensors; these are all float32. */
-function readWeights(dir: string): Promise<ReadonlyMap<string, Float32Array>> {
+export function readWeights(dir: string): Promise<ReadonlyMap<string, Float32Array>> {
   return readTensors(path.join(dir, 'model.safetensors'));
 }
 

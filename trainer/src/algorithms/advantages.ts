@@ -25,9 +25,24 @@ export function readRewards(group: EpisodeGroup): number[] {
   });
 }
 
-/** Rewards minus their mean; exactly 0 where all are equal. */
+/** Differences up to this share of the largest reward, or of 1, are rounding: sums in another order differ by less. */
+const rounding = 1e-9;
+
+/** What differs from 0 by rounding alone, given the values that it was computed from. */
+function roundingOf(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, Math.abs(value)), 1) * rounding;
+}
+
+/** Values that are 0 but for rounding become 0. */
+export function withoutRounding(values: readonly number[], limit = roundingOf(values)): number[] {
+  return values.map((value) => (Math.abs(value) <= limit ? 0 : value));
+}
+
+/** Rewards minus their mean; exactly 0 where all are equal, or differ by rounding alone. */
 export function centerRewards(rewards: readonly number[]): number[] {
   const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
-  const allEqual = rewards.every((reward) => reward === rewards[0]);
-  return rewards.map((reward) => (allEqual ? 0 : reward - mean));
+  return withoutRounding(
+    rewards.map((reward) => reward - mean),
+    roundingOf(rewards),
+  );
 }

@@ -1,6 +1,7 @@
 import type { Algorithm, EpisodeGroup, LossOptions, Sample } from '@agentjet/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { creditGroups } from '../loop/credit-groups.js';
 import { packTrees } from '../packing/pack-trees.js';
 import { createRandomGroup } from '../testing/random-group.js';
 import { createTinyWeights, tinyGradient } from '../testing/tiny-model.js';
@@ -94,6 +95,45 @@ describe('every algorithm', () => {
         /reward of episode "g\/1" is NaN/,
       );
     }
+  });
+});
+
+describe('rewards that are equal but for rounding', () => {
+  const noise = [0.1 + 0.2, 0.3, 0.15 + 0.15, 0.6 / 2];
+  const cases = [
+    ['grpo', createGrpo()],
+    ['grpo without std', createGrpo({ normalizeByStd: false })],
+    ['maxrl', createMaxrl()],
+    ['leave-one-out', createReinforce({ baseline: 'group' })],
+    ['baseline of the batch', createReinforce({ baseline: 'batch' })],
+  ] as const;
+  it.each(cases)('%s: train nothing, also whitened', (_, algorithm) => {
+    for (const rewards of [noise, [0, 1e-17, -1e-17, 0], noise.map((value) => value * 1e6)]) {
+      for (const isWhitened of [false, true]) {
+        const [credited] = creditGroups(algorithm, [group('g', rewards, () => false)], isWhitened);
+        expect(credited?.hasGradient).toBe(false);
+        expect(firstAdvantages(credited?.samples ?? []).every((advantage) => advantage === 0)).toBe(true);
+      }
+    }
+  });
+
+  it('without a baseline train nothing if they are 0 but for rounding, or whitened', () => {
+    const algorithm = createReinforce({ baseline: 'none' });
+    expect(creditGroups(algorithm, [group('g', [1e-17, 0], () => false)])[0]?.hasGradient).toBe(false);
+    expect(creditGroups(algorithm, [group('g', noise, () => false)], true)[0]?.hasGradient).toBe(false);
+    expect(creditGroups(algorithm, [group('g', noise, () => false)])[0]?.hasGradient).toBe(true);
+  });
+
+  it('per turn and target train nothing either', () => {
+    const [a = 0, b = 0] = noise;
+    const { episodes, groupId } = group('g', [0, 0], () => false);
+    const rewarded = episodes.map((episode, index) => ({ ...episode, rewards: { agent: index === 0 ? a : b } }));
+    expect(creditGroups(createGrpo(), [{ groupId, episodes: rewarded }])[0]?.hasGradient).toBe(false);
+  });
+
+  it('and small differences that are none keep their advantages', () => {
+    const [credited] = creditGroups(createGrpo(), [group('g', [0, 1e-4], () => false)]);
+    expect(credited?.hasGradient).toBe(true);
   });
 });
 

@@ -1,8 +1,12 @@
 import type { Sample } from '@agentjet/core';
 
+/** Advantages are float32. */
+const rounding = 1e-6;
+
 /**
  * Makes samples' advantages (A - mean) / (std + 1e-8), mean and standard deviation over all trained tokens of `samples`:
- * the normalisation over the whole batch of REINFORCE++ (Hu et al. 2025, eq. 8). Where all are equal they become 0.
+ * the normalisation over the whole batch of REINFORCE++ (Hu et al. 2025, eq. 8). Where all are equal, or
+ * differ by the rounding of single precision alone, they become 0: a quotient of roundings would make a whole step.
  */
 export function whitenAdvantages(samples: readonly Sample[]): (sample: Sample) => Sample {
   const trained = samples.flatMap(({ lossMask, advantages }) =>
@@ -10,7 +14,8 @@ export function whitenAdvantages(samples: readonly Sample[]): (sample: Sample) =
   );
   const mean = trained.reduce((sum, value) => sum + value, 0) / Math.max(trained.length, 1);
   const variance = trained.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(trained.length, 1);
-  const scale = 1 / (Math.sqrt(variance) + 1e-8);
+  const largest = trained.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const scale = Math.sqrt(variance) <= rounding * largest ? 0 : 1 / (Math.sqrt(variance) + 1e-8);
   return (sample) => ({
     ...sample,
     advantages: sample.advantages.map((value, t) => (sample.lossMask[t] === 1 ? (value - mean) * scale : 0)),

@@ -27,11 +27,13 @@ export function creditGroups<G extends EpisodeGroup>(
     const samples = samplesOf(group);
     const isFinite = samples.every(({ advantages }) => advantages.every(Number.isFinite));
     if (!isFinite) return { group, samples: samples.map(withoutCredit), hasGradient: false, isFinite };
-    const hasGradient = samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0));
-    return { group, samples, hasGradient, isFinite };
+    return { group, samples, hasGradient: hasAdvantage(samples), isFinite };
   });
   return isWhitened ? whitenGroups(credited) : credited;
 }
+
+const hasAdvantage = (samples: readonly Sample[]): boolean =>
+  samples.some(({ advantages }) => advantages.some((advantage) => advantage !== 0));
 
 const withoutCredit = (sample: Sample): Sample => ({
   ...sample,
@@ -40,7 +42,11 @@ const withoutCredit = (sample: Sample): Sample => ({
 
 function whitenGroups<G extends EpisodeGroup>(credited: readonly CreditedGroup<G>[]): CreditedGroup<G>[] {
   const whiten = whitenAdvantages(credited.flatMap(({ samples, hasGradient }) => (hasGradient ? samples : [])));
-  return credited.map((each) => (each.hasGradient ? { ...each, samples: each.samples.map(whiten) } : each));
+  return credited.map((each) => {
+    if (!each.hasGradient) return each;
+    const samples = each.samples.map(whiten);
+    return { ...each, samples, hasGradient: hasAdvantage(samples) };
+  });
 }
 
 function createCredit(

@@ -79,3 +79,32 @@ describe('a loss that takes its ratio against the weights a batch began with', (
     expect([asked, batches.map(({ packs }) => packs.map(({ terms }) => terms.proximal))]).toEqual([[], [[undefined]]]);
   });
 });
+
+describe('a batch that was sampled with top-p or top-k', () => {
+  const truncation = { topP: 0.5, topK: 0 };
+
+  it('is asked for what was kept before the first of several steps, once, and every step gets that', async () => {
+    const { anchored, batches } = createAnchored(createTinyTaskBackbone(1));
+    const asked: number[] = [];
+    const keptTokens: NonNullable<Backbone['keptTokens']> = async (packs, sampling) => {
+      expect(sampling).toEqual({ ...truncation, temperature: loss.temperature });
+      asked.push(anchored.policyVersion);
+      return packs.map(({ terms }, at) => ({
+        set: new Int32Array(terms.pair.length).fill(-1),
+        starts: Int32Array.of(0),
+        ids: new Int32Array(at),
+      }));
+    };
+    const backbone = Object.assign(anchored, { keptTokens });
+    await update(backbone, { loss: { ...loss, truncation }, numMiniBatches: 2, numEpochs: 2 });
+    expect(asked).toEqual([0]);
+    expect(batches.map(({ packs }) => packs.map(({ terms }) => terms.kept?.ids.length))).toEqual([[0], [1], [0], [1]]);
+  });
+
+  it('is refused by a backbone that cannot find what was kept', async () => {
+    const { anchored } = createAnchored(createTinyTaskBackbone(1));
+    await expect(update(anchored, { loss: { ...loss, truncation }, numEpochs: 2 })).rejects.toThrow(
+      'This backbone cannot train tokens that were sampled with top_p or top_k.',
+    );
+  });
+});

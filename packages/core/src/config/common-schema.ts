@@ -8,9 +8,12 @@ import {
   notNegative,
   numSteps,
   numTokens,
+  offOrAbove,
+  offOrFrom,
   positive,
   seed,
   share,
+  temperature,
   text,
   topK,
   topP,
@@ -59,7 +62,7 @@ const rollout = z.strictObject({
   ),
   num_repeat: setting(count(4096), 8, 'episodes per task: the group whose rewards are compared'),
   max_env_worker: setting(count(65_536), 64, 'episodes that run at the same time'),
-  temperature: setting(notNegative, 1, 'sampling while training; 0 takes the likeliest token, which explores nothing'),
+  temperature: setting(temperature, 1, 'sampling while training; 0 takes the likeliest token, which explores nothing'),
   top_p: setting(
     topP,
     1,
@@ -86,7 +89,7 @@ const rollout = z.strictObject({
   }),
   val_kwargs: z
     .strictObject({
-      temperature: setting(notNegative, 0),
+      temperature: setting(temperature, 0),
       top_p: setting(topP, 1),
       top_k: setting(topK, -1),
     })
@@ -266,7 +269,7 @@ const trainerCommon = z.strictObject({
     'ppo | gspo (wants a clip range near 0.0003) | cispo | reinforce; onnx has ppo',
   ),
   tis_cap: setting(
-    notNegative,
+    offOrFrom(1),
     0,
     'torch and tinker: limit of the importance weight between trainer and sampler, 2 is usual; the ratio is then taken against the weights that the batch began with. 0: off',
   ),
@@ -282,12 +285,12 @@ const trainerCommon = z.strictObject({
     'low_var_kl (k3) | kl (k1) | mse (k2)',
   ),
   clip_ratio_low: setting(
-    notNegative,
+    share,
     0.2,
     "PPO's clip range. Exactly on-policy nothing is clipped: see mini_batch_num, ppo_epochs, max_staleness",
   ),
   clip_ratio_high: setting(notNegative, 0.2, "0.28 is DAPO's clip-higher"),
-  clip_ratio_c: setting(notNegative, 3, 'dual clip for negative advantages; 0: off'),
+  clip_ratio_c: setting(offOrAbove(1), 3, 'dual clip for negative advantages, more than 1; 0: off'),
   entropy_coeff: setting(
     notNegative,
     0,

@@ -23,7 +23,33 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
     report(
       `"trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}) lets nothing be sampled ahead: a batch makes mini_batch_num ${parts} x ppo_epochs ${passes} = ${parts * passes} versions. Set it to at least that, or to 0.`,
     );
-  return [...problems, ...findTruncationConflicts(config, locate), ...findReplicaConflicts(config, locate)];
+  return [
+    ...problems,
+    ...findOptimizerConflicts(config, locate),
+    ...findTruncationConflicts(config, locate),
+    ...findReplicaConflicts(config, locate),
+  ];
+}
+
+function findOptimizerConflicts(
+  { data, trainer_common: { optim, mini_batch_num: parts, total_training_steps: steps } }: CommonYaml,
+  locate: (key: string) => string,
+): readonly Problem[] {
+  const messages: string[] = [];
+  const shown = (key: string, value: number): string => `"${key}" ${value} (${locate(key)})`;
+  if (optim.lr * optim.weight_decay >= 1)
+    messages.push(
+      `${shown('trainer_common.optim.lr', optim.lr)} x ${shown('trainer_common.optim.weight_decay', optim.weight_decay)} is the share of each weight that a step takes away, and must be below 1. Lower weight_decay.`,
+    );
+  if (parts > data.train_batch_size)
+    messages.push(
+      `${shown('trainer_common.mini_batch_num', parts)} divides a batch of "data.train_batch_size" ${data.train_batch_size} tasks into more parts than it has tasks. Lower it to ${data.train_batch_size} or less.`,
+    );
+  if (steps !== null && optim.lr_warmup_steps >= steps && optim.lr_warmup_steps > 0)
+    messages.push(
+      `${shown('trainer_common.optim.lr_warmup_steps', optim.lr_warmup_steps)} leaves no step of "trainer_common.total_training_steps" ${steps} at the full rate. Lower it.`,
+    );
+  return messages.map((message) => ({ code: 'conflict', message }));
 }
 
 /** What a sampler kept is computed again from the weights that a batch begins with, so they must be those that sampled it. */

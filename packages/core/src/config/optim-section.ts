@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import { countOrZero, notNegative, numSteps, positive, share } from './ranges.js';
+import { countOrZero, notNegative, numSteps, positive } from './ranges.js';
 import { setting } from './setting.js';
+
+/** With 1 the mean of the gradients never leaves 0. */
+const beta = z.number().min(0).lt(1);
 
 export const optim = z
   .strictObject({
     lr: setting(notNegative, 3e-4),
-    betas: setting(z.tuple([share, share]), [0.9, 0.999]),
+    betas: setting(z.tuple([beta, beta]), [0.9, 0.999], 'each below 1'),
     eps: setting(positive, 1e-8),
     weight_decay: setting(notNegative, 0.01),
     grad_clip: setting(notNegative, 1, 'limit of the global gradient norm; 0: off'),

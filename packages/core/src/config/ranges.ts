@@ -7,6 +7,15 @@ export const count = (most: number) => z.int().min(1).max(most);
 export const countOrZero = (most: number) => z.int().min(0).max(most);
 export const positive = z.number().positive();
 export const notNegative = z.number().min(0);
+/** 0, which turns something off, or a number from `least`; what is between would mean something that nobody wants. */
+export const offOrFrom = (least: number) =>
+  z.number().refine((value) => value === 0 || value >= least, { message: `0 (off) or at least ${least}` });
+export const offOrAbove = (bound: number) =>
+  z.number().refine((value) => value === 0 || value > bound, { message: `0 (off) or more than ${bound}` });
+/** Below 0.01 rounding alone decides which token is drawn, and a sampler and a trainer round differently. */
+export const temperature = z
+  .number()
+  .refine((value) => value === 0 || value >= 0.01, { message: '0 (the likeliest token) or at least 0.01' });
 export const share = z.number().min(0).max(1);
 export const seed = z.int().min(0).max(0xffffffff);
 export const topK = z

@@ -1,5 +1,5 @@
 import type { Algorithm } from '@agentjet/core';
-import { centerRewards } from '../advantages.js';
+import { centerRewards, withoutRounding } from '../advantages.js';
 import { creditReturns, type ReturnOptions } from '../credit-returns.js';
 
 export type ReinforceOptions = {
@@ -17,7 +17,10 @@ export type ReinforceOptions = {
 export function createReinforce({ baseline = 'batch', gamma }: ReinforceOptions = {}): Algorithm {
   switch (baseline) {
     case 'none':
-      return { name: 'reinforce', credit: (group) => creditReturns([group], (values) => values, gamma) };
+      return {
+        name: 'reinforce',
+        credit: (group) => creditReturns([group], (values) => withoutRounding(values), gamma),
+      };
     case 'group':
       return { name: 'reinforce', leastEpisodes: 2, credit: (group) => creditReturns([group], leaveOneOut, gamma) };
     case 'batch':

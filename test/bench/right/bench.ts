@@ -1,0 +1,54 @@
+/**
+ * Is what trains and rewards right? Each file next to this one measures one section: judges, gradients, model families, tokens,
+ * parameters. `--only gradients,answers` measures some of them.
+ */
+
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { BenchOptions, BenchResult } from '../bench.js';
+
+type Measure = (options: BenchOptions) => Promise<unknown>;
+
+/** A file, the function that it exports, and the keys of the result that it fills; with several keys it returns them all. */
+const sections = [
+  { file: 'answers', measure: 'measureAnswers', keys: ['answers'] },
+  { file: 'cheats', measure: 'measureCheats', keys: ['cheats', 'honest'] },
+  { file: 'gradients', measure: 'measureGradients', keys: ['gradients'] },
+  { file: 'families', measure: 'measureFamilies', keys: ['families'] },
+  { file: 'tokenizers', measure: 'measureTokenizers', keys: ['tokenizers'] },
+  { file: 'parameters', measure: 'measureParameters', keys: ['parameters'] },
+] as const;
+
+export async function run(options: BenchOptions): Promise<BenchResult> {
+  const wanted = namedSections(options.args);
+  const summary: Record<string, unknown> = {};
+  const missing: string[] = [];
+  for (const { file, measure, keys } of sections.filter((section) => wanted.includes(section.file))) {
+    const source = path.join(import.meta.dirname, `${file}.ts`);
+    if (!existsSync(source)) {
+      options.report(`${file}: not measured, since there is no test/bench/right/${file}.ts`);
+      missing.push(file);
+      continue;
+    }
+    options.report(file);
+    const found = await loadMeasure(`./${file}.ts`, measure).then((load) => load(options));
+    for (const key of keys) summary[key] = keys.length === 1 ? found : Reflect.get(Object(found), key);
+  }
+  return { summary, details: missing.length === 0 ? {} : { missing } };
+}
+
+function namedSections(args: readonly string[]): readonly string[] {
+  const at = args.indexOf('--only');
+  const known = sections.map(({ file }) => file as string);
+  if (at < 0) return known;
+  const named = (args[at + 1] ?? '').split(',');
+  const unknown = named.find((name) => !known.includes(name));
+  if (unknown === undefined) return named;
+  throw new Error(`--only has "${unknown}"; there are ${known.join(', ')}.`);
+}
+
+async function loadMeasure(file: string, name: string): Promise<Measure> {
+  const found: unknown = Reflect.get((await import(file)) as object, name);
+  if (typeof found === 'function') return found as Measure;
+  throw new Error(`test/bench/right/${path.basename(file)} does not export ${name}().`);
+}
