@@ -114,7 +114,7 @@ function rotate(vector: readonly number[], position: number, theta: number): num
   const half = vector.length / 2;
   const angles = turnsAt(position, half, theta);
   return vector.map((value, index) => {
-    const { cos = 1, sin = 0 } = angles[index % half] ?? {};
+    const { cos, sin } = angles[index % half] ?? { cos: 1, sin: 0 };
     const other = index < half ? -(vector[index + half] ?? 0) : (vector[index - half] ?? 0);
     return value * cos + other * sin;
   });
@@ -179,7 +179,7 @@ export function truncatedLoss(
   const terms = rows.flatMap(({ ids, promptLength, advantage }, row) => {
     const logits = logitsOf(tensors, config, ids);
     return ids.slice(promptLength).map((id, index) => {
-      const { kept = [], logprob: old = 0 } = draws[row]?.[index] ?? {};
+      const { kept, logprob: old } = drawAt(draws, row, index);
       const logprobs = logSoftmaxOver(kept, logits[promptLength + index - 1] ?? [], loss.temperature);
       const logprob = logprobs.get(id) ?? 0;
       const ratio = Math.exp(logprob - old);
@@ -201,6 +201,12 @@ export type LossQuestion = {
   readonly loss: ReferenceLoss;
 };
 
+function drawAt(draws: LossQuestion['draws'], row: number, index: number): DrawnFrom {
+  const draw = draws[row]?.[index];
+  if (draw === undefined) throw new Error(`Nothing was drawn at token ${index} of row ${row}.`);
+  return draw;
+}
+
 export function referenceLogprobs(
   tensors: Tensors,
   config: ReferenceConfig,
@@ -209,7 +215,7 @@ export function referenceLogprobs(
   return rows.map(({ ids, promptLength }, row) => {
     const logits = logitsOf(tensors, config, ids);
     return ids.slice(promptLength).map((id, index) => {
-      const { kept = [] } = draws[row]?.[index] ?? {};
+      const { kept } = drawAt(draws, row, index);
       return logSoftmaxOver(kept, logits[promptLength + index - 1] ?? [], loss.temperature).get(id) ?? 0;
     });
   });
@@ -245,7 +251,7 @@ function tensor(tensors: Tensors, name: string): Float64Array {
 /** A matrix [out, in] times a vector. */
 function times(matrix: Float64Array, vector: readonly number[]): number[] {
   const { length } = vector;
-  const product = new Array<number>(matrix.length / length);
+  const product = Array.from({ length: matrix.length / length }, () => 0);
   for (let row = 0; row < product.length; row++) {
     let total = 0;
     for (let column = 0; column < length; column++)
