@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from transformers import AttentionInterface
 
+from .errors import WorkerError
 from .flash4 import FlashPlan, is_available as flash4_is_available
 from .pack import merge_padding, move_together, row_starts
 
@@ -69,6 +70,14 @@ class CausalPlan:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
 
 
+@dataclass(frozen=True)
+class ShapePlan:
+    """Of tensors without values."""
+
+    def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
+        return q.new_empty(*q.shape[:-1], v.shape[-1])
+
+
 def _varlen_options(window: int | None) -> dict[str, Any]:
     """Causal, in the words of the installed release: older ones have no window and take grouped queries unannounced."""
     causal = {"window_size": (-1 if window is None else window - 1, 0)} if "window_size" in _VARLEN_PARAMETERS else {"is_causal": True}
@@ -88,9 +97,28 @@ class RowsPlan:
         return out.transpose(0, 1)[None]
 
 
-def attend(layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, _mask: Any, scaling: float, plan: AttentionPlan, sliding_window: int | None = None, **_: Any) -> tuple[torch.Tensor, None]:
-    """The registered function: transformers' signature in, [1, N, H, D] out."""
-    return plan.attend(layer, q, k, v, scaling, sliding_window).transpose(1, 2).contiguous(), None
+IGNORED = frozenset({"position_ids", "use_cache", "output_attentions", "output_hidden_states", "return_dict", "cache_position"})
+"""What layers hand to every attention function and what none of transformers' own ones uses in training."""
+
+
+def attend(
+    layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, attention_mask: Any, scaling: float | None = None,
+    plan: AttentionPlan | None = None, dropout: float = 0.0, sliding_window: int | None = None, is_causal: bool | None = None, **others: Any,
+) -> tuple[torch.Tensor, None]:
+    """The registered function: transformers' signature in, [1, N, H, D] out. Raises `unsupported_model` for what no plan computes."""
+    if plan is None:
+        raise _refuse(layer, "does not hand the worker's plan of who sees what to its attention")
+    unknown = sorted(name for name, value in others.items() if name not in IGNORED and value is not None)
+    if unknown:
+        raise _refuse(layer, f"gives its attention {unknown[0]!r}, which token trees do not compute")
+    if attention_mask is not None or is_causal is False or dropout:
+        raise _refuse(layer, "gives its attention " + ("a mask of its own making" if attention_mask is not None else "dropout" if dropout else "is_causal=False"))
+    scale = q.shape[-1] ** -0.5 if scaling is None else scaling
+    return plan.attend(layer, q, k, v, scale, sliding_window).transpose(1, 2).contiguous(), None
+
+
+def _refuse(layer: nn.Module, what: str) -> WorkerError:
+    return WorkerError("unsupported_model", f"{type(layer).__name__} {what}. Use another family (Qwen2, Qwen3, Llama, Mistral).")
 
 
 AttentionInterface.register(ATTENTION_NAME, attend)

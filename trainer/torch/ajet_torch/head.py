@@ -152,10 +152,6 @@ def _chunks(num_rows: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, num_rows)) for start in range(0, max(num_rows, 1), max(size, 1))]
 
 
-def head_logprobs(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, temperature: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
-    """logprob_M of each pair at the temperature and entropy_U of each row, nats; differentiable once.
-
-    `temperature` is a number, of which 0 (greedy sampling) is taken as 1, as core's Completion does; or 1 / temperature of each row.
-    """
-    inverse = temperature if isinstance(temperature, torch.Tensor) else 1.0 / (temperature or 1.0)
+def head_logprobs(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
+    """logprob_M of each pair at the temperature and entropy_U of each row, nats; differentiable once."""
     return _HeadLogprobs.apply(hidden_UD, weight_VD, pairs, inverse, options)

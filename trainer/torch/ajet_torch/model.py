@@ -12,14 +12,16 @@ import torch
 import torch._functorch.config
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.utils.logging import disable_progress_bar
 
-from .attention import ATTENTION_NAME, AttentionPlan
+from .attention import ATTENTION_NAME, AttentionPlan, ShapePlan
 from .config import WorkerConfig
 from .errors import WorkerError, first_line
 from .fp8 import use_fp8
 from .head import HeadOptions, head_logprobs
 from .joint import join_projections
+from .logits import logits_scale
 from .pack import DevicePack
 
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
@@ -38,6 +40,7 @@ class PolicyModel(nn.Module):
         super().__init__()
         self.lm = lm
         self.head = head
+        self.logits_scale = logits_scale(lm)
 
     @property
     def head_weight(self) -> torch.Tensor:
@@ -49,8 +52,8 @@ class PolicyModel(nn.Module):
     def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float) -> ModelOutput:
         hidden_ND = self.hidden(pack.ids_N[None], pack.positions_N[None], plan)[0]
         hidden_UD = hidden_ND[pack.predictors_U]
-        at = temperature if pack.inverse_U is None else pack.inverse_U
-        return ModelOutput(*head_logprobs(hidden_UD, self.head_weight, pack.pairs, at, self.head))
+        inverse = self.logits_scale * (1.0 / (temperature or 1.0) if pack.inverse_U is None else pack.inverse_U)
+        return ModelOutput(*head_logprobs(hidden_UD, self.head_weight, pack.pairs, inverse, self.head))
 
 
 def choose_device(name: str, local_rank: int) -> torch.device:
@@ -85,18 +88,35 @@ def load_model_config(model_dir: str) -> Any:
 
 
 def _check_supported(config: Any, path: Path) -> None:
-    for name in ("final_logit_softcapping", "attn_logit_softcapping", "logit_scale"):
-        if getattr(config, name, None) not in (None, 1.0):
-            raise WorkerError("unsupported_model", f"{path} sets {name}, which the tree attention and chunked head do not compute. Use a model without it (Qwen2, Qwen3, Llama, Mistral).")
+    if getattr(config, "attn_logit_softcapping", None) is not None:
+        raise WorkerError("unsupported_model", f"{path} sets attn_logit_softcapping, which the tree attention does not compute. Use a model without it (Qwen2, Qwen3, Llama, Mistral).")
     kinds = set(getattr(config, "layer_types", None) or [])
     if kinds - {"full_attention", "sliding_attention"}:
-        raise WorkerError("unsupported_model", f"{path} has layers of type {sorted(kinds)}; recurrent layers cannot fork their state at a branch of the tree.")
+        raise WorkerError("unsupported_model", f"{path} has layers of type {sorted(kinds - {'full_attention', 'sliding_attention'})}; only full and sliding attention can be computed on a token tree.")
+
+
+def check_class(config: Any) -> None:
+    """Refuses by name a class that cannot be made with our attention, or that asks more of it, before its weights are read."""
+    try:
+        with torch.device("meta"):
+            lm = AutoModelForCausalLM.from_config(config, attn_implementation=ATTENTION_NAME)
+    except Exception as error:
+        names = ", ".join(getattr(config, "architectures", None) or [config.model_type])
+        raise WorkerError("unsupported_model", f"{names} does not take a custom attention function ({type(error).__name__}: {first_line(error)}).") from error
+    try:
+        ids = torch.zeros(1, 2, dtype=torch.int64, device="meta")
+        lm.eval().base_model(input_ids=ids, position_ids=ids, use_cache=False, plan=ShapePlan())
+    except WorkerError:
+        raise
+    except Exception:  # what needs values cannot be computed here; the first attention that is reached has said what it asks for
+        return
 
 
 def load_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
     """Loads the weights onto the device, in eval-free training form: no dropout, no cache, our attention."""
     disable_progress_bar()
     config = load_model_config(model_dir)
+    check_class(config)
     if not any(Path(model_dir).glob("*.safetensors")):
         raise WorkerError("bad_model_files", f"No *.safetensors in {model_dir}. Convert older weights with transformers' save_pretrained.")
     try:
@@ -122,15 +142,25 @@ def prepare_lm(lm: PreTrainedModel, device: torch.device) -> PreTrainedModel:
     if not getattr(lm, "_supports_flex_attn", True):
         raise WorkerError("unsupported_model", f"{type(lm).__name__} does not take a custom attention function.")
     lm.config.use_cache = False
-    lm.train()
-    for module in lm.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.0
-        if hasattr(module, "attention_dropout"):
-            module.attention_dropout = 0.0
+    turn_off_randomness(lm)
     if lm.dtype == torch.float64:
         widen_norms(lm)
     return lm.to(device)
+
+
+def turn_off_randomness(lm: PreTrainedModel) -> None:
+    """Dropout, jitter of routers and layers left out at random, also of models that call them as functions of `self.training`.
+
+    Layers that transformers computes again in backward do so in training mode alone, so those stay in it, without their parts.
+    """
+    lm.eval()
+    for module in lm.modules():
+        module.training = isinstance(module, GradientCheckpointingLayer)
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        for name, value in vars(module).items():
+            if isinstance(value, float) and ("drop" in name or "jitter" in name):
+                setattr(module, name, 0.0)
 
 
 def widen_norms(lm: PreTrainedModel) -> None:

@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from .attention import ATTENTION_NAME
 from .errors import WorkerError, first_line
-from .model import load_model_config, prepare_lm
+from .model import check_class, load_model_config, prepare_lm
 from .optimizer import local, shard_place
 
 Rows = Callable[[str, int, int], torch.Tensor]
@@ -27,7 +27,9 @@ Rows = Callable[[str, int, int], torch.Tensor]
 
 def empty_lm(model_dir: str, dtype: torch.dtype) -> PreTrainedModel:
     """The model of a folder without memory for its weights."""
-    return make_empty(lambda: AutoModelForCausalLM.from_config(load_model_config(model_dir), dtype=dtype, attn_implementation=ATTENTION_NAME))
+    config = load_model_config(model_dir)
+    check_class(config)
+    return make_empty(lambda: AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=ATTENTION_NAME))
 
 
 def make_empty(make: Callable[[], PreTrainedModel]) -> PreTrainedModel:

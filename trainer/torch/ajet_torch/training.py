@@ -21,6 +21,7 @@ from .config import WorkerConfig
 from .errors import WorkerError
 from .fp8 import check_fp8
 from .head import HeadOptions
+from .likeness import check_likeness
 from .losses import LossConfig, TermLoss, TermReport, check_batch, term_loss
 from .lora import adapters_off, add_lora
 from .model import ModelOutput, PolicyModel, compiles, decoder_layers, load_lm, prepare_layers, smallest_window
@@ -90,6 +91,8 @@ class Trainer:
         self.optimizer = self._create_optimizer()
         self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
         self.compiled: set[tuple[int, str]] = set()
+        if lm is None:
+            self._check_likeness()
 
     def _open(self, lora: bool) -> PolicyModel:
         """The folder's model. Adapters are added to whole layers, so with them the model is loaded before it is cut."""
@@ -109,6 +112,12 @@ class Trainer:
         policy = self._wrap(lm, False)
         fill(policy, lm, torch.device("cpu") if self.config.cpu_offload else self.placement.device, rows)
         return policy
+
+    def _check_likeness(self) -> None:
+        if not self.placement.sharded:
+            check_likeness(self.policy, self.placement.device)
+        elif self.placement.ranks.is_first:
+            log.info("The weights are sharded, so the start does not compare this forward pass with that of transformers.")
 
     @property
     def master_dtype(self) -> torch.dtype:

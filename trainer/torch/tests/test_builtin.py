@@ -170,7 +170,7 @@ def test_prompts_of_one_pass_are_alike_in_length() -> None:
 
 def test_copies_of_copies_come_from_the_first_and_before_it_changes() -> None:
     cache = SlotCache(4, 8)
-    keys, values = cache.at(0, torch.zeros(1, 1, 1, 1))
+    keys, values = cache.at(0, torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 1, 1))
     keys[:, 0, :, 0] = torch.arange(4.0)[:, None]
     copies = PrefixCopies()
     copies.add(0, 1, 5, cache)

@@ -48,7 +48,7 @@ def test_head_equals_autograd_of_plain_softmax(options: HeadOptions) -> None:
     torch.manual_seed(0)
     hidden, weight = torch.randn(7, 5, dtype=torch.float64, requires_grad=True), torch.randn(17, 5, dtype=torch.float64, requires_grad=True)
     row, target = torch.tensor([0, 0, 1, 3, 3, 6]), torch.tensor([2, 9, 2, 0, 16, 5])
-    logprob, entropy = head_logprobs(hidden, weight, Pairs(row, target, row.numpy()), 0.7, options)
+    logprob, entropy = head_logprobs(hidden, weight, Pairs(row, target, row.numpy()), 1 / 0.7, options)
     loss = (logprob * torch.arange(1.0, 7.0)).sum() + (entropy * torch.linspace(-1, 1, 7)).sum()
     found = torch.autograd.grad(loss, (hidden, weight))
     plain = ((hidden @ weight.T) / 0.7).log_softmax(-1)

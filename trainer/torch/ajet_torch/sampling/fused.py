@@ -133,7 +133,7 @@ class FusedSteps:
         self.pool: Any = None
         like = torch.empty(1, self.kv_heads, 1, self.head_dim, dtype=lm.dtype, device=device)
         for index in range(len(decoder_layers(lm))):
-            cache.at(index, like)
+            cache.at(index, like, like)
 
     def launch(self, rows: StepRows) -> Flight:
         shape, groups = choose_shape(rows, self.heads // self.kv_heads)

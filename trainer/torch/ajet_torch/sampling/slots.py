@@ -41,10 +41,10 @@ class SlotCache:
         self.spare = num_tokens
         self.layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
-    def at(self, layer: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def at(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values of the layer; `keys` and `values` are like what it will hold, which may differ in width."""
         if layer not in self.layers:
-            shape = (self.num_slots, like.shape[1], self.spare + 1, like.shape[3])
-            empty = [torch.zeros(shape, dtype=like.dtype, device=like.device) for _ in range(2)]
+            empty = [torch.zeros(self.num_slots, like.shape[1], self.spare + 1, like.shape[3], dtype=like.dtype, device=like.device) for like in (keys, values)]
             self.layers[layer] = (empty[0], empty[1])
         return self.layers[layer]
 
@@ -60,7 +60,7 @@ class SlotCache:
 def grouped_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor, scale: float) -> torch.Tensor:
     """q [B, H, N, D] over k and v [B, Hkv, S, D]: the heads of a group become queries of one head, so that nothing is repeated."""
     grouped = q.reshape(q.shape[0], k.shape[1], -1, q.shape[3])
-    return F.scaled_dot_product_attention(grouped, k, v, attn_mask=bias, scale=scale).reshape(q.shape)
+    return F.scaled_dot_product_attention(grouped, k, v, attn_mask=bias, scale=scale).reshape(*q.shape[:3], v.shape[3])
 
 
 @dataclass
@@ -96,7 +96,7 @@ class PrefillPlan:
         self.fresh = fresh
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
-        keys, values = self.cache.at(layer.layer_idx, k)
+        keys, values = self.cache.at(layer.layer_idx, k, v)
         keys[self.slots_B[:, None], :, self.positions_BN] = k.transpose(1, 2)
         values[self.slots_B[:, None], :, self.positions_BN] = v.transpose(1, 2)
         stop = self.sight.length
@@ -116,7 +116,7 @@ class DecodePlan:
         self.sight = Sight(positions_B[:, None], length)
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
-        keys, values = self.cache.at(layer.layer_idx, k)
+        keys, values = self.cache.at(layer.layer_idx, k, v)
         keys[self.rows_B, :, self.positions_B] = k[:, :, 0]
         values[self.rows_B, :, self.positions_B] = v[:, :, 0]
         length = self.sight.length

@@ -103,7 +103,8 @@ class ModelSteps:
 
     def logits(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
         hidden = self.policy.hidden(ids_B[:, None], positions_B[:, None], DecodePlan(self.cache, positions_B, length))
-        return hidden[:, 0] @ self.policy.head_weight.T
+        logits = hidden[:, 0] @ self.policy.head_weight.T
+        return logits if self.policy.logits_scale == 1 else logits * self.policy.logits_scale
 
     def close(self) -> None:
         self.graphs = None

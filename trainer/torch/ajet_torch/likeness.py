@@ -1,0 +1,110 @@
+"""Whether the worker computes what the model's own code computes: both forward passes over the same weights, once at the start.
+
+Ours runs in one pack, over two rows and a tree of two more; transformers' own attention runs over each of the four rows alone.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Iterator
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel
+
+from .attention import ATTENTION_NAME, build_dense_plan
+from .errors import WorkerError, first_line
+from .model import PolicyModel, smallest_window
+from .pack import LossTerms, TreePack, to_device
+
+OWN_ATTENTION = "eager"
+SMALL_WINDOW = 64
+"""Of a window up to this many tokens, the rows are longer than it."""
+LIMITS = {torch.float64: 1e-6, torch.float32: 1e-4}
+COARSE_LIMIT = 0.15
+"""Mean nats per token; of the 16-bit types, whose logits of improbable tokens are apart by up to an eighth, and of TF32 on a GPU."""
+
+
+def check_likeness(policy: PolicyModel, device: torch.device) -> None:
+    """Raises `unsupported_model` with the class and how far its logprobs are from ours."""
+    lm, name = policy.lm, type(policy.lm).__name__
+    rows = draw_rows(int(lm.config.get_text_config().vocab_size), smallest_window(lm.config))
+    try:
+        with torch.no_grad(), torch.compiler.set_stance("force_eager"):
+            ours, theirs = our_logprobs(policy, rows, device), own_logprobs(lm, rows, device)
+    except (WorkerError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        raise WorkerError("unsupported_model", f"{name} cannot be trained on token trees: {type(error).__name__} in its forward pass: {first_line(error)}.") from error
+    gap, limit = float((ours - theirs).abs().mean()), limit_of(lm.dtype, device)
+    if not gap <= limit:
+        raise WorkerError(
+            "unsupported_model",
+            f"{name} computes something that the worker does not: the logprobs of its own code are {gap:.3g} nats a token away from ours (limit {limit:g}). Use another family (Qwen2, Qwen3, Llama, Mistral).",
+        )
+
+
+def limit_of(dtype: torch.dtype, device: torch.device) -> float:
+    is_exact = dtype == torch.float64 or (dtype == torch.float32 and device.type == "cpu")
+    return LIMITS[dtype] if is_exact else COARSE_LIMIT
+
+
+def draw_rows(vocab_size: int, window: int | None) -> list[np.ndarray]:
+    """Two that share nothing, and two that share all but their last tokens."""
+    length = 8 + (window if window is not None and window <= SMALL_WINDOW else 0)
+    drawn = np.random.default_rng(0)
+    ids = lambda count: drawn.integers(0, vocab_size, count)  # noqa: E731
+    trunk = ids(length)
+    return [row.astype(np.int64) for row in (ids(length), ids(length + 3), np.concatenate([trunk, ids(4)]), np.concatenate([trunk, ids(5)]))]
+
+
+def our_logprobs(policy: PolicyModel, rows: list[np.ndarray], device: torch.device) -> torch.Tensor:
+    pack = lay_out(rows)
+    real = torch.float64 if policy.lm.dtype == torch.float64 else torch.float32
+    plan = build_dense_plan(pack.ends, pack.positions, device, smallest_window(policy.lm.config))
+    placed = to_device(pack, device, real)
+    return policy(placed, plan, 1.0).logprob_M[placed.terms.pair_K].double()
+
+
+def own_logprobs(lm: PreTrainedModel, rows: list[np.ndarray], device: torch.device) -> torch.Tensor:
+    with own_attention(lm):
+        return torch.cat([_row_logprobs(lm, torch.from_numpy(row).to(device)) for row in rows]).double()
+
+
+def _row_logprobs(lm: PreTrainedModel, ids: torch.Tensor) -> torch.Tensor:
+    logits = lm(input_ids=ids[None], use_cache=False).logits[0, :-1]
+    logits = logits if logits.dtype == torch.float64 else logits.float()
+    return logits.log_softmax(-1).gather(-1, ids[1:, None])[:, 0]
+
+
+@contextmanager
+def own_attention(lm: PreTrainedModel) -> Iterator[None]:
+    lm.set_attn_implementation(OWN_ATTENTION)
+    try:
+        yield
+    finally:
+        lm.set_attn_implementation(ATTENTION_NAME)
+
+
+def lay_out(rows: list[np.ndarray]) -> TreePack:
+    """One pack; all tokens but the first of each row are supervised, in the order of the rows."""
+    first, second, third, fourth = rows
+    trunk = min(len(third), len(fourth)) - 4
+    pieces = [first, second, third, fourth[trunk:]]
+    starts = np.cumsum([0, *(len(piece) for piece in pieces)])
+    paths = [np.arange(a, b) for a, b in zip(starts, starts[1:])]
+    paths[3] = np.concatenate([paths[2][:trunk], paths[3]])
+    ends = np.concatenate([np.full(len(piece), stop) for piece, stop in zip(pieces, starts[1:])])
+    ends[paths[2][:trunk]] = starts[-1]
+    pairs = {pair: index for index, pair in enumerate(dict.fromkeys((int(path[t - 1]), int(row[t])) for path, row in zip(paths, rows) for t in range(1, len(row))))}
+    terms = [pairs[int(path[t - 1]), int(row[t])] for path, row in zip(paths, rows) for t in range(1, len(row))]
+    blank = np.zeros(len(terms), np.float32)
+    ids = np.concatenate(pieces)
+    positions = np.empty(len(ids), np.int32)
+    for path in paths:
+        positions[path] = np.arange(len(path))
+    predictors, targets = np.asarray(list(pairs), np.int32).T
+    return TreePack(
+        ids=ids.astype(np.int32), positions=positions, ends=ends.astype(np.int32), predictors=predictors, targets=targets,
+        terms=LossTerms(np.asarray(terms, np.int32), np.zeros(len(terms), np.int32), blank, blank, blank), row_tokens=sum(map(len, rows)),
+    )

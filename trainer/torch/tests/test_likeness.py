@@ -1,0 +1,114 @@
+"""What the worker trains is what the model's own code computes, or the model is refused by name at the start."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, LlamaConfig
+
+from ajet_torch.attention import AttentionPlan, DensePlan
+from ajet_torch.config import InferenceConfig, WorkerConfig
+from ajet_torch.errors import WorkerError
+from ajet_torch.head import HeadOptions
+from ajet_torch.likeness import check_likeness, draw_rows, our_logprobs
+from ajet_torch.logits import logits_scale
+from ajet_torch.model import PolicyModel, load_lm
+from ajet_torch.sampling.builtin import BuiltinServer
+from ajet_torch.sampling.server import SampleRequest
+from ajet_torch.training import Trainer
+from families import judge, open_config
+from tiny import SIZES, cpu_placement, tiny_folder, tiny_lm
+from tiny_config import tiny_config
+
+CPU = torch.device("cpu")
+
+
+def folder_of(model_type: str, path: Path, shows: bool = True) -> Path:
+    open_config(tiny_config(model_type, shows)).save_pretrained(path)
+    return path
+
+
+@pytest.mark.parametrize("model_type", ["seed_oss", "opt", "starcoder2", "granite", "cohere", "mixtral", "mistral", "deepseek_v3"])
+def test_dropout_in_functions_scales_of_logits_and_small_windows_are_computed_as_by_the_models_own_code(model_type: str) -> None:
+    found = judge(model_type)
+    assert (found["result"], found.get("shown")) == ("equal", "equal")
+
+
+@pytest.mark.parametrize("model_type, reason", [
+    ("gpt_oss", "GptOssAttention gives its attention 's_aux'"),
+    ("nemotron", "NemotronAttention does not hand the worker's plan"),
+    ("falcon", "FalconForCausalLM does not take a custom attention function"),
+    ("gptj", "GPTJForCausalLM does not take a custom attention function"),
+    ("nanochat", "NanoChatForCausalLM caps its logits (final_logit_softcapping is 3.0)"),
+    ("gemma2", "attn_logit_softcapping"),
+    ("doge", "DogeAttention gives its attention a mask of its own making"),
+])
+def test_what_a_token_tree_cannot_compute_is_refused_by_name_before_the_weights_are_used(model_type: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(WorkerError) as raised:
+        load_lm(str(folder_of(model_type, tmp_path)), torch.float32, CPU) if model_type != "nanochat" else PolicyModel(load_lm(str(folder_of(model_type, tmp_path)), torch.float32, CPU), HeadOptions())
+    assert raised.value.code == "unsupported_model" and reason in str(raised.value)
+
+
+def test_a_forward_pass_that_differs_from_the_models_own_is_refused_with_the_gap(tmp_path: Path) -> None:
+    with pytest.raises(WorkerError, match="PhimoeForCausalLM computes something that the worker does not: .* nats a token"):
+        Trainer(WorkerConfig(model_dir=str(folder_of("phimoe", tmp_path)), device="cpu", dtype="float32"), cpu_placement(torch.float32))
+
+
+class WithoutWindow(PolicyModel):
+    """Computes layers with a sliding window as if they had none."""
+
+    def hidden(self, ids_BN: torch.Tensor, positions_BN: torch.Tensor, plan: AttentionPlan) -> torch.Tensor:
+        assert isinstance(plan, DensePlan)
+        return super().hidden(ids_BN, positions_BN, DensePlan(plan.mask, None))
+
+
+def test_the_check_sees_beyond_a_small_window() -> None:
+    check_likeness(PolicyModel(tiny_lm("mistral", torch.float32), HeadOptions()), CPU)
+    with pytest.raises(WorkerError, match="MistralForCausalLM computes something"):
+        check_likeness(WithoutWindow(tiny_lm("mistral", torch.float32), HeadOptions()), CPU)
+
+
+def test_two_forward_passes_are_the_same_although_layers_may_be_computed_again(tmp_path: Path) -> None:
+    folder = folder_of("seed_oss", tmp_path)
+    for checkpointing in (False, True):
+        trainer = Trainer(WorkerConfig(model_dir=str(folder), device="cpu", dtype="float32", activation_checkpointing=checkpointing), cpu_placement(torch.float32))
+        rows = draw_rows(61, None)
+        with torch.enable_grad():
+            assert torch.equal(our_logprobs(trainer.policy, rows, CPU), our_logprobs(trainer.policy, rows, CPU))
+        assert trainer.policy.lm.base_model.layers[0].gradient_checkpointing is checkpointing and trainer.policy.lm.base_model.layers[0].training
+
+
+def test_the_scale_of_logits_is_found_without_weights() -> None:
+    for model_type, scale in (("granite", 1 / 1.75), ("cohere", 1.75), ("llama", 1.0)):
+        with torch.device("meta"):
+            lm = AutoModelForCausalLM.from_config(tiny_config(model_type))
+        assert logits_scale(lm) == pytest.approx(scale, rel=1e-5)
+
+
+@pytest.mark.parametrize("model_type", ["granite", "deepseek_v3", "mistral"])
+def test_the_sampler_draws_from_what_is_trained(model_type: str, tmp_path: Path) -> None:
+    trainer = Trainer(WorkerConfig(model_dir=str(folder_of(model_type, tmp_path)), device="cpu", dtype="float32"), cpu_placement(torch.float32))
+    server = BuiltinServer(trainer.policy, InferenceConfig(slots=2, kv_tokens=64), CPU)
+    prompt = np.arange(3, 15, dtype=np.int32)
+    server.submit(SampleRequest(id=1, prompt_ids=prompt, max_tokens=9, temperature=1.0, top_k=0, top_p=1.0, seed=4, stop_ids=frozenset(), stream=False))
+    events = []
+    while server.is_busy() or server.has_queue():
+        events += server.tick()
+    row = np.concatenate([prompt, np.asarray([event.token for event in events], np.int32)])
+    assert trainer.logprobs([row])[0][len(prompt):] == pytest.approx([event.logprob for event in events], abs=1e-5)
+
+
+def test_a_configuration_that_is_not_a_causal_language_model_is_named(tmp_path: Path) -> None:
+    LlamaConfig(**SIZES, rope_parameters={"rope_type": "default", "rope_theta": 1e4}).save_pretrained(tmp_path)
+    with pytest.raises(WorkerError, match="No \\*.safetensors"):
+        load_lm(str(tmp_path), torch.float32, CPU)
+
+
+def test_a_model_that_is_equal_starts_without_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "ajet_torch"):
+        Trainer(WorkerConfig(model_dir=str(tiny_folder(tmp_path)), device="cpu", dtype="float32"), cpu_placement(torch.float32))
+    assert not caplog.records
