@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch.utils._triton import has_triton
 
+from .kept import KeptRows, Truncation, cut_rows
+
 
 @dataclass(frozen=True)
 class HeadOptions:
@@ -23,6 +25,8 @@ class HeadOptions:
     compiled: bool = False
 
 
+SORTED_BYTES = 32
+"""For each logit, while the rows are sorted."""
 Inverse = float | torch.Tensor
 """1 / temperature: of all rows, or one for each [U]."""
 
@@ -102,13 +106,13 @@ def _any_number_of_rows(logits_UV: torch.Tensor) -> torch.Tensor:
 
 class _HeadLogprobs(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse_temperature: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(ctx: Any, hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse_temperature: Inverse, options: HeadOptions, sets: KeptRows | None) -> tuple[torch.Tensor, torch.Tensor]:
         num_rows, row_bytes = hidden_UD.shape[0], weight_VD.shape[0] * hidden_UD.element_size()
         ctx.keep = num_rows * row_bytes <= options.keep_bytes and hidden_UD.requires_grad
         ctx.chunk = num_rows if ctx.keep else max(1, options.chunk_bytes // row_bytes)
         lse, entropy, picked = [], [], []
         for start, stop in _chunks(num_rows, ctx.chunk):
-            logits = hidden_UD[start:stop] @ weight_VD.T
+            logits = _logits(hidden_UD, weight_VD, (start, stop), sets)
             part = _statistics(logits, _of_rows(inverse_temperature, slice(start, stop)), options)
             inside = pairs.within(start, stop)
             lse.append(part[0])
@@ -117,7 +121,7 @@ class _HeadLogprobs(torch.autograd.Function):
             picked.append(_upcast(logits[pairs.row_M[inside] - start, pairs.targets_M[inside]]) * at_pairs)
         lse_U, entropy_U = torch.cat(lse), torch.cat(entropy)
         ctx.save_for_backward(hidden_UD, weight_VD, lse_U, entropy_U)
-        ctx.kept, ctx.pairs, ctx.inverse_temperature, ctx.options = logits if ctx.keep else None, pairs, inverse_temperature, options
+        ctx.kept, ctx.sets, ctx.pairs, ctx.inverse_temperature, ctx.options = logits if ctx.keep else None, sets, pairs, inverse_temperature, options
         return torch.cat(picked) - lse_U[pairs.row_M], entropy_U
 
     @staticmethod
@@ -128,7 +132,7 @@ class _HeadLogprobs(torch.autograd.Function):
         grad_weight = None if ctx.keep else torch.zeros_like(weight_VD, dtype=torch.promote_types(weight_VD.dtype, torch.float32))
         for start, stop in _chunks(len(lse_U), ctx.chunk):
             rows, inside = slice(start, stop), ctx.pairs.within(start, stop)
-            logits = _any_number_of_rows(ctx.kept if ctx.keep else hidden_UD[rows] @ weight_VD.T)
+            logits = _any_number_of_rows(ctx.kept if ctx.keep else _logits(hidden_UD, weight_VD, (start, stop), ctx.sets))
             index = (ctx.pairs.row_M[inside] - start, ctx.pairs.targets_M[inside])
             own = _target_gradient(ctx, logits[index], (lse_U, entropy_U, *grads), grad_logprob_M, inside)
             _fused(to_logits_gradient_, ctx.options)(logits, lse_U[rows], entropy_U[rows], (grads[0][rows], grads[1][rows]), _of_rows(ctx.inverse_temperature, rows))
@@ -137,7 +141,12 @@ class _HeadLogprobs(torch.autograd.Function):
             part = logits.T @ hidden_UD[rows]
             grad_weight = part if grad_weight is None else grad_weight.add_(part)
         ctx.kept = None
-        return grad_hidden, grad_weight.to(weight_VD.dtype), None, None, None
+        return grad_hidden, grad_weight.to(weight_VD.dtype), None, None, None, None
+
+
+def _logits(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, rows: tuple[int, int], sets: KeptRows | None) -> torch.Tensor:
+    logits = hidden_UD[slice(*rows)] @ weight_VD.T
+    return logits if sets is None else sets.hide_(logits, *rows)
 
 
 def _target_gradient(ctx: Any, logits: torch.Tensor, rows: tuple[torch.Tensor, ...], grad_logprob_M: torch.Tensor, inside: slice) -> torch.Tensor:
@@ -152,6 +161,20 @@ def _chunks(num_rows: int, size: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, num_rows)) for start in range(0, max(num_rows, 1), max(size, 1))]
 
 
-def head_logprobs(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
-    """logprob_M of each pair at the temperature and entropy_U of each row, nats; differentiable once."""
-    return _HeadLogprobs.apply(hidden_UD, weight_VD, pairs, inverse, options)
+def head_logprobs(
+    hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse: Inverse, options: HeadOptions, sets: KeptRows | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """logprob_M of each pair at the temperature and entropy_U of each row, nats, of the tokens in `sets`; differentiable once.
+
+    The logprob of a token outside of its row's set is `kept.is_hidden`.
+    """
+    return _HeadLogprobs.apply(hidden_UD, weight_VD, pairs, inverse, options, sets)
+
+
+@torch.no_grad()
+def find_sets(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, inverse: Inverse, is_cut_U: torch.Tensor, truncation: Truncation, options: HeadOptions) -> KeptRows:
+    """What a sampler with these weights keeps in each row."""
+    size = options.chunk_bytes // SORTED_BYTES // weight_VD.shape[0]
+    pieces = _chunks(len(hidden_UD), max(1, size))
+    logits = (_upcast(hidden_UD[a:b] @ weight_VD.T) * _column(_of_rows(inverse, slice(a, b))) for a, b in pieces)
+    return cut_rows(logits, is_cut_U, truncation)

@@ -6,12 +6,13 @@ stand in the docstring of the function that computes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Mapping
 
 import torch
 
 from .errors import WorkerError
+from .kept import Truncation, is_hidden
 from .pack import DeviceTerms, TreePack
 
 OBJECTIVES = ("ppo", "gspo", "cispo", "reinforce")
@@ -26,6 +27,7 @@ class LossConfig:
 
     objective: `ppo` (GRPO's and REINFORCE++'s token ratio), `gspo`, `cispo` or `reinforce`; vetted default ppo.
     tis_cap: upper limit of the truncated importance weight between trainer and sampler; 0 turns it off.
+    top_p, top_k: how tokens were sampled. Logprobs, entropies and the KL are of the tokens that were kept.
     """
 
     kind: str = "policy"
@@ -38,6 +40,12 @@ class LossConfig:
     temperature: float = 1.0
     objective: str = "ppo"
     tis_cap: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+
+    @property
+    def truncation(self) -> Truncation:
+        return Truncation(self.top_p, self.top_k)
 
     @property
     def needs_reference(self) -> bool:
@@ -50,6 +58,8 @@ def parse_loss(message: Mapping[str, Any]) -> LossConfig:
     if unknown:
         raise WorkerError("bad_request", f"Unknown loss option {unknown[0]!r}. Known: {', '.join(LossConfig.__dataclass_fields__)}.")
     config = LossConfig(**message)
+    if not 0 < config.top_p <= 1 or config.top_k < 0:
+        raise WorkerError("bad_request", f"The loss has top_p {config.top_p} and top_k {config.top_k}. top_p lies in (0, 1], top_k is 0 or more.")
     _one_of("kind", config.kind, ("sft", "policy"))
     _one_of("objective", config.objective, OBJECTIVES)
     _one_of("kl_estimator", config.kl_estimator, ESTIMATORS)
@@ -98,7 +108,10 @@ class TermReport:
 
 def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tensor, reference_M: torch.Tensor | None, config: LossConfig) -> TermLoss:
     """The weighted loss of one pack. logprob_M and entropy_M are per (predictor, target) pair, reference_M too."""
-    logprob = logprob_M[terms.pair_K].to(terms.weights_K.dtype)
+    logprob, is_outside = logprob_M[terms.pair_K].to(terms.weights_K.dtype), find_outside(terms, logprob_M)
+    num_outside = (is_outside & (terms.weights_K != 0)).sum()
+    logprob = torch.where(is_outside, terms.logprobs_K, logprob)
+    terms = leave_out(terms, is_outside)
     entropy = entropy_M[terms.pair_K].to(terms.weights_K.dtype)
     mismatch = (logprob - terms.logprobs_K).detach()
     importance = mismatch.clamp(max=MAX_LOG_RATIO).exp()
@@ -108,7 +121,8 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
         per_term, clipped = policy_loss(terms, logprob, config)
         kl = torch.zeros_like(logprob)
         if config.needs_reference and reference_M is not None:
-            kl = kl_estimate(logprob, reference_M[terms.pair_K].to(logprob.dtype), config.kl_estimator)
+            reference = torch.where(is_outside, logprob.detach(), reference_M[terms.pair_K].to(logprob.dtype))
+            kl = kl_estimate(logprob, reference, config.kl_estimator)
             per_term = per_term + config.kl_coef * kl
         if config.entropy_coef:
             per_term = per_term - config.entropy_coef * entropy
@@ -125,10 +139,23 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
         "importance": (trained * importance).sum(),
         "truncated": (trained * ((proximal_logprobs(terms, logprob) - terms.logprobs_K).exp() > config.tis_cap)).sum() if config.tis_cap else torch.zeros_like(weights).sum(),
         "terms": trained.sum(),
+        "outside": num_outside.to(weights.dtype),
     }
     peak = (trained * mismatch.abs()).max() if len(mismatch) else torch.zeros((), device=weights.device)
     report = TermReport(logprob.detach(), entropy.detach(), importance, clipped.detach())
     return TermLoss(sums["loss"], {name: value.detach() for name, value in sums.items()}, peak, report)
+
+
+def find_outside(terms: DeviceTerms, logprob_M: torch.Tensor) -> torch.Tensor:
+    """Terms whose token is outside of the set that it must have been drawn from: the sampler rounds otherwise."""
+    is_outside = is_hidden(logprob_M.detach())[terms.pair_K]
+    return is_outside if terms.is_outside_K is None else is_outside | terms.is_outside_K
+
+
+def leave_out(terms: DeviceTerms, is_outside_K: torch.Tensor) -> DeviceTerms:
+    """As if they had no weight; with finite logprobs all the same, since 0 times infinity is not 0."""
+    proximal = None if terms.proximal_K is None else torch.where(is_outside_K, terms.logprobs_K, terms.proximal_K)
+    return replace(terms, weights_K=terms.weights_K.masked_fill(is_outside_K, 0.0), proximal_K=proximal)
 
 
 def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:

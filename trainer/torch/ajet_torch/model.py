@@ -19,8 +19,9 @@ from .attention import ATTENTION_NAME, AttentionPlan, ShapePlan
 from .config import WorkerConfig
 from .errors import WorkerError, first_line
 from .fp8 import use_fp8
-from .head import HeadOptions, head_logprobs
+from .head import HeadOptions, find_sets, head_logprobs
 from .joint import join_projections
+from .kept import KeptRows, Truncation
 from .logits import logits_scale
 from .pack import DevicePack
 
@@ -31,6 +32,8 @@ DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch
 class ModelOutput:
     logprob_M: torch.Tensor
     entropy_U: torch.Tensor
+    sets: KeptRows | None = None
+    """What the rows were drawn from, if anything was cut."""
 
 
 class PolicyModel(nn.Module):
@@ -49,11 +52,16 @@ class PolicyModel(nn.Module):
     def hidden(self, ids_BN: torch.Tensor, positions_BN: torch.Tensor, plan: AttentionPlan) -> torch.Tensor:
         return self.lm.base_model(input_ids=ids_BN, position_ids=positions_BN, use_cache=False, plan=plan).last_hidden_state
 
-    def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float) -> ModelOutput:
+    def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float, truncation: Truncation = Truncation()) -> ModelOutput:
+        """Over the pack's sets of kept tokens, or else over those that `truncation` leaves under the present weights."""
         hidden_ND = self.hidden(pack.ids_N[None], pack.positions_N[None], plan)[0]
         hidden_UD = hidden_ND[pack.predictors_U]
         inverse = self.logits_scale * (1.0 / (temperature or 1.0) if pack.inverse_U is None else pack.inverse_U)
-        return ModelOutput(*head_logprobs(hidden_UD, self.head_weight, pack.pairs, inverse, self.head))
+        sets = pack.sets
+        if sets is None and truncation.cuts:
+            is_cut_U = pack.is_drawn_U if pack.inverse_U is not None else torch.full_like(pack.predictors_U, temperature != 0, dtype=torch.bool)
+            sets = find_sets(hidden_UD, self.head_weight, inverse, is_cut_U, truncation, self.head)
+        return ModelOutput(*head_logprobs(hidden_UD, self.head_weight, pack.pairs, inverse, self.head, sets), sets)
 
 
 def choose_device(name: str, local_rank: int) -> torch.device:

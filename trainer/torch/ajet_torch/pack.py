@@ -13,6 +13,7 @@ import torch
 
 from .errors import WorkerError
 from .head import Pairs
+from .kept import OUTSIDE, WHOLE, KeptRows, KeptTokens
 
 ALIGNMENT = 128
 """Bytes; of each array in a transfer of several."""
@@ -32,6 +33,7 @@ class LossTerms:
     logprobs: np.ndarray
     proximal: np.ndarray | None = None
     temperatures: np.ndarray | None = None
+    kept: KeptTokens | None = None
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,23 @@ def parse_pack(message: Mapping[str, Any], vocab_size: int) -> TreePack:
     terms = LossTerms(
         **{name: np.frombuffer(message["terms"][name], dtype) for name, dtype in TERM_FIELDS},
         **{name: np.frombuffer(values, np.float32) for name, values in optional.items()},
+        kept=parse_kept(message["terms"].get("kept")),
     )
     pack = TreePack(**ints, terms=terms, row_tokens=int(message["row_tokens"]))
     check_pack(pack, vocab_size)
     return pack
+
+
+def parse_kept(message: Mapping[str, bytes] | None) -> KeptTokens | None:
+    return None if message is None else KeptTokens(*(np.frombuffer(message[name], np.int32) for name in ("set", "starts", "ids")))
+
+
+def check_kept(kept: KeptTokens, num_terms: int, vocab_size: int) -> None:
+    starts = kept.starts
+    _require(len(kept.set) == num_terms, "terms.kept.set", f"must have the length of the terms ({num_terms})")
+    _require(len(starts) > 0 and starts[0] == 0 and starts[-1] == len(kept.ids) and bool(np.all(np.diff(starts) > 0)), "terms.kept.starts", "must rise from 0 to the number of ids")
+    _require(_within(kept.set, OUTSIDE, len(starts) - 1), "terms.kept.set", f"must lie in [{OUTSIDE}, {len(starts) - 1})")
+    _require(_within(kept.ids, 0, vocab_size), "terms.kept.ids", f"must lie in [0, {vocab_size})")
 
 
 def check_pack(pack: TreePack, vocab_size: int) -> None:
@@ -82,6 +97,8 @@ def check_pack(pack: TreePack, vocab_size: int) -> None:
     lengths = {len(getattr(pack.terms, name)) for name, _ in TERM_FIELDS}
     lengths |= {len(values) for name in OPTIONAL_FIELDS if (values := getattr(pack.terms, name)) is not None}
     _require(len(lengths) == 1, "terms", f"must have one length, got {sorted(lengths)}")
+    if pack.terms.kept is not None:
+        check_kept(pack.terms.kept, len(pack.terms.pair), vocab_size)
 
 
 def _within(values: np.ndarray, low: int, high: int) -> bool:
@@ -140,13 +157,15 @@ class DeviceTerms:
     advantages_K: torch.Tensor
     logprobs_K: torch.Tensor
     proximal_K: torch.Tensor | None = None
+    is_outside_K: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
 class DevicePack:
     """`predictors_U` are unique and sorted, and so are the pairs by their predictor; `terms.pair_K` points into the sorted pairs.
 
-    If terms have their own temperatures, predictors are unique together with the temperature, and `inverse_U` holds 1 / temperature.
+    If terms have their own temperatures or sets of kept tokens, predictors are unique together with these. `inverse_U` holds
+    1 / temperature; is_drawn_U: rows whose tokens were not sampled greedily.
     """
 
     ids_N: torch.Tensor
@@ -155,37 +174,60 @@ class DevicePack:
     pairs: Pairs
     terms: DeviceTerms
     inverse_U: torch.Tensor | None = None
+    is_drawn_U: torch.Tensor | None = None
+    sets: KeptRows | None = None
 
 
 def to_device(pack: TreePack, device: torch.device, real: torch.dtype) -> DevicePack:
     """Moves a pack; `real` is the type of the loss arithmetic (float32, or float64 for exactness tests)."""
-    pairs = plain_pairs(pack) if pack.terms.temperatures is None else mixed_pairs(pack)
+    terms, number = pack.terms, np.float64 if real == torch.float64 else np.float32
+    pairs = plain_pairs(pack) if terms.temperatures is None and terms.kept is None else mixed_pairs(pack)
     order = np.argsort(pairs.row, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    terms, number = pack.terms, np.float64 if real == torch.float64 else np.float32
     ints = [pack.ids, pack.positions, pairs.predictors, pairs.row[order], pairs.targets[order], rank[pairs.of_term], terms.sequence]
     optional = [x for x in (pairs.inverses, terms.proximal) if x is not None]
     reals = [*optional, terms.weights, terms.advantages, terms.logprobs]
-    arrays = [*(x.astype(np.int64) for x in ints), *(x.astype(number) for x in reals)]
-    ids, positions, unique, rows, targets, pair, sequence, *floats = move_together(arrays, device)
+    marks = [] if pairs.sets is None else row_sets(pairs.sets, terms.kept)
+    outside = [] if terms.kept is None else [terms.kept.set == OUTSIDE]
+    arrays = [*(x.astype(np.int64) for x in ints), *(x.astype(number) for x in reals), *marks, *outside]
+    ids, positions, unique, rows, targets, pair, sequence, *rest = move_together(arrays, device)
+    floats, flags = rest[: len(reals)], rest[len(reals) :]
     weights, advantages, logprobs = floats[-3:]
     return DevicePack(
         ids_N=ids, positions_N=positions, predictors_U=unique, pairs=Pairs(rows, targets, pairs.row[order]),
-        terms=DeviceTerms(pair, sequence, weights, advantages, logprobs, None if terms.proximal is None else floats[-4]),
-        inverse_U=None if pairs.inverses is None else floats[0],
+        terms=DeviceTerms(pair, sequence, weights, advantages, logprobs, None if terms.proximal is None else floats[-4], flags[-1] if outside else None),
+        inverse_U=None if pairs.inverses is None else floats[0], is_drawn_U=flags[0] if marks else None,
+        sets=None if terms.kept is None else KeptRows(row_starts_of_sets(pairs.sets, terms.kept), flags[1], flags[2], flags[0]),
     )
+
+
+def row_sets(sets_U: np.ndarray, kept: KeptTokens | None) -> list[np.ndarray]:
+    """is_cut [U], and with kept tokens the row and the id of each entry, [E]."""
+    is_cut = sets_U != WHOLE
+    if kept is None:
+        return [is_cut]
+    lengths = np.diff(row_starts_of_sets(sets_U, kept))
+    rows = np.repeat(np.arange(len(sets_U)), lengths)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return [is_cut, rows.astype(np.int64), kept.ids[kept.starts[sets_U[rows]] + within].astype(np.int64)]
+
+
+def row_starts_of_sets(sets_U: np.ndarray, kept: KeptTokens) -> np.ndarray:
+    lengths = np.where(sets_U == WHOLE, 0, np.diff(kept.starts, append=0)[np.maximum(sets_U, 0)])
+    return np.concatenate([[0], np.cumsum(lengths)])
 
 
 @dataclass(frozen=True)
 class HeadPairs:
-    """predictors [U], row [M] into them, targets [M], of_term [K] into the pairs, inverses [U] or None."""
+    """predictors [U], row [M] into them, targets [M], of_term [K] into the pairs, inverses [U] or None; sets [U]: numbers of kept sets or WHOLE."""
 
     predictors: np.ndarray
     row: np.ndarray
     targets: np.ndarray
     of_term: np.ndarray
     inverses: np.ndarray | None = None
+    sets: np.ndarray | None = None
 
 
 def plain_pairs(pack: TreePack) -> HeadPairs:
@@ -197,14 +239,16 @@ def plain_pairs(pack: TreePack) -> HeadPairs:
 
 
 def mixed_pairs(pack: TreePack) -> HeadPairs:
-    """A pair at each temperature at which one of its terms was sampled; those that were sampled greedily (0) at 1."""
-    temperatures = pack.terms.temperatures
-    assert temperatures is not None
-    temperature_K = np.where(temperatures > 0, temperatures, np.float32(1)).astype(np.float64)
-    pairs, of_term = np.unique(np.stack([pack.terms.pair.astype(np.float64), temperature_K]), axis=1, return_inverse=True)
-    pair_M, temperature_M = pairs[0].astype(np.int64), pairs[1]
-    rows, row = np.unique(np.stack([pack.predictors[pair_M].astype(np.float64), temperature_M]), axis=1, return_inverse=True)
-    return HeadPairs(rows[0].astype(np.int64), row.reshape(-1), pack.targets[pair_M], of_term.reshape(-1), 1 / rows[1])
+    """A pair at each temperature and set of kept tokens from which one of its terms was sampled; those that were sampled greedily (0) at 1."""
+    terms = pack.terms
+    given = np.ones(len(terms.pair), np.float32) if terms.temperatures is None else terms.temperatures
+    temperature_K = np.where(given > 0, given, np.float32(1)).astype(np.float64)
+    set_K = np.where(given > 0, 0, WHOLE) if terms.kept is None else np.maximum(terms.kept.set, WHOLE)
+    pairs, of_term = np.unique(np.stack([terms.pair.astype(np.float64), temperature_K, set_K]), axis=1, return_inverse=True)
+    pair_M, temperature_M, set_M = pairs[0].astype(np.int64), pairs[1], pairs[2]
+    rows, row = np.unique(np.stack([pack.predictors[pair_M].astype(np.float64), temperature_M, set_M]), axis=1, return_inverse=True)
+    inverses = None if terms.temperatures is None else 1 / rows[1]
+    return HeadPairs(rows[0].astype(np.int64), row.reshape(-1), pack.targets[pair_M], of_term.reshape(-1), inverses, rows[2].astype(np.int64))
 
 
 def move_together(arrays: list[np.ndarray], device: torch.device) -> list[torch.Tensor]:

@@ -13,6 +13,7 @@ from .checkpoint import load_checkpoint, save_checkpoint
 from .config import WorkerConfig, parse_overrides
 from .errors import WorkerError
 from .head import HeadOptions
+from .kept import Truncation
 from .losses import parse_loss
 from .lora import add_lora
 from .model import PolicyModel, load_lm
@@ -152,6 +153,11 @@ class Session:
     def term_logprobs(self, message: dict[str, Any]) -> list[bytes]:
         packs = [parse_pack(pack, self.vocab_size) for pack in message["packs"]]
         return [values.astype(np.float32).tobytes() for values in self.trainer.term_logprobs(packs, float(message["temperature"]))]
+
+    def kept_tokens(self, message: dict[str, Any]) -> list[dict[str, bytes]]:
+        packs = [parse_pack(pack, self.vocab_size) for pack in message["packs"]]
+        truncation = Truncation(float(message["top_p"]), int(message["top_k"]))
+        return [kept.to_wire() for kept in self.trainer.kept_tokens(packs, float(message["temperature"]), truncation)]
 
     def save(self, directory: str) -> None:
         save_checkpoint(self.trainer, directory)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.fsdp import CPUOffloadPolicy, FSDPModule, MixedPrecisionPolicy, OffloadPolicy, fully_shard
+from torch.distributed.fsdp import FSDPModule
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel
 
@@ -21,31 +21,19 @@ from .config import WorkerConfig
 from .errors import WorkerError
 from .fp8 import check_fp8
 from .head import HeadOptions
+from .kept import WHOLE, KeptTokens, Truncation, to_terms
 from .likeness import check_likeness
-from .losses import LossConfig, TermLoss, TermReport, check_batch, term_loss
+from .losses import LossConfig, TermLoss, TermReport, check_batch, find_outside, term_loss
 from .lora import adapters_off, add_lora
-from .model import ModelOutput, PolicyModel, compiles, decoder_layers, load_lm, prepare_layers, smallest_window
+from .model import ModelOutput, PolicyModel, compiles, load_lm, prepare_layers, smallest_window
 from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
-from .ranks import Ranks
 from .schedule import learning_rate
 from .share_out import share_out
+from .sharding import Placement, keeps_whole, shard
 from .sharded_load import FileRows, Rows, can_fill, empty_lm, fill, find_files
 
 log = logging.getLogger("ajet_torch")
-
-
-@dataclass(frozen=True)
-class Placement:
-    device: torch.device
-    dtype: torch.dtype
-    ranks: Ranks
-    sharded: bool
-
-    @property
-    def master_dtype(self) -> torch.dtype:
-        """Of parameters under FSDP2: bfloat16 compute is cast from float32 shards."""
-        return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
 
 
 @dataclass(frozen=True)
@@ -223,17 +211,17 @@ class Trainer:
 
     def backward(self, pack: PlacedPack, loss: LossConfig) -> TermLoss:
         """Adds one pack's gradients; its loss is scaled against FSDP2's mean over ranks."""
-        output = self.forward(pack, loss.temperature)
-        reference = self._reference_logprobs(pack, loss) if loss.needs_reference else None
+        output = self.forward(pack, loss.temperature, truncation=loss.truncation)
+        reference = self._reference_logprobs(replace(pack, data=replace(pack.data, sets=output.sets)), loss) if loss.needs_reference else None
         entropy_M = output.entropy_U[pack.data.pairs.row_M]
         result = term_loss(pack.data.terms, output.logprob_M, entropy_M, reference, loss)
         with fast_attention(self.placement.device):
             (result.loss * self.placement.ranks.size).backward()
         return result
 
-    def forward(self, pack: PlacedPack, temperature: float, policy: PolicyModel | None = None) -> ModelOutput:
+    def forward(self, pack: PlacedPack, temperature: float, policy: PolicyModel | None = None, truncation: Truncation = Truncation()) -> ModelOutput:
         with fast_attention(self.placement.device):
-            return (policy or self.policy)(pack.data, pack.plan, temperature)
+            return (policy or self.policy)(pack.data, pack.plan, temperature, truncation)
 
     @torch.no_grad()
     def _reference_logprobs(self, pack: PlacedPack, loss: LossConfig) -> torch.Tensor:
@@ -281,46 +269,33 @@ class Trainer:
     @torch.no_grad()
     def term_logprobs(self, packs: list[TreePack], temperature: float) -> list[np.ndarray]:
         """Per pack [K]: logprob of each term's token at this temperature. Complete on the first rank."""
+        found = self._of_packs(packs, temperature, Truncation(), lambda pack, output: output.logprob_M[pack.terms.pair_K].float().cpu().numpy())
+        return [found.get(i, np.zeros(len(pack.terms.pair), np.float32)) for i, pack in enumerate(packs)]
+
+    @torch.no_grad()
+    def kept_tokens(self, packs: list[TreePack], temperature: float, truncation: Truncation) -> list[KeptTokens]:
+        """Per pack: what a sampler with the present weights keeps at each term. Complete, and there at all, on the first rank."""
+        found = self._of_packs(packs, temperature, truncation, sets_of_terms)
+        return [found[i] for i in range(len(packs)) if i in found]
+
+    def _of_packs(self, packs: list[TreePack], temperature: float, truncation: Truncation, read: Callable[[DevicePack, ModelOutput], Any]) -> dict[int, Any]:
+        """What `read` makes of each pack's forward pass, by its index, on the first rank; each rank runs every so many-th pack."""
         ranks = self.placement.ranks
-        found: list[tuple[int, np.ndarray]] = []
+        found: list[tuple[int, Any]] = []
         for start in range(0, len(packs), ranks.size):
             index = start + ranks.rank
             placed = self.place(packs[min(index, len(packs) - 1)])
-            output = self.forward(placed, temperature)
+            output = self.forward(placed, temperature, truncation=truncation)
             if index < len(packs):
-                found.append((index, output.logprob_M[placed.data.terms.pair_K].float().cpu().numpy()))
-        gathered = dict(pair for part in ranks.gather(found) for pair in part)
-        return [gathered.get(i, np.zeros(len(pack.terms.pair), np.float32)) for i, pack in enumerate(packs)]
+                found.append((index, read(placed.data, output)))
+        return dict(pair for part in ranks.gather(found) for pair in part)
 
 
-def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:
-    """FSDP2: each layer is one group, embedding, norm and head another."""
-    mesh = create_mesh(config, placement)
-    precision = MixedPrecisionPolicy(param_dtype=placement.dtype, reduce_dtype=placement.master_dtype, cast_forward_inputs=False)
-    offload = CPUOffloadPolicy(pin_memory=placement.device.type == "cuda") if config.cpu_offload else OffloadPolicy()
-    options = {"mesh": mesh, "mp_policy": precision, "offload_policy": offload}
-    keep = keeps_whole(policy, config, placement)
-    for layer in decoder_layers(policy.lm):
-        fully_shard(layer, **options, reshard_after_forward=not keep)
-    fully_shard(policy, **options, reshard_after_forward=False)
-
-
-def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:
-    """Several nodes: replicas over the first dimension, shards over the second."""
-    ranks = placement.ranks
-    if ranks.num_nodes == 1 or config.shard_over == "all":
-        return dist.init_device_mesh(placement.device.type, (ranks.size,))
-    return dist.init_device_mesh(placement.device.type, (ranks.num_nodes, ranks.per_node), mesh_dim_names=("node", "gpu"))
-
-
-def keeps_whole(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> bool:
-    """Whether gathered weights stay until the step's last backward: they are gathered once where a sixth of the device holds them."""
-    if config.cpu_offload or config.reshard == "always":
-        return False
-    if config.reshard == "never" or placement.device.type == "cpu":
-        return True
-    needed = sum(p.numel() for p in policy.parameters()) * placement.dtype.itemsize
-    return needed <= torch.cuda.get_device_properties(placement.device).total_memory / 6
+def sets_of_terms(pack: DevicePack, output: ModelOutput) -> KeptTokens:
+    pair_K = pack.terms.pair_K.cpu().numpy()
+    if output.sets is None:
+        return KeptTokens(np.full(len(pair_K), WHOLE, np.int32), np.zeros(1, np.int32), np.zeros(0, np.int32))
+    return to_terms(output.sets, pack.pairs.rows[pair_K], find_outside(pack.terms, output.logprob_M).cpu().numpy())
 
 
 def fast_attention(device: torch.device) -> Any:
@@ -343,6 +318,7 @@ def to_metrics(sums: dict[str, float], peak: float) -> dict[str, float]:
         "importance_mean": sums["importance"] / terms,
         "truncated_fraction": sums["truncated"] / terms,
         "trained_tokens": int(sums["terms"]),
+        "tokens_outside_support": int(sums["outside"]),
     }
 
 

@@ -174,7 +174,7 @@ class Director:
         if request_id in self.connection.aborted:
             self._fail(request_id, WorkerError("aborted", "The call was aborted before it began."))
             return
-        if kind not in ("train_step", "logprobs", "term_logprobs", "save", "load"):
+        if kind not in ("train_step", "logprobs", "term_logprobs", "kept_tokens", "save", "load"):
             self._fail(request_id, WorkerError("bad_request", f"Unknown message kind {kind!r}."))
             return
         try:
@@ -259,6 +259,8 @@ def run_command(session: Session, kind: str, payload: Any, is_aborted: Any = lam
         return session.logprobs(payload)
     if kind == "term_logprobs":
         return session.term_logprobs(payload)
+    if kind == "kept_tokens":
+        return session.kept_tokens(payload)
     return session.save(payload["dir"]) if kind == "save" else session.load(payload["dir"])
 
 

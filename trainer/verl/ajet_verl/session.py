@@ -101,6 +101,8 @@ class VerlSession:
         start = time.perf_counter()
         packs = self._parse(message)
         loss = parse_loss({**message["loss"], **self.config.loss})
+        if loss.truncation.cuts or any(pack.terms.kept is not None for pack in packs):
+            raise WorkerError("bad_request", "verl's workers train the whole distribution, and these tokens were sampled with top_p or top_k. Sample with rollout.top_p 1 and rollout.top_k -1.")
         if not any(len(pack.terms.pair) for pack in packs):
             raise WorkerError("bad_batch", f"The batch of {len(packs)} packs supervises no token: there is nothing to train.")
         check_batch(packs, loss)

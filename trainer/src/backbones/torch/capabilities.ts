@@ -7,4 +7,5 @@ export const torchCapabilities: BackboneCapabilities = {
   reportsGradNorm: true,
   losses: ['sft', 'policy', 'kl', 'entropy', 'slope'],
   streams: true,
+  trainsTruncation: true,
 };

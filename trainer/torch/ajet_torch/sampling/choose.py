@@ -28,7 +28,7 @@ def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.
     order = None
     if bool(((controls[:, 0] != 0) & ((controls[:, 1] > 0) | (controls[:, 2] < 1))).any()):
         scaled, order = torch.sort(scaled, dim=-1, descending=True, stable=True)
-        scaled = _truncate(scaled, greedy, top_k, top_p)
+        scaled = truncate(scaled, greedy, top_k, top_p)
     logprob = scaled.log_softmax(-1)
     cumulative = logprob.exp().cumsum(-1)
     drawn = torch.searchsorted(cumulative, (draw.float() * cumulative[:, -1])[:, None], right=True)[:, 0]
@@ -38,7 +38,7 @@ def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.
     return ids[:, 0], logprob.gather(-1, place)[:, 0]
 
 
-def _truncate(sorted_BV: torch.Tensor, greedy: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
+def truncate(sorted_BV: torch.Tensor, greedy: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
     """Rows are sorted downwards; keeps the first k, then the fewest that hold at least mass p. The first always stays."""
     rank = torch.arange(sorted_BV.shape[-1], device=sorted_BV.device)
     beyond = (rank[None] >= top_k[:, None]) & (top_k > 0)[:, None]

@@ -1,0 +1,56 @@
+"""Where a model's weights are: on one device, or cut over several processes by FSDP2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
+
+from .config import WorkerConfig
+from .model import PolicyModel, decoder_layers
+from .ranks import Ranks
+
+
+@dataclass(frozen=True)
+class Placement:
+    device: torch.device
+    dtype: torch.dtype
+    ranks: Ranks
+    sharded: bool
+
+    @property
+    def master_dtype(self) -> torch.dtype:
+        """Of parameters under FSDP2: bfloat16 compute is cast from float32 shards."""
+        return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
+
+
+def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:
+    """FSDP2: each layer is one group, embedding, norm and head another."""
+    mesh = create_mesh(config, placement)
+    precision = MixedPrecisionPolicy(param_dtype=placement.dtype, reduce_dtype=placement.master_dtype, cast_forward_inputs=False)
+    offload = CPUOffloadPolicy(pin_memory=placement.device.type == "cuda") if config.cpu_offload else OffloadPolicy()
+    options = {"mesh": mesh, "mp_policy": precision, "offload_policy": offload}
+    keep = keeps_whole(policy, config, placement)
+    for layer in decoder_layers(policy.lm):
+        fully_shard(layer, **options, reshard_after_forward=not keep)
+    fully_shard(policy, **options, reshard_after_forward=False)
+
+
+def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:
+    """Several nodes: replicas over the first dimension, shards over the second."""
+    ranks = placement.ranks
+    if ranks.num_nodes == 1 or config.shard_over == "all":
+        return dist.init_device_mesh(placement.device.type, (ranks.size,))
+    return dist.init_device_mesh(placement.device.type, (ranks.num_nodes, ranks.per_node), mesh_dim_names=("node", "gpu"))
+
+
+def keeps_whole(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> bool:
+    """Whether gathered weights stay until the step's last backward: they are gathered once where a sixth of the device holds them."""
+    if config.cpu_offload or config.reshard == "always":
+        return False
+    if config.reshard == "never" or placement.device.type == "cpu":
+        return True
+    needed = sum(p.numel() for p in policy.parameters()) * placement.dtype.itemsize
+    return needed <= torch.cuda.get_device_properties(placement.device).total_memory / 6
