@@ -12,15 +12,19 @@ from .config import LoraConfig
 from .errors import WorkerError, first_line
 
 
+ALL_LINEAR = "all-linear"
+
+
 def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedModel:
-    """Injects adapters in place; afterwards only they take gradients. Raises `bad_request` where peft is not installed."""
+    """Injects adapters in place; afterwards only they take gradients. Raises `bad_request` where peft is not installed, or names do not fit."""
     try:
         from peft import LoraConfig as PeftConfig, inject_adapter_in_model
     except ImportError as error:
         raise WorkerError("bad_request", "lora.rank is set but peft is not installed. Run `npm run setup:torch`, or pip install peft.") from error
+    targets = find_targets(lm, lora)
     torch.manual_seed(seed)
     try:
-        inject_adapter_in_model(PeftConfig(r=lora.rank, lora_alpha=lora.alpha, target_modules=list(lora.target_modules), lora_dropout=0.0), lm)
+        inject_adapter_in_model(PeftConfig(r=lora.rank, lora_alpha=lora.alpha, target_modules=targets, lora_dropout=0.0), lm)
     except ValueError as error:
         raise WorkerError("bad_request", f"LoRA does not fit this model: {first_line(error)}") from error
     dtype = next(lm.parameters()).dtype
@@ -30,17 +34,66 @@ def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedMode
     return lm
 
 
+def find_targets(lm: PreTrainedModel, lora: LoraConfig) -> str | list[str]:
+    """As peft takes them. Raises `bad_request` for a name that fits nothing, and for the embedding or the head if they are one tensor."""
+    names = list(lora.target_modules)
+    if names == [ALL_LINEAR]:
+        return ALL_LINEAR
+    if ALL_LINEAR in names:
+        raise WorkerError("bad_request", f"lora.target_modules holds {ALL_LINEAR!r} and other names ({', '.join(names)}). Give {ALL_LINEAR!r} alone, or names alone.")
+    found = {name: [module for path, module in lm.named_modules() if path == name or path.endswith(f".{name}")] for name in names}
+    missing = [name for name in names if not found[name]]
+    if missing and (lora.target_modules != LoraConfig().target_modules or len(missing) == len(names)):
+        linear = sorted({path.rpartition(".")[2] for path, module in lm.named_modules() if isinstance(module, nn.Linear)})
+        raise WorkerError("bad_request", f"lora.target_modules names {missing[0]!r}, which {type(lm).__name__} does not have. Its linear layers are {', '.join(linear)}; {ALL_LINEAR!r} takes all but the head.")
+    _check_untied(lm, found)
+    return [name for name in names if found[name]]
+
+
+def _check_untied(lm: PreTrainedModel, found: Mapping[str, list[nn.Module]]) -> None:
+    embedding, head = lm.get_input_embeddings(), lm.get_output_embeddings()
+    if embedding.weight is not head.weight:
+        return
+    for name, modules in found.items():
+        if any(module is embedding or module is head for module in modules):
+            raise WorkerError(
+                "bad_request",
+                f"lora.target_modules names {name!r}, but the embedding and the LM head of this model are one tensor (tie_word_embeddings): an adapter on one of them cannot be saved in it. "
+                f"Leave {name!r} out, or use a model whose head has its own weights.",
+            )
+
+
 def fold_adapters(state: Mapping[str, torch.Tensor], lora: LoraConfig) -> Iterator[tuple[str, torch.Tensor]]:
     """W + alpha / rank * B A under the plain names (Hu et al. 2021, eq. 3), one tensor after another."""
     for name, tensor in state.items():
         if ".lora_" in name:
             continue
         stem, mark, leaf = name.partition(".base_layer.")
-        key = f"{stem}.lora_A.default.weight"
-        if mark and leaf == "weight" and key in state:
-            delta = state[f"{stem}.lora_B.default.weight"].float() @ state[key].float()
+        delta = _delta(state, stem) if mark and leaf == "weight" else None
+        if delta is not None:
             tensor = (tensor.float() + lora.alpha / lora.rank * delta).to(tensor.dtype)
         yield (f"{stem}.{leaf}" if mark else name), tensor
+
+
+def _delta(state: Mapping[str, torch.Tensor], stem: str) -> torch.Tensor | None:
+    """B A of a linear layer; of an embedding, whose adapter takes rows for columns, its transpose."""
+    if f"{stem}.lora_A.default.weight" in state:
+        return state[f"{stem}.lora_B.default.weight"].float() @ state[f"{stem}.lora_A.default.weight"].float()
+    if f"{stem}.lora_embedding_A.default" in state:
+        return (state[f"{stem}.lora_embedding_B.default"].float() @ state[f"{stem}.lora_embedding_A.default"].float()).T
+    return None
+
+
+def with_adapter(head: nn.Module, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Hidden states and weights whose product is what the head computes: those of its adapter are put next to its own.
+
+    Adding B A to the weights would round small adapters away in bfloat16.
+    """
+    adapter = getattr(head, "lora_A", None)
+    if not adapter or head.disable_adapters:
+        return hidden, head.weight
+    down, up = head.lora_A["default"].weight, head.lora_B["default"].weight
+    return torch.cat([hidden, head.scaling["default"] * (hidden @ down.T)], -1), torch.cat([head.weight, up], -1)
 
 
 class adapters_off:

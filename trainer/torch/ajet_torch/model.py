@@ -23,6 +23,7 @@ from .head import HeadOptions, find_sets, head_logprobs
 from .joint import join_projections
 from .kept import KeptRows, Truncation
 from .logits import logits_scale
+from .lora import with_adapter
 from .pack import DevicePack
 
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64}
@@ -45,9 +46,9 @@ class PolicyModel(nn.Module):
         self.head = head
         self.logits_scale = logits_scale(lm)
 
-    @property
-    def head_weight(self) -> torch.Tensor:
-        return self.lm.get_output_embeddings().weight
+    def with_head(self, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Hidden states and the weights of the head that go with them, its adapter included."""
+        return with_adapter(self.lm.get_output_embeddings(), hidden)
 
     def hidden(self, ids_BN: torch.Tensor, positions_BN: torch.Tensor, plan: AttentionPlan) -> torch.Tensor:
         return self.lm.base_model(input_ids=ids_BN, position_ids=positions_BN, use_cache=False, plan=plan).last_hidden_state
@@ -55,13 +56,13 @@ class PolicyModel(nn.Module):
     def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float, truncation: Truncation = Truncation()) -> ModelOutput:
         """Over the pack's sets of kept tokens, or else over those that `truncation` leaves under the present weights."""
         hidden_ND = self.hidden(pack.ids_N[None], pack.positions_N[None], plan)[0]
-        hidden_UD = hidden_ND[pack.predictors_U]
+        hidden_UD, weight_VD = self.with_head(hidden_ND[pack.predictors_U])
         inverse = self.logits_scale * (1.0 / (temperature or 1.0) if pack.inverse_U is None else pack.inverse_U)
         sets = pack.sets
         if sets is None and truncation.cuts:
             is_cut_U = pack.is_drawn_U if pack.inverse_U is not None else torch.full_like(pack.predictors_U, temperature != 0, dtype=torch.bool)
-            sets = find_sets(hidden_UD, self.head_weight, inverse, is_cut_U, truncation, self.head)
-        return ModelOutput(*head_logprobs(hidden_UD, self.head_weight, pack.pairs, inverse, self.head, sets), sets)
+            sets = find_sets(hidden_UD, weight_VD, inverse, is_cut_U, truncation, self.head)
+        return ModelOutput(*head_logprobs(hidden_UD, weight_VD, pack.pairs, inverse, self.head, sets), sets)
 
 
 def choose_device(name: str, local_rank: int) -> torch.device:

@@ -40,6 +40,8 @@ def fits(lm: PreTrainedModel, context_length: int) -> bool:
     window = smallest_window(config)
     if (window is not None and window < context_length) or (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default") not in ROTATIONS:
         return False
+    if type(lm.get_input_embeddings()) is not nn.Embedding or type(lm.get_output_embeddings()) is not nn.Linear:  # they have adapters
+        return False
     return all(_is_plain(layer) for layer in decoder_layers(lm)) and lm.dtype in (torch.bfloat16, torch.float16, torch.float32)
 
 

@@ -103,7 +103,8 @@ class ModelSteps:
 
     def logits(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
         hidden = self.policy.hidden(ids_B[:, None], positions_B[:, None], DecodePlan(self.cache, positions_B, length))
-        logits = hidden[:, 0] @ self.policy.head_weight.T
+        hidden_BD, weight_VD = self.policy.with_head(hidden[:, 0])
+        logits = hidden_BD @ weight_VD.T
         return logits if self.policy.logits_scale == 1 else logits * self.policy.logits_scale
 
     def close(self) -> None:
