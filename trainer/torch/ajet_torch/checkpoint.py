@@ -22,8 +22,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch.distributed.tensor import DTensor
+from transformers.utils import GENERATION_CONFIG_NAME
 
 from .errors import WorkerError, first_line
+from .generation_config import is_saveable
 from .lora import fold_adapters
 from .optimizer import STATE_NAMES, local, shard_place
 from .training import Trainer
@@ -78,14 +80,15 @@ def gather_whole(tensor: torch.Tensor, trainer: Trainer) -> torch.Tensor | None:
 
 
 def write_model_folder(trainer: Trainer, weights: dict[str, torch.Tensor], target: Path) -> None:
-    """Weights in the dtype of the source folder; every other file is the source's own."""
+    """Weights in the dtype of the source folder; every other file is the source's own, but a generation config that cannot be saved."""
     lm = trainer.policy.lm
     source = Path(trainer.config.model_dir) if trainer.config.model_dir else None
     dtype = source_dtype(source) or next(iter(weights.values())).dtype
     lm.save_pretrained(target, state_dict={name: tensor.to(dtype) if tensor.is_floating_point() else tensor for name, tensor in weights.items()})
     if source is not None:
+        left = set() if is_saveable(str(source)) else {GENERATION_CONFIG_NAME}
         for file in source.iterdir():
-            if file.is_file() and not file.name.endswith(WEIGHT_SUFFIXES):
+            if file.is_file() and file.name not in left and not file.name.endswith(WEIGHT_SUFFIXES):
                 shutil.copy2(file, target / file.name)
 
 

@@ -19,6 +19,7 @@ from .attention import ATTENTION_NAME, AttentionPlan, ShapePlan
 from .config import WorkerConfig
 from .errors import WorkerError, first_line
 from .fp8 import use_fp8
+from .generation_config import repair_generation_config
 from .head import HeadOptions, find_sets, head_logprobs
 from .joint import join_projections
 from .kept import KeptRows, Truncation
@@ -141,6 +142,7 @@ def load_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrai
     if report["missing_keys"] or report["mismatched_keys"]:
         names = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
         raise WorkerError("bad_model_files", f"The weights in {model_dir} lack or misshape {len(names)} tensors, first {names[0]}.")
+    repair_generation_config(lm, model_dir)
     return prepare_lm(lm, device)
 
 

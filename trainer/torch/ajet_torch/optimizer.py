@@ -131,9 +131,17 @@ def join_halves(high: torch.Tensor, low: torch.Tensor) -> torch.Tensor:
     return ((high.view(torch.int16).to(torch.int32) << 16) + low.to(torch.int32)).view(torch.float32)
 
 
+NAN_BITS = 0x7FC00000
+
+
+def bits_of(value: torch.Tensor) -> torch.Tensor:
+    """int32 of float32. Every nan is this one: others would carry over into the sign and be rounded to -0."""
+    return torch.where(value.isnan(), NAN_BITS, value.view(torch.int32))
+
+
 def split_halves(master: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The inverse of join_halves. Ties round away from zero, which keeps the difference within int16."""
-    bits = master.view(torch.int32)
+    bits = bits_of(master)
     high = (bits + 0x8000) >> 16
     return high.to(torch.int16).view(torch.bfloat16), (bits - (high << 16)).to(torch.int16)
 
@@ -163,7 +171,7 @@ def random_bits(count: int, salt: torch.Tensor) -> torch.Tensor:
 
 def round_at_random(value: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:
     """bfloat16 from float32 [N]: one of the two neighbours, the nearer the likelier, so that the mean is the value."""
-    bits = value.view(torch.int32) + random_bits(value.numel(), salt)
+    bits = bits_of(value) + random_bits(value.numel(), salt)
     return (bits >> 16).to(torch.int16).view(torch.bfloat16)
 
 

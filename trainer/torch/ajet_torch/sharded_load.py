@@ -18,6 +18,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from .attention import ATTENTION_NAME
 from .errors import WorkerError, first_line
+from .generation_config import repair_generation_config
 from .model import check_class, load_model_config, prepare_lm
 from .optimizer import local, shard_place
 
@@ -29,7 +30,9 @@ def empty_lm(model_dir: str, dtype: torch.dtype) -> PreTrainedModel:
     """The model of a folder without memory for its weights."""
     config = load_model_config(model_dir)
     check_class(config)
-    return make_empty(lambda: AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=ATTENTION_NAME))
+    lm = make_empty(lambda: AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=ATTENTION_NAME))
+    repair_generation_config(lm, model_dir)
+    return lm
 
 
 def make_empty(make: Callable[[], PreTrainedModel]) -> PreTrainedModel:

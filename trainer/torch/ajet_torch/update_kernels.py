@@ -64,7 +64,7 @@ def update_kernel(table, owner, first, sizes, scalars, KIND: tl.constexpr, BLOCK
     square = square * beta2 + gradient * gradient * (1 - beta2)
     old = ((high << 16) + low).to(tl.float32, bitcast=True)
     master = old * (1 - rate * decay) - rate / correction1 * mean / (tl.sqrt(square / correction2) + epsilon)
-    bits = master.to(tl.int32, bitcast=True)
+    bits = tl.where(master == master, master.to(tl.int32, bitcast=True), 0x7FC00000)
     rounded = (bits + 0x8000) >> 16
     tl.store(mean_at + at, mean, mask=inside)
     tl.store(square_at + at, square, mask=inside)

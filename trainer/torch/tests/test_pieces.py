@@ -18,7 +18,7 @@ from ajet_torch.errors import WorkerError
 from ajet_torch.head import HeadOptions, Pairs, head_logprobs
 from ajet_torch.joint import join_projections
 from ajet_torch.losses import LossConfig, check_batch, kl_estimate, parse_loss, term_loss
-from ajet_torch.optimizer import PlainAdamW, SplitAdamW, join_halves, split_halves
+from ajet_torch.optimizer import PlainAdamW, SplitAdamW, join_halves, round_at_random, split_halves
 from ajet_torch.model import decoder_layers
 from ajet_torch.pack import DeviceTerms, check_pack, merge_padding, move_together, pad_pack, padded_length, row_starts
 from ajet_torch.sampling.choose import choose_tokens, uniform
@@ -130,6 +130,18 @@ def test_halves_join_to_the_same_float() -> None:
     high, low = split_halves(floats)
     assert torch.equal(join_halves(high, low), floats)
     assert (high.float() - floats).abs().max() <= (floats.bfloat16().float() - floats).abs().max() * 1.001
+
+
+def test_a_master_that_is_nan_stays_nan_however_it_is_rounded() -> None:
+    masters = torch.tensor([0x7FFFFFFF, -1, 0x7F800001, 0x7FC00000, -0x400000], dtype=torch.int32).view(torch.float32)
+    infinite = torch.tensor([math.inf, -math.inf])
+    assert masters.isnan().all()
+    high, low = split_halves(masters)
+    assert high.isnan().all() and join_halves(high, low).isnan().all()
+    assert torch.equal(join_halves(*split_halves(infinite)), infinite)
+    for salt in range(50):
+        assert round_at_random(masters, torch.tensor(salt)).isnan().all()
+        assert torch.equal(round_at_random(infinite, torch.tensor(salt)).float(), infinite)
 
 
 @pytest.mark.parametrize("clip", [0.0, 0.5])

@@ -46,6 +46,14 @@ def test_all_tensors_get_what_each_would_get(sizes: list[tuple[int, ...]], kind:
 
 
 @pytest.mark.skipif(not INTERPRETED, reason="runs in the subprocess of the test below")
+def test_a_master_that_becomes_nan_is_nan_in_both_halves() -> None:
+    for optimizer in optimizers([(16, 48)], 1.0):
+        optimizer.gathered["0"] = torch.ones(16, 48)
+        optimizer.update(float("nan"))
+        assert optimizer.parameters["0"].isnan().all() and optimizer.state("0")["master"].isnan().all()
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="runs in the subprocess of the test below")
 def test_a_norm_that_is_not_finite_changes_nothing_and_other_layouts_are_updated_one_by_one() -> None:
     joint, single = optimizers([(16, 48), (64,)], 1.0)
     before = {name: {key: value.clone() for key, value in joint.state(name).items()} for name in joint.parameters}
@@ -76,4 +84,4 @@ def test_one_pass_finds_log_sum_exp_and_entropy(inverse: float | torch.Tensor) -
 @pytest.mark.skipif(INTERPRETED, reason="is that subprocess")
 def test_in_triton_s_interpreter() -> None:
     ended = subprocess.run([sys.executable, "-m", "pytest", "-q", __file__], env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True)
-    assert ended.returncode == 0 and "7 passed" in ended.stdout, ended.stdout[-3000:] + ended.stderr[-1000:]
+    assert ended.returncode == 0 and "8 passed" in ended.stdout, ended.stdout[-3000:] + ended.stderr[-1000:]
