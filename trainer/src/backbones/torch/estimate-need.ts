@@ -4,6 +4,7 @@ import { samplerCacheBytes } from '../needs/sampler-cache.js';
 import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
 import { trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
+import { refuseClass } from './refused-classes.js';
 
 /**
  * Memory and time of the torch backbone, per GPU, from the shape of the model. Fitted to the peaks in
@@ -67,8 +68,9 @@ const defaults: TorchSettings = {
   reshard: 'auto',
 };
 
-/** Without GPUs: of the CPU. Throws BackboneError `unsupported_model` if config.json lacks a size. */
+/** Without GPUs: of the CPU. Throws BackboneError `unsupported_model` if config.json lacks a size, or shows a model that the worker refuses. */
 export function estimateTorch(request: NeedRequest): ResourceNeed {
+  refuseClass(request.model);
   const settings: TorchSettings = { ...defaults, ...request.section };
   const shape = readModelShape(request.model);
   const workload = readWorkload(request, shape.contextLength);

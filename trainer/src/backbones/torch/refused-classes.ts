@@ -1,0 +1,107 @@
+import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
+
+/**
+ * Classes of transformers that the worker refuses when it opens them, from test/bench/results/right-families.json: their forward
+ * pass is not what a token tree and the chunked head compute.
+ */
+export const refusedClasses: readonly string[] = [
+  'AXK2ForCausalLM',
+  'AriaTextForCausalLM',
+  'BambaForCausalLM',
+  'BartForCausalLM',
+  'BertGenerationDecoder',
+  'BertLMHeadModel',
+  'BigBirdPegasusForCausalLM',
+  'BlenderbotForCausalLM',
+  'BlenderbotSmallForCausalLM',
+  'BloomForCausalLM',
+  'CTRLLMHeadModel',
+  'CamembertForCausalLM',
+  'CodeGenForCausalLM',
+  'Data2VecTextForCausalLM',
+  'DeepseekV32ForCausalLM',
+  'DeepseekV4ForCausalLM',
+  'DogeForCausalLM',
+  'ElectraForCausalLM',
+  'ErnieForCausalLM',
+  'FalconForCausalLM',
+  'FalconH1ForCausalLM',
+  'FalconMambaForCausalLM',
+  'GPT2LMHeadModel',
+  'GPTBigCodeForCausalLM',
+  'GPTJForCausalLM',
+  'GPTNeoXJapaneseForCausalLM',
+  'Gemma2ForCausalLM',
+  'Gemma3ForConditionalGeneration',
+  'Gemma4ForConditionalGeneration',
+  'Gemma4UnifiedForConditionalGeneration',
+  'GitForCausalLM',
+  'GlmMoeDsaForCausalLM',
+  'GotOcr2ForConditionalGeneration',
+  'GptOssForCausalLM',
+  'GraniteMoeHybridForCausalLM',
+  'GraniteMoeSWAForCausalLM',
+  'GraniteSWAForCausalLM',
+  'HYV4ForCausalLM',
+  'InklingForCausalLM',
+  'JambaForCausalLM',
+  'Llama4ForCausalLM',
+  'MBartForCausalLM',
+  'MambaForCausalLM',
+  'MarianForCausalLM',
+  'MiMoV2FlashForCausalLM',
+  'MiniMaxForCausalLM',
+  'MiniMaxM3VLForCausalLM',
+  'ModernBertDecoderForCausalLM',
+  'MptForCausalLM',
+  'MvpForCausalLM',
+  'NanoChatForCausalLM',
+  'NemotronForCausalLM',
+  'NemotronHForCausalLM',
+  'OlmoHybridForCausalLM',
+  'OlmoeForCausalLM',
+  'OpenAIGPTLMHeadModel',
+  'PLBartForCausalLM',
+  'PegasusForCausalLM',
+  'PersimmonForCausalLM',
+  'PhiForCausalLM',
+  'PhimoeForCausalLM',
+  'ProphetNetForCausalLM',
+  'Qwen3NextForCausalLM',
+  'Qwen3_5ForCausalLM',
+  'Qwen3_5MoeForCausalLM',
+  'RecurrentGemmaForCausalLM',
+  'RobertaForCausalLM',
+  'RobertaPreLayerNormForCausalLM',
+  'RwkvForCausalLM',
+  'StableLmForCausalLM',
+  'TrOCRForCausalLM',
+  'VaultGemmaForCausalLM',
+  'XGLMForCausalLM',
+  'XLMRobertaForCausalLM',
+  'XLMRobertaXLForCausalLM',
+  'xLSTMForCausalLM',
+];
+
+const cappedKeys = ['final_logit_softcapping', 'attn_logit_softcapping', 'logits_soft_cap'];
+const trainedLayers = ['full_attention', 'sliding_attention'];
+
+/** What config.json alone tells; the worker compares forward passes. Throws BackboneError `unsupported_model`. */
+export function refuseClass(json: JsonObject): void {
+  const config = isJsonObject(json['text_config']) ? json['text_config'] : json;
+  const named = Array.isArray(json['architectures']) ? json['architectures'] : [];
+  const refused = named.find((name) => typeof name === 'string' && refusedClasses.includes(name));
+  if (refused !== undefined) throw unsupported(`names the class ${String(refused)}`);
+  const cap = cappedKeys.find((key) => typeof config[key] === 'number');
+  if (cap !== undefined) throw unsupported(`sets ${cap}`);
+  const layers = Array.isArray(config['layer_types']) ? config['layer_types'] : [];
+  const odd = layers.find((kind) => typeof kind === 'string' && !trainedLayers.includes(kind));
+  if (odd !== undefined) throw unsupported(`has layers of type ${String(odd)}`);
+}
+
+function unsupported(what: string): BackboneError {
+  return new BackboneError(
+    'unsupported_model',
+    `config.json ${what}, which the torch worker does not compute as the model's own code does. Choose another family, such as Qwen2, Qwen3, Llama or Mistral.`,
+  );
+}
