@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject, type JsonObject, toErrorMessage } from '@agentjet/core';
+import { checkAddedTokens } from './check-added-tokens.js';
 import { type ChatTokenizerOptions, createChatTokenizer } from './chat-tokenizer.js';
 import type { ChatTokenizer } from './contract.js';
 
@@ -54,11 +55,17 @@ export async function loadChatTokenizer(
   const tokenizerConfig = await readObject(path.join(modelDir, 'tokenizer_config.json'));
   const generationConfig = await readOptionalObject(path.join(modelDir, 'generation_config.json'));
   const chatTemplate = await readOptionalText(path.join(modelDir, 'chat_template.jinja'));
-  return createChatTokenizer({
+  const tokenizer = createChatTokenizer({
     tokenizerJson,
     tokenizerConfig,
     ...(generationConfig === undefined ? {} : { generationConfig }),
     ...(chatTemplate === undefined ? {} : { chatTemplate }),
     ...overrides,
   });
+  checkAddedTokens(tokenizerJson, {
+    config: (await readOptionalObject(path.join(modelDir, 'config.json'))) ?? {},
+    template: chatTemplate ?? JSON.stringify(tokenizerConfig['chat_template'] ?? ''),
+    file: path.join(modelDir, 'tokenizer.json'),
+  });
+  return tokenizer;
 }

@@ -87,6 +87,17 @@ describe('an adapter', () => {
     await expect(exportModel(await writeAdapter(changed), target)).rejects.toThrow(message);
   });
 
+  it('says that the head of a tied model is its embedding, and does not blame --base', async () => {
+    const baseDir = await writeBase();
+    const head = [loraA, loraB].map((each) => ({ ...each, name: each.name.replace('layer', 'lm_head') }));
+    await writeFile(path.join(baseDir, 'config.json'), JSON.stringify({ tie_word_embeddings: true }));
+    const thrown: unknown = await exportModel(await writeAdapter({}, head), target, { baseDir }).catch(
+      (error: unknown) => error,
+    );
+    expect(String(thrown)).toContain('the head is the embedding (tie_word_embeddings)');
+    expect(String(thrown)).not.toContain('--base');
+  });
+
   it('is refused with half of a pair, or for another model, and nothing is written', async () => {
     const baseDir = await writeBase();
     await expect(exportModel(await writeAdapter({}, [loraA]), target, { baseDir })).rejects.toThrow(

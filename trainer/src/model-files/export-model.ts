@@ -1,10 +1,11 @@
 import { constants, existsSync } from 'node:fs';
 import { copyFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, isJsonObject } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { copyCompanions, readModelFolder } from './model-folder.js';
 import { type Adapter, readAdapter } from './read-adapter.js';
+import { readModelConfig } from './read-model-config.js';
 import { badFile, overwriteTensor, readTensorInto, type TensorEntry } from './safetensors.js';
 
 /**
@@ -74,6 +75,11 @@ async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAbor
     const weight = tensors.get(name);
     const [rank = 0, numIn = 0] = a.shape;
     const [numOut = 0] = b.shape;
+    if (name === headWeight && (await isTied(dir)))
+      throw badFile(
+        a.file,
+        'it changes the LM head, and in this model the head is the embedding (tie_word_embeddings): no folder of it can hold both. Train without the head, or merge it with peft into a copy with tie_word_embeddings false',
+      );
     if (weight === undefined)
       throw badFile(
         a.file,
@@ -88,6 +94,15 @@ async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAbor
     addProduct(values, { a: await readTensor(a), b: await readTensor(b), rank, scale });
     await overwriteTensor(weight, values);
   }
+}
+
+const headWeight = 'lm_head.weight';
+
+/** Published Qwen and Llama folders say so in config.json; then the head has no tensor. */
+async function isTied(dir: string): Promise<boolean> {
+  const config = (await readModelConfig(dir)) ?? {};
+  const text = isJsonObject(config['text_config']) ? config['text_config'] : config;
+  return config['tie_word_embeddings'] === true || text['tie_word_embeddings'] === true;
 }
 
 async function readTensor(entry: TensorEntry): Promise<Float32Array> {

@@ -375,7 +375,7 @@ export const commonSections = {
       target_modules: setting(
         z.array(text).min(1).nullable(),
         null,
-        'null: the projections of attention and MLP, as Qwen, Llama and Mistral name them',
+        'null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | [all-linear]: all linear layers but the head, as in PEFT',
       ),
     })
     .describe('torch only'),
