@@ -64,7 +64,8 @@ class InferenceConfig:
 @dataclass(frozen=True)
 class WorkerConfig:
     """model_dir: Hugging Face folder. dtype: of the compute; `auto` is bfloat16 on a GPU, else float32. With bfloat16 the
-    master weights and moments stay float32; master_weights `bfloat16` drops the masters and rounds each update at random. matmul:
+    master weights and moments stay float32; master_weights `bfloat16` drops the masters and rounds each update at random. master_start: what masters hold beyond the
+    bfloat16 weights at the start: `zero`, nothing; `file`, what the file has, if that is in float32; `dithered`, the same, or else a draw (`master_start.py`). matmul:
     of the layers' linear parts; `plain` is in dtype, `fp8` see `fp8.py`. max_pack_tokens: sizes of the compiled shapes. attention: see `attention.PlanOptions`.
     compile: each layer apart; `auto` on a GPU. activation_budget: share of the activations a compiled layer keeps for
     backward; below 1 it recomputes the cheapest first, where activation_checkpointing recomputes all. cpu_offload: weights and optimizer states in host memory (FSDP2).
@@ -79,6 +80,7 @@ class WorkerConfig:
     device: str = "auto"
     dtype: str = "auto"
     master_weights: str = "float32"
+    master_start: str = "zero"
     matmul: str = "plain"
     max_pack_tokens: int = 8192
     attention: str = "auto"
@@ -101,6 +103,7 @@ CHOICES = {
     "device": ("auto", "cpu", "cuda"),
     "dtype": ("auto", "bfloat16", "float32", "float64"),
     "master_weights": ("float32", "bfloat16"),
+    "master_start": ("zero", "file", "dithered"),
     "matmul": ("plain", "fp8"),
     "attention": ("auto", "dense", "flex", "rows", "flash4"),
     "compile": ("auto", "on", "off"),

@@ -161,9 +161,9 @@ def _split_update(high: torch.Tensor, low: torch.Tensor, mean: torch.Tensor, squ
     low.copy_(new_low)
 
 
-def random_bits(count: int, salt: torch.Tensor) -> torch.Tensor:
-    """[count] int32 in [0, 2^16), of each index and `salt` (int64, below 2^31) alone: nothing is kept, and a resumed run draws the same (murmur3's mixer)."""
-    bits = torch.arange(count, device=salt.device, dtype=torch.int32) * -0x61C8864F + salt.to(torch.int32) * 0x7FEB352D
+def random_bits(count: int, salt: torch.Tensor, first: int = 0) -> torch.Tensor:
+    """[count] int32 in [0, 2^16), of each index from `first` on and `salt` (int64, below 2^31) alone: nothing is kept, and a resumed run draws the same (murmur3's mixer)."""
+    bits = torch.arange(first, first + count, device=salt.device, dtype=torch.int64 if first else torch.int32).to(torch.int32) * -0x61C8864F + salt.to(torch.int32) * 0x7FEB352D
     bits = (bits ^ ((bits >> 16) & 0xFFFF)) * -0x7A143595
     bits = (bits ^ ((bits >> 13) & 0x7FFFF)) * 0x35B2AE35
     return (bits ^ ((bits >> 16) & 0xFFFF)) & 0xFFFF

@@ -25,6 +25,7 @@ from .kept import WHOLE, KeptTokens, Truncation, to_terms
 from .likeness import check_likeness
 from .losses import LossConfig, TermLoss, TermReport, check_batch, find_outside, term_loss
 from .lora import adapters_off, add_lora
+from .master_start import start_masters
 from .model import ModelOutput, PolicyModel, compiles, load_lm, prepare_layers, smallest_window
 from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
@@ -77,6 +78,7 @@ class Trainer:
         self.policy = self._open(config.lora.rank > 0) if lm is None else self._fill(lm, rows) if rows is not None else self._wrap(lm, config.lora.rank > 0)
         self.reference: PolicyModel | None = None
         self.optimizer = self._create_optimizer()
+        start_masters(self.optimizer, config, placement.dtype)
         self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
         self.compiled: set[tuple[int, str]] = set()
         if lm is None:

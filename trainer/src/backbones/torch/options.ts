@@ -60,6 +60,11 @@ export type TorchBackboneOptions = {
   readonly dtype?: 'auto' | 'bfloat16' | 'float32' | 'float64';
   /** `bfloat16`: no float32 masters, each update is rounded at random. Default float32. */
   readonly masterWeights?: 'float32' | 'bfloat16';
+  /**
+   * What the float32 masters of bfloat16 weights hold at the start beyond them. `zero` (default): nothing. `file`: what a float32 file
+   * has. `dithered`: the same, or else a draw among the values that round to the weight.
+   */
+  readonly masterStart?: 'zero' | 'file' | 'dithered';
   /** Products of the layers' weights: `plain` (default) in `dtype`, `fp8` in 8-bit floats, on GPUs since Ada and Hopper. */
   readonly matmul?: 'plain' | 'fp8';
   /** Sizes of the compiled shapes; packs should not be larger. */
@@ -99,6 +104,7 @@ const workerKeys = [
   'device',
   'dtype',
   'masterWeights',
+  'masterStart',
   'matmul',
   'maxPackTokens',
   'attention',

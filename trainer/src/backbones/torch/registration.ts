@@ -27,6 +27,11 @@ const section = z.strictObject({
     'float32',
     'float32 | bfloat16: rounded at random; 2 bytes a weight less, 4 on several GPUs',
   ),
+  master_start: setting(
+    z.enum(['zero', 'file', 'dithered']),
+    'zero',
+    'masters of bfloat16 weights at the start: zero: the weights themselves | file: what a float32 file has | dithered: the same, or else drawn among the values that round to the weight',
+  ),
   matmul: setting(
     z.enum(['plain', 'fp8']),
     'plain',
@@ -94,6 +99,7 @@ export function toTorchOptions(
     dtype: torch.dtype,
     maxPackTokens: trainerCommon.maxPackTokens,
     masterWeights: torch.masterWeights,
+    masterStart: torch.masterStart,
     matmul: torch.matmul,
     attention: torch.attention,
     compile: torch.compile,

@@ -1,0 +1,104 @@
+"""What the float32 masters hold, when training begins, beyond the bfloat16 weights that are computed with.
+
+If that is nothing, a master lies in the middle of the values that round to its weight, and updates of less than half a step of
+bfloat16 change no weight until many have added up. A file in float32 says where in that cell each master is; of one in bfloat16
+nobody knows, and a place drawn at random makes the share of weights that an update moves proportional to its size. Either way the
+weights at the start are the same to the bit. Zeros stay zeros.
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from pathlib import Path
+from typing import Callable
+
+import torch
+from safetensors import safe_open
+
+from .config import WorkerConfig
+from .errors import WorkerError
+from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW, bits_of, local, random_bits, shard_place
+
+log = logging.getLogger("ajet_torch")
+CELL = 0x7FFF
+"""The low half of a master lies within plus and minus this; one further is a tie, which rounds by the rule."""
+Read = Callable[[], torch.Tensor]
+
+
+def start_masters(optimizer: Optimizer, config: WorkerConfig, dtype: torch.dtype) -> None:
+    """Before the first step, of a run that is not resumed: resuming restores the masters themselves."""
+    if config.master_start == "zero" or dtype != torch.bfloat16 or config.lora.rank > 0:
+        return
+    if isinstance(optimizer, RoundedAdamW):
+        raise WorkerError("bad_request", f"master_start is {config.master_start!r}, but master_weights 'bfloat16' keeps no masters. Set torch.master_start to 'zero', or torch.master_weights to 'float32'.")
+    stored = read_float32(Path(config.model_dir))
+    draws = config.master_start == "dithered" and not stored
+    if isinstance(optimizer, SplitAdamW):
+        _start_halves(optimizer, stored, config.seed, draws)
+    elif isinstance(optimizer, PlainAdamW) and draws:  # sharded: what the file holds is there already
+        for name, parameter in optimizer.parameters.items():
+            own = optimizer.own[name]
+            own.copy_(own + 0 if own.numel() == 0 else _dithered(own, name, config.seed, _first_element(parameter)))
+
+
+def _start_halves(optimizer: SplitAdamW, stored: dict[str, Read], seed: int, draws: bool) -> None:
+    unknown = []
+    for name, parameter in optimizer.parameters.items():
+        low = optimizer.low[name]
+        if draws:
+            low.copy_(draw_low(parameter.data, salt_of(name, seed), 0))
+        elif name in stored:
+            low.copy_(low_of(parameter.data, stored[name]().to(low.device)))
+        elif stored:
+            unknown.append(name)
+    if unknown:
+        log.info("The file has %d of the trained tensors under other names, first %s; their masters start as their bfloat16 weights.", len(unknown), unknown[0])
+
+
+def low_of(high: torch.Tensor, master: torch.Tensor) -> torch.Tensor:
+    """int16: the bits of float32 values beyond those of their nearest bfloat16 values."""
+    difference = bits_of(master) - (high.view(torch.int16).to(torch.int32) << 16)
+    return difference.clamp(-CELL, CELL).to(torch.int16)
+
+
+def draw_low(high: torch.Tensor, salt: int, first: int) -> torch.Tensor:
+    """int16, uniform within the cell of each weight; `first`: the place of the first element in the whole tensor."""
+    drawn = random_bits(high.numel(), torch.tensor(salt, device=high.device), first).reshape(high.shape) - CELL - 1
+    is_fixed = (high == 0) | ~torch.isfinite(high)
+    return drawn.clamp(min=-CELL).masked_fill(is_fixed, 0).to(torch.int16)
+
+
+def _dithered(own: torch.Tensor, name: str, seed: int, first: int) -> torch.Tensor:
+    """float32 masters that hold bfloat16 values."""
+    low = draw_low(own.bfloat16(), salt_of(name, seed), first)
+    return (own.view(torch.int32) + low.to(torch.int32)).view(torch.float32)
+
+
+def salt_of(name: str, seed: int) -> int:
+    """Of the parameter, whichever process holds it."""
+    return zlib.crc32(f"{seed} {name}".encode()) & 0x7FFFFFFF
+
+
+def _first_element(parameter: torch.Tensor) -> int:
+    """FSDP2 cuts along the first dimension, as torch.chunk does."""
+    index, count = shard_place(parameter)
+    rows = -(-parameter.shape[0] // count) if parameter.ndim else 0
+    return min(parameter.shape[0], index * rows) * (parameter[0].numel() if parameter.ndim > 1 else 1) if count > 1 else 0
+
+
+def read_float32(folder: Path) -> dict[str, Read]:
+    """How to read each tensor that the folder holds in float32."""
+    found: dict[str, Read] = {}
+    for file in sorted(folder.glob("*.safetensors")):
+        with safe_open(file, "pt") as reader:
+            found.update({name: _reader(file, name) for name in reader.keys() if reader.get_slice(name).get_dtype() == "F32"})
+    return found
+
+
+def _reader(file: Path, name: str) -> Read:
+    def read() -> torch.Tensor:
+        with safe_open(file, "pt") as reader:
+            return reader.get_tensor(name)
+
+    return read
