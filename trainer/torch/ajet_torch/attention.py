@@ -112,7 +112,7 @@ def attend(
     if unknown:
         raise _refuse(layer, f"gives its attention {unknown[0]!r}, which token trees do not compute")
     if attention_mask is not None or is_causal is False or dropout:
-        raise _refuse(layer, "gives its attention " + ("a mask of its own making" if attention_mask is not None else "dropout" if dropout else "is_causal=False"))
+        raise _refuse(layer, "gives its attention " + ("a mask that it made itself" if attention_mask is not None else "dropout" if dropout else "is_causal=False"))
     scale = q.shape[-1] ** -0.5 if scaling is None else scaling
     return plan.attend(layer, q, k, v, scale, sliding_window).transpose(1, 2).contiguous(), None
 

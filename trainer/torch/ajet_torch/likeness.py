@@ -40,7 +40,7 @@ def check_likeness(policy: PolicyModel, device: torch.device) -> None:
     if not gap <= limit:
         raise WorkerError(
             "unsupported_model",
-            f"{name} computes something that the worker does not: the logprobs of its own code are {gap:.3g} nats a token away from ours (limit {limit:g}). Use another family (Qwen2, Qwen3, Llama, Mistral).",
+            f"{name} computes something that the worker does not: its logprobs are {gap:.3g} nats a token away from the worker's (limit {limit:g}). Use another family (Qwen2, Qwen3, Llama, Mistral).",
         )
 
 

@@ -45,7 +45,7 @@ def test_dropout_in_functions_scales_of_logits_and_small_windows_are_computed_as
     ("gptj", "GPTJForCausalLM does not take a custom attention function"),
     ("nanochat", "NanoChatForCausalLM caps its logits (final_logit_softcapping is 3.0)"),
     ("gemma2", "attn_logit_softcapping"),
-    ("doge", "DogeAttention gives its attention a mask of its own making"),
+    ("doge", "DogeAttention gives its attention a mask that it made itself"),
 ])
 def test_what_a_token_tree_cannot_compute_is_refused_by_name_before_the_weights_are_used(model_type: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(WorkerError) as raised:
