@@ -7,6 +7,7 @@ import path from 'node:path';
 export const arrows = {
   '@agentjet/core': [],
   '@agentjet/run-folder': ['@agentjet/core'],
+  '@agentjet/diagnose': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/model-hub': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/ledger': ['@agentjet/core'],
   '@agentjet/swarm-wire': ['@agentjet/core'],
@@ -38,6 +39,7 @@ export const arrows = {
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/run-folder',
+    '@agentjet/diagnose',
     '@agentjet/model-hub',
     '@agentjet/ledger',
     '@agentjet/endpoint',
@@ -55,6 +57,7 @@ export const arrows = {
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/run-folder',
+    '@agentjet/diagnose',
     '@agentjet/context-tracker',
     '@agentjet/ledger',
     '@agentjet/swarm-wire',

@@ -17,6 +17,10 @@ export type Evaluation = {
   readonly successRate: number;
   /** Over all episodes; a failed one counts as 0. */
   readonly rewardMean: number;
+  /** Of models that learn. */
+  readonly answers: number;
+  /** Answers that a token limit cut. */
+  readonly cutAnswers: number;
   readonly generatedTokens: number;
   readonly seconds: number;
   /** Means of what the workflow logged. */

@@ -10,5 +10,6 @@ export {
   type SealedRow,
   type SealedRows,
 } from './served/sealed-rows.js';
+export { countAnswers } from './schedule/count-answers.js';
 export { toLeftOut } from './served/to-left-out.js';
 export { requireCollection, requireOwnKey } from './served/policy-configs.js';

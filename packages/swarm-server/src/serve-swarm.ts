@@ -78,7 +78,7 @@ export async function serveSwarm<Config extends CommonConfig>(
     server = await SwarmServer.start({
       ...listening,
       openStore: (onLost) => LmdbStore.open(run.storeDir, { takeOver: takeOver ?? false, onLost }),
-      openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure, onRecorded }),
+      openModel: (records, onFailure) => openSwarmModel(run, records, { onFailure, onRecorded, onNotice }),
       settings: toSwarmSettings(run.config),
       policySettings: Object.fromEntries(run.policies.map((policy) => [policy.name, toSwarmSettings(policy.config)])),
       app: {

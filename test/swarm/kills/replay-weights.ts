@@ -58,7 +58,7 @@ export async function findWrongWeights(run: string, scratch: string, numPolicies
 type Killed = { readonly run: string; readonly state: LedgerState; readonly records: RecordIndex };
 
 async function isExact(policy: ServedPolicy, { run, state, records }: Killed): Promise<boolean> {
-  const { name, folder, openWeights } = policy;
+  const { name, config, folder, openWeights } = policy;
   const { manifests, outcomes } = lineOf(state, name);
   const steps = checkpointsOf(run, name);
   const oldest = (steps.length > 1 ? steps[0] : undefined) ?? 0;
@@ -69,7 +69,7 @@ async function isExact(policy: ServedPolicy, { run, state, records }: Killed): P
     cpSync(path.join(folderOf(run, name), checkpoint), path.join(folder.dir, checkpoint), { recursive: true });
     await weights.load(oldest);
   }
-  const trainer = new ModelTrainer({ policy: name, weights, folder, records, version: '' });
+  const trainer = new ModelTrainer({ policy: name, config, weights, folder, records, version: '' });
   for (let step = oldest + 1; step <= newest; step++) {
     const manifest = manifests.get(step);
     if (manifest === undefined) throw new Error(`The manifest of step ${step} is gone.`);

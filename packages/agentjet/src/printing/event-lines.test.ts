@@ -51,6 +51,8 @@ it('an evaluation says of what', () => {
     failedEpisodes: 0,
     successRate: 0.5,
     rewardMean: 0.25,
+    answers: 8,
+    cutAnswers: 0,
     generatedTokens: 9,
     seconds: 1,
     logMetrics: {},

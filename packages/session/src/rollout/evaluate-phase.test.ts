@@ -46,6 +46,8 @@ it('a failed episode has reward 0 and is no success; metrics are averaged over t
     failedEpisodes: 1,
     successRate: 1 / 3,
     rewardMean: 0.5,
+    answers: 0,
+    cutAnswers: 0,
     generatedTokens: 30,
     logMetrics: { steps: 3, falls: 1 },
   });

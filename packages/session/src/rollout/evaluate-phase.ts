@@ -1,6 +1,7 @@
 import { deriveSeed, type Task } from '@agentjet/core';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 import type { Evaluation } from '../events.js';
+import { countAnswers } from '../schedule/count-answers.js';
 import { toEpisodeMeans } from '../schedule/episode-means.js';
 import { evaluationSampling } from './sampling-defaults.js';
 import { runPhase, type RolloutContext } from './run-phase.js';
@@ -28,10 +29,16 @@ export function summarizeEpisodes(episodes: readonly Episode[]): Omit<Evaluation
     ...(numScored < episodes.length && { unscoredEpisodes: episodes.length - numScored }),
     successRate: numScored === 0 ? 0 : completed.filter(({ isSuccess }) => isSuccess).length / numScored,
     rewardMean: numScored === 0 ? 0 : sum(completed.map(({ reward }) => reward)) / numScored,
+    ...toCutAnswers(episodes),
     generatedTokens: sum(episodes.map(({ stats }) => stats.generatedTokens)),
     logMetrics: meansOf(episodes.map(({ logMetrics }) => logMetrics)),
     ...(Object.keys(means).length > 0 && { means }),
   };
+}
+
+function toCutAnswers(episodes: readonly Episode[]): Pick<Evaluation, 'answers' | 'cutAnswers'> {
+  const { answers, cut_answers: cutAnswers } = countAnswers(episodes);
+  return { answers, cutAnswers };
 }
 
 /** Over tasks with several episodes each: how often at least one of them succeeded, and how often all did. What the world lost is left out. */

@@ -34,6 +34,8 @@ function toRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation
     episodes: evaluation.episodes,
     failed_episodes: evaluation.failedEpisodes,
     ...(evaluation.unscoredEpisodes !== undefined && { unscored_episodes: evaluation.unscoredEpisodes }),
+    answers: evaluation.answers,
+    cut_answers: evaluation.cutAnswers,
     generated_tokens: evaluation.generatedTokens,
     seconds: Math.round(evaluation.seconds * 1000) / 1000,
     ...means,

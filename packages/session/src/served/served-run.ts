@@ -8,7 +8,7 @@ import { loadServedInputs, type ServedInputs } from '../inputs/served-inputs.js'
 import { loadModelTokenizer } from '../policy/open-policy.js';
 import { preparePolicies, type PreparePoliciesOptions } from '../policy/prepare-policies.js';
 import type { AvailableMemory } from '../needs/available-memory.js';
-import { checkKeepBest, checkStart } from '../training/check-start.js';
+import { checkKeepBest, checkServedStart } from '../training/check-start.js';
 import { hashCode } from '../training/code-hashes.js';
 import { openFolderAgain, recordChanges } from '../training/resume-run.js';
 import { createPolicyConfigs, type PolicyConfig } from './policy-configs.js';
@@ -120,7 +120,7 @@ async function prepare(
     requireTrainable(own.config);
     checkKeepBest(own.config, undefined);
     const { onNotice } = options;
-    for (const message of checkStart(own.config, own.inputs))
+    for (const message of checkServedStart(own.config, own.inputs))
       noticeOf({ name }, policies.length, { onNotice })(message);
     loaded.push({ name, ...own });
   }

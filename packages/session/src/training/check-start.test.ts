@@ -1,7 +1,7 @@
 import type { CommonConfig } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import { testComposition } from '../testing/test-composition.js';
-import { checkKeepBest, checkStart } from './check-start.js';
+import { checkKeepBest, checkServedStart, checkStart } from './check-start.js';
 
 const load = (...overrides: readonly string[]) => testComposition.load(null, overrides) as CommonConfig;
 const credit = () => [];
@@ -10,6 +10,8 @@ const start = (config: CommonConfig, leastEpisodes = 2) =>
 
 it('refuses groups of one episode if the algorithm compares them', () => {
   expect(() => start(load('rollout.num_repeat=1'))).toThrow('"rollout.num_repeat" is 1');
+  const grpo = { algorithm: { name: 'grpo', leastEpisodes: 2, credit }, composition: testComposition as never };
+  expect(checkServedStart(load('rollout.num_repeat=1'), grpo)).toEqual([expect.stringContaining('nothing is learned')]);
   expect(start(load('rollout.num_repeat=1'), 1)).toEqual([]);
   expect(start(load('rollout.num_repeat=2'))).toEqual([]);
 });

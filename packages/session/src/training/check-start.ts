@@ -17,18 +17,30 @@ export type StartParts = {
 };
 
 /** Throws ConfigError `conflict` if no episode could be trained. Returns notices for the user. */
-export function checkStart(config: CommonConfig, { algorithm, composition }: StartParts): readonly string[] {
-  checkGroupSize(config, algorithm);
+export function checkStart(config: CommonConfig, parts: StartParts): readonly string[] {
+  const [problem] = describeGroupSize(config, parts.algorithm);
+  if (problem !== undefined) throw new ConfigError('conflict', problem);
+  return describeSettings(config, parts);
+}
+
+/** As `checkStart`, for a server: it may serve evaluations alone, so that groups that are too small are a notice. */
+export function checkServedStart(config: CommonConfig, parts: StartParts): readonly string[] {
+  return [...describeGroupSize(config, parts.algorithm), ...describeSettings(config, parts)];
+}
+
+function describeSettings(config: CommonConfig, { composition }: StartParts): readonly string[] {
   return [...describePresets(config, composition.registrations), ...noticeEvaluation(config), ...noticeKl(config)];
 }
 
-function checkGroupSize({ rollout, trainerCommon }: CommonConfig, { name, leastEpisodes = 1 }: Algorithm): void {
-  if (rollout.numRepeat >= leastEpisodes) return;
-  throw new ConfigError(
-    'conflict',
+function describeGroupSize(
+  { rollout, trainerCommon }: CommonConfig,
+  { name, leastEpisodes = 1 }: Algorithm,
+): readonly string[] {
+  if (rollout.numRepeat >= leastEpisodes) return [];
+  return [
     `"rollout.num_repeat" is ${rollout.numRepeat}, but ${trainerCommon.algorithm.advEstimator} (${name}) compares the episodes of a task: with fewer than ${leastEpisodes} every advantage is 0, and nothing is learned. ` +
       'Raise it, or use "trainer_common.algorithm.adv_estimator": reinforce with "trainer_common.algorithm.reinforce_baseline": batch.',
-  );
+  ];
 }
 
 /** Throws ConfigError `conflict` if `keep_best` waits for figures that no evaluation gives. `numTasks`: evaluation tasks, if they are known. */

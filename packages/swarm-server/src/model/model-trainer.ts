@@ -1,5 +1,5 @@
 import { unpackTurns } from '@agentjet/context-tracker';
-import { AgentJetError, type RewardedEpisode, type Sample } from '@agentjet/core';
+import { AgentJetError, type CommonConfig, type RewardedEpisode, type Sample } from '@agentjet/core';
 import {
   defaultPolicy,
   isOf,
@@ -10,8 +10,10 @@ import {
   type Outcome,
   type RecordIndex,
 } from '@agentjet/ledger';
-import type { RunFolder } from '@agentjet/run-folder';
+import { Diagnosis, type EpisodeFacts } from '@agentjet/diagnose';
+import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import {
+  countAnswers,
   openRows,
   toLeftOut,
   type RowHead,
@@ -43,9 +45,11 @@ export class ModelTrainer implements TrainerPort {
   #batch: { readonly name: string; readonly prepared: PreparedBatch } | undefined;
   #steppedAt = performance.now();
   readonly #gap = new RedoGap();
+  readonly #diagnosis: Diagnosis;
 
   constructor(options: ModelTrainerOptions) {
     this.#options = options;
+    this.#diagnosis = new Diagnosis(options.config);
   }
 
   get repeatsExactly(): boolean {
@@ -115,13 +119,26 @@ export class ModelTrainer implements TrainerPort {
     );
   }
 
-  async #record(prepared: PreparedBatch, { step, shares }: ManifestRecord, isRedo: boolean): Promise<void> {
+  async #record(prepared: PreparedBatch, { step, shares, groups }: ManifestRecord, isRedo: boolean): Promise<void> {
     const seconds = (performance.now() - this.#steppedAt) / 1000;
     const more = { ...toShareMetrics(shares), ...this.#gap.noteStep(isRedo) };
-    await prepared.record(this.#options.folder, step, seconds, more);
+    const metrics = await prepared.record(this.#options.folder, step, seconds, more);
+    this.#notice(metrics, groups);
     this.#steppedAt = performance.now();
     this.#batch = undefined;
     this.#options.onRecorded?.();
+  }
+
+  /** Reports what the rules find in the step's records. */
+  #notice(metrics: MetricsRecord, groups: readonly ManifestGroup[]): void {
+    const { records, onNotice } = this.#options;
+    const episodes = groups.flatMap((group) =>
+      group.episodes.map(({ episodeId }) => {
+        const { swallowed_errors: swallowed } = contentOf(records.end(episodeId), this.#policy);
+        return { episode_id: episodeId, ...(swallowed !== undefined && { swallowed_errors: swallowed }) };
+      }),
+    );
+    for (const { message } of this.#diagnosis.look(metrics, episodes)) onNotice?.(message);
   }
 
   /** Planned and trained from one preparation: the weights do not change in between. */
@@ -168,6 +185,7 @@ export class ModelTrainer implements TrainerPort {
         attempts: [...ends.map(({ end }) => toAttemptLength(end, policy)), ...lost],
         logMetrics: ends.map(({ end }) => contentOf(end, policy).log_metrics ?? {}),
         means: ends.map(({ episode }) => toMeans(episode)),
+        counts: countCalls(ends.map(({ end }) => contentOf(end, policy))),
         records: ends.map(({ episode, end }) => toRecord(episode, end, policy)),
       },
     };
@@ -177,9 +195,12 @@ export class ModelTrainer implements TrainerPort {
 export type ModelTrainerOptions = {
   /** Whose weights these are. Default: `default`. */
   readonly policy?: string;
+  readonly config: CommonConfig;
   readonly weights: ServedWeights;
   readonly folder: RunFolder;
   readonly records: Pick<RecordIndex, 'end'>;
+  /** Called with what a rule of `diagnose` found, once for each rule. */
+  readonly onNotice?: ((message: string) => void) | undefined;
   readonly version: string;
   /** Told after each line of the metrics or the evaluations. */
   readonly onRecorded?: () => void;
@@ -206,8 +227,8 @@ type EndContent = {
   readonly log_metrics?: Readonly<Record<string, number>>;
   readonly error?: string;
   readonly messages?: unknown;
-  readonly swallowed_errors?: unknown;
   readonly ignored_parameters?: Readonly<Record<string, unknown>>;
+  readonly swallowed_errors?: EpisodeFacts['swallowed_errors'];
   readonly stats?: { readonly generatedTokens?: number };
   /** Which of the end's bytes is the first one of these rows. Default: 0. */
   readonly bytes_at?: number;
@@ -275,6 +296,18 @@ function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<strin
     [`share/${share}/got`, got[share] ?? 0] as const,
   ]);
   return Object.fromEntries(rows);
+}
+
+/** For the metrics of a step, under the names of an ordinary run. */
+function countCalls(contents: readonly EndContent[]): Readonly<Record<string, number>> {
+  const turns = contents.map((content) => (content.turns === undefined ? [] : unpackTurns(content.turns)));
+  const swallowed = contents.flatMap((content) => content.swallowed_errors ?? []);
+  return {
+    ...countAnswers(
+      turns.map((each) => ({ turns: each.map((turn) => ({ isTruncated: turn.is_truncated === true })) })),
+    ),
+    ...(swallowed.length > 0 && { swallowed_errors: swallowed.reduce((sum, { times }) => sum + times, 0) }),
+  };
 }
 
 /** The line of an episode in episodes/, without its samples. */

@@ -89,12 +89,13 @@ type ModelOptions = Pick<ServedEpisodesOptions, 'idleMs'> & {
   readonly onFailure?: (error: unknown, policy: string) => void;
   /** Told of each line that was added to the metrics or the evaluations of a policy. */
   readonly onRecorded?: (policy: string) => void;
+  readonly onNotice?: (message: string) => void;
 };
 
 async function openPolicyModel(
   policy: ServedPolicy,
   records: RecordIndex,
-  { onFailure, onRecorded, ...options }: ModelOptions,
+  { onFailure, onRecorded, onNotice, ...options }: ModelOptions,
 ): Promise<PolicyModel> {
   const { name, config, folder } = policy;
   const weights = await ReopenableWeights.open(policy);
@@ -112,11 +113,13 @@ async function openPolicyModel(
   });
   const trainer = new ModelTrainer({
     policy: name,
+    config,
     weights,
     folder,
     records,
     version: readVersion(),
     onRecorded: () => onRecorded?.(name),
+    onNotice,
   });
   const reopen = async (): Promise<void> => {
     await weights.reopen();

@@ -1,0 +1,28 @@
+import type { CommonConfig } from '@agentjet/core';
+import type { MetricsRecord } from '@agentjet/run-folder';
+import type { EpisodeFacts, Finding, Rule } from './rule.js';
+import { rules as allRules } from './rules.js';
+
+/** A run while it is made: each rule is asked after every step, until it has found something. */
+export class Diagnosis {
+  readonly #config: CommonConfig;
+  readonly #steps: MetricsRecord[] = [];
+  #silent: readonly Rule[];
+
+  constructor(config: CommonConfig, rules: readonly Rule[] = allRules) {
+    this.#config = config;
+    this.#silent = rules;
+  }
+
+  /** `metrics`: the line of the step; undefined for an evaluation. `episodes`: those since the last call. */
+  look(metrics: MetricsRecord | undefined, episodes: readonly EpisodeFacts[]): readonly Finding[] {
+    if (metrics !== undefined) this.#steps.push(metrics);
+    const records = { config: this.#config, steps: this.#steps, episodes };
+    const found = this.#silent.flatMap((rule) => {
+      const finding = rule.find(records);
+      return finding === undefined ? [] : [{ rule, finding }];
+    });
+    this.#silent = this.#silent.filter((rule) => !found.some((each) => each.rule === rule));
+    return found.map(({ finding }) => finding);
+  }
+}

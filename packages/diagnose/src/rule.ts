@@ -1,0 +1,36 @@
+import type { CommonConfig } from '@agentjet/core';
+import type { MetricsRecord } from '@agentjet/run-folder';
+
+/** The part of an episode's line in `episodes/` that rules read. */
+export type EpisodeFacts = {
+  readonly episode_id: string;
+  readonly swallowed_errors?: readonly {
+    readonly agent_name: string;
+    readonly message: string;
+    readonly times: number;
+  }[];
+};
+
+/** What a run has written, up to now. */
+export type RunRecords = {
+  readonly config: CommonConfig;
+  /** The lines of `metrics.jsonl` that this process has seen, oldest first. */
+  readonly steps: readonly MetricsRecord[];
+  /** The lines of the episodes since the rules were last asked; those of an evaluation too. */
+  readonly episodes: readonly EpisodeFacts[];
+};
+
+export type Finding = {
+  /** What is wrong, with its figure, and what helps. */
+  readonly message: string;
+  /** Episodes that show it. */
+  readonly episodes?: readonly string[];
+};
+
+/** One thing that can keep a run from learning. */
+export interface Rule {
+  /** snake_case. */
+  readonly name: string;
+  /** Undefined if the records do not show it. Must be cheap: it is called after every step. */
+  find(records: RunRecords): Finding | undefined;
+}

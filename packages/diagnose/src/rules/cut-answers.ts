@@ -1,0 +1,28 @@
+import type { Rule } from '../rule.js';
+
+const mostSteps = 5;
+/** A smaller share costs little, and a few answers are cut in most runs. */
+const leastShare = 0.05;
+/** Fewer answers do not show a share of 5%. */
+const leastAnswers = 20;
+
+const sum = (values: readonly (number | undefined)[]): number =>
+  values.reduce<number>((total, value = 0) => total + value, 0);
+
+/** Answers that end at the token limit: the agent gets half of an answer, and the policy is paid for it. */
+export const cutAnswers: Rule = {
+  name: 'cut_answers',
+  find({ steps, config }) {
+    const last = steps.slice(-mostSteps);
+    const answers = sum(last.map((step) => step['answers']));
+    const cut = sum(last.map((step) => step['cut_answers']));
+    if (answers < leastAnswers || cut / answers < leastShare) return undefined;
+    const { maxResponseLengthInOneTurn: limit, maxModelLen } = config.rollout;
+    const where = last.length === 1 ? `of step ${last[0]?.step}` : `of the last ${last.length} steps`;
+    return {
+      message:
+        `${cut} of ${answers} answers ${where} (${Math.round((100 * cut) / answers)}%) were cut at a token limit, so the agent got them unfinished. ` +
+        `Raise rollout.max_response_length_in_one_turn (${limit}), or rollout.max_model_len (${maxModelLen}) if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers. The metric cut_answers counts them.`,
+    };
+  },
+};
