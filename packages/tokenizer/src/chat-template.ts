@@ -1,4 +1,3 @@
-import { Template } from '@huggingface/jinja';
 import {
   type ChatMessage,
   EngineError,
@@ -13,6 +12,7 @@ import { toCallOpening } from './reply/call-opening.js';
 import { detectReplyFormat, type ReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
 import { createAnswerText } from './reply/answer-text.js';
 import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
+import { createPythonTemplate } from './python-template.js';
 import { findTextKind } from './reply/text-kind.js';
 import { reasoningTags } from './reply/reasoning-section.js';
 import { findThinkingSwitch, listVariables } from './template-variables.js';
@@ -33,7 +33,7 @@ type Render = (messages: readonly JsonObject[], options: RenderOptions) => strin
 
 /** Compiles the template. Throws the parser's SyntaxError. */
 function compile(source: string, variables: JsonObject): Render {
-  const template = new Template(
+  const template = createPythonTemplate(
     source.includes('strftime_now') ? `{% set strftime_now = fixed_date %}${source}` : source,
   );
   return (messages, { tools, addGenerationPrompt }) =>

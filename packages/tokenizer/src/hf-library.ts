@@ -1,9 +1,10 @@
 import type { JsonObject } from '@agentjet/core';
 import { Tokenizer } from '@huggingface/tokenizers';
+import { type Normalizer, setNormalForms } from './rust-normal-forms.js';
+import { splitAsRust } from './rust-patterns.js';
 
 /** What we use of the library, whose own type files do not resolve under NodeNext. */
 export type HfLibrary = {
-  encode(text: string, options: { readonly add_special_tokens: boolean }): { readonly ids: readonly number[] };
   /** Not for an empty list. */
   decode(
     ids: readonly number[],
@@ -13,17 +14,42 @@ export type HfLibrary = {
   id_to_token(id: number): string | undefined;
   /** One entry has no token if there are ids without one. */
   get_vocab(): ReadonlyMap<string | undefined, number>;
-  get_added_tokens_decoder(): ReadonlyMap<number, { readonly content: string; readonly special: boolean }>;
-  readonly model: {
+  get_added_tokens_decoder(): ReadonlyMap<number, AddedToken>;
+  readonly normalizer: (((text: string) => string) & Normalizer) | null;
+  readonly pre_tokenizer:
+    | (((text: string, options: { readonly section_index: number }) => string[]) & PreTokenizer)
+    | null;
+  readonly model: ((words: readonly string[]) => readonly string[]) & {
     encode(words: readonly string[]): readonly string[];
     readonly tokens_to_ids: ReadonlyMap<string, number>;
+    readonly unk_token_id?: number;
   };
-  readonly pre_tokenizer: (PreTokenizer & { readonly tokenizers?: readonly PreTokenizer[] }) | null;
 };
 
-type PreTokenizer = { readonly pattern?: RegExp | null };
+/** A token outside of the model's merges. */
+export type AddedToken = {
+  readonly id: number;
+  readonly content: string;
+  readonly special: boolean;
+  /** Not inside of a word. */
+  readonly single_word: boolean;
+  /** It takes the spaces before it, or after it. */
+  readonly lstrip: boolean;
+  readonly rstrip: boolean;
+  /** It is looked for after the normalizer. */
+  readonly normalized: boolean;
+};
+
+export type PreTokenizer = {
+  pattern?: RegExp | null;
+  pre_tokenize_text?(text: string): string[];
+  readonly tokenizers?: readonly PreTokenizer[];
+};
 
 /** Throws what the library throws. */
 export function openHfLibrary(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): HfLibrary {
-  return new Tokenizer(tokenizerJson, tokenizerConfig);
+  const library: HfLibrary = new Tokenizer(tokenizerJson, tokenizerConfig);
+  if (library.pre_tokenizer !== null) splitAsRust(library.pre_tokenizer, tokenizerJson['pre_tokenizer']);
+  if (library.normalizer !== null) setNormalForms(library.normalizer, tokenizerJson['normalizer']);
+  return library;
 }

@@ -6,6 +6,7 @@ import { createMarkedEncoder } from './marked-encoder.js';
 import { createByteStreamDecoder, createWindowStreamDecoder, decodeBytes, TokenTexts } from './stream-decoder.js';
 import { checkTokenIds } from './token-ids.js';
 import { QuickDecoder } from './quick-decoder.js';
+import { createIdEncoder } from './id-encoder.js';
 import { createTokenBound } from './token-bound.js';
 import { createWordEncoder } from './word-encoder.js';
 
@@ -32,14 +33,14 @@ export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: Js
   const library = openHfLibrary(tokenizerJson, tokenizerConfig);
   let vocabSize = 0;
   for (const id of library.get_vocab().values()) vocabSize = Math.max(vocabSize, id + 1);
-  const encodeWhole = (text: string): Int32Array =>
-    Int32Array.from(library.encode(text, { add_special_tokens: false }).ids);
+  const whole = createIdEncoder(library);
+  const encodeWhole = (text: string): Int32Array => Int32Array.from(whole.encode(text));
   const encodeWords = createWordEncoder(library, tokenizerJson);
   const countAtLeast = encodeWords === undefined ? undefined : createTokenBound(library);
   const common = {
     vocabSize,
     encode: encodeWords === undefined ? encodeWhole : (text: string) => encodeWords(text),
-    encodeMarked: encodeWords ?? createMarkedEncoder(library, tokenizerJson, tokenizerConfig),
+    encodeMarked: encodeWords ?? createMarkedEncoder(whole, tokenizerJson, tokenizerConfig),
     specialTokens: [...library.get_added_tokens_decoder().values()].flatMap(({ special, content }) =>
       special ? [content] : [],
     ),

@@ -1,31 +1,27 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
-import { type HfLibrary, openHfLibrary } from './hf-library.js';
-import { createAddedPattern } from './word-encoder.js';
+import { openHfLibrary } from './hf-library.js';
+import { createIdEncoder, type IdEncoder } from './id-encoder.js';
 
 /** `encodeMarked` for tokenizers of any kind: text with marks is encoded by a second one that knows no special tokens. */
 export function createMarkedEncoder(
-  library: HfLibrary,
+  encoder: IdEncoder,
   tokenizerJson: JsonObject,
   tokenizerConfig: JsonObject,
 ): (text: string, mark: string) => Int32Array {
-  const addedIds = new Map([...library.get_added_tokens_decoder()].map(([id, { content }]) => [content, id]));
-  const addedPattern = createAddedPattern([...addedIds.keys()]);
-  let plain: HfLibrary | undefined;
+  let plain: IdEncoder | undefined;
   const encodeSection = (section: string, mark: string): readonly number[] => {
-    if (section === '') return [];
-    if (!section.includes(mark)) return library.encode(section, { add_special_tokens: false }).ids;
-    plain ??= openHfLibrary(withoutSpecialTokens(tokenizerJson), { ...tokenizerConfig, added_tokens_decoder: {} });
-    return plain.encode(section.replaceAll(mark, ''), { add_special_tokens: false }).ids;
-  };
-  return (text, mark) => {
-    const sections = addedPattern === undefined ? [text] : text.split(addedPattern);
-    return Int32Array.from(
-      sections.flatMap((section) => {
-        const id = addedIds.get(section);
-        return id === undefined ? encodeSection(section, mark) : [id];
-      }),
+    if (!section.includes(mark)) return encoder.encode(section);
+    plain ??= createIdEncoder(
+      openHfLibrary(withoutSpecialTokens(tokenizerJson), { ...tokenizerConfig, added_tokens_decoder: {} }),
     );
+    return plain.encode(section.replaceAll(mark, ''));
   };
+  return (text, mark) =>
+    Int32Array.from(
+      encoder
+        .split(text)
+        .flatMap((section) => (typeof section === 'number' ? [section] : encodeSection(section, mark))),
+    );
 }
 
 function withoutSpecialTokens(tokenizerJson: JsonObject): JsonObject {

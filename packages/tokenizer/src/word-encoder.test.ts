@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openHfLibrary } from './hf-library.js';
+import { createIdEncoder } from './id-encoder.js';
 import { createChatTokenizerFiles } from './testing.js';
 import { createWordEncoder } from './word-encoder.js';
 
@@ -37,26 +38,25 @@ describe('the word encoder', () => {
   it.each([
     ['of Qwen', tokenizerJson],
     ['of GPT-2', gpt2Json],
-  ])('gives the ids that the library gives, with the pattern %s', (_, json) => {
-    const library = openHfLibrary(json, tokenizerConfig);
+  ])('gives the ids of whole texts, with the pattern %s', (_, json) => {
+    const whole = createIdEncoder(openHfLibrary(json, tokenizerConfig));
     const encode = createWordEncoder(openHfLibrary(json, tokenizerConfig), json);
     if (encode === undefined) throw new Error('expected an encoder');
     fc.assert(
       fc.property(hardText, (text) => {
-        expect([...encode(text)]).toEqual(library.encode(text, { add_special_tokens: false }).ids);
+        expect([...encode(text)]).toEqual(whole.encode(text));
       }),
       { numRuns: 500 },
     );
   });
 
   it('gives the same ids for a long text between special tokens, each time', () => {
-    const library = openHfLibrary(tokenizerJson, tokenizerConfig);
+    const whole = createIdEncoder(openHfLibrary(tokenizerJson, tokenizerConfig));
     const encode = createWordEncoder(openHfLibrary(tokenizerJson, tokenizerConfig), tokenizerJson);
     if (encode === undefined) throw new Error('expected an encoder');
     const long = "I'll go on. \r\n ".repeat(500);
     const prompts = ['hello', ' the'].map((asked) => `<|im_start|>system\n${long}<|im_end|>\n<|im_start|>${asked}`);
-    for (const text of [...prompts, ...prompts, long])
-      expect([...encode(text)]).toEqual(library.encode(text, { add_special_tokens: false }).ids);
+    for (const text of [...prompts, ...prompts, long]) expect([...encode(text)]).toEqual(whole.encode(text));
   });
 
   it.each([

@@ -8,6 +8,7 @@ import { byteCharacters } from './byte-level.js';
 import type { HfLibrary } from './hf-library.js';
 import { joinIds } from './join-ids.js';
 import { LongTexts } from './long-texts.js';
+import { normalizeAsRust } from './rust-normal-forms.js';
 
 const maxWords = 50_000;
 const maxWordLength = 64;
@@ -102,7 +103,7 @@ export function createWordEncoder(
     return ids;
   };
   const addIds = (ids: number[], text: string): number[] => {
-    for (const word of splitWords(isNfc ? text.normalize('NFC') : text, pattern))
+    for (const word of splitWords(isNfc ? normalizeAsRust(text, 'NFC') : text, pattern))
       for (const id of encodeWord(word)) ids.push(id);
     return ids;
   };

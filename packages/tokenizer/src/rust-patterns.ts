@@ -1,0 +1,63 @@
+import { isJsonObject } from '@agentjet/core';
+import type { PreTokenizer } from './hf-library.js';
+
+/**
+ * Where text is split, as the Rust library splits it. The library in JavaScript translates the patterns of a tokenizer.json, but its own
+ * patterns mean ASCII digits, ASCII words, and the spaces of JavaScript, which has U+FEFF and lacks U+0085.
+ */
+
+const space = String.raw`\p{White_Space}`;
+/** `\w` of Rust's regular expressions. */
+const wordCharacter = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}`;
+
+const byteLevel = new RegExp(
+  String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^${space}\p{L}\p{N}]+|${space}+(?!\P{White_Space})|${space}+`,
+  'gu',
+);
+const words = new RegExp(`[${wordCharacter}]+|[^${wordCharacter}${space}]+`, 'gu');
+const betweenSpaces = /\P{White_Space}+/gu;
+
+export const isSpace = /^\p{White_Space}$/u;
+export const endsWithWord = new RegExp(`[${wordCharacter}]$`, 'u');
+export const startsWithWord = new RegExp(`^[${wordCharacter}]`, 'u');
+
+/** Sets the patterns of a pre-tokenizer; `config` is what tokenizer.json says of it. */
+export function splitAsRust(preTokenizer: PreTokenizer, config: unknown): void {
+  if (!isJsonObject(config)) return;
+  switch (config['type']) {
+    case 'Sequence': {
+      const steps: unknown = config['pretokenizers'];
+      preTokenizer.tokenizers?.forEach((step, at) => splitAsRust(step, Array.isArray(steps) ? steps[at] : undefined));
+      break;
+    }
+    case 'Split':
+      if (preTokenizer.pattern && JSON.stringify(config['pattern'] ?? '').includes('(?i'))
+        preTokenizer.pattern = new RegExp(withFoldedLetters(preTokenizer.pattern.source), preTokenizer.pattern.flags);
+      break;
+    case 'ByteLevel':
+      preTokenizer.pattern = byteLevel;
+      break;
+    case 'Digits':
+      preTokenizer.pattern = config['individual_digits'] === true ? /\P{N}+|\p{N}/gu : /\P{N}+|\p{N}+/gu;
+      break;
+    case 'Whitespace':
+      preTokenizer.pre_tokenize_text = (text) => text.match(words) ?? [];
+      break;
+    case 'WhitespaceSplit':
+      preTokenizer.pre_tokenize_text = (text) => text.match(betweenSpaces) ?? [];
+      break;
+    case 'BertPreTokenizer':
+      if (preTokenizer.pattern)
+        preTokenizer.pattern = new RegExp(preTokenizer.pattern.source.replace(String.raw`\s`, space), 'gu');
+      break;
+  }
+}
+
+/** `(?i:s)` is also the long s, and `(?i:k)` the sign of the kelvin. The library writes both cases of ASCII letters. */
+function withFoldedLetters(source: string): string {
+  return source.replaceAll(/\[([a-zA-Z]+)\]/g, (letters, inside: string) => {
+    const long = /s/.test(inside) && /S/.test(inside) ? '\u017F' : '';
+    const kelvin = /k/.test(inside) && /K/.test(inside) ? '\u212A' : '';
+    return long + kelvin === '' ? letters : `[${inside}${long}${kelvin}]`;
+  });
+}
