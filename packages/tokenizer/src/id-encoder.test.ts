@@ -8,7 +8,13 @@ import { createChatTokenizerFiles } from './testing.js';
 
 const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles('chatml');
 const token = (id: number, content: string, more: JsonObject = {}): JsonObject => ({
-  ...{ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special: false },
+  id,
+  content,
+  single_word: false,
+  lstrip: false,
+  rstrip: false,
+  normalized: false,
+  special: false,
   ...more,
 });
 const added = [
