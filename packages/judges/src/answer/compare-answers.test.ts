@@ -72,6 +72,11 @@ it.each([
   ['y = 3x', '3x'],
   ['2^{10}', '1024'],
   ['ab', 'b*a'],
+  ['\\frac{\\sqrt{2}}{2}', '\\sin 45^\\circ'],
+  ['(-\\infty, -1) \\cup (1, \\infty)', 'x < -1 \\text{ or } x > 1'],
+  ['1:2', '1 : 2'],
+  ['\\text{June 20}', 'June 20'],
+  ['x = 1, y = 2', '(1, 2)'],
 ])('the formulas %s and %s are the same', (expected, given) => {
   expect(compare('expression', expected, given)).toBe(true);
 });
@@ -84,6 +89,10 @@ it.each([
   ['x', '(x'],
   ['x', 'process.exit()'],
   ['1', '9^9^9^9'],
+  ['1/2', '1\\frac{1}{2}'],
+  ['1:2', '2:1'],
+  ['90^\\circ', '90%'],
+  ['10^{-20}', '0'],
   ['1', '('.repeat(5000)],
   ['1', `${'('.repeat(150)}1${')'.repeat(150)}`],
 ])('the formulas %s and %s are not the same', (expected, given) => {

@@ -142,7 +142,7 @@ function headings(text: string): readonly Mark[] {
 function verdicts(text: string): readonly Mark[] {
   const found: Mark[] = [];
   const claim =
-    /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution)\b/gi;
+    /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution)\b|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$)/gi;
   for (const { 0: words, index } of text.matchAll(claim)) {
     const before = text.slice(Math.max(0, index - 100), index);
     const content = /(?:^|[.!?\n:]\s|\n|,\s)([^\n]{1,60}?)\s$/.exec(before)?.[1] ?? before;

@@ -79,8 +79,9 @@ function readUnit(text: string): string | null {
   if (unit === '') return '';
   if (!/^[\p{L}\p{Sc}°%/µ][\p{L}\p{Sc}°%/·.()^\s\d'’-]*$/u.test(unit)) return null;
   if (/\d/.test(unit.replaceAll(/(?:\^\(?-?|(?<=\p{L}))\d\)?/gu, ''))) return null;
-  const words = unit.match(/\p{L}+/gu) ?? [];
-  if (words.length > 6 || words.some((word) => notUnits.has(word.toLowerCase()))) return null;
+  // "clips in April and May" are clips; "apples and pears" are two things.
+  const words = unit.replaceAll(/(?<=\p{Lu}\p{L}*) and (?=\p{Lu})/gu, ' ').match(/\p{L}+/gu) ?? [];
+  if (words.length > 6 || words.some((word) => word !== 'May' && notUnits.has(word.toLowerCase()))) return null;
   const isVariable = (word: string) =>
     word.length === 1 && !unitLetters.has(word) && (word !== 'a' || words.length === 1);
   return words.some(isVariable) ? null : unit;

@@ -59,6 +59,7 @@ function readPlain(text: string, depth: number): Value | null {
     readPlusMinus,
     readBrackets,
     readList,
+    readRatio,
     readSides,
   ];
   for (const read of readers) {
@@ -90,9 +91,10 @@ function wordsOf(text: string): Value {
   };
 }
 
-/** Letters alone, three of them in a row: `Evelyn`, but not `ab` and not `sin x`. */
+/** Words, with numbers between them: `Evelyn` and `June 20`, but not `ab` and not `sin x`. Three letters are in a row. */
 function looksLikeWords(text: string): boolean {
-  if (!/^\p{L}[\p{L}\s'’.-]*$/u.test(text) || /(?:^|\s)(?:or|and|not)\s/i.test(text)) return false;
+  if (!/^\p{L}(?:[\p{L}\s'’.-]|(?<=[\s\d])\d|(?<=\d),(?=\s\d))*$/u.test(text) || /(?:^|\s)(?:or|and|not)\s/i.test(text))
+    return false;
   const runs = text.match(/\p{L}{3,}/gu) ?? [];
   return runs.some((run) => !functionNames.some((name) => run.startsWith(name)));
 }
@@ -182,9 +184,22 @@ const readList: Reader = (text, readPart) => {
   const values = parts.slice(0, maxParts).map(readPart);
   const names = values.map((value) => (value?.kind === 'formula' ? value.name : null));
   const isPoint = !names.includes(null) && new Set(names).size === names.length;
-  if (!isPoint) return partsOf('', values.map(unnamed));
+  if (!isPoint) return partsOf(isAlternative(text, parts) ? '∪' : '', values.map(unnamed));
   const ordered = values.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
   return partsOf('()', ordered.map(unnamed));
+};
+
+/** `x < -1 or x > 1` is a union of intervals. */
+function isAlternative(text: string, parts: readonly string[]): boolean {
+  return /\bor\b/.test(text) && parts.every((part) => /[<>≤≥]/.test(part));
+}
+
+/** `1 : 2` */
+const readRatio: Reader = (text, readPart) => {
+  const sides = splitOutside(text, /:/y);
+  if (sides.length === 1) return undefined;
+  const values = sides.map((side) => readPart(side.trim()));
+  return values.every((value) => value?.kind === 'formula') ? partsOf(':', values) : null;
 };
 
 const readSides: Reader = (text, readPart) => {
@@ -248,12 +263,19 @@ function formulaOf(of: Expression, unit: string): Formula {
 }
 
 /** A formula with at most a unit. LaTeX that is not known is compared by its letters. */
-function readFormula(text: string): Value | null {
+function readFormula(given: string): Value | null {
+  const text = withRadians(given);
   const { formula, unit } = withoutUnit(text);
   const of = unit === null ? null : readExpression(formula, { hasAlgebra: true });
   if (of !== null && unit !== null) return formulaOf(of, unit);
   const isLatex = /\\[a-zA-Z]{2}/.test(text) && !text.includes(wordsOpen);
   return isLatex ? { kind: 'literal', text: text.replaceAll(/\s/g, '') } : null;
+}
+
+/** Degrees inside of a trigonometric formula. Elsewhere they are a unit. */
+function withRadians(text: string): string {
+  const isTrigonometric = /(?:sin|cos|tan|cot|sec|csc)(?![a-z])/.test(text);
+  return isTrigonometric ? text.replaceAll(/(\d{1,20}(?:\.\d{1,20})?)\s?°/g, '($1*pi/180)') : text;
 }
 
 /** Unit null: the words after the formula are no unit. */
