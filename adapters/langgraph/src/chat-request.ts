@@ -176,17 +176,24 @@ function toToolChoice(choice: TunedCallOptions['tool_choice']): ToolChoice | und
 
 type WireFormat = {
   readonly type?: unknown;
-  readonly json_schema?: { readonly name?: string; readonly schema?: Readonly<Record<string, unknown>> };
+  readonly schema?: Json;
+  readonly json_schema?: { readonly name?: string; readonly description?: string; readonly schema?: Json };
 };
+type Json = Readonly<Record<string, unknown>>;
 
+/** The schema is in `json_schema`, or, as some servers have it, next to the type. */
 function toResponseFormat({ response_format: format }: TunedCallOptions): ResponseFormat | undefined {
-  const { type, json_schema: wanted } = (format ?? {}) as WireFormat;
-  if (format === undefined || type === 'text') return undefined;
-  if (type === 'json_object') return { type };
-  if (type === 'json_schema') return { type, name: wanted?.name ?? 'answer', schema: wanted?.schema ?? {} };
+  if (format === undefined || format === null) return undefined;
+  const { type, json_schema: wanted, schema = wanted?.schema } = format as WireFormat;
+  if (type === 'text') return undefined;
+  if (type === 'json_object' && schema === undefined) return { type };
+  if ((type === 'json_schema' || type === 'json_object') && typeof schema === 'object') {
+    const { name = 'answer', description } = wanted ?? {};
+    return { type: 'json_schema', name, ...(description !== undefined && { description }), schema };
+  }
   throw new EngineError(
     'bad_request',
-    `response_format ${JSON.stringify(format)} is not supported. Use text, json_object or json_schema.`,
+    `response_format ${JSON.stringify(format)} is not supported. Use { type: 'text' }, { type: 'json_object' } or { type: 'json_schema', json_schema: { name, schema } }.`,
   );
 }
 

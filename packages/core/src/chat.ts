@@ -42,7 +42,13 @@ export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string 
 export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
-  | { readonly type: 'json_schema'; readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
+  | {
+      readonly type: 'json_schema';
+      readonly name: string;
+      /** Said to the model with the schema. */
+      readonly description?: string;
+      readonly schema: Readonly<Record<string, unknown>>;
+    };
 
 /** What a caller may ask of sampling. Absent fields fall back to the `rollout` section of the configuration. */
 export type SamplingOptions = {

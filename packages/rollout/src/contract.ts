@@ -184,10 +184,10 @@ export type CallCounts = {
   readonly truncated: number;
   /** Tool-call blocks that could not be read as calls. */
   readonly malformedToolCalls: number;
-  /** Tool calls whose arguments are not a JSON object. */
+  /** Tool calls whose arguments are not a JSON object, or do not match the schema of their tool. */
   readonly malformedArguments: number;
   /** Tool calls that name no tool of their request. */
   readonly unknownTools: number;
-  /** Answers that are not JSON though responseFormat asked for it. */
+  /** Answers that are not JSON though responseFormat asked for it, or do not match its schema. */
   readonly malformedJson: number;
 };

@@ -1,10 +1,18 @@
-import { parseJsonObject, toErrorMessage, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import {
+  parseJsonObject,
+  toErrorMessage,
+  type ChatRequest,
+  type ChatResponse,
+  type ToolCall,
+  type ToolSpec,
+} from '@agentjet/core';
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { CallCounts } from '../contract.js';
 import type { FailedCall } from '../episode/swallowed-errors.js';
 import { isAborted, outageOf, type OutageCause } from '../outage/outage-of.js';
 import type { RequestPrint } from './request-print.js';
 import { isMalformedJson } from './response-format.js';
+import { findMismatch } from './schema-mismatch.js';
 
 const maxKeptAnswers = 64;
 
@@ -145,15 +153,21 @@ export class CallLedger {
   countAnswer(request: ChatRequest, response: ChatResponse): void {
     const { message } = response;
     const toolCalls = message.toolCalls ?? [];
-    const known = new Set(request.tools?.map((tool) => tool.name));
+    const tools = new Map(request.tools?.map((tool) => [tool.name, tool]));
     this.noteAnswer();
     this.#counts.answered++;
     this.#counts.truncated += Number(response.finishReason === 'length');
     this.#counts.malformedToolCalls += response.malformedToolCalls ?? 0;
-    this.#counts.malformedArguments += toolCalls.filter((call) => parseJsonObject(call.arguments) === undefined).length;
-    this.#counts.unknownTools += toolCalls.filter((call) => !known.has(call.name)).length;
+    this.#counts.malformedArguments += toolCalls.filter((call) => isMalformed(call, tools.get(call.name))).length;
+    this.#counts.unknownTools += toolCalls.filter((call) => !tools.has(call.name)).length;
     this.#counts.malformedJson += Number(
       toolCalls.length === 0 && isMalformedJson(request.responseFormat, message.content),
     );
   }
+}
+
+/** Arguments that are not a JSON object, or that the parameters of their tool do not allow. */
+function isMalformed(call: ToolCall, tool: ToolSpec | undefined): boolean {
+  const args = parseJsonObject(call.arguments);
+  return args === undefined || (tool !== undefined && findMismatch(tool.parameters, args) !== undefined);
 }

@@ -1,4 +1,5 @@
 import { parseJsonObject, type ChatMessage, type ChatRequest, type ResponseFormat } from '@agentjet/core';
+import { findMismatch } from './schema-mismatch.js';
 
 /**
  * Structured output by instruction: sampling is not constrained (that would train the model on tokens it did not
@@ -9,18 +10,22 @@ export function applyResponseFormat(request: ChatRequest): ChatRequest {
   return instruction === undefined ? request : { ...request, messages: withSystemText(request.messages, instruction) };
 }
 
-/** True where the format asked for a JSON object and the text is none. */
+/** Whether the format asks for a JSON object and the text is not one, or is not what the schema says. */
 export function isMalformedJson(format: ResponseFormat | undefined, text: string): boolean {
-  return format !== undefined && format.type !== 'text' && parseJsonObject(text) === undefined;
+  if (format === undefined || format.type === 'text') return false;
+  const value = parseJsonObject(text);
+  return value === undefined || (format.type === 'json_schema' && findMismatch(format.schema, value) !== undefined);
 }
 
 function toInstruction(format: ResponseFormat | undefined): string | undefined {
   if (format === undefined || format.type === 'text') {
     return undefined;
   }
-  return format.type === 'json_object'
-    ? 'Answer with one JSON object and nothing else.'
-    : `Answer with one JSON object and nothing else. It must match this JSON schema:\n${JSON.stringify(format.schema)}`;
+  const wanted = 'Answer with one JSON object and nothing else.';
+  if (format.type === 'json_object') return wanted;
+  const { description, schema } = format;
+  const described = description === undefined || description === '' ? '' : ` What it is: ${description}`;
+  return `${wanted}${described} It must match this JSON schema:\n${JSON.stringify(schema)}`;
 }
 
 function withSystemText(messages: readonly ChatMessage[], text: string): readonly ChatMessage[] {
