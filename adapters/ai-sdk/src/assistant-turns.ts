@@ -29,7 +29,7 @@ function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
   const calls = parts.filter((part) => part.type === 'tool-call');
   const stash = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);
   // The SDK shows what the tool's schema made of the arguments; the tracker, which knows the schema, tells that from an edit.
-  const shown = { content, toolCalls: calls.map(toToolCall) };
+  const shown = { content, reasoning, toolCalls: calls.map(toToolCall) };
   return (
     fromStash(stash, shown) ?? {
       role: 'assistant',

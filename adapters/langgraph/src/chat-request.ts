@@ -104,7 +104,7 @@ function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessa
   const reasoning = typeof given === 'string' ? given : toReasoning(message);
   const stash: unknown = extra[stashKey] ?? (metadata as Readonly<Record<string, unknown>> | undefined)?.[stashKey];
   return (
-    fromStash(stash, { content, toolCalls: shown }) ?? {
+    fromStash(stash, { content, reasoning, toolCalls: shown }) ?? {
       role: 'assistant',
       content,
       ...(reasoning !== '' && { reasoning }),

@@ -1,5 +1,6 @@
 import {
   EngineError,
+  limitsOf,
   type ChatDelta,
   type ChatModel,
   type ChatRequest,
@@ -84,15 +85,28 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     return 'agentjet';
   }
 
-  /** With it, createAgent asks for a `responseFormat` as JSON text. */
+  /** With it, createAgent asks for a `responseFormat` as JSON text, and middleware knows when a conversation gets long. */
   override get profile(): ModelProfile {
+    const limits = limitsOf(this.#model);
     return {
+      ...(limits !== undefined && {
+        maxInputTokens: limits.contextLength,
+        maxOutputTokens: this.#sampling.maxTokens ?? limits.maxTokens,
+      }),
       structuredOutput: true,
       toolCalling: true,
       toolChoice: true,
       reasoningOutput: true,
       imageInputs: false,
+      imageUrlInputs: false,
+      imageToolMessage: false,
+      imageOutputs: false,
+      pdfInputs: false,
+      pdfToolMessage: false,
       audioInputs: false,
+      audioOutputs: false,
+      videoInputs: false,
+      videoOutputs: false,
     };
   }
 

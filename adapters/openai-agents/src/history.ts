@@ -54,7 +54,7 @@ function toAssistantMessage(items: readonly TurnItem[]): AssistantMessage {
     .map((item) => item.providerData?.[stashKey]?.message as unknown)
     .find((found) => found !== undefined);
   return (
-    fromStash(stash, { content, toolCalls }) ?? {
+    fromStash(stash, { content, reasoning, toolCalls }) ?? {
       role: 'assistant',
       content,
       ...(reasoning !== '' && { reasoning }),

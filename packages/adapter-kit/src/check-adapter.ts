@@ -7,6 +7,7 @@ import { type AdapterPromise, type Bench, createBench } from './promise.js';
 import { answerPromises } from './promises/answers.js';
 import { endingPromises } from './promises/endings.js';
 import { identityPromises } from './promises/identity.js';
+import { historyPromises } from './promises/history.js';
 import { recordPromises } from './promises/record.js';
 import { samplingPromises } from './promises/sampling.js';
 
@@ -31,6 +32,7 @@ const promises: readonly AdapterPromise[] = [
   ...answerPromises,
   ...samplingPromises,
   ...recordPromises,
+  ...historyPromises,
   ...endingPromises,
 ];
 
@@ -54,12 +56,14 @@ export async function checkAdapter<M, H>(
 }
 
 async function tryPromise<M, H>(
-  { sentence, needs = [], check }: AdapterPromise,
+  { sentence, needs = [], driverFunction, check }: AdapterPromise,
   bench: Bench<M, H>,
 ): Promise<PromiseResult> {
   const missing = needs.filter((feature) => !bench.driver.says.includes(feature));
   if (missing.length > 0)
     return { promise: sentence, outcome: 'skipped', detail: `the framework has no ${missing.join(', ')}` };
+  if (driverFunction !== undefined && bench.driver[driverFunction] === undefined)
+    return { promise: sentence, outcome: 'skipped', detail: `the driver has no ${driverFunction}` };
   try {
     await within(check(bench), limitMs);
     return { promise: sentence, outcome: 'kept' };

@@ -34,6 +34,13 @@ export type AdapterDriver<M, H> = {
   readonly addQuestion: (history: H, question: string) => H;
   /** In the order of the calls. */
   readonly addToolResults: (history: H, results: readonly ToolResult[]) => H;
+  /** The conversation as a framework prunes it: without the thinking of all answers. Only for `reasoning`. */
+  readonly withoutThinking?: (history: H) => H;
+  /**
+   * The conversation with answers of other providers after it, one history for each form that the framework gives them. Each answer
+   * says `text`, and may hold what this model cannot read: encrypted thinking, an image, a call that the provider ran.
+   */
+  readonly addOthersAnswers?: (history: H, text: string) => readonly H[];
   /** One model call. Rejects with whatever the framework rejects with. */
   readonly call: (model: M, history: H, options: DriverCall) => Promise<DriverAnswer<H>>;
   /** The same, streamed; `onText` gets each piece of text as it comes. Required where `says` has `stream`. */

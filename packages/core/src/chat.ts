@@ -142,3 +142,21 @@ export interface CountingChatModel extends ChatModel {
 export function isCountingChatModel(model: ChatModel): model is CountingChatModel {
   return 'countPromptTokens' in model;
 }
+
+/** In tokens. */
+export type ModelLimits = {
+  /** Of a prompt and its answer together. */
+  readonly contextLength: number;
+  /** Of an answer, unless its request asks for another limit. */
+  readonly maxTokens: number;
+};
+
+/** A model that knows its limits. */
+export interface LimitedChatModel extends ChatModel {
+  readonly limits: ModelLimits;
+}
+
+/** Undefined for a model that does not know them, such as one behind an API. */
+export function limitsOf(model: ChatModel | LimitedChatModel): ModelLimits | undefined {
+  return 'limits' in model ? model.limits : undefined;
+}

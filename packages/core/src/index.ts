@@ -8,6 +8,8 @@ export type {
   ChatRequest,
   ChatResponse,
   CountingChatModel,
+  LimitedChatModel,
+  ModelLimits,
   ResponseFormat,
   SamplingOptions,
   SystemMessage,
@@ -19,7 +21,7 @@ export type {
   ToolSpec,
   UserMessage,
 } from './chat.js';
-export { isCountingChatModel } from './chat.js';
+export { isCountingChatModel, limitsOf } from './chat.js';
 export type { Completion, CompletionTiming, Engine, GenerateRequest, TokenSampling } from './engine.js';
 export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, TurnReward, Sample } from './sample.js';
 export type {

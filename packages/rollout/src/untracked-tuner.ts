@@ -6,6 +6,7 @@ import {
   type ChatModel,
   type ChatRequest,
   type CountingChatModel,
+  type LimitedChatModel,
 } from '@agentjet/core';
 import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { Policy, SamplingDefaults, Tuner } from './contract.js';
@@ -43,13 +44,19 @@ export function createUntrackedTuner(options: UntrackedTunerOptions): Tuner {
       };
       return openRecord(options, identity, { signal }).createModel(agent);
     };
-    return toUntracked(openCall, `agentjet/${agent.targetTag}`);
+    return { ...toUntracked(openCall, `agentjet/${agent.targetTag}`), ...toLimits(options) };
   };
   const endpointHost = { open: refuseEndpoint };
   return {
     ...createTuner({ episodeId, signal, createModel, trainableTargets, endpointHost }),
     reward: () => undefined, // there is no training that it could count for
   };
+}
+
+function toLimits({ policy, sampling }: UntrackedTunerOptions): Partial<LimitedChatModel> {
+  return policy.kind === 'engine'
+    ? { limits: { contextLength: policy.engine.contextLength, maxTokens: sampling.maxTokens } }
+    : {};
 }
 
 function toUntracked(openCall: () => ChatModel, name: string): CountingChatModel {

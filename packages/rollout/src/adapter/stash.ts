@@ -8,6 +8,8 @@ import type { AssistantMessage, ToolCall } from '@agentjet/core';
  */
 export type ShownMessage = {
   readonly content: string;
+  /** The thinking, "" if the framework has taken it out; undefined if it has no place for thinking. */
+  readonly reasoning?: string | undefined;
   /** In any order. */
   readonly toolCalls: readonly ShownToolCall[];
 };
@@ -19,7 +21,10 @@ export type ShownToolCall = {
   readonly arguments: unknown;
 };
 
-/** The stashed turn, or undefined where there is none or the shown message says something else. */
+/**
+ * The stashed turn, or undefined where there is none or the shown message says something else. Thinking is as it is shown: the
+ * tracker puts it back, unless `context_tracker.history_policy` is `as_sent`.
+ */
 export function fromStash(stash: unknown, shown: ShownMessage): AssistantMessage | undefined {
   const message = parseStash(stash);
   if (message === undefined || message.content.trim() !== shown.content.trim()) {
@@ -29,7 +34,13 @@ export function fromStash(stash: unknown, shown: ShownMessage): AssistantMessage
   const shownById = new Map(shown.toolCalls.map((call) => [call.id, call]));
   const isSame =
     toolCalls.length === shownById.size && toolCalls.every((call) => isSameCall(call, shownById.get(call.id)));
-  return isSame ? message : undefined;
+  return isSame ? withShownReasoning(message, shown) : undefined;
+}
+
+function withShownReasoning(message: AssistantMessage, { reasoning: shown }: ShownMessage): AssistantMessage {
+  const { reasoning = '', ...others } = message;
+  if (shown === undefined || shown.trim() === reasoning.trim()) return message;
+  return shown === '' ? others : { ...others, reasoning: shown };
 }
 
 function isSameCall(call: ToolCall, shown: ShownToolCall | undefined): boolean {

@@ -1,4 +1,4 @@
-import { EngineError, toErrorMessage, type ChatModel, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import { EngineError, limitsOf, toErrorMessage, type ChatModel, type ChatRequest, type ChatResponse } from '@agentjet/core';
 import type { CallLedger } from './call-ledger.js';
 import { failLater } from './fail-later.js';
 import { linkSignals } from './signals.js';
@@ -12,8 +12,10 @@ export function createGuardedModel(
     signal,
   }: { readonly agentName: string; readonly ledger: CallLedger; readonly signal: AbortSignal },
 ): ChatModel {
+  const limits = limitsOf(model);
   return {
     name: model.name,
+    ...(limits !== undefined && { limits }),
     generate: (request, options = {}) => {
       ledger.countIgnored(agentName, request.ignoredParameters ?? []);
       const answer = guard(request, { agentName, ledger, signal }, async () => {

@@ -11,6 +11,7 @@ import {
   type Completion,
   type CountingChatModel,
   type Engine,
+  type LimitedChatModel,
   type TokenLogprob,
   type TokenSampling,
 } from '@agentjet/core';
@@ -61,10 +62,11 @@ export type TunedModelOptions = {
 };
 
 /** The model that an agent whose target learns gets: begin, generate, commit. Its calls reject with EngineError. */
-export function createTunedModel(options: TunedModelOptions): CountingChatModel {
+export function createTunedModel(options: TunedModelOptions): CountingChatModel & LimitedChatModel {
   const name = options.modelName ?? `agentjet/${options.agent.targetTag}`;
   return {
     name,
+    limits: { contextLength: options.engine.contextLength, maxTokens: options.sampling.maxTokens },
     generate: (request, callOptions = {}) => {
       const answer = answerOnce(options, name, request, callOptions).catch((error: unknown) =>
         failLater(options.signal, error),
