@@ -1,7 +1,7 @@
 import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
 import { asModel } from '@agentjet/ai-sdk';
 import type { LanguageModelV3 } from '@ai-sdk/provider';
-import { generateText, jsonSchema, type ModelMessage, streamText, tool, type ToolSet } from 'ai';
+import { generateText, jsonSchema, type ModelMessage, pruneMessages, streamText, tool, type ToolSet } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 
 type History = { readonly system: string; readonly messages: readonly ModelMessage[] };
@@ -68,6 +68,16 @@ function toAnswer(
   };
 }
 
+const image = { type: 'file', data: 'AAAA', mediaType: 'image/png' };
+const othersParts: readonly (readonly object[])[] = [
+  [{ type: 'reasoning', text: 'hm', providerOptions: { anthropic: { redactedData: 'EuY' } } }],
+  [image, image],
+  [
+    { type: 'tool-call', toolCallId: 's', toolName: 'web_search', input: {}, providerExecuted: true },
+    { type: 'tool-result', toolCallId: 's', toolName: 'web_search', output: { type: 'json', value: [] } },
+  ],
+];
+
 export const aiSdkDriver: AdapterDriver<LanguageModelV3, History> = {
   name: 'ai-sdk',
   asModel,
@@ -108,6 +118,18 @@ export const aiSdkDriver: AdapterDriver<LanguageModelV3, History> = {
             },
           ],
         },
+  withoutThinking: (history) => ({
+    ...history,
+    messages: pruneMessages({ messages: [...history.messages], reasoning: 'all' }),
+  }),
+  addOthersAnswers: (history, text) =>
+    othersParts.map((parts) => ({
+      ...history,
+      messages: [
+        ...history.messages,
+        { role: 'assistant', content: [...parts, { type: 'text', text }] } as ModelMessage,
+      ],
+    })),
   call: async (model, history, options) => toAnswer(history, await generateText(toSettings(model, history, options))),
   stream: async (model, history, options, onText) => {
     let failure: unknown;

@@ -1,7 +1,14 @@
 import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
 import { asModel, type TunedCallOptions, TunedChatModel } from '@agentjet/langgraph';
 import { FakeListChatModel } from '@langchain/core/utils/testing';
-import { AIMessageChunk, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
+import {
+  AIMessage,
+  AIMessageChunk,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 
 type History = readonly BaseMessage[];
@@ -48,6 +55,19 @@ function tuned(model: BaseChatModel): TunedChatModel {
   return model;
 }
 
+const othersBlocks: readonly object[] = [
+  { type: 'thinking', thinking: 'hm', signature: 's' },
+  { type: 'redacted_thinking', data: 'EuY' },
+  { type: 'reasoning_content', reasoningText: { text: 'hm' } },
+  { type: 'refusal', refusal: 'No. ' },
+  { type: 'tool_use', id: 'x', name: 'look', input: '' },
+  { type: 'input_json_delta', index: 1, input: '{' },
+  { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+  { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+  { type: 'non_standard', value: {} },
+  { executableCode: { code: '1' } },
+];
+
 export const langgraphDriver: AdapterDriver<BaseChatModel, History> = {
   name: 'langgraph',
   asModel,
@@ -68,12 +88,21 @@ export const langgraphDriver: AdapterDriver<BaseChatModel, History> = {
     'parallelToolCalls',
     'requestId',
   ],
-  begin: (question, system) => [new SystemMessage(system), new HumanMessage(question)],
-  addQuestion: (history, question) => [...history, new HumanMessage(question)],
+  begin: (question, system) => [new SystemMessage(system), new HumanMessage({ content: question })],
+  addQuestion: (history, question) => [...history, new HumanMessage({ content: question })],
   addToolResults: (history, results) => [
     ...history,
     ...results.map(({ id, name, content }) => new ToolMessage({ tool_call_id: id, name, content })),
   ],
+  withoutThinking: (history) =>
+    history.map((message) => {
+      if (!AIMessage.isInstance(message) && !AIMessageChunk.isInstance(message)) return message;
+      const { reasoning_content: _reasoning, ...others } = message.additional_kwargs;
+      const { content, tool_calls = [], invalid_tool_calls = [] } = message;
+      return new AIMessage({ content, tool_calls, invalid_tool_calls, additional_kwargs: others });
+    }),
+  addOthersAnswers: (history, text) =>
+    othersBlocks.map((block) => [...history, new AIMessage({ content: [block, { type: 'text', text }] as never })]),
   call: async (model, history, options) =>
     toAnswer(history, await tuned(model).invoke([...history], toOptions(options))),
   stream: async (model, history, options, onText) => {

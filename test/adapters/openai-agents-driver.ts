@@ -58,6 +58,20 @@ function toAnswer(history: History, { output, usage, providerData }: Shown): Dri
   };
 }
 
+const message = { type: 'message', role: 'assistant', status: 'completed' };
+const othersItems: readonly (readonly object[])[] = [
+  [{ type: 'reasoning', content: [{ type: 'input_text', text: 'hm' }], providerData: { encrypted_content: 'EuY' } }],
+  [{ type: 'hosted_tool_call', name: 'web_search_call', status: 'completed' }],
+  [{ type: 'compaction', encrypted_content: 'EuY' }],
+  [{ type: 'unknown', providerData: {} }],
+  [{ ...message, content: [{ type: 'refusal', refusal: 'No.' }] }],
+  [{ ...message, content: [{ type: 'image', image: 'AAAA' }] }],
+  [
+    { type: 'function_call', callId: 'x', name: 'look', arguments: '', status: 'completed' },
+    { type: 'function_call_result', callId: 'x', name: 'look', status: 'completed', output: 'nothing' },
+  ],
+];
+
 export const openaiAgentsDriver: AdapterDriver<Model, History> = {
   name: 'openai-agents',
   asModel,
@@ -100,6 +114,16 @@ export const openaiAgentsDriver: AdapterDriver<Model, History> = {
       ),
     ],
   }),
+  withoutThinking: (history) => ({ ...history, items: history.items.filter(({ type }) => type !== 'reasoning') }),
+  addOthersAnswers: (history, text) =>
+    othersItems.map((others) => ({
+      ...history,
+      items: [
+        ...history.items,
+        ...(others as readonly AgentInputItem[]),
+        { type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] },
+      ],
+    })),
   call: async (model, history, options) => toAnswer(history, await model.getResponse(toRequest(history, options))),
   stream: async (model, history, options, onText) => {
     for await (const event of model.getStreamedResponse(toRequest(history, options))) {

@@ -85,6 +85,47 @@ async function stream(
   return toAnswer(history, choice.message, choice.finish_reason);
 }
 
+const othersAnswers = (text: string): readonly (readonly object[])[] => [
+  [{ role: 'assistant', content: text, reasoning_content: 'hm', annotations: [], audio: null }],
+  [{ role: 'assistant', content: null, refusal: text }],
+  [{ role: 'assistant', content: [{ type: 'refusal', refusal: text }] }],
+  [
+    {
+      role: 'assistant',
+      content: [
+        { type: 'image_url', image_url: { url: 'data:' } },
+        { type: 'text', text },
+      ],
+    },
+  ],
+  [
+    {
+      role: 'assistant',
+      content: [
+        { type: 'redacted_thinking', data: 'EuY' },
+        { type: 'text', text },
+      ],
+    },
+  ],
+  [
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'text', text },
+      ],
+    },
+  ],
+  [
+    {
+      role: 'assistant',
+      content: text,
+      tool_calls: [{ id: 'x', type: 'function', function: { name: 'look', arguments: '' } }],
+    },
+    { role: 'tool', tool_call_id: 'x', content: 'nothing' },
+  ],
+];
+
 export const openaiDriver: AdapterDriver<OpenAI, History> = {
   name: 'openai',
   asModel,
@@ -114,6 +155,13 @@ export const openaiDriver: AdapterDriver<OpenAI, History> = {
     ...history,
     ...results.map(({ id, content }) => ({ role: 'tool' as const, tool_call_id: id, content })),
   ],
+  withoutThinking: (history) =>
+    history.map((message) => {
+      const { reasoning_content: _reasoning, ...others } = message as typeof message & Thinking;
+      return others as typeof message;
+    }),
+  addOthersAnswers: (history, text) =>
+    othersAnswers(text).map((answers) => [...history, ...(answers as unknown as History)]),
   call,
   stream,
 };

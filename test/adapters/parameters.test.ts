@@ -160,6 +160,13 @@ const ownValues: Readonly<Partial<Record<Protocol, Readonly<Record<string, unkno
   agents: { input: 'hi' },
 };
 
+/** Of what is said of a tool; others are true. */
+const toolValues: Readonly<Record<string, unknown>> = {
+  input_examples: [{ a: 1 }],
+  inputExamples: [{ input: { a: 1 } }],
+  extras: { defer_loading: true },
+};
+
 /** Requests that ask for one wish. */
 function toRequests(protocol: Protocol, name: string): readonly Request[] {
   const request = { ...smallest[protocol] };
@@ -178,7 +185,12 @@ function toRequests(protocol: Protocol, name: string): readonly Request[] {
     return [{ ...request, tools: [{ type: 'custom', name: 'edit', format: { type: 'grammar' } }] }];
   if (place === 'tools[].custom.format.type')
     return [{ ...request, tools: [{ type: 'custom', custom: { name: 'edit', format: { type: 'grammar' } } }] }];
-  if (place.startsWith('tools[].')) return [{ ...request, tools: tools[protocol]({ strict: true }) }];
+  if (place.startsWith('tools[].')) {
+    const key = place.slice('tools[].'.length);
+    const said = { [key]: toolValues[key] ?? true };
+    if (protocol === 'langgraph') return [{ ...request, tools: tools.messages(said) }];
+    return [{ ...request, tools: tools[protocol](said) }];
+  }
   if (place.startsWith('messages[].content[].citations')) {
     const source = { type: 'text', media_type: 'text/plain', data: 'x' };
     const content = [{ type: 'document', source, citations: { enabled: true } }];

@@ -63,6 +63,20 @@ export const reactDriver: AdapterDriver<ChatModel, History> = {
     ...history,
     ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content })),
   ],
+  withoutThinking: (history) =>
+    history.map((message) => {
+      if (message.role !== 'assistant') return message;
+      const { reasoning: _reasoning, ...others } = message;
+      return others;
+    }),
+  addOthersAnswers: (history, content) => [
+    [...history, { role: 'assistant', content, reasoning: 'hm' }],
+    [
+      ...history,
+      { role: 'assistant', content, toolCalls: [{ id: 'x', name: 'look', arguments: '' }] },
+      { role: 'tool', toolCallId: 'x', content: 'nothing' },
+    ],
+  ],
   call,
   stream: call,
 };

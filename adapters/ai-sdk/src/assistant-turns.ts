@@ -23,10 +23,23 @@ export function toAssistantMessages(parts: readonly Part[]): readonly AssistantM
   return groupByTurn(parts, (part) => part.providerOptions?.[key]?.['turn']).map(toAssistantMessage);
 }
 
+/** What of other models' answers the model does not see: files, and calls that their provider ran, with their results. */
+export function findUnshown(parts: readonly Part[]): readonly string[] {
+  return parts.flatMap((part) => {
+    if (part.type === 'text' || part.type === 'reasoning') return [];
+    if (part.type !== 'tool-call') return [part.type];
+    return isProviders(part) ? ['tool-call of a provider'] : [];
+  });
+}
+
+function isProviders({ providerExecuted }: ToolCallPart): boolean {
+  return providerExecuted === true;
+}
+
 function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
-  const content = parts.map((part) => (part.type === 'text' || part.type === 'file' ? toText(part) : '')).join('');
+  const content = parts.map((part) => (part.type === 'text' ? toText(part) : '')).join('');
   const reasoning = parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
-  const calls = parts.filter((part) => part.type === 'tool-call');
+  const calls = parts.filter((part) => part.type === 'tool-call').filter((part) => !isProviders(part));
   const stash = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);
   // The SDK shows what the tool's schema made of the arguments; the tracker, which knows the schema, tells that from an edit.
   const shown = { content, reasoning, toolCalls: calls.map(toToolCall) };

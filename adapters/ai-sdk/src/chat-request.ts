@@ -8,6 +8,7 @@ import {
   type ToolChoice,
   type ToolMessage,
   type ToolSpec,
+  wishes,
 } from '@agentjet/core';
 import { takeTurnsApart } from '@agentjet/rollout';
 import {
@@ -17,18 +18,12 @@ import {
   type SharedV3Warning,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
-import { toAssistantMessages } from './assistant-turns.js';
-import { toText } from './text-part.js';
+import { findUnshown, toAssistantMessages } from './assistant-turns.js';
+import { partsOf, toText } from './text-part.js';
 
 /** Throws UnsupportedFunctionalityError for what would change the answer and cannot be honoured. */
 export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest {
-  const { ignored, refused } = reviewParameters('aiSdk', options);
-  if (refused !== undefined) {
-    throw new UnsupportedFunctionalityError({
-      functionality: refused.name,
-      message: `The option "${refused.name}" ${refused.reason}.`,
-    });
-  }
+  const ignored = checkOptions(options);
   const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'function' ? [toToolSpec(tool)] : []));
   const toolChoice = toToolChoice(options.toolChoice);
   const responseFormat = toResponseFormat(options.responseFormat);
@@ -47,11 +42,42 @@ export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest 
   };
 }
 
+const place = 'providerOptions.agentjet.';
+const ownOptions = new Set(
+  wishes.flatMap(({ names }) =>
+    (names.aiSdk ?? []).filter((name) => name.startsWith(place)).map((name) => name.slice(place.length)),
+  ),
+);
+
+/** Names of what has no effect. */
+function checkOptions(options: LanguageModelV3CallOptions): readonly string[] {
+  const { refused } = reviewParameters('aiSdk', options);
+  if (refused !== undefined) refuse(refused.name, refused.reason);
+  const unknown = Object.keys(options.providerOptions?.['agentjet'] ?? {}).find((name) => !ownOptions.has(name));
+  if (unknown !== undefined)
+    refuse(`${place}${unknown}`, `is not known to this model. Use ${[...ownOptions].join(', ')}, or leave it out`);
+  return ignoredOf(options);
+}
+
+function refuse(functionality: string, reason: string): never {
+  throw new UnsupportedFunctionalityError({
+    functionality,
+    message: `The option "${functionality}" ${reason}.`,
+  });
+}
+
+function ignoredOf(options: LanguageModelV3CallOptions): readonly string[] {
+  const answers = options.prompt.flatMap((message) =>
+    message.role === 'assistant' ? findUnshown(partsOf(message.content, message.role)) : [],
+  );
+  const unshown = [...new Set(answers)].map((type) => `prompt: ${type}`);
+  return [...reviewParameters('aiSdk', options).ignored, ...unshown];
+}
+
 /** What has no effect, in the SDK's own way of saying so. */
 export function toWarnings(options: LanguageModelV3CallOptions): SharedV3Warning[] {
   const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'provider' ? [`provider tool ${tool.id}`] : []));
-  const { ignored } = reviewParameters('aiSdk', options);
-  const others = ignored.filter((name) => !name.startsWith('tools:'));
+  const others = ignoredOf(options).filter((name) => !name.startsWith('tools:'));
   return [...tools, ...others].map((feature) => ({ type: 'unsupported', feature }));
 }
 
@@ -60,11 +86,13 @@ function toChatMessages(message: LanguageModelV3Message): readonly ChatMessage[]
     case 'system':
       return [{ role: 'system', content: message.content }];
     case 'user':
-      return [{ role: 'user', content: message.content.map(toText).join('') }];
+      return [{ role: 'user', content: partsOf(message.content, message.role).map(toText).join('') }];
     case 'assistant':
-      return toAssistantMessages(message.content);
+      return toAssistantMessages(partsOf(message.content, message.role));
     default:
-      return message.content.flatMap((part) => (part.type === 'tool-result' ? [toToolMessage(part)] : []));
+      return partsOf(message.content, message.role).flatMap((part) =>
+        part.type === 'tool-result' ? [toToolMessage(part)] : [],
+      );
   }
 }
 
@@ -108,7 +136,12 @@ function toResponseFormat(format: LanguageModelV3CallOptions['responseFormat']):
   if (format === undefined || format.type === 'text') return undefined;
   return format.schema === undefined
     ? { type: 'json_object' }
-    : { type: 'json_schema', name: format.name ?? 'answer', schema: { ...format.schema } };
+    : {
+        type: 'json_schema',
+        name: format.name ?? 'answer',
+        ...(format.description !== undefined && { description: format.description }),
+        schema: { ...format.schema },
+      };
 }
 
 function toSampling(options: LanguageModelV3CallOptions): SamplingOptions {

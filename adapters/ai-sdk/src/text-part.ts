@@ -1,14 +1,25 @@
-import {
-  type LanguageModelV3FilePart,
-  type LanguageModelV3TextPart,
-  UnsupportedFunctionalityError,
-} from '@ai-sdk/provider';
+import { EngineError } from '@agentjet/core';
+import { UnsupportedFunctionalityError } from '@ai-sdk/provider';
 
-/** The text of a part; other parts are refused by name. */
-export function toText(part: LanguageModelV3TextPart | LanguageModelV3FilePart): string {
-  if (part.type === 'text') return part.text;
+type Part = { readonly type: string; readonly text?: unknown; readonly mediaType?: unknown };
+
+/** The text of what a user says; other parts are refused by name. */
+export function toText(part: Part): string {
+  if (part.type === 'text' && typeof part.text === 'string') return part.text;
+  const kind = `${part.type} of type ${String(part.mediaType)}`;
   throw new UnsupportedFunctionalityError({
-    functionality: `file of type ${part.mediaType}`,
-    message: `A file of type ${part.mediaType} cannot be shown to the model: it reads text only.`,
+    functionality: kind,
+    message: `A ${kind} cannot be shown to the model: it reads text only.`,
   });
+}
+
+/** The parts of a message. Throws EngineError `bad_request` for content that is not a list of them. */
+export function partsOf<P extends object>(content: readonly P[], role: string): readonly P[] {
+  const given: unknown = content;
+  const isPart = (part: unknown): boolean => typeof part === 'object' && part !== null;
+  if (Array.isArray(given) && given.every(isPart)) return content;
+  throw new EngineError(
+    'bad_request',
+    `The content of a ${role} message is ${JSON.stringify(given)?.slice(0, 200) ?? 'missing'}. A prompt of the AI SDK has a list of parts there, such as { type: 'text', text }.`,
+  );
 }

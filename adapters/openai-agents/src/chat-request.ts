@@ -8,14 +8,16 @@ import {
   type SamplingOptions,
   type ToolChoice,
   type ToolSpec,
+  wishes,
 } from '@agentjet/core';
 import { takeTurnsApart } from '@agentjet/rollout';
 import { type ModelRequest, UserError } from '@openai/agents';
-import { toMessages } from './history.js';
+import { findUnshown, toMessages } from './history.js';
 
 export function toChatRequest(request: ModelRequest): ChatRequest {
-  const ignored = checkSupported(request);
   const { systemInstructions, input, modelSettings } = request;
+  const unshown = Array.isArray(input) ? findUnshown(input).map((type) => `input: ${type}`) : [];
+  const ignored = [...checkSupported(request), ...unshown];
   const tools = [
     ...request.tools.filter(({ type }) => !isServerTool('agents', type)).map(toToolSpec),
     ...request.handoffs.map(toHandoffSpec),
@@ -45,11 +47,34 @@ export function toChatRequest(request: ModelRequest): ChatRequest {
 function checkSupported(request: ModelRequest): readonly string[] {
   const { ignored, refused } = reviewParameters('agents', request);
   if (refused !== undefined) throw new UserError(`${refused.name} ${refused.reason}.`);
-  const unknown = Object.keys(request.modelSettings.providerData ?? {}).find((name) => !providerOptions.has(name));
+  const { modelSettings } = request;
+  const unknown =
+    Object.keys(modelSettings.providerData ?? {}).find((name) => !providerOptions.has(name)) ??
+    Object.entries(modelSettings).find(([name, value]) => !isAbsent(value) && !isKnown(name))?.[0];
   if (unknown === undefined) return ignored;
+  const place = Object.hasOwn(modelSettings, unknown) ? '' : 'providerData.';
   throw new UserError(
-    `modelSettings.providerData.${unknown} is not known to this model. What is sampled is trained, so it is not ignored. Leave it out.`,
+    `modelSettings.${place}${unknown} is not known to this model. What is sampled is trained, so it is not ignored. Leave it out.`,
   );
+}
+
+/** The SDK's runner honours these itself. */
+const ofTheRunner = new Set(['timeoutMs', 'retry', 'preserveRawUsage']);
+
+const knownSettings = new Set(
+  wishes.flatMap(({ names }) =>
+    (names.agents ?? [])
+      .map((name) => name.split('.'))
+      .flatMap(([place, setting = '']) => (place === 'modelSettings' ? [setting] : [])),
+  ),
+);
+
+function isKnown(name: string): boolean {
+  return ofTheRunner.has(name) || knownSettings.has(name);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null;
 }
 
 const providerOptions = new Set(['chatTemplateKwargs', 'requestId', 'seed', 'stop', 'topK', 'train']);

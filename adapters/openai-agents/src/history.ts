@@ -3,26 +3,54 @@ import { fromStash, groupByTurn } from '@agentjet/rollout';
 import { type AgentInputItem, UserError } from '@openai/agents';
 import { stashKey } from './output-items.js';
 
-/** Items of a run's history as messages. Items that belong to one turn of the model stand side by side. */
+/**
+ * Items of a run's history as messages. Items that belong to one turn of the model stand side by side. Items and parts of other
+ * models that this one cannot read are left out; `findUnshown` names them.
+ */
 export function toMessages(items: readonly AgentInputItem[]): readonly ChatMessage[] {
   const messages: ChatMessage[] = [];
   let turn: TurnItem[] = [];
   const flush = (): void => {
-    if (turn.length > 0)
-      messages.push(
-        ...groupByTurn(turn, (item) => item.providerData?.[stashKey]?.turn as unknown).map(toAssistantMessage),
-      );
+    const turns = groupByTurn(turn, (item) => item.providerData?.[stashKey]?.turn as unknown);
+    messages.push(...turns.flatMap(splitMessages).map(toAssistantMessage));
     turn = [];
   };
   for (const item of items) {
     if (isTurnItem(item)) {
       turn.push(item);
-    } else {
+    } else if (isMessageItem(item)) {
       flush();
       messages.push(toMessage(item));
     }
   }
   flush();
+  return messages;
+}
+
+/** The types of items, and of parts of other models' answers, that the model does not see, each once. */
+export function findUnshown(items: readonly AgentInputItem[]): readonly string[] {
+  const unshown = items.flatMap((item) => {
+    if (isTurnItem(item))
+      return 'role' in item
+        ? partsOf(item)
+            .filter((part) => textOf(part) === undefined)
+            .map(({ type }) => type)
+        : [];
+    return isMessageItem(item) ? [] : [String(item.type)];
+  });
+  return [...new Set(unshown)];
+}
+
+/** Another model's answers may follow one another: text after text or calls, and thinking after anything, begin the next one. */
+function splitMessages(items: readonly TurnItem[]): readonly (readonly TurnItem[])[] {
+  const messages: TurnItem[][] = [];
+  for (const item of items) {
+    const last = messages.at(-1);
+    const isNew =
+      item.type === 'reasoning' || ('role' in item && last?.some(({ type }) => type !== 'reasoning') === true);
+    if (last === undefined || isNew) messages.push([item]);
+    else last.push(item);
+  }
   return messages;
 }
 
@@ -32,19 +60,26 @@ function isTurnItem(item: AgentInputItem): item is TurnItem {
   return item.type === 'function_call' || item.type === 'reasoning' || ('role' in item && item.role === 'assistant');
 }
 
-function toMessage(item: Exclude<AgentInputItem, TurnItem>): ChatMessage {
+type MessageItem = Extract<AgentInputItem, { type: 'function_call_result' } | { role: 'user' | 'system' }>;
+
+/** What users, tools and the system say is for this model. */
+function isMessageItem(item: AgentInputItem): item is MessageItem {
+  return item.type === 'function_call_result' || ('role' in item && (item.role === 'user' || item.role === 'system'));
+}
+
+function toMessage(item: MessageItem): ChatMessage {
   if (item.type === 'function_call_result')
     return { role: 'tool', content: toResultText(item.output), toolCallId: item.callId, name: item.name };
-  if ('role' in item && (item.role === 'user' || item.role === 'system'))
-    return { role: item.role, content: toText(item.content) };
-  throw new UserError(`An item of type "${item.type}" cannot be shown to the model. Use messages and function calls.`);
+  return { role: item.role, content: toText(item.content) };
 }
 
 function toAssistantMessage(items: readonly TurnItem[]): AssistantMessage {
-  const content = items.map((item) => ('role' in item ? toText(item.content) : '')).join('');
+  const content = items
+    .flatMap((item) => ('role' in item ? partsOf(item).map((part) => textOf(part) ?? '') : []))
+    .join('');
   const reasoning = items
     .map((item) =>
-      item.type === 'reasoning' ? (item.rawContent ?? item.content).map(({ text }) => text).join('') : '',
+      item.type === 'reasoning' ? (item.rawContent ?? item.content ?? []).map(({ text }) => text).join('') : '',
     )
     .join('');
   const toolCalls = items.flatMap((item) =>
@@ -65,17 +100,42 @@ function toAssistantMessage(items: readonly TurnItem[]): AssistantMessage {
 
 type Part = { readonly type: string; readonly text?: unknown; readonly refusal?: unknown };
 
-function toText(content: string | readonly Part[]): string {
+/** The parts of an answer; a string is one part. */
+function partsOf({ content }: { readonly content: unknown }): readonly Part[] {
+  if (typeof content === 'string') return [{ type: 'output_text', text: content }];
+  if (content === undefined || content === null) return [];
+  return Array.isArray(content) ? content.map(toPart) : refuseContent(content);
+}
+
+function toText(content: unknown): string {
   if (typeof content === 'string') return content;
-  return content.map((part) => partText(part)).join('');
+  if (!Array.isArray(content)) return refuseContent(content);
+  return content
+    .map(toPart)
+    .map((part) => textOf(part) ?? refusePart(part))
+    .join('');
 }
 
-function toResultText(output: string | Part | readonly Part[]): string {
-  return typeof output === 'string' ? output : toText([output].flat());
+function toResultText(output: unknown): string {
+  return typeof output === 'object' && output !== null ? toText([output].flat()) : toText(output);
 }
 
-function partText({ type, text, refusal }: Part): string {
+function toPart(part: unknown): Part {
+  if (typeof part === 'string') return { type: 'output_text', text: part };
+  return typeof part === 'object' && part !== null ? (part as Part) : refuseContent(part);
+}
+
+function textOf({ text, refusal }: Part): string | undefined {
   const shown = text ?? refusal;
-  if (typeof shown === 'string') return shown;
+  return typeof shown === 'string' ? shown : undefined;
+}
+
+function refusePart({ type }: Part): never {
   throw new UserError(`Content of type "${type}" cannot be shown to the model: it reads text only.`);
+}
+
+function refuseContent(content: unknown): never {
+  throw new UserError(
+    `The content of an item is ${JSON.stringify(content)?.slice(0, 200) ?? 'missing'}. Pass a string, or an array of parts such as { type: 'input_text', text }.`,
+  );
 }

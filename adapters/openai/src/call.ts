@@ -21,11 +21,12 @@ export interface Call extends ChatCall {
 export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string, string>): Call {
   const headers = new Headers(init.headers);
   const text = typeof init.body === 'string' ? init.body : '{}';
-  const body = parseBody('chat', chatCompletionSchema, JSON.parse(text));
+  const sent: unknown = JSON.parse(text);
+  const body = parseBody('chat', chatCompletionSchema, sent);
   const key = headers.get('idempotency-key');
   if (key !== null && !key.startsWith(sdksOwn))
     claimKey(keyed, key, createHash('sha256').update(text).digest('base64url'));
-  const mark = toCallMark('chat', headers, body);
+  const mark = toCallMark('chat', headers, sent);
   const left = new AbortController();
   const abort = (): void => left.abort(init.signal?.reason);
   if (init.signal?.aborted) abort();

@@ -34,6 +34,20 @@ const driver: AdapterDriver<ChatModel, History> = {
     ...history,
     ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content })),
   ],
+  withoutThinking: (history) =>
+    history.map((message) => {
+      if (message.role !== 'assistant') return message;
+      const { reasoning: _reasoning, ...others } = message;
+      return others;
+    }),
+  addOthersAnswers: (history, content) => [
+    [...history, { role: 'assistant', content, reasoning: 'hm' }],
+    [
+      ...history,
+      { role: 'assistant', content, toolCalls: [{ id: 'x', name: 'look', arguments: '' }] },
+      { role: 'tool', toolCallId: 'x', content: 'nothing' },
+    ],
+  ],
   call: (model, history, options) => generate(model, history, options),
   stream: (model, history, options, onText) => generate(model, history, options, onText),
 };

@@ -1,4 +1,5 @@
 import { type ChatRequest, isJsonObject, type Protocol, readTemplateWishes, reviewParameters } from '@agentjet/core';
+import { findUnshown } from './others-answers.js';
 import { WireError } from './wire-error.js';
 
 /** The header by which a client marks a call that no agent made, such as one for a title: `false` keeps it from being trained. */
@@ -19,7 +20,7 @@ export function toCallMark(
     throw new WireError(400, 'invalid_value', message, trainHeader);
   }
   const model = isJsonObject(body) ? body['model'] : undefined;
-  const { ignored } = reviewParameters(protocol, body);
+  const ignored = [...reviewParameters(protocol, body).ignored, ...findUnshown(protocol, body)];
   return {
     ...readTemplateWishes(protocol, body),
     ...(ignored.length > 0 && { ignoredParameters: ignored }),

@@ -14,6 +14,7 @@ export {
   toText,
   toToolSpec,
 } from './fields.js';
+export { isOthersItem, toAnswerText } from './others-answers.js';
 export { toCallMark, trainHeader } from './call-mark.js';
 export { claimKey } from './idempotency-key.js';
 export { toOpenAIErrorBody, toWireError, WireError } from './wire-error.js';

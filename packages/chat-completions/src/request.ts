@@ -12,6 +12,7 @@ import {
   toText,
   toToolSpec,
 } from './fields.js';
+import { toAnswerReasoning, toAnswerText } from './others-answers.js';
 
 const functionCall = z.looseObject({
   id: z.string(),
@@ -27,6 +28,7 @@ const toolCall = z.union([functionCall, customCall]);
 const assistantMessage = z.looseObject({
   role: z.literal('assistant'),
   content: content.nullish(),
+  refusal: z.string().nullish(),
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
   tool_calls: z.array(toolCall).nullish(),
@@ -114,7 +116,7 @@ function toChatMessage(wire: z.infer<typeof message>): ChatMessage {
 }
 
 function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMessage {
-  const reasoning = wire.reasoning_content ?? wire.reasoning ?? '';
+  const reasoning = wire.reasoning_content ?? wire.reasoning ?? toAnswerReasoning(wire.content);
   const toolCalls = (wire.tool_calls ?? []).map(
     (call): ToolCall =>
       call.type === 'custom'
@@ -123,7 +125,7 @@ function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMe
   );
   return {
     role: 'assistant',
-    content: toText(wire.content),
+    content: toAnswerText(wire.content) + (wire.refusal ?? ''),
     ...(reasoning !== '' && { reasoning }),
     ...(toolCalls.length > 0 && { toolCalls }),
   };

@@ -74,15 +74,22 @@ function toTemplateMessage(message: ChatMessage, toArguments: ToArguments): Json
   };
 }
 
+/** Some providers send "" for a call without arguments, which would leave the prompt's JSON broken. */
+function writtenArguments({ arguments: written }: ToolCall): string {
+  return written.trim() === '' ? '{}' : written;
+}
+
 function renderVerbatim(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
   const verbatim = createVerbatimArguments(messages);
-  const shown = messages.map((message) => toTemplateMessage(message, (call) => verbatim.hide(call.arguments)));
+  const shown = messages.map((message) => toTemplateMessage(message, (call) => verbatim.hide(writtenArguments(call))));
   return verbatim.restore(render(shown, options));
 }
 
 /** For templates that walk through the arguments: they see the parsed object, and spell it in their own way. */
 function renderParsed(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
-  const shown = messages.map((message) => toTemplateMessage(message, (call): unknown => JSON.parse(call.arguments)));
+  const shown = messages.map((message) =>
+    toTemplateMessage(message, (call): unknown => JSON.parse(writtenArguments(call))),
+  );
   return render(shown, options);
 }
 

@@ -28,7 +28,10 @@ function toWireChoice(choice: ChatRequest['toolChoice']): unknown {
 
 function toWireFormat(format: ChatRequest['responseFormat']): unknown {
   return format?.type === 'json_schema'
-    ? { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } }
+    ? {
+        type: 'json_schema',
+        json_schema: { name: format.name, description: format.description, schema: format.schema },
+      }
     : format;
 }
 

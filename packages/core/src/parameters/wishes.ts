@@ -74,6 +74,21 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
     names: { messages: ['messages[].content[].citations.enabled'] },
   },
   {
+    wish: 'examples of the input of a tool',
+    note: "write them into the tool's description",
+    names: {
+      langgraph: ['tools[].input_examples'],
+      aiSdk: ['tools[].inputExamples'],
+    },
+  },
+  {
+    wish: 'what a provider adds to a tool',
+    names: {
+      langgraph: ['tools[].extras'],
+      agents: ['tools[].deferLoading'],
+    },
+  },
+  {
     wish: 'retries',
     note: 'a repeated call would be a second sample',
     names: { langgraph: ['maxRetries'] },

@@ -1,4 +1,4 @@
-import { jsonObject, samplingFields, toSampling, toText, WireError } from '@agentjet/chat-completions';
+import { jsonObject, samplingFields, toAnswerText, toSampling, toText, WireError } from '@agentjet/chat-completions';
 import { type ChatMessage, type ChatRequest, isServerTool, type ToolCall } from '@agentjet/core';
 import { z } from 'zod';
 import { toDocumentText } from './document-text.js';
@@ -129,7 +129,7 @@ function toAssistant(blocks: readonly Block[]): ChatMessage {
     const parsed = thinking.safeParse(entry);
     return parsed.success ? [parsed.data.thinking] : [];
   });
-  const content = textOf(blocks.filter(({ type }) => !['tool_use', 'thinking', 'redacted_thinking'].includes(type)));
+  const content = toAnswerText(blocks.map((entry) => ({ ...entry, text: entry['text'] ?? toDocumentText(entry) })));
   return {
     role: 'assistant',
     content,

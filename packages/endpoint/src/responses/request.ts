@@ -1,7 +1,9 @@
 import {
+  isOthersItem,
   jsonObject,
   labelFields,
   samplingFields,
+  toAnswerText,
   toCustomArguments,
   toSampling,
   toText,
@@ -46,14 +48,19 @@ const toolsItem = z.looseObject({
   type: z.literal('additional_tools'),
   tools: z.array(z.looseObject({ type: z.string() })),
 });
-const item = z.union([callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem]);
+/** Of another model's answer: what its server did. */
+const othersItem = z.looseObject({ type: z.string().refine(isOthersItem), role: z.undefined().optional() });
+const item = z.union([callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem, othersItem]);
 export type InputItem = z.infer<typeof item>;
 /** An item of an earlier answer in this episode, by its id. */
 const itemReference = z.strictObject({ type: z.literal('item_reference').optional(), id: z.string() });
-const sentItem = z.union([callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem, itemReference], {
-  error: ({ input }) =>
-    `is not a message, call, result, reasoning or list of tools of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
-});
+const sentItem = z.union(
+  [callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem, othersItem, itemReference],
+  {
+    error: ({ input }) =>
+      `is not a message, call, result, reasoning or list of tools of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
+  },
+);
 
 const textFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['text', 'json_object']) }),
@@ -160,8 +167,7 @@ function toMessages(items: readonly InputItem[], tools: ResponseTools): ChatMess
     if (turn !== undefined) messages.push(toAssistant(turn));
     turn = undefined;
   };
-  for (const entry of items) {
-    if (isToolsItem(entry)) continue;
+  for (const entry of items.filter(isReadItem)) {
     if (!isAssistantItem(entry)) {
       flush();
       messages.push(toInputMessage(entry));
@@ -172,7 +178,7 @@ function toMessages(items: readonly InputItem[], tools: ResponseTools): ChatMess
     turn ??= { content: '', reasoning: '', toolCalls: [] };
     if (isCallItem(entry)) turn.toolCalls.push(toToolCall(entry, tools));
     else if (entry.type === 'reasoning') turn.reasoning += toText(entry.content ?? entry.summary, 'input');
-    else turn.content += toText(entry.content, 'input');
+    else turn.content += toAnswerText(entry.content);
   }
   flush();
   return messages;
@@ -186,15 +192,21 @@ function toToolCall({ call_id: id, name, namespace, ...call }: CallItem, tools: 
 type CallItem = z.infer<typeof callItem> | z.infer<typeof customCallItem>;
 type AssistantItem = CallItem | z.infer<typeof reasoningItem> | z.infer<typeof messageItem>;
 
-function isAssistantItem(entry: InputItem): entry is AssistantItem {
+function isAssistantItem(entry: ReadItem): entry is AssistantItem {
   return isCallItem(entry) || entry.type === 'reasoning' || ('role' in entry && entry.role === 'assistant');
+}
+
+type ReadItem = AssistantItem | z.infer<typeof outputItem>;
+
+function isReadItem(entry: InputItem): entry is ReadItem {
+  return !isToolsItem(entry) && !isOthersItem(entry.type);
 }
 
 function isToolsItem(entry: InputItem): entry is z.infer<typeof toolsItem> {
   return entry.type === 'additional_tools';
 }
 
-function isCallItem(entry: InputItem): entry is CallItem {
+function isCallItem(entry: ReadItem): entry is CallItem {
   return entry.type === 'function_call' || entry.type === 'custom_tool_call';
 }
 
@@ -223,7 +235,7 @@ function toAssistant({
   };
 }
 
-function toInputMessage(entry: InputItem): ChatMessage {
+function toInputMessage(entry: ReadItem): ChatMessage {
   if (entry.type === 'function_call_output' || entry.type === 'custom_tool_call_output')
     return { role: 'tool', content: toText(entry.output, 'input'), toolCallId: entry.call_id };
   if ('role' in entry && typeof entry.role === 'string') {

@@ -1,4 +1,11 @@
-import { EngineError, limitsOf, toErrorMessage, type ChatModel, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import {
+  EngineError,
+  limitsOf,
+  toErrorMessage,
+  type ChatModel,
+  type ChatRequest,
+  type ChatResponse,
+} from '@agentjet/core';
 import type { CallLedger } from './call-ledger.js';
 import { failLater } from './fail-later.js';
 import { linkSignals } from './signals.js';

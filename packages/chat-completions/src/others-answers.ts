@@ -1,0 +1,68 @@
+import { isJsonObject, type Protocol } from '@agentjet/core';
+
+/**
+ * Answers in a conversation may be another model's, with parts that this model cannot read. They never end its call: what a part
+ * says in text is shown, and the others are left out and counted.
+ */
+export type AnswerPart = { readonly type: string; readonly [key: string]: unknown };
+
+/** The text of the parts of an answer. */
+export function toAnswerText(given: string | readonly AnswerPart[] | null | undefined): string {
+  if (given === null || given === undefined) return '';
+  return typeof given === 'string' ? given : given.map((part) => textOf(part) ?? '').join('');
+}
+
+/** The thinking in the parts of an answer. */
+export function toAnswerReasoning(given: string | readonly AnswerPart[] | null | undefined): string {
+  return typeof given === 'string' ? '' : (given ?? []).map((part) => thinkingOf(part) ?? '').join('');
+}
+
+/** What of the answers in a request the model does not see, by where it is and its type, each once. */
+export function findUnshown(protocol: Protocol, body: unknown): readonly string[] {
+  const list = protocol === 'responses' ? 'input' : 'messages';
+  const entries: unknown = isJsonObject(body) ? body[list] : undefined;
+  if (!Array.isArray(entries)) return [];
+  const types = entries.flatMap((entry: unknown) => (isJsonObject(entry) ? unshownTypes(entry) : []));
+  return [...new Set(types)].map((type) => `${list}: ${type}`);
+}
+
+function unshownTypes(entry: Readonly<Record<string, unknown>>): readonly string[] {
+  const { role, type, content } = entry;
+  if (role === undefined && isOthersItem(type)) return [type];
+  if (role !== 'assistant' || !Array.isArray(content)) return [];
+  const parts: readonly unknown[] = content;
+  return parts
+    .filter(isPart)
+    .filter(isUnshown)
+    .map((part) => part.type);
+}
+
+function isPart(part: unknown): part is AnswerPart {
+  return isJsonObject(part) && typeof part['type'] === 'string';
+}
+
+function isUnshown(part: AnswerPart): boolean {
+  return part.type !== 'tool_use' && textOf(part) === undefined && thinkingOf(part) === undefined;
+}
+
+/** Items that a server made for itself: its searches, its code, a shortened conversation. */
+export function isOthersItem(type: unknown): type is string {
+  return (
+    typeof type === 'string' && /_call$|_call_output$|^mcp_|^compaction|^image_generation/.test(type) && !own.has(type)
+  );
+}
+
+const own = new Set(['function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output']);
+
+function textOf({ type, text, refusal }: AnswerPart): string | undefined {
+  const shown = type === 'thinking' || type === 'reasoning' ? undefined : (text ?? refusal);
+  return typeof shown === 'string' ? shown : undefined;
+}
+
+/** Mistral has parts of text in it. */
+function thinkingOf({ type, thinking, text }: AnswerPart): string | undefined {
+  if (type !== 'thinking' && type !== 'reasoning') return undefined;
+  const given: unknown = thinking ?? text;
+  if (typeof given === 'string') return given;
+  return Array.isArray(given) ? toAnswerText(given.filter(isPart)) : undefined;
+}
