@@ -151,6 +151,13 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     };
   }
 
+  /** What is bound keeps the profile, since middleware looks for it. */
+  override withConfig(
+    config: Partial<TunedCallOptions>,
+  ): Runnable<BaseLanguageModelInput, AIMessageChunk, TunedCallOptions> {
+    return Object.assign(super.withConfig(config), { profile: this.profile });
+  }
+
   override bindTools(
     tools: BindToolsInput[],
     kwargs: Partial<TunedCallOptions> = {},

@@ -122,6 +122,44 @@ describe('a retry', () => {
   });
 });
 
+it('counts what has no effect', async () => {
+  const { client, episode } = openClient(['x']);
+  const search = { type: 'function' as const, function: { name: 'add', parameters: {}, strict: true } };
+  await client.chat.completions.create({ ...ask, reasoning_effort: 'high', verbosity: 'low', tools: [search] });
+  expect(episode.finish().ignoredParameters).toEqual({
+    solver: { reasoning_effort: 1, verbosity: 1, 'tools[].function.strict': 1 },
+  });
+});
+
+it('shows what other models said, and counts what it cannot show', async () => {
+  const { client, episode } = openClient(['x']);
+  const others = [
+    { role: 'assistant', content: null, refusal: 'I will not.' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'refusal', refusal: 'Nor will I.' },
+        { type: 'image_url', image_url: {} },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'redacted_thinking', data: 'EuY' },
+        { type: 'text', text: 'So be it.' },
+      ],
+    },
+    { role: 'assistant', content: null, tool_calls: [{ id: 'x', function: { name: 'look', arguments: '' } }] },
+  ];
+  const messages = [...ask.messages, ...others] as unknown as typeof ask.messages;
+  await client.chat.completions.create({ ...ask, messages });
+  const prompt = episode.engine.requests[0]?.text ?? '';
+  expect(prompt).toMatch(/I will not\..*Nor will I\..*So be it\..*"arguments": \{\}\}/s);
+  expect(episode.finish().ignoredParameters).toEqual({
+    solver: { 'messages: image_url': 1, 'messages: redacted_thinking': 1 },
+  });
+});
+
 it('describes its model, in a list and by any name', async () => {
   const { client } = openClient(['x']);
   expect((await client.models.list()).data).toEqual([await client.models.retrieve('any')]);
