@@ -2,6 +2,7 @@ import { type Protocol, protocolNames, type Wish, wishes } from '@agentjet/core'
 import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';
+import { asModel as asOpenAIModel } from '@agentjet/openai';
 import { asModel as asAgentsModel } from '@agentjet/openai-agents';
 import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -260,9 +261,9 @@ async function send({ tuner }: ScriptedEpisode, protocol: Protocol, request: Req
   if (!response.ok) throw new Error(text);
 }
 
-async function outcomeOf(protocol: Protocol, request: Request) {
+async function outcomeOf(protocol: Protocol, request: Request, sendBy = send) {
   const episode = openScriptedEpisode({ replies: ['{"sum": 3}'], endpointHost: server });
-  const refusal = await send(episode, protocol, request).then(
+  const refusal = await sendBy(episode, protocol, request).then(
     () => undefined,
     (error: unknown) => String(error instanceof Error ? error.message : error),
   );
@@ -308,6 +309,18 @@ describe('what is refused is refused by its name, unless it changes nothing', ()
     for (const harmless of [null, ...neutral]) {
       const request = withValue(smallest[protocol], name.split('.'), harmless);
       expect(await outcomeOf(protocol, request)).toMatchObject({ refusal: undefined, ignored: [] });
+    }
+  });
+});
+
+describe('the native OpenAI client treats each parameter as the endpoint does', () => {
+  const sendNative: typeof send = async ({ tuner }, _protocol, request) =>
+    void (await asOpenAIModel(tuner, { agentName: 'solver' }).chat.completions.create(request as never));
+
+  it.each(rows.filter(([protocol]) => protocol === 'chat'))('%s: %s', async (protocol, name) => {
+    for (const request of toRequests(protocol, name)) {
+      const [native, overHttp] = [await outcomeOf(protocol, request, sendNative), await outcomeOf(protocol, request)];
+      expect(native).toEqual({ ...overHttp, refusal: overHttp.refusal && expect.stringContaining(name) });
     }
   });
 });

@@ -156,7 +156,7 @@ export interface LimitedChatModel extends ChatModel {
   readonly limits: ModelLimits;
 }
 
-/** Undefined for a model that does not know them, such as one behind an API. */
+/** Undefined for a model that does not know them, such as another provider's. */
 export function limitsOf(model: ChatModel | LimitedChatModel): ModelLimits | undefined {
   return 'limits' in model ? model.limits : undefined;
 }
