@@ -32,7 +32,7 @@ async function promptOf(input: readonly object[]) {
 }
 
 describe('answers of other agents', () => {
-  it('stay messages of their own before a turn of the model', async () => {
+  it('stay separate messages before a turn of the model', async () => {
     const { episode, model } = open('<think>\nhm\n</think>\n\nfirst', 'second');
     const { output } = await model.getResponse({ ...request, input: [user('hi')] });
     const history = [user('hi'), answer('I am Bert.'), ...(output as AgentInputItem[]), user('go on')];
