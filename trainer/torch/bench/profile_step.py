@@ -1,6 +1,6 @@
 """Where does the time of a step go? The costliest kernels of two steps, and when the GPU waited (not a published benchmark).
 
-Under torchrun, of the first of several GPUs: also how much of the communication no other kernel hides.
+Under torchrun, of the first of several GPUs: also which communication no other kernel hides, and the same sums of every GPU.
 """
 
 from __future__ import annotations
@@ -43,16 +43,57 @@ def main() -> None:
         trainer.step(packs, LossConfig())
         trainer.step(packs, LossConfig())
         torch.cuda.synchronize()
-    ranks.barrier()
+    kernels = sorted((e for e in recorded.events() if e.device_type == DeviceType.CUDA and not e.name.startswith(("ajet", "##", "Optimizer"))), key=lambda e: e.time_range.start)
+    sums = ranks.gather(summed(kernels))
     if not ranks.is_first:
         return leave_ranks()
     print(f"{sys.argv[1]} on {ranks.size}: {seconds * 1e3:.1f} ms a step, {step_flops(name, packs) / seconds / ranks.size / 989e12:.4f} of peak")
-    kernels = sorted((e for e in recorded.events() if e.device_type == DeviceType.CUDA and not e.name.startswith(("ajet", "##", "Optimizer"))), key=lambda e: e.time_range.start)
     report_kernels(kernels)
     report_gaps(kernels)
-    others = [kernel for kernel in kernels if kind_of(kernel.name) != "communication"]
-    print(f"some kernel runs for {covered(kernels):.1f} ms, some other than communication for {covered(others):.1f} ms")
+    report_exposed(kernels)
+    for rank, found in enumerate(sums):
+        print(f"GPU {rank}, ms of two steps: {found}")
     leave_ranks()
+
+
+def summed(kernels: list) -> dict[str, float]:
+    """Milliseconds of one GPU: with a kernel, with one other than communication, and of the kernels that only compute."""
+    others = [kernel for kernel in kernels if kind_of(kernel.name) != "communication"]
+    computing = [kernel for kernel in kernels if kind_of(kernel.name) in ("matrix products", "attention")]
+    alone = sum(kernel.time_range.elapsed_us() for kernel in computing) / 1e3
+    return {"any kernel": round(covered(kernels), 1), "other than communication": round(covered(others), 1), "products and attention": round(alone, 1)}
+
+
+def report_exposed(kernels: list, rows: int = 14) -> None:
+    """Communication while no other kernel runs: by collective, and its longest stretches with their place in the two steps."""
+    busy = merged([kernel for kernel in kernels if kind_of(kernel.name) != "communication"])
+    begin = kernels[0].time_range.start
+    found = [(uncovered(kernel.time_range.start, kernel.time_range.end, busy), kernel) for kernel in kernels if kind_of(kernel.name) == "communication"]
+    sums: dict[str, list[float]] = {}
+    for alone, kernel in found:
+        entry = sums.setdefault(kernel.name[:60], [0.0, 0.0, 0])
+        entry[0], entry[1], entry[2] = entry[0] + alone / 1e3, entry[1] + kernel.time_range.elapsed_us() / 1e3, entry[2] + 1
+    for name, (alone, whole, count) in sums.items():
+        print(f"exposed {alone:7.2f} of {whole:7.2f} ms, {count} x {name}")
+    for alone, kernel in sorted(found, key=lambda item: -item[0])[:rows]:
+        after = next((other.name for other in kernels if other.time_range.start >= kernel.time_range.end and kind_of(other.name) != "communication"), "the end")
+        print(f"exposed {alone:7.0f} of {kernel.time_range.elapsed_us():7.0f} us at {(kernel.time_range.start - begin) / 1e3:6.1f} ms: {kernel.name[:44]}, then {after[:60]}")
+
+
+def merged(kernels: list) -> list[tuple[float, float]]:
+    """The stretches of time that the kernels cover, in order."""
+    stretches: list[tuple[float, float]] = []
+    for kernel in kernels:
+        start, end = kernel.time_range.start, kernel.time_range.end
+        if stretches and start <= stretches[-1][1]:
+            stretches[-1] = (stretches[-1][0], max(end, stretches[-1][1]))
+        else:
+            stretches.append((start, end))
+    return stretches
+
+
+def uncovered(start: float, end: float, busy: list[tuple[float, float]]) -> float:
+    return end - start - sum(max(0.0, min(end, stop) - max(start, first)) for first, stop in busy)
 
 
 def covered(kernels: list) -> float:
