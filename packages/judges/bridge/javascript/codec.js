@@ -5,7 +5,6 @@ const { isArray } = Array;
 const { getPrototypeOf, defineProperty, getOwnPropertyDescriptor, is: isSame, keys: keysOf } = Object;
 const { ownKeys } = Reflect;
 const maxDepth = 150;
-const maxShared = 200_000;
 
 const errorTypes = { Error, TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError };
 const prototypes = new Map(
@@ -101,9 +100,9 @@ class Codec {
   constructor(first) {
     this.lastNumber = first;
     this.mine = new Map(); // number -> an object of this side
-    this.numbers = new Map(); // an object of either side, or a container -> number
+    this.numbers = new WeakMap(); // an object of either side, or a container -> number
     this.theirs = new Map(); // number -> proxy
-    this.shared = new Map(); // number -> { kind, value, before }
+    this.shared = new Map(); // number -> { kind, held, before }
     this.waiting = new Map(); // number -> how to settle a promise of the other side
     this.settled = []; // promises of this side that have settled since the last message
     this.depth = 0;
@@ -184,7 +183,11 @@ class Codec {
 
   share(number, kind, value) {
     this.numbers.set(value, number);
-    this.shared.set(number, { kind, value, before: flat(kind, value) });
+    this.shared.set(number, { kind, held: this.hold(value), before: flat(kind, value) });
+  }
+
+  hold(value) {
+    return { deref: () => value, isUnused: () => false };
   }
 
   watch(number, promise) {
@@ -198,7 +201,9 @@ class Codec {
   updates() {
     const changed = [];
     for (const [number, entry] of Array.from(this.shared)) {
-      const now = flat(entry.kind, entry.value);
+      const value = entry.held.deref();
+      if (value === undefined) continue;
+      const now = flat(entry.kind, value);
       if (!isChanged(entry.before, now)) continue;
       entry.before = now;
       changed.push([number, now.map((item) => this.encode(item))]);
@@ -206,21 +211,18 @@ class Codec {
     return changed;
   }
 
-  /** So many of the containers that crossed last are kept equal on both sides. */
-  outgrown() {
-    let size = 0;
-    const old = [];
-    for (const [number, { before }] of [...this.shared].reverse()) {
-      size += before.length + 1;
-      if (size > maxShared) old.push(number);
-    }
-    for (const number of old) this.forget(number);
-    return old;
+  /** Containers that nothing on the deciding side uses any longer are forgotten on both sides. */
+  unused() {
+    const unused = [];
+    for (const [number, entry] of this.shared) if (entry.held.isUnused()) unused.push(number);
+    for (const number of unused) this.forget(number);
+    return unused;
   }
 
   forget(number) {
     const entry = this.shared.get(number);
-    if (entry !== undefined) this.numbers.delete(entry.value);
+    const value = entry?.held.deref();
+    if (value !== undefined) this.numbers.delete(value);
     this.shared.delete(number);
   }
 
@@ -245,7 +247,7 @@ class Codec {
     if (tag === 'g' && prototypeOf.has(first)) return prototypeOf.get(first);
     if (tag === 'D') return new Date(this.decode(first));
     if (tag === 'R') return new RegExp(String(first), String(second));
-    if (tag === 'r' && this.shared.has(first)) return this.shared.get(first).value;
+    if (tag === 'r' && this.shared.has(first)) return this.shared.get(first).held.deref();
     if (tag === 'h' && this.mine.has(first)) return this.mine.get(first);
     if (tag === 'o') return this.decodeObject(first, second);
     if (tag === 'e') return this.decodeError(data);
@@ -312,12 +314,14 @@ class Codec {
     for (const [number, items] of updates) {
       const entry = this.shared.get(number);
       if (entry === undefined) continue;
+      const value = entry.held.deref();
+      if (value === undefined) continue;
       fill(
         entry.kind,
-        entry.value,
+        value,
         items.map((item) => this.decode(item)),
       );
-      entry.before = flat(entry.kind, entry.value);
+      entry.before = flat(entry.kind, value);
     }
     for (const number of forgotten) this.forget(number);
     for (const [number, isFine, value] of settled) {

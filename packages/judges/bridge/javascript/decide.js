@@ -23,6 +23,7 @@ const maxIdleRounds = 2;
 
 class Decider extends Peer {
   problem = null;
+  isServing = false;
   own = new WeakSet();
   idle = 0;
   outcome = null;
@@ -65,6 +66,34 @@ class Decider extends Peer {
       this.end('refused', 'the test gives the program a symbol');
       throw error;
     }
+  }
+
+  hold(value) {
+    const weak = new WeakRef(value);
+    let strong = value; // until its changes have been sent
+    return {
+      deref: () => strong ?? weak.deref(),
+      isUnused: () => {
+        strong = undefined;
+        strong = weak.deref();
+        return strong === undefined;
+      },
+    };
+  }
+
+  /** What every message can name, such as the prototype of arrays, is not an argument: a callback could change it. */
+  arguments(args) {
+    this.isServing = true;
+    try {
+      return super.arguments(args);
+    } finally {
+      this.isServing = false;
+    }
+  }
+
+  decodeValue(data) {
+    if (this.isServing && isArray(data) && data[0] === 'g') return this.bad(new BadMessage('a prototype'));
+    return super.decodeValue(data);
   }
 
   met(proxy) {
@@ -197,14 +226,20 @@ const compiles = (code) => {
   }
 };
 
+const isDefinedIn = (test, name) =>
+  new RegExp(`\\b(?:class|function\\*?|const|let|var)\\s+${name.replaceAll('$', '\\$')}(?![\\p{L}\\p{N}_$])`, 'u').test(
+    test,
+  );
+
 /** What the source of the test says by itself; null: it can be asked of a program elsewhere. */
 const refusalOf = (test) => {
   if (!compiles(`with (this) {\n${test}\n}`) && !compiles(`return async () => { with (this) {\n${test}\n} }`))
     return 'the test is not JavaScript';
+  const helper = /(?<![.\p{L}\p{N}_$])(assert|expect|require)(?=\s*[.(])/u.exec(test)?.[1];
+  if (helper !== undefined && !isDefinedIn(test, helper))
+    return `the test calls ${helper}, which neither it nor JavaScript defines`;
   for (const [, base] of test.matchAll(/\bextends\s+([\p{L}_$][\p{L}\p{N}_$]*)/gu)) {
-    const isKnown =
-      base in globalThis ||
-      new RegExp(`\\b(?:class|function|const|let|var)\\s+${base.replaceAll('$', '\\$')}\\b`).test(test);
+    const isKnown = base in globalThis || isDefinedIn(test, base);
     if (!isKnown) return `the test derives a class from the program's ${base}`;
   }
   return null;

@@ -11,7 +11,7 @@ class Peer extends Codec {
   message(fields) {
     const updates = this.updates();
     const settled = this.settled.splice(0).map(([number, isFine, value]) => [number, isFine, this.encode(value)]);
-    const message = { ...fields, u: updates, s: settled, x: this.outgrown() };
+    const message = { ...fields, u: updates, s: settled, x: this.unused() };
     const printed = this.printed.splice(0);
     if (printed.length > 0) message.o = printed;
     for (const key of ['u', 's', 'x']) if (message[key].length === 0) delete message[key];
@@ -48,11 +48,15 @@ class Peer extends Codec {
     try {
       const operation = this.operations[op];
       if (operation === undefined) this.bad(new BadMessage('an unknown question'));
-      const result = operation(...args.map((arg) => this.read(arg)));
+      const result = operation(...this.arguments(args));
       return this.message({ r: this.encode(result) });
     } catch (error) {
       return this.failure(error);
     }
+  }
+
+  arguments(args) {
+    return args.map((arg) => this.read(arg));
   }
 
   failure(error) {
@@ -80,8 +84,8 @@ class Peer extends Codec {
       return found === undefined ? undefined : [target[key], found.enumerable];
     },
     prototype: (target) => getPrototypeOf(target),
-    apply: (target, self, args) => Reflect.apply(target, self, args),
-    construct: (target, args) => Reflect.construct(target, args),
+    apply: (target, self, ...args) => Reflect.apply(target, self, args),
+    construct: (target, ...args) => Reflect.construct(target, args),
     nothing: () => undefined,
   });
 
@@ -112,10 +116,10 @@ class Peer extends Codec {
   }
 
   call(target, self, args) {
-    return this.ask('apply', target, self, args);
+    return this.ask('apply', target, self, ...args);
   }
 
   construct(target, args) {
-    return this.ask('construct', target, args);
+    return this.ask('construct', target, ...args);
   }
 }

@@ -169,13 +169,7 @@ class Codec:
     def decode_plain(self, kind, *args):
         if kind == "range":
             return range(*[self.decode(each) for each in args])
-        if kind == "decimal":
-            return decimal.Decimal(args[0])
-        if kind == "fraction":
-            return fractions.Fraction(self.decode(args[0]), self.decode(args[1]))
-        if kind == "timedelta":
-            return datetime.timedelta(*args)
-        return TIMES[kind].fromisoformat(args[0])
+        return decode_plain(kind, args)
 
     def decode_type(self, name):
         return TYPES[name]

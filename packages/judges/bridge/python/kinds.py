@@ -1,8 +1,5 @@
 # Which kinds of values there are, and what a mirror of an object of the other side does.
 import collections
-import datetime
-import decimal
-import fractions
 import io
 import json
 import operator
@@ -22,7 +19,7 @@ CONTAINER_TYPES = {tag: kind for kind, tag in CONTAINERS.items()}
 TYPES = {kind.__name__: kind for kind in (int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, object, range, type(None), type)}
 EXCEPTIONS = {kind.__name__: kind for kind in vars(__import__("builtins")).values() if isinstance(kind, type) and issubclass(kind, BaseException)}
 BASES = {kind.__name__: kind for kind in (int, float, complex, str, bytes, tuple, frozenset, list, dict, set, bytearray)}
-TIMES = {kind.__name__: kind for kind in (datetime.datetime, datetime.date, datetime.time)}
+VALUES = {"Decimal": "decimal", "Fraction": "fractions", "timedelta": "datetime", "datetime": "datetime", "date": "datetime", "time": "datetime"}
 
 
 PRETENDS = {"generator": types.GeneratorType, "function": types.FunctionType, "coroutine": types.CoroutineType}
@@ -91,6 +88,10 @@ def forward_call(self, *args, **kwargs):
     return type(self)._peer.call(self, args, kwargs)
 
 
+def unpicklable():
+    raise TypeError("An object of the other side cannot be pickled.")
+
+
 def mirror_members(peer, base):
     def get(self, name):
         if name.startswith("_ajet"):
@@ -111,7 +112,7 @@ def mirror_members(peer, base):
     members = {"_peer": peer, "__getattr__": get, "__setattr__": put, "__delattr__": lambda self, name: peer.ask("del", self, name)}
     members["__copy__"] = lambda self: peer.ask("copy", self)
     members["__deepcopy__"] = lambda self, memo: peer.ask("deepcopy", self)
-    members["__reduce_ex__"] = lambda self, version: peer.cannot("pickles an object of the program")
+    members["__reduce_ex__"] = lambda self, version: unpicklable()
     if base is None or not issubclass(base, BaseException):
         members["__dict__"] = property(lambda self: peer.ask("get", self, "__dict__"))
     return {**members, "__eq__": equal, "__ne__": different}
@@ -125,15 +126,32 @@ def encode_plain(value, kind):
         return ["c", *[each if each - each == 0 else ["f", repr(each)] for each in (value.real, value.imag)]]
     if kind is range:
         return ["v", "range", *[each if -(2**53) < each < 2**53 else ["i", hex(each)] for each in (value.start, value.stop, value.step)]]
-    if kind is decimal.Decimal:
-        return ["v", "decimal", str(value)]
-    if kind is fractions.Fraction:
-        return ["v", "fraction", ["i", hex(value.numerator)], ["i", hex(value.denominator)]]
-    if kind is datetime.timedelta:
-        return ["v", "timedelta", value.days, value.seconds, value.microseconds]
-    if TIMES.get(kind.__name__) is kind:
-        return ["v", kind.__name__, value.isoformat()]
-    return None
+    if kind is slice and all(each is None or type(each) is int for each in (value.start, value.stop, value.step)):
+        return ["v", "slice", *[None if each is None else hex(each) for each in (value.start, value.stop, value.step)]]
+    name = kind.__name__
+    if name not in VALUES or getattr(sys.modules.get(VALUES[name]), name, None) is not kind:
+        return None
+    if name == "Decimal":
+        return ["v", name, str(value)]
+    if name == "Fraction":
+        return ["v", name, hex(value.numerator), hex(value.denominator)]
+    if name == "timedelta":
+        return ["v", name, value.days, value.seconds, value.microseconds]
+    return ["v", name, value.isoformat()]
+
+
+def decode_plain(name, args):
+    """The modules are imported only if a value needs them: each start of a process would take longer."""
+    import importlib
+
+    if name == "slice":
+        return slice(*[None if each is None else int(each, 16) for each in args])
+    kind = getattr(importlib.import_module(VALUES[name]), name)
+    if name == "Decimal":
+        return kind(args[0])
+    if name == "Fraction":
+        return kind(int(args[0], 16), int(args[1], 16))
+    return kind(*args) if name == "timedelta" else kind.fromisoformat(args[0])
 
 
 def data_base(kind):
@@ -153,16 +171,22 @@ def as_base(value, base):
 
 def flat(value):
     if isinstance(value, dict):
-        return [each for pair in dict.items(value) for each in pair]
+        return [each for pair in kind_of_dict(value).items(value) for each in pair]
     kind = list if isinstance(value, list) else set if isinstance(value, set) else collections.deque
     return [*kind.__iter__(value)]
 
 
+def kind_of_dict(value):
+    """An ordered one keeps its order apart from the dict that it is."""
+    return collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
+
+
 def put_flat(value, items):
     if isinstance(value, dict):
-        dict.clear(value)
+        kind = kind_of_dict(value)
+        kind.clear(value)
         for key, each in zip(items[::2], items[1::2]):
-            dict.__setitem__(value, key, each)
+            kind.__setitem__(value, key, each)
     elif isinstance(value, list):
         list.__setitem__(value, slice(None), items)
     elif isinstance(value, set):

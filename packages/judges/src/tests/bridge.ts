@@ -5,17 +5,20 @@ import type { Language } from '@agentjet/sandbox';
 export type Bridge = { readonly decides: string; readonly serves: string };
 
 const files = {
-  python: { shared: ['kinds.py', 'codec.py', 'peer.py'], decides: 'decide.py', serves: 'program.py' },
-  javascript: { shared: ['codec.js', 'peer.js'], decides: 'decide.js', serves: 'program.js' },
+  python: {
+    decides: ['kinds.py', 'codec.py', 'peer.py', 'survey.py', 'decide.py'],
+    serves: ['kinds.py', 'codec.py', 'peer.py', 'program.py'],
+  },
+  javascript: { decides: ['codec.js', 'peer.js', 'decide.js'], serves: ['codec.js', 'peer.js', 'program.js'] },
 };
 const bridges = new Map<Language, Bridge>();
 
 export function bridgeOf(language: Language): Bridge {
   const known = bridges.get(language);
   if (known !== undefined) return known;
-  const { shared, decides, serves } = files[language];
-  const read = (name: string): string => {
-    const parts = [...shared, name].map((file) =>
+  const { decides, serves } = files[language];
+  const read = (names: readonly string[]): string => {
+    const parts = names.map((file) =>
       readFileSync(new URL(`../../bridge/${language}/${file}`, import.meta.url), 'utf8'),
     );
     // Names of a block are not names of the program.

@@ -52,6 +52,18 @@ const pythonCheats: Programs = {
     'import os\nfor fd in range(3, 20):\n  try: os.write(fd, b\'{"r": ["l", 1, [\' * 9000 + b"\\n")\n  except OSError: pass',
     'assert add(1, 2) == 3',
   ],
+  'swallows an assertion of the test': [
+    'class Thing:\n  def __enter__(self): return self\n  def __exit__(self, *error): return True\ndef made(): return Thing()',
+    'with made() as thing:\n  assert thing is None',
+  ],
+  'catches an assertion in a callback of the test': [
+    'def each(f, xs):\n  try: f(0)\n  except BaseException: pass',
+    'def check(x): assert x == 1\neach(check, [1])',
+  ],
+  'makes a function that the test imports a class': [
+    'class add:\n  def __init__(self, *a): pass\n  def __eq__(self, other): return True\ndef all(xs): return True',
+    'from solution import add\nassert all(add(x, 1) == x + 1 for x in [1])',
+  ],
   'leaves with an exit that looks like success': ['def add(a, b): raise SystemExit(0)', 'assert add(1, 2) == 3'],
 };
 
@@ -78,6 +90,14 @@ const pythonHonest: Programs = {
     'def same(x): return x',
     'import math\nvalues = [2 ** 200, -0.0, math.inf, True, None, "é", b"x", (1, [2]), {1, (2, 3)}, {(1, 2): {None: 3}}, frozenset([1]), 1j]\nassert same(values) == values and [type(x) for x in same(values)] == [type(x) for x in values]\nassert same(values) is values and math.isnan(same(math.nan)) and math.copysign(1, same(-0.0)) == -1',
   ],
+  'an object that the test made, compared with a value': [
+    'class Money:\n  def __init__(self, n): self.n = n\n  def __eq__(self, o): return self.n == o\n  def __add__(self, n): return Money(self.n + n)',
+    'money = Money(5)\nassert money.n == 5 and money == 5 and money + 1 == 6 and money != 4',
+  ],
+  'an ordered dict, slices and a name of the language': [
+    'from collections import OrderedDict\nd = OrderedDict(a=1, b=2)\nclass L:\n  def __getitem__(self, at): return [1, 2, 3][at]\ndef touch(k): d.move_to_end(k)',
+    'touch("a")\nassert list(d) == ["b", "a"] and L()[0:2] == [1, 2] and L()[-1] == 3',
+  ],
   'expected errors of a test case': [
     'def parse(text): return int(text)',
     'import unittest\nclass T(unittest.TestCase):\n  def test_parse(self):\n    self.assertEqual(parse("7"), 7)\n    with self.assertRaises(ValueError): parse("x")\nunittest.main()',
@@ -88,6 +108,9 @@ const pythonRefused: Programs = {
   'derives T from the program': ['class Base: pass', 'class T(Base): pass\nassert T()'],
   'reads __code__': ['def f(): pass', 'assert f.__code__.co_argcount == 0'],
   'replaces f of the program': ['def f(): pass', 'import solution\nsolution.f = None'],
+  'patches random.random': ['def f(): pass', 'from unittest.mock import patch\nwith patch("random.random"): f()'],
+  'uses files': ['def f(path): pass', 'open("x", "w").write("1")\nf("x")'],
+  'imports pytest': ['def f(): pass', 'import pytest\nwith pytest.raises(ValueError): f()'],
   'is not Python': ['def f(): pass', 'assert f( =='],
 };
 
@@ -137,6 +160,10 @@ const javascriptHonest: Programs = {
     'const same = (x) => x;',
     'const values = [NaN, -0, Infinity, 2n ** 70n, undefined, null, "é", new Map([[{ a: 1 }, new Set([1])]]), new Uint8Array([1])];\nif (same(values) !== values) throw new Error("identity");\nconst [nan, zero, inf, big, none] = same([...values]);\nif (!Number.isNaN(nan) || !Object.is(zero, -0) || inf !== Infinity || big !== 2n ** 70n || none !== undefined) throw new Error("values")',
   ],
+  'many calls, and a container that only the program keeps': [
+    'class Node { constructor(x) { this.x = x; this.kids = [] } sum() { return this.kids.reduce((sum, kid) => sum + kid.sum(), this.x) } }\nconst add = (xs) => xs[0] + xs[1]',
+    'const root = new Node(1); root.kids.push(new Node(2)); if (root.sum() !== 3) throw new Error("sum");\nfor (let at = 0; at < 300; at++) if (add([at, 1]) !== at + 1) throw new Error("add")',
+  ],
   'promises in both directions': [
     'const each = async (f, xs) => { const out = []; for (const x of xs) out.push(await f(x)); return out };',
     'const out = await each(async (x) => { await null; return x + 1 }, [1, 2]); if (out.join() !== "2,3") throw new Error(out.join())',
@@ -145,6 +172,7 @@ const javascriptHonest: Programs = {
 
 const javascriptRefused: Programs = {
   'derives a class from the program': ['class Base {}', 'class T extends Base {}'],
+  'calls assert': ['globalThis.assert = () => {}', 'assert(1 === 2)'],
   'is not JavaScript': ['const f = 1;', 'if (f ==='],
 };
 

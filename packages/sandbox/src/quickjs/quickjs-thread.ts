@@ -1,8 +1,11 @@
 /** The thread of a QuickJS sandbox: an interpreter compiled to WebAssembly. It is given no function of the host but one that collects output. */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { parentPort } from 'node:worker_threads';
 import variant from '@jitl/quickjs-wasmfile-release-sync';
 import {
   newQuickJSWASMModuleFromVariant,
+  newVariant,
   type QuickJSContext,
   type QuickJSHandle,
   type QuickJSSyncVariant,
@@ -51,9 +54,11 @@ async function answer(quickjs: QuickJSWASMModule, request: ThreadRequest): Promi
   }
 }
 
-/** An interpreter with separate memory. Its types describe the CommonJS build, so the default export looks wrapped; it is not. */
+/** An interpreter with separate memory. The types of the variant describe its CommonJS build, so it looks wrapped; it is not. */
 function loadModule(): Promise<QuickJSWASMModule> {
-  return newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant);
+  return newQuickJSWASMModuleFromVariant(
+    newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule: compiled }),
+  );
 }
 
 function evaluate(
@@ -106,6 +111,11 @@ function toJson(context: QuickJSContext, handle: QuickJSHandle, output: Output):
   return JSON.parse(text) as unknown;
 }
 
+// Its types come with those of browsers.
+const compiler = globalThis as unknown as { readonly WebAssembly: { compile(bytes: Uint8Array): Promise<object> } };
+// Compiled once: a dialogue takes two interpreters.
+const wasm = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
+const compiled = await compiler.WebAssembly.compile(await readFile(wasm));
 const quickjs = await loadModule();
 parentPort?.on('message', (request: ThreadRequest) => {
   void answer(quickjs, request).then((answered) => parentPort?.postMessage(answered));
