@@ -15,3 +15,8 @@ it('has enough forms, half of them by an author who had not read the judge', asy
   expect(blind).toBeGreaterThanOrEqual(300);
   expect(new Set(forms.map(({ compare }) => compare)).size).toBe(5);
 });
+
+it('reads forms that were tried later, and that found mistakes', async () => {
+  const { wrong, missed } = await judgeForms('later-answers.jsonl');
+  expect([wrong, missed]).toEqual([[], []]);
+});

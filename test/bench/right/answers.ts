@@ -30,8 +30,8 @@ export async function measureAnswers(): Promise<AnswersFigures> {
 }
 
 /** All forms, those that were paid and should not be, and those that should be and were not. */
-export async function judgeForms() {
-  const file = await readFile(new URL('data/answers.jsonl', import.meta.url), 'utf8');
+export async function judgeForms(name = 'answers.jsonl') {
+  const file = await readFile(new URL(`data/${name}`, import.meta.url), 'utf8');
   const forms = file
     .trim()
     .split('\n')

@@ -7,7 +7,7 @@ const beforeBox = /\b(?:in|inside|within|into|inside of|form|format|like|as)\s*[
 
 /** What comes right after an answer in the same sentence. */
 const after =
-  /^[\s$\\\])*_.,;:"'`)}]*(?:\(\s*)?(?:\?|or\b|and\/or\b|maybe\b|perhaps\b|possibly\b|probably\b|if\b|unless\b|not sure\b|i(?: am|['’]m) not\b|just a guess|(?:(?:is|was|are|seems|looks) )?(?:clearly |obviously |definitely |certainly |probably )?(?:not (?:sure|certain|correct|right|true|really|necessarily|exactly|quite|the (?:right |correct |final )?(?:answer|choice|option))\b|wrong|incorrect|false|impossible)|(?:is|was|are|seems) (?:clearly |definitely |certainly |probably )?not\b|(?:is|was|ca|could|wo)n['’]t\b|(?:could|might|may|cannot|can not)\b)/i;
+  /^[\s$\\\])*_.,;:"'`)}]*(?:\(\s*)?(?:\?|or\b|and\/or\b|maybe\b|perhaps\b|possibly\b|probably\b|if\b|unless\b|not sure\b|i(?: am|['’]m) not\b|just a guess|(?:(?:this|that|it|which) )?(?:(?:is|was|are|seems|looks) )?(?:clearly |obviously |definitely |certainly |probably )?(?:not (?:sure|certain|correct|right|true|really|necessarily|exactly|quite|the (?:right |correct |final )?(?:answer|choice|option))\b|wrong|incorrect|false|impossible)|(?:is|was|are|seems) (?:clearly |definitely |certainly |probably )?not\b|(?:is|was|ca|could|wo)n['’]t\b|(?:could|might|may|cannot|can not)\b)/i;
 /** Another answer next to it. */
 const another = /^[\s$\\\])*_.,;:"'`)}]*(?:and|,|\/|;|&)\s*(?:[$\\([*]*\d|\\boxed|[$(]*[A-Z]\b[).]?(?:\s|$))/;
 

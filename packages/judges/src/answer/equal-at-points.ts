@@ -17,7 +17,16 @@ const absoluteError = 1e-14;
 const constants: Readonly<Record<string, number>> = { pi: Math.PI, e: Math.E };
 
 export function isEqualAtPoints(wanted: Expression, found: Expression): boolean {
-  return holdsAtPoints(variablesOf(wanted, found), (point) => isEqualAt(wanted, found, point));
+  return (
+    isWritten(wanted, found) || holdsAtPoints(variablesOf(wanted, found), (point) => isEqualAt(wanted, found, point))
+  );
+}
+
+/** The same signs in the same places, for formulas that have a value at none of the points, such as `n!`. */
+function isWritten(wanted: Expression, found: Expression): boolean {
+  const write = (of: Expression): string =>
+    JSON.stringify(of, (_, part: unknown) => (part instanceof Fraction ? part.toFraction() : part));
+  return write(wanted) === write(found);
 }
 
 /** Whether one formula is a constant multiple of the other, and not zero. */

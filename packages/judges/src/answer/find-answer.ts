@@ -125,7 +125,10 @@ function isOneOfSeveral(
     const reading = readingOf(content, other.kind, search);
     if (reading === undefined) continue;
     const end = other.kind === 'enclosed' ? other.end : other.from + reading.shortest;
-    const between = said.slice(Math.min(end, mark.start), mark.start).replaceAll(fillers, ' ');
+    const between = said
+      .slice(Math.min(end, mark.start), mark.start)
+      .replaceAll(/\\[a-zA-Z]+/g, ' ')
+      .replaceAll(fillers, ' ');
     return reading.answer !== read.answer && !/\p{L}/u.test(between);
   }
   return false;

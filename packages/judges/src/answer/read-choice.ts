@@ -13,7 +13,7 @@ export function readChoice(text: string): string | null {
   const found = option.exec(capitalFirst(bare));
   if (found?.[1] === undefined) return small.exec(bare)?.[1]?.toUpperCase() ?? null;
   const letter = found[1];
-  return isNamedOnly(bare.slice(found[0].length)) && !listsOthers(bare) ? letter : null;
+  return isNamedOnly(bare.slice(found[0].length), letter) && !listsOthers(bare) ? letter : null;
 }
 
 /** `option B` as `Option B`: the pattern is of small letters, and must not take `option b` for two words of a sentence. */
@@ -22,12 +22,13 @@ function capitalFirst(text: string): string {
 }
 
 /** What follows the letter: nothing, or a sign and the words of the option. */
-function isNamedOnly(rest: string): boolean {
+function isNamedOnly(rest: string, letter: string): boolean {
   if (/^[)\]"'`}*_.:,;!\s]*$/.test(rest)) return true;
   const words = /^(?:[)\]"'`}*_]*[.:)][)\]"'`}*_]*|[)\]"'`}*_]+|\s+[-–—]|\s+(?=\())\s*(\S.*)$/.exec(rest)?.[1];
   return (
     words !== undefined &&
-    !/^[("'*]*[A-Z1-9][).:*"']*$/.test(words) &&
+    /[\p{L}\d]/u.test(words) &&
+    !(/\d/.test(letter) ? /^[("'*]*[1-9][).:*"']*$/ : /^[("'*]*[A-Z][).:*"']*$/).test(words) &&
     !/^(?:or|and|nor|&|\/|,|[-+*^=<>]|\()\s*\(?(?:[A-Z1-9]\b|not\b)/.test(words) &&
     !/^(?:or|and|nor|vs|is|isn't|may|might|could)\b/i.test(words)
   );

@@ -1,5 +1,6 @@
 import Fraction from 'fraction.js';
 import { plainText } from './plain-text.js';
+import { isKnownUnit } from './same-unit.js';
 
 /** A number with its unit; `unit` is '' if there is none. A per cent is a unit. */
 export type Quantity = { readonly value: Fraction; readonly unit: string };
@@ -13,7 +14,7 @@ const shape = new RegExp(
     String.raw`(?<top>${decimal})(?:\s*/\s*(?<bottom>${decimal})(?![\d.]))?` +
     String.raw`(?:[eE](?<exponent>[-+]?\d{1,2})(?!\d)|(?:\s*[x*×·⋅]\s*(?<times>10)\s*(?:\^|\*\*)\s*|(?<=(?:^|[^\d.,])10)(?:\^|\*\*)\s*)[({]?\s*(?<power>[-+]?\d{1,2})\s*[)}]?(?!\d))?` +
     String.raw`(?:(?<=[\d.])(?<size>${size})(?![a-zA-Z]))?` +
-    String.raw`\s*(?<unit>[^\d\s.,;:!?=+*_-].{0,59})?$`,
+    String.raw`(?<gap>\s*)(?<unit>[^\d\s.,;:!?=+*_-].{0,59})?$`,
   'u',
 );
 
@@ -37,7 +38,8 @@ export function readQuantity(text: string): Quantity | null {
   const groups = shape.exec(bareNumber(plainText(text)))?.groups;
   if (groups === undefined) return null;
   const unit = readUnit(`${groups['before'] ?? ''} ${groups['unit'] ?? ''}`.trim());
-  const value = unit === null ? null : valueOf(groups);
+  const isApart = groups['gap'] !== '' || isAttachable(unit ?? '');
+  const value = unit === null || !isApart ? null : valueOf(groups);
   return value === null || unit === null ? null : { value, unit };
 }
 
@@ -59,6 +61,12 @@ function toFraction(numeral: string): Fraction {
   return new Fraction(numeral.replaceAll(/[, \u00a0'_]/g, '').replace(/\.$/, ''));
 }
 
+/** `5km` and `5%`, but not `5ish` and `5ths`. */
+function isAttachable(unit: string): boolean {
+  const words = unit.match(/\p{L}+/gu) ?? [];
+  return !/^\p{L}/u.test(unit) || words.every((word) => word.length === 1 || isKnownUnit(word));
+}
+
 /** Words that are not units. They say that there is more than one number, or that the number is not the answer. */
 const notUnits = new Set(
   (
@@ -67,7 +75,7 @@ const notUnits = new Set(
     'probably approximately about around almost nearly roughly more less fewer least most over under above below until through from ' +
     'plus minus times divided mod wrong incorrect false correct right answer ways? point half third quarter dozen hundred thousand ' +
     'million billion trillion hundreds thousands millions one two three four five six seven eight nine ten eleven twelve twenty thirty ' +
-    'st nd rd th pi sqrt sin cos tan ln log exp abs binom mill k either neither nor except unless instead versus vs'
+    'st nd rd th squared cubed factorial pi sqrt sin cos tan ln log exp abs binom mill k either neither nor except unless instead versus vs'
   ).split(' '),
 );
 /** Single letters that are units. Others are variables, as in `5x`. */
@@ -75,8 +83,12 @@ const unitLetters = new Set('gmslhLNJWVACFKdtTPΩμµ');
 
 /** The words of a unit, or null: these are not words of a unit. */
 function readUnit(text: string): string | null {
-  const unit = text.replaceAll(/[{}"'`*]|^\(|\)$/g, '').trim();
+  const unit = text
+    .replaceAll(/[{}"'`*]/g, '')
+    .replace(/^\((.*)\)$/, '$1')
+    .trim();
   if (unit === '') return '';
+  if (/%.*%/.test(unit)) return null;
   if (!/^[\p{L}\p{Sc}°%/µ][\p{L}\p{Sc}°%/·.()^\s\d'’-]*$/u.test(unit)) return null;
   if (/\d/.test(unit.replaceAll(/(?:\^\(?-?|(?<=\p{L}))\d\)?/gu, ''))) return null;
   // "clips in April and May" are clips; "apples and pears" are two things.

@@ -38,7 +38,13 @@ export function readValue(text: string): Value | null {
   const plain = plainFormula(text)
     .replaceAll('$', '')
     .replaceAll(/\^\s*\(?°\)?/g, '°');
-  return readPlain(withoutOuterMarks(plain), 0);
+  const value = readPlain(withoutOuterMarks(plain), 0);
+  return value?.kind === 'formula' && value.unit === '' && hasCurrency(text) ? { ...value, unit: '$' } : value;
+}
+
+/** A dollar that opens no formula. */
+function hasCurrency(text: string): boolean {
+  return /\\\$/.test(text) || (text.match(/\$/g) ?? []).length % 2 === 1;
 }
 
 function withoutOuterMarks(text: string): string {
@@ -79,7 +85,7 @@ function readableWords(text: string): string {
 
 const readOnlyWords: Reader = (text, readPart) => {
   const marked = /^\uE000([^\uE000\uE001]*)\uE001$/.exec(text)?.[1]?.trim();
-  if (marked !== undefined) return /^\p{L}/u.test(marked) ? wordsOf(marked) : readPart(marked);
+  if (marked !== undefined) return /^\p{L}{2}|^\p{L}.*\s/u.test(marked) ? wordsOf(marked) : readPart(marked);
   return looksLikeWords(text) ? wordsOf(text) : undefined;
 };
 

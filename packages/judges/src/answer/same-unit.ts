@@ -22,6 +22,23 @@ const names = [
   '£ gbp',
   '% percent percentage',
   '° degree deg',
+  'mph',
+  'kph kmh',
+  'ms millisecond',
+  'kb kilobyte',
+  'mb megabyte',
+  'gb gigabyte',
+  'hz hertz',
+  'khz',
+  'kw kilowatt',
+  'kwh',
+  'pa pascal',
+  'kpa',
+  'kj',
+  'kcal',
+  'ev',
+  'mol mole',
+  'rad radian',
 ];
 const nameOf = new Map(
   names.flatMap((line) => line.split(' ').map((name) => [name, line.split(' ')[0] ?? name] as const)),
@@ -53,5 +70,6 @@ function singular(word: string): string {
 }
 
 export function isKnownUnit(unit: string): boolean {
-  return nameOf.has(unit) || nameOf.has(singular(unit));
+  const name = unit.toLowerCase();
+  return nameOf.has(name) || nameOf.has(singular(name));
 }
