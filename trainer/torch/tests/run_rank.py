@@ -24,6 +24,10 @@ from ajet_torch.training import Placement, Trainer  # noqa: E402
 from tiny import random_rows, supervise, tree_pack  # noqa: E402
 
 
+CUT = {"top_p": 0.9, "top_k": 40}
+HEAD = {"target_modules": ("embed_tokens", "lm_head", "q_proj")}
+
+
 def make_packs(num: int = 3):
     rng = np.random.default_rng(5)
     packs = []
@@ -34,22 +38,24 @@ def make_packs(num: int = 3):
 
 
 def run(out: Path, mode: str, ranks: Ranks) -> dict:
-    lora = LoraConfig(rank=2, alpha=4.0) if "lora" in mode else LoraConfig()
+    lora = LoraConfig(rank=2, alpha=4.0, **HEAD if "head" in mode else {}) if "lora" in mode else LoraConfig()
     config = WorkerConfig(
-        model_dir=str(out / "model"), optimizer=OptimizerConfig(learning_rate=0.01, warmup_steps=2), lora=lora,
+        model_dir=str(out / ("untied" if "head" in mode else "model")), optimizer=OptimizerConfig(learning_rate=0.01, warmup_steps=2), lora=lora,
         cpu_offload="offload" in mode, activation_checkpointing="checkpointing" in mode, shard_over="all" if "all" in mode else "node",
     )
     sharded = ranks.size > 1 or config.cpu_offload
     trainer = Trainer(config, Placement(torch.device("cpu"), torch.float64, ranks, sharded))
     if "resume" in mode:
         load_checkpoint(trainer, str(out / mode.rpartition("-")[2]))
-    loss = LossConfig(kl_coef=0.1 if "kl" in mode else 0.0)
+    loss = LossConfig(kl_coef=0.1 if "kl" in mode else 0.0, **CUT if "cut" in mode else {})
+    kept = trainer.kept_tokens(make_packs(), 1.0, loss.truncation)
     steps = [trainer.step(make_packs(), loss) for _ in range(3)]
     row = np.arange(9, dtype=np.int32)
     logprobs = trainer.logprobs([row, row[:4], row[:1], row[2:]])
     if "save" in mode:
         save_checkpoint(trainer, str(out / f"from{ranks.size}"))
-    return {"steps": steps, "logprobs": [x.tolist() for x in logprobs]}
+    sets = [[each.set.tolist(), each.starts.tolist(), each.ids.tolist()] for each in kept]
+    return {"steps": steps, "logprobs": [x.tolist() for x in logprobs], "kept": sets}
 
 
 def run_vllm(out: Path, mode: str, ranks: Ranks) -> dict:

@@ -16,8 +16,9 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All runs, in three starts: one process, two that resume from it too, and one that resumes from them."""
     path = tmp_path_factory.mktemp("ranks")
     tiny_folder(path / "model")
-    start_ranks(path, 1, "plain-save", "offload-checkpointing", "plain-lora-kl", "resume-from1")
-    start_ranks(path, 2, "plain-save", "plain-lora-kl", "resume-from1")
+    tiny_folder(path / "untied", "llama")
+    start_ranks(path, 1, "plain-save", "offload-checkpointing", "plain-lora-kl", "resume-from1", "cut-kl", "lora-head-kl-cut")
+    start_ranks(path, 2, "plain-save", "plain-lora-kl", "resume-from1", "cut-kl", "lora-head-kl-cut")
     start_ranks(path, 1, "resume-from2")
     start_ranks(path, 4, "plain-save", "all-resume-from2", nodes=2)
     return path
@@ -61,3 +62,12 @@ def test_two_nodes_with_replicas_or_one_set_of_shards_equal_one_process(out: Pat
     close(read(out, "resume-from1", 1), read(out, "all-resume-from2", 4))
     shards = sorted(file.name for file in (out / "from4/trainer_state").glob("shard-*"))
     assert shards == ["shard-00001-of-00002.safetensors", "shard-00002-of-00002.safetensors"]
+
+
+@pytest.mark.parametrize("mode", ["cut-kl", "lora-head-kl-cut"])
+def test_what_was_kept_and_adapters_of_head_and_embedding_are_the_same_on_two_processes(out: Path, mode: str) -> None:
+    one, two = read(out, mode, 1), read(out, mode, 2)
+    close(one, two, 1e-6)
+    assert one["kept"] == two["kept"] and len(one["kept"]) == 3
+    assert 0 < one["steps"][0]["tokens_outside_support"] < one["steps"][0]["trained_tokens"] + one["steps"][0]["tokens_outside_support"]
+    assert one["steps"][2]["kl"] > 0
