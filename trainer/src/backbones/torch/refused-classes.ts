@@ -102,6 +102,6 @@ export function refuseClass(json: JsonObject): void {
 function unsupported(what: string): BackboneError {
   return new BackboneError(
     'unsupported_model',
-    `config.json ${what}, which the torch worker does not compute as the model's own code does. Choose another family, such as Qwen2, Qwen3, Llama or Mistral.`,
+    `config.json ${what}, which the worker does not compute as the model's own code does. Choose another family, such as Qwen2, Qwen3, Llama or Mistral.`,
   );
 }

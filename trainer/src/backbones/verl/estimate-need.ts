@@ -4,6 +4,7 @@ import { samplerCacheBytes } from '../needs/sampler-cache.js';
 import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
 import { trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
+import { refuseClass } from '../torch/refused-classes.js';
 
 /**
  * Memory of the verl backbone, of each worker's GPU, or of this machine if it has none. verl keeps states in float32, shards
@@ -46,8 +47,9 @@ const defaults: VerlSettings = {
   cpuOffload: false,
 };
 
-/** Without GPUs: of all workers on the CPU of this machine. Throws BackboneError `unsupported_model` if config.json lacks a size. */
+/** Without GPUs: of all workers on the CPU of this machine. Throws BackboneError `unsupported_model` if config.json lacks a size, or shows a model that the sampler refuses. */
 export function estimateVerl(request: NeedRequest): ResourceNeed {
+  refuseClass(request.model); // its sampler is the torch worker's
   const settings: VerlSettings = { ...defaults, ...request.section };
   const shape = readModelShape(request.model);
   const workload = readWorkload(request, shape.contextLength);
