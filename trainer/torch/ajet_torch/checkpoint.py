@@ -5,7 +5,7 @@
     dir/trainer_state/shard-00001-of-0000N.safetensors   one per process: its rows of the masters and the two moments
 
 A shard says which rows of a tensor it holds, so any number of processes can load what any number saved. The folder is
-written beside its place and renamed, so a killed save leaves the old one whole: in its place, or between the two
+written next to its place and renamed, so a killed save leaves the old one whole: in its place, or between the two
 renames as .NAME.replaced, from where the control plane takes it back.
 """
 

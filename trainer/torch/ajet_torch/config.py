@@ -39,7 +39,7 @@ class InferenceConfig:
     """server: `builtin` or `vllm`. slots: answers sampled at once per GPU, more wait; 0 lets the server choose. kv_tokens: cache
     tokens per slot; 0 takes the model's context length, the builtin server at most 4,096 of it. vllm alone: num_replicas, servers on
     each node; tensor_parallel_size, GPUs of each; colocated, whether they are the trainer's first ones or those after the trainer's; gpu_memory_utilization, its share of
-    a whole GPU's memory, where 0 takes 0.45 beside the trainer and 0.9 on its own.
+    a whole GPU's memory, where 0 takes 0.45 next to the trainer and 0.9 on its own.
     """
 
     server: str = "builtin"

@@ -17,7 +17,7 @@ CAPS = ("final_logit_softcapping", "logits_soft_cap", "final_logit_softcap")
 
 
 class FixedOutput(BaseModelOutputWithPast):
-    """All that the code around it reads besides, such as the choices of routers, is None."""
+    """Other outputs that the code around it reads, such as the choices of routers, are None."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("__"):
