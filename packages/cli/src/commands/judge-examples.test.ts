@@ -33,11 +33,17 @@ it('prints one line of JSON: how well the judge agrees with people', async () =>
   expect(json).toMatchObject({ examples: 4, failed: 0, agreement: 0.75, vote_spread: null, calls: 0 });
 });
 
-it('reads the last number that the agent says, and a field that the workflow returned', async () => {
+it('reads the answer that the agent marks, and a field that the workflow returned', async () => {
   const yaml = 'ajet:\n  task_judge:\n    judge_type: answer\n    answer: { compare: number, agent: solver }\n';
   const returned = { ...example('I am done', 1), output_metadata: { answer: 4 } };
-  const { json } = await run(yaml, [example('so 4', 1), example('It makes 4.', 1), example('4, no, 5', 0), returned]);
-  expect(json).toMatchObject({ examples: 4, failed: 0, agreement: 1 });
+  const { json } = await run(yaml, [
+    example('so 4', 1),
+    example('First 5. The answer is 4.', 1),
+    example('It makes 4.', 0),
+    example('4, no, 5', 0),
+    returned,
+  ]);
+  expect(json).toMatchObject({ examples: 5, failed: 0, agreement: 1 });
 });
 
 it('says that there is no judge', async () => {
