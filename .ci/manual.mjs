@@ -1,14 +1,25 @@
-// `npm run manual`: writes packages/agentjet/default.yaml, the manual of all keys, from the settings in the sources. With `--check` it writes
-// nothing and fails if the file is stale.
+// `npm run manual`: writes packages/agentjet/default.yaml, the manual of all keys, from the settings in the sources, and packages/core/PARAMETERS.md,
+// what clients can ask for, from the table that decides it. With `--check` it writes nothing and fails if a file is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { configuration } from 'agentjet';
+import { formatParameters } from '../packages/core/src/parameters/format-parameters.ts';
 
-const file = path.join(path.dirname(import.meta.dirname), 'packages/agentjet/default.yaml');
-const written = configuration.writeManual();
+const root = path.dirname(import.meta.dirname);
+const pages = [
+  {
+    name: 'packages/agentjet/default.yaml',
+    text: configuration.writeManual(),
+    source: 'the settings in the sources say',
+  },
+  { name: 'packages/core/PARAMETERS.md', text: formatParameters(), source: 'the table in src/parameters says' },
+];
 
-if (!process.argv.includes('--check')) writeFileSync(file, written);
-else if (readFileSync(file, 'utf8') !== written) {
-  console.error('packages/agentjet/default.yaml is not what the settings in the sources say. Run `npm run manual`.');
-  process.exit(1);
+for (const { name, text, source } of pages) {
+  const file = path.join(root, name);
+  if (!process.argv.includes('--check')) writeFileSync(file, text);
+  else if (readFileSync(file, 'utf8') !== text) {
+    console.error(`${name} is not what ${source}. Run \`npm run manual\`.`);
+    process.exitCode = 1;
+  }
 }

@@ -120,3 +120,30 @@ it('tools, how they may be called, and the form of the answer', () => {
   ).toEqual({ type: 'json_schema', name: 'sum', schema: parameters });
   expect(Object.keys(convert({ tools: [], parallel_tool_calls: true }))).toEqual(['messages', 'sampling']);
 });
+
+it.each([
+  [
+    { type: 'json_object', schema: { a: 1 } },
+    { type: 'json_schema', name: 'answer', schema: { a: 1 } },
+  ],
+  [
+    { type: 'json_schema', schema: { a: 1 } },
+    { type: 'json_schema', name: 'answer', schema: { a: 1 } },
+  ],
+  [
+    { type: 'json_schema', json_schema: { name: 'n', description: 'd', schema: { a: 1 } } },
+    { type: 'json_schema', name: 'n', description: 'd', schema: { a: 1 } },
+  ],
+  [{ type: 'json_object' }, { type: 'json_object' }],
+  [{ type: 'text' }, { type: 'text' }],
+])('response_format %j keeps its schema and its description', (response_format, expected) => {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], response_format };
+  expect(toChatRequest(parseBody('chat', chatCompletionSchema, body)).responseFormat).toEqual(expected);
+});
+
+it('a json_schema without a schema is refused by name', () => {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], response_format: { type: 'json_schema' } };
+  expect(() => parseBody('chat', chatCompletionSchema, body)).toThrow(
+    /Missing required parameter: 'response_format.json_schema'/,
+  );
+});

@@ -63,11 +63,21 @@ const toolChoice = z.union([
   }),
 ]);
 const responseFormat = z.discriminatedUnion('type', [
-  z.object({ type: z.enum(['text', 'json_object']) }),
-  z.object({
-    type: z.literal('json_schema'),
-    json_schema: z.looseObject({ name: z.string(), schema: jsonObject.nullish() }),
-  }),
+  z.object({ type: z.literal('text') }),
+  // Some servers take the schema here.
+  z.object({ type: z.literal('json_object'), schema: jsonObject.nullish() }),
+  z
+    .object({
+      type: z.literal('json_schema'),
+      json_schema: z
+        .looseObject({ name: z.string(), description: z.string().nullish(), schema: jsonObject.nullish() })
+        .optional(),
+      schema: jsonObject.nullish(),
+    })
+    .refine(({ json_schema: named, schema }) => named !== undefined || typeof schema === 'object', {
+      path: ['json_schema'],
+      message: 'is missing; send { name, schema }',
+    }),
 ]);
 
 /** Everything of the Chat Completions API that is honoured; the rest is refused by name. */
@@ -151,6 +161,14 @@ function chooseTools(
 }
 
 function toResponseFormat(format: z.infer<typeof responseFormat>): ResponseFormat {
-  if (format.type !== 'json_schema') return { type: format.type };
-  return { type: 'json_schema', name: format.json_schema.name, schema: format.json_schema.schema ?? {} };
+  if (format.type === 'text') return { type: 'text' };
+  const { name, description, schema } = (format.type === 'json_schema' ? format.json_schema : undefined) ?? {};
+  const given = schema ?? format.schema;
+  if (format.type === 'json_object' && (given === undefined || given === null)) return { type: 'json_object' };
+  return {
+    type: 'json_schema',
+    name: name ?? 'answer',
+    ...(typeof description === 'string' && { description }),
+    schema: given ?? {},
+  };
 }

@@ -22,7 +22,7 @@ const introduction = `# What clients can ask for
 Every parameter of every API through which an agent reaches the tuned model. A wish is treated alike wherever it is made. Other parameters are refused by
 name: what is sampled is trained, so nothing is ignored without a word. Wishes without effect are counted in the episode's record as \`ignored_parameters\`.
 
-This page is printed from \`src/parameters/wishes.ts\`; \`npx vitest run packages/core/src/parameters -u\` prints it again.`;
+This page is printed from the table in \`src/parameters\`, which the endpoint and the adapters read; \`npm run manual\` prints it again.`;
 
 function formatTable(rows: readonly Wish[]): readonly string[] {
   const header = ['wish', ...protocols.map(([, title]) => title)];

@@ -66,8 +66,8 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
     wish: 'an answer in JSON',
     note: 'said in the system message; sampling is not constrained',
     names: {
-      chat: ['response_format'],
-      responses: ['text.format'],
+      chat: ['response_format', 'response_format.schema', 'response_format.json_schema.description'],
+      responses: ['text.format', 'text.format.description'],
       messages: ['output_config.format'],
       langgraph: ['response_format'],
       aiSdk: ['responseFormat'],

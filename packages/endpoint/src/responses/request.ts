@@ -64,7 +64,12 @@ const sentItem = z.union(
 
 const textFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['text', 'json_object']) }),
-  z.looseObject({ type: z.literal('json_schema'), name: z.string(), schema: jsonObject }),
+  z.looseObject({
+    type: z.literal('json_schema'),
+    name: z.string(),
+    description: z.string().nullish(),
+    schema: jsonObject,
+  }),
 ]);
 
 const allowedTools = z.object({
@@ -249,5 +254,8 @@ function toResponseFormat(body: ResponsesBody): Pick<ChatRequest, 'responseForma
   const format = body.text?.format;
   if (format === undefined || format === null) return {};
   if (format.type !== 'json_schema') return { responseFormat: { type: format.type } };
-  return { responseFormat: { type: 'json_schema', name: format.name, schema: format.schema } };
+  const { name, description, schema } = format;
+  return {
+    responseFormat: { type: 'json_schema', name, ...(typeof description === 'string' && { description }), schema },
+  };
 }

@@ -1,0 +1,357 @@
+import { type ChatRequest, type Protocol, protocolNames, type Wish, wishes } from '@agentjet/core';
+import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
+import type { EndpointServer } from '@agentjet/endpoint';
+import { asModel as asLangChainModel } from '@agentjet/langgraph';
+import { asModel as asOpenAIModel } from '@agentjet/openai';
+import { asModel as asAgentsModel } from '@agentjet/openai-agents';
+import type { CallCounts } from '@agentjet/rollout';
+import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
+
+/** Sends each parameter of the table through its own API to a model that says JSON, and tells what became of it. */
+
+export type Request = Record<string, unknown>;
+const schema = { type: 'object', properties: { sum: { type: 'number' } } };
+const user = { role: 'user', content: 'hi' };
+
+/** The smallest request of each API. */
+export const smallest: Readonly<Record<Protocol, Request>> = {
+  chat: { model: 'm', messages: [user] },
+  completions: { model: 'm', prompt: 'hi' },
+  responses: { model: 'm', input: 'hi' },
+  messages: { model: 'm', messages: [user], max_tokens: 50 },
+  langgraph: {},
+  aiSdk: { prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] },
+  agents: { input: 'hi', modelSettings: {}, tools: [], outputType: 'text', handoffs: [], tracing: false },
+};
+
+const tools: Readonly<Record<Protocol, (extra?: Request) => readonly Request[]>> = {
+  chat: (extra) => [{ type: 'function', function: { name: 'add', parameters: schema, ...extra } }],
+  completions: () => [],
+  responses: (extra) => [{ type: 'function', name: 'add', parameters: schema, ...extra }],
+  messages: (extra) => [{ name: 'add', input_schema: schema, ...extra }],
+  langgraph: (extra) => [{ type: 'function', function: { name: 'add', parameters: schema, ...extra } }],
+  aiSdk: (extra) => [{ type: 'function', name: 'add', inputSchema: schema, ...extra }],
+  agents: (extra) => [{ type: 'function', name: 'add', description: 'adds', parameters: schema, ...extra }],
+};
+
+const formats: Readonly<Partial<Record<string, unknown>>> = {
+  response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } },
+  'text.format': { type: 'json_schema', name: 'answer', schema },
+  'output_config.format': { type: 'json_schema', schema },
+  responseFormat: { type: 'json', schema },
+  outputType: { type: 'json_schema', name: 'answer', schema },
+};
+
+/** A value that asks for something, by name or by the last part of a name. */
+const values: Readonly<Record<string, unknown>> = {
+  model: 'm',
+  messages: [user],
+  system: 'Be brief.',
+  instructions: 'Be brief.',
+  systemInstructions: 'Be brief.',
+  parallel_tool_calls: false,
+  parallelToolCalls: false,
+  disable_parallel_tool_use: true,
+  max_completion_tokens: 7,
+  max_tokens: 7,
+  max_output_tokens: 7,
+  maxTokens: 7,
+  maxCompletionTokens: 7,
+  maxOutputTokens: 7,
+  temperature: 0.5,
+  top_p: 0.5,
+  topP: 0.5,
+  top_k: 5,
+  topK: 5,
+  seed: 3,
+  n: 2,
+  stop: ['END'],
+  stop_sequences: ['END'],
+  stopSequences: ['END'],
+  logprobs: true,
+  stream: false,
+  stream_options: null,
+  includeRawChunks: false,
+  train: false,
+  requestId: 'r',
+  user: 'u',
+  metadata: { a: 'b' },
+  client_metadata: { a: 'b' },
+  store: true,
+  service_tier: 'auto',
+  safety_identifier: 's',
+  prompt_cache_key: 'k',
+  promptCacheKey: 'k',
+  prompt_cache_retention: '24h',
+  prompt_cache_options: {},
+  promptCacheRetention: '24h',
+  promptCacheOptions: {},
+  include: [],
+  inference_geo: 'eu',
+  cache_control: { type: 'ephemeral' },
+  tool_choice: 'none',
+  toolChoice: 'none',
+  reasoning_effort: 'high',
+  reasoningEffort: 'high',
+  reasoning: { effort: 'high' },
+  thinking: { type: 'adaptive' },
+
+  effort: 'high',
+  verbosity: 'low',
+  strict: true,
+  strictJsonSchema: true,
+  web_search_options: {},
+  mcp_servers: [{ url: 'http://x' }],
+  container: 'c',
+  context_management: [{ type: 'compaction' }],
+  contextManagement: [{ type: 'compaction' }],
+  prediction: { type: 'content' },
+  speed: 'fast',
+  maxRetries: 3,
+  frequency_penalty: 0.5,
+  presence_penalty: 0.5,
+  frequencyPenalty: 0.5,
+  presencePenalty: 0.5,
+  min_p: 0.5,
+  minP: 0.5,
+  repetition_penalty: 1.2,
+  repetitionPenalty: 1.2,
+  logit_bias: { 5: 1 },
+  logitBias: { 5: 1 },
+
+  top_logprobs: 3,
+  topLogprobs: 3,
+  best_of: 2,
+  suffix: 'x',
+  echo: true,
+  modalities: ['audio'],
+  audio: {},
+  truncation: 'auto',
+  background: true,
+  conversation: 'c',
+  thread: 't',
+  previousResponseId: 'r',
+  conversationId: 'c',
+  prompt: { id: 'p' },
+  max_tool_calls: 3,
+  functions: [{}],
+  function_call: 'auto',
+  chat_template: 'x',
+  chat_template_kwargs: { enable_thinking: false },
+  chatTemplateKwargs: { enable_thinking: false },
+};
+
+/** Of names that mean something else in one API. */
+const ownValues: Readonly<Partial<Record<Protocol, Readonly<Record<string, unknown>>>>> = {
+  completions: { prompt: 'hi', logprobs: 3 },
+  responses: { input: 'hi' },
+  messages: { tool_choice: { type: 'none' } },
+  aiSdk: { prompt: smallest.aiSdk['prompt'], toolChoice: { type: 'none' }, reasoning: 'high' },
+  agents: { input: 'hi' },
+};
+
+/** Of what is said of a tool; others are true. */
+const toolValues: Readonly<Record<string, unknown>> = {
+  input_examples: [{ a: 1 }],
+  inputExamples: [{ input: { a: 1 } }],
+  extras: { defer_loading: true },
+};
+
+/** Requests that ask for one wish. */
+export function toRequests(protocol: Protocol, name: string): readonly Request[] {
+  const request = { ...smallest[protocol] };
+  const [place = '', types] = name.split('=');
+  if (place === 'tools') return [{ ...request, tools: tools[protocol]() }];
+  if (place === 'tools[].type')
+    return (types ?? '').split('|').map((type) => ({ ...request, tools: [{ type, id: 'x.y', name: 'n', args: {} }] }));
+  if (
+    types !== undefined &&
+    wishes.some(({ asks, names }) => asks === 'no_thinking' && names[protocol]?.includes(name))
+  )
+    return [withValue(request, place.split('.'), types)];
+  if (place === 'include') return [{ ...request, include: types === undefined ? [] : [types] }];
+  if (place.startsWith('tools[].function.')) return [{ ...request, tools: tools[protocol]({ strict: true }) }];
+  if (place === 'tools[].format.type')
+    return [{ ...request, tools: [{ type: 'custom', name: 'edit', format: { type: 'grammar' } }] }];
+  if (place === 'tools[].custom.format.type')
+    return [{ ...request, tools: [{ type: 'custom', custom: { name: 'edit', format: { type: 'grammar' } } }] }];
+  if (place.startsWith('tools[].')) {
+    const key = place.slice('tools[].'.length);
+    const said = { [key]: toolValues[key] ?? true };
+    if (protocol === 'langgraph') return [{ ...request, tools: tools.messages(said) }];
+    return [{ ...request, tools: tools[protocol](said) }];
+  }
+  if (place.startsWith('messages[].content[].citations')) {
+    const source = { type: 'text', media_type: 'text/plain', data: 'x' };
+    const content = [{ type: 'document', source, citations: { enabled: true } }];
+    return [{ ...request, messages: [{ role: 'user', content }] }];
+  }
+  if (place === 'input[].additional_tools') {
+    const tools = [{ type: 'function', name: 'more', parameters: schema }];
+    const added = { type: 'additional_tools', role: 'developer', tools };
+    return [{ ...request, input: [added, { type: 'message', role: 'user', content: 'hi' }] }];
+  }
+  if (place === 'tool_choice.disable_parallel_tool_use')
+    return [{ ...request, tool_choice: { type: 'auto', disable_parallel_tool_use: true } }];
+  if (place.startsWith('handoffs')) {
+    const handoff = {
+      toolName: 'to',
+      toolDescription: 'x',
+      inputJsonSchema: schema,
+      strictJsonSchema: place !== 'handoffs',
+    };
+    return [{ ...request, handoffs: [handoff] }];
+  }
+  if (place === 'response_format.schema') return [{ ...request, response_format: { type: 'json_object', schema } }];
+  if (place.endsWith('.description')) return [withFormat(request, protocol, { description: 'A sum.' })];
+  if (place.endsWith('.strict')) return [withFormat(request, protocol, { strict: true })];
+  return [withValue(request, place.split('.'), valueOf(protocol, place))];
+}
+
+function withFormat(request: Request, protocol: Protocol, fields: Request): Request {
+  const name =
+    wishes.flatMap(({ wish, names }) => (wish === 'an answer in JSON' ? (names[protocol] ?? []) : []))[0] ?? '';
+  const format = structuredClone(formats[name]) as { json_schema?: Request } & Request;
+  Object.assign(format.json_schema ?? format, fields);
+  return withValue(request, name.split('.'), format);
+}
+
+export function withValue(request: Request, [key = '', ...rest]: readonly string[], value: unknown): Request {
+  return { ...request, [key]: rest.length === 0 ? value : withValue((request[key] ?? {}) as Request, rest, value) };
+}
+
+function valueOf(protocol: Protocol, name: string): unknown {
+  const last = name.split('.').at(-1) ?? '';
+  const own = ownValues[protocol] ?? {};
+  for (const [source, key] of [
+    [formats, name],
+    [own, last],
+    [values, last],
+  ] as const)
+    if (key in source) return source[key];
+  throw new Error(`There is no value for "${name}" of ${protocol} in this test.`);
+}
+
+const paths: Readonly<Partial<Record<Protocol, string>>> = {
+  chat: '/chat/completions',
+  completions: '/completions',
+  responses: '/responses',
+  messages: '/messages',
+};
+
+/** Throws with the words of the refusal. */
+async function send({ tuner }: ScriptedEpisode, protocol: Protocol, request: Request): Promise<string> {
+  const options = { agentName: 'solver' };
+  if (protocol === 'langgraph') return toShown(await asLangChainModel(tuner, options).invoke('hi', request));
+  if (protocol === 'aiSdk') return toShown(await asAiSdkModel(tuner, options).doGenerate(request as never));
+  if (protocol === 'agents') return toShown(await asAgentsModel(tuner, options).getResponse(request as never));
+  const { baseUrl, apiKey } = tuner.asOpenAIEndpoint(options);
+  const init = { method: 'POST', headers: { 'x-api-key': apiKey }, body: JSON.stringify(request) };
+  const response = await fetch(baseUrl + paths[protocol], init);
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text;
+}
+
+/** Natives answer with objects of classes: their text is in the requests that the model saw. */
+function toShown(_answer: unknown): string {
+  return '';
+}
+
+export type Outcome = {
+  /** The words of a refusal. */
+  readonly refusal: string | undefined;
+  readonly ignored: readonly string[];
+  readonly calls: CallCounts;
+  /** What the model was asked and, over HTTP, what the client got. */
+  readonly seen: string;
+};
+
+/** What becomes of one request. */
+export async function outcomeOf(
+  endpointHost: EndpointServer,
+  protocol: Protocol,
+  request: Request,
+  sendBy = send,
+): Promise<Outcome> {
+  const requests: ChatRequest[] = [];
+  const episode = openScriptedEpisode({
+    replies: ['{"sum": 3}'],
+    endpointHost,
+    wrapModel: () => (model) => ({
+      ...model,
+      generate: (asked, options) => {
+        requests.push(asked);
+        return model.generate(asked, options);
+      },
+    }),
+  });
+  let answer = '';
+  const refusal = await sendBy(episode, protocol, request).then(
+    (text) => void (answer = text),
+    (error: unknown) => String(error instanceof Error ? error.message : error),
+  );
+  const { ignoredParameters, calls } = episode.finish();
+  const isOverHttp = protocol in paths;
+  const asked = requests.map(({ requestId, ignoredParameters: _ignored, ...rest }) =>
+    isOverHttp ? rest : { requestId, ...rest },
+  );
+  return {
+    refusal: refusal ?? undefined,
+    ignored: Object.keys(ignoredParameters['solver'] ?? {}),
+    calls,
+    seen: JSON.stringify([
+      asked,
+      answer.replaceAll(/[a-z]*[-_][0-9a-zA-Z-]{8,}|"created(_at)?":[0-9.]+|"model":"[^"]*"/g, ''),
+    ]),
+  };
+}
+
+/** By the native OpenAI client, in place of HTTP. */
+export const sendNative: typeof send = async ({ tuner }, _protocol, request) =>
+  toShown(await asOpenAIModel(tuner, { agentName: 'solver' }).chat.completions.create(request as never));
+
+/** Each name of each wish in each API. */
+export const rows = wishes.flatMap((wish) =>
+  (Object.keys(protocolNames) as Protocol[]).flatMap((protocol) =>
+    (wish.names[protocol] ?? []).map((name) => [protocol, name, wish] as const),
+  ),
+);
+
+/** They need an earlier answer, or a stream of the framework; the tests of the endpoint and of the adapter have them. */
+export const elsewhere = ['previous_response_id', 'input[].item_reference', 'includeRawChunks'];
+
+/** Values that ask for something else than the smallest request does. */
+const telling: Readonly<Record<string, (protocol: Protocol) => Request>> = {
+  model: () => ({ model: 'other' }),
+  messages: () => ({ messages: [{ role: 'user', content: 'other' }] }),
+  prompt: (protocol) => ({
+    prompt: protocol === 'aiSdk' ? [{ role: 'user', content: [{ type: 'text', text: 'other' }] }] : 'other',
+  }),
+  input: () => ({ input: 'other' }),
+  stream: () => ({ stream: true }),
+  stream_options: () => ({ stream: true, stream_options: { include_usage: true } }),
+};
+
+/** Why an entry of the table is silent; undefined if what becomes of it is what the table says. */
+export async function findSilence(
+  host: EndpointServer,
+  [protocol, name, wish]: readonly [Protocol, string, Wish],
+): Promise<string | undefined> {
+  const told = telling[name];
+  const base = await outcomeOf(host, protocol, smallest[protocol]);
+  const isTold = wish.treatment === 'honoured' && told !== undefined;
+  const requests = isTold ? [{ ...smallest[protocol], ...told(protocol) }] : toRequests(protocol, name);
+  for (const request of requests) {
+    const { refusal, ignored, calls, seen } = await outcomeOf(host, protocol, request);
+    if (wish.treatment === 'refused' && refusal?.includes(name) !== true) return `${protocol} ${name} is not refused`;
+    if (wish.treatment === 'reported' && (refusal !== undefined || ignored.length !== 1))
+      return `${protocol} ${name} is not counted`;
+    if (wish.treatment !== 'honoured') continue;
+    if (refusal !== undefined || ignored.length > 0 || calls.answered === 0)
+      return `${protocol} ${name} is not accepted`;
+    const isAlways = protocol === 'langgraph' && name === 'logprobs'; // native answers have them unasked
+    if (wish.isLabel !== true && !isAlways && seen === base.seen) return `${protocol} ${name} has no effect`;
+  }
+  return undefined;
+}
