@@ -33,7 +33,7 @@ const places: Readonly<Partial<Record<Protocol, readonly Place[]>>> = {
     {
       path: 'tools[]',
       types: [undefined, 'custom'],
-      known: ['type', 'name', 'description', 'input_schema', 'strict', 'input_examples', 'cache_control'],
+      known: ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control'],
     },
     { path: 'tool_choice', known: ['type', 'name', 'disable_parallel_tool_use'] },
   ],

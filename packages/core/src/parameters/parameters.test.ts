@@ -56,6 +56,7 @@ it.each([
   ['responses', { text: { format: { type: 'text', hint: 1 } } }, 'text.format.hint'],
   ['responses', { tools: [{ type: 'function', returns: {} }] }, 'tools[].returns'],
   ['messages', { tools: [{ name: 'a', defer_loading: true }] }, 'tools[].defer_loading'],
+  ['messages', { tools: [{ name: 'a', input_examples: [{}] }] }, 'tools[].input_examples'],
   ['messages', { output_config: { format: { type: 'json_schema', name: 'x' } } }, 'output_config.format.name'],
 ] as const)('a field of %s that nothing reads is counted once: %j', (protocol, body, name) => {
   expect(reviewParameters(protocol, body)).toEqual({ ignored: [name], refused: undefined });

@@ -23,8 +23,10 @@ export function reviewParameters(protocol: Protocol, given: unknown): ParameterR
   const wrong = refused.find(({ path, wish }) => valuesAt(given, path).some((value) => !isNeutral(wish, value)));
   return {
     ignored: [
-      ...reported.flatMap((entry) => (isOff && entry.wish.asks === 'thinking' ? [] : findReported(given, entry))),
-      ...findUnread(protocol, given),
+      ...new Set([
+        ...reported.flatMap((entry) => (isOff && entry.wish.asks === 'thinking' ? [] : findReported(given, entry))),
+        ...findUnread(protocol, given),
+      ]),
     ],
     refused: wrong && { name: wrong.name, reason: reasonOf(wrong.wish), isValue: wrong.wish.neutral !== undefined },
   };
