@@ -1,7 +1,16 @@
 import type { Protocol, Wish } from '@agentjet/core';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { elsewhere, findSilence, outcomeOf, rows, sendNative, smallest, toRequests, withValue } from './parameter-walk.js';
+import {
+  elsewhere,
+  findSilence,
+  outcomeOf,
+  rows,
+  sendNative,
+  smallest,
+  toRequests,
+  withValue,
+} from './parameter-walk.js';
 
 /**
  * Walks the table of parameters: each one is sent through its own API to a model that says "hello", and what becomes of

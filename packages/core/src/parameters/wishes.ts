@@ -77,6 +77,7 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
     wish: 'examples of the input of a tool',
     note: "write them into the tool's description",
     names: {
+      messages: ['tools[].input_examples'],
       langgraph: ['tools[].input_examples'],
       aiSdk: ['tools[].inputExamples'],
     },
