@@ -2,8 +2,8 @@
 // what clients can ask for, from the table that decides it. With `--check` it writes nothing and fails if a file is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { formatParameters } from '@agentjet/core';
 import { configuration } from 'agentjet';
-import { formatParameters } from '../packages/core/src/parameters/format-parameters.ts';
 
 const root = path.dirname(import.meta.dirname);
 const pages = [
