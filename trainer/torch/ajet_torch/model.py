@@ -160,13 +160,9 @@ def prepare_lm(lm: PreTrainedModel, device: torch.device) -> PreTrainedModel:
 
 
 def turn_off_randomness(lm: PreTrainedModel) -> None:
-    """Dropout, jitter of routers and layers left out at random, also of models that call them as functions of `self.training`.
-
-    Layers that transformers computes again in backward do so in training mode alone, so those stay in it, without their parts.
-    """
+    """Dropout, jitter of routers and layers left out at random, also of models that call them as functions of `self.training`."""
     lm.eval()
     for module in lm.modules():
-        module.training = isinstance(module, GradientCheckpointingLayer)
         if isinstance(module, nn.Dropout):
             module.p = 0.0
         for name, value in vars(module).items():
@@ -210,6 +206,8 @@ def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.devi
     """Activation checkpointing and per-layer compilation, in the order in which they compose."""
     if config.activation_checkpointing:
         lm.gradient_checkpointing_enable({"use_reentrant": False})
+        for module in lm.modules():  # transformers computes a layer again in training mode alone; its parts stay as they are
+            module.training = isinstance(module, GradientCheckpointingLayer)
     if compiles(config, device):
         torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)
         torch._functorch.config.activation_memory_budget = config.activation_budget

@@ -79,7 +79,7 @@ def test_two_forward_passes_are_the_same_although_layers_may_be_computed_again(t
         rows = draw_rows(61, None)
         with torch.enable_grad():
             assert torch.equal(our_logprobs(trainer.policy, rows, CPU), our_logprobs(trainer.policy, rows, CPU))
-        assert trainer.policy.lm.base_model.layers[0].gradient_checkpointing is checkpointing and trainer.policy.lm.base_model.layers[0].training
+        assert trainer.policy.lm.base_model.layers[0].gradient_checkpointing is checkpointing and trainer.policy.lm.base_model.layers[0].training is checkpointing
 
 
 def test_the_scale_of_logits_is_found_without_weights() -> None:
@@ -87,6 +87,27 @@ def test_the_scale_of_logits_is_found_without_weights() -> None:
         with torch.device("meta"):
             lm = AutoModelForCausalLM.from_config(tiny_config(model_type))
         assert logits_scale(lm) == pytest.approx(scale, rel=1e-5)
+
+
+class CountedLayer(torch.nn.Module):
+    """Counts how often the layer's last part is computed."""
+
+    def __init__(self, inner: torch.nn.Module) -> None:
+        super().__init__()
+        self.inner, self.calls = inner, 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return self.inner(x)
+
+
+def test_layers_are_computed_again_in_backward_although_dropout_is_off(tmp_path: Path) -> None:
+    for checkpointing, calls in ((False, 1), (True, 2)):
+        trainer = Trainer(WorkerConfig(model_dir=str(tiny_folder(tmp_path)), device="cpu", dtype="float32", activation_checkpointing=checkpointing), cpu_placement(torch.float32))
+        layer = trainer.policy.lm.base_model.layers[0]
+        layer.mlp = counted = CountedLayer(layer.mlp)
+        our_logprobs(trainer.policy, draw_rows(61, None), CPU).sum().backward()
+        assert counted.calls == calls
 
 
 @pytest.mark.parametrize("model_type", ["granite", "deepseek_v3", "mistral"])
