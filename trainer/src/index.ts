@@ -1,3 +1,4 @@
+export { centerRewards } from './algorithms/advantages.js';
 export { createGrpo, type GrpoOptions } from './algorithms/grpo/grpo.js';
 export { createMaxrl } from './algorithms/maxrl/maxrl.js';
 export { createReinforce, type ReinforceOptions } from './algorithms/reinforce/reinforce.js';
@@ -31,7 +32,7 @@ export {
 export { checkLoss } from './loop/choose-loss.js';
 export type { LeftOutEpisode } from './loop/left-out.js';
 export type { TokenReport } from './loop/token-reports.js';
-export type { StepChanges } from './loop/update-weights.js';
+export type { OptimizerStep, StepChanges } from './loop/update-weights.js';
 export type { AttemptLength, GroupReport, TrainingGroup } from './loop/training-group.js';
 
 export { learningRateAt } from './backbones/embedded/training/optimizer/learning-rate.js';

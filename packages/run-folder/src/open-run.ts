@@ -51,7 +51,9 @@ async function fillRunFolder(dir: string, { configYaml, code = {}, ...options }:
   await replaceFile(path.join(dir, runFiles.config), configYaml);
   await writeFile(path.join(dir, runFiles.code), `${JSON.stringify(code)}\n`);
   await claimWriting(path.join(dir, runFiles.writer));
-  return new RunFolder(dir, options);
+  const folder = new RunFolder(dir, options);
+  await folder.writeRules({ schedule: 'loop_steps' });
+  return folder;
 }
 
 /** A run folder that exists. Throws BackboneError `run_folder` for any other folder. */

@@ -8,6 +8,7 @@ export const runFiles = {
   changes: 'changes.jsonl',
   code: 'code.json',
   model: 'model.json',
+  rules: 'rules.json',
   tasks: 'tasks.json',
   sums: 'sums.jsonl',
   curve: 'reward.svg',

@@ -26,6 +26,11 @@ export type RunChanges = {
   readonly code: Readonly<Record<string, string>>;
 };
 
+export type RunRules = {
+  /** What the schedule of the learning rate counts: steps of the loop, skipped ones included, or updates of the weights. */
+  readonly schedule: 'loop_steps' | 'optimizer_steps';
+};
+
 export type RunFolderOptions = {
   readonly clock?: () => Date;
   /** A figure of the evaluations, such as `success_rate`: the checkpoint in which it was highest is kept. */
@@ -45,6 +50,7 @@ export type RunFolderOptions = {
  * changes.jsonl      settings that a resumed run changed, with the first step they hold for; config.yaml has the newest
  * code.json          SHA-256 of the code that the configuration names
  * model.json         length and SHA-256 of the files of the model folder that the run began with
+ * rules.json         which of the rules that have changed between versions of AgentJet the run began with
  * tasks.json         where the tasks come from, with their sums, how many there are, and which were left out
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          what happened, with times
@@ -86,6 +92,17 @@ export class RunFolder {
       await this.#writing('changes', (file) => appendJsonLine(file, { first_step: firstStep, ...change }));
     if (changes.length > 0) await this.#writing('config', (file) => replaceFile(file, configYaml));
     await this.#writing('code', (file) => replaceFile(file, `${JSON.stringify(code)}\n`));
+  }
+
+  /** Runs of versions that had no such file began with the old rules. */
+  async readRules(): Promise<RunRules> {
+    const text = await readFile(this.#path('rules'), 'utf8').catch(() => '{}');
+    return { schedule: parseJsonObject(text)?.['schedule'] === 'loop_steps' ? 'loop_steps' : 'optimizer_steps' };
+  }
+
+  /** Of a folder that is new. */
+  async writeRules(rules: RunRules): Promise<void> {
+    await this.#writing('rules', (file) => replaceFile(file, `${JSON.stringify(rules)}\n`));
   }
 
   readConfig(): Promise<string> {

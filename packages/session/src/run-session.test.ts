@@ -1,3 +1,4 @@
+import { toRatePlan } from './training/rate-plan.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -81,8 +82,10 @@ function createPool() {
 
 function openRun(emit: TrainingRun['emit'], parts: Partial<TrainingRun> = {}): TrainingRun {
   const backbone = createTinyBackbone({ shape: { vocabSize: 5, width: 6 }, seed: 1, optimizer });
+  const config = createConfig({ trainerCommon: { valBeforeTrain: false, saveFreq: 1 } });
   return {
-    config: createConfig({ trainerCommon: { valBeforeTrain: false, saveFreq: 1 } }),
+    config,
+    rates: toRatePlan(config, 2, { schedule: 'loop_steps' }),
     folder,
     backbone,
     algorithm: createGrpo(),

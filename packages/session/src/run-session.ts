@@ -8,6 +8,7 @@ import type { RecordedRun } from './recorded/recorded-run.js';
 import { noEvaluations, type RunEvaluations } from './rollout/run-evaluations.js';
 import type { TrainingRun } from './training-run.js';
 import { createPace } from './schedule/work-ahead.js';
+import { rateAt } from './training/rate-plan.js';
 import { StepObserver } from './training/step-observer.js';
 import { toTrainSettings } from './training/train-settings.js';
 
@@ -65,7 +66,7 @@ function makeSteps(
   { run, source, evaluations }: Required<SessionOptions>,
   { observer }: StepObserver,
 ): Promise<TrainOutcome> {
-  const { config, folder, backbone, algorithm, checkpoint, signal, recorded } = run;
+  const { config, folder, backbone, algorithm, checkpoint, signal, recorded, rates } = run;
   const state = checkpoint?.state;
   const left = new AbortController(); // the run wants no further groups
   const settings = toTrainSettings(config, algorithm);
@@ -84,6 +85,7 @@ function makeSteps(
     onSourceLeft: () => left.abort(),
     groupsPerStep: source.groupsPerStep,
     maxSteps: source.totalSteps,
+    learningRate: (at) => rateAt(rates, at),
     evaluate: async (step) => void (await evaluations.successAt(step)),
     observer: recorded === undefined ? observer : withCheckpoints(observer, recorded),
     ...(recorded !== undefined && {

@@ -16,6 +16,7 @@ import { openRecordedRun, type RecordedRunOptions } from './recorded/open-record
 import type { RecordedRun } from './recorded/recorded-run.js';
 import { openResumedRun, recordChanges, type ResumeOptions } from './training/resume-run.js';
 import { checkLoss } from '@agentjet/trainer';
+import { describeOldRule, toRatePlan, type RatePlan } from './training/rate-plan.js';
 import { toOptimizerOptions, toTrainSettings } from './training/train-settings.js';
 
 /** One training run: its configuration, its folder, the backbone that learns, and where it goes on from. */
@@ -30,6 +31,8 @@ export type TrainingRun = {
   readonly checkpoint: Checkpoint | undefined;
   /** What a resumed run goes on with beyond its checkpoint. Undefined: nothing is recorded. */
   readonly recorded?: RecordedRun | undefined;
+  /** Which learning rate each of its steps has. */
+  readonly rates: RatePlan;
   readonly emit: JobListener;
   readonly tally: EpisodeTally;
   /** Aborting it ends the run after the step in progress. */
@@ -105,7 +108,7 @@ async function requireLoss(backbone: Backbone, config: CommonConfig, algorithm: 
   }
 }
 
-type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint' | 'recorded'>;
+type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint' | 'recorded' | 'rates'>;
 
 type Open = Pick<ResumeOptions, 'onNotice' | 'composition' | 'modelDir'> & {
   readonly open: () => Promise<Backbone>;
@@ -151,6 +154,8 @@ async function openOld(config: CommonConfig, options: ResumeOptions & Open): Pro
   if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);
   const isChosen = from !== undefined;
   const opened = await withRecording(config, { folder, backbone, checkpoint }, { ...options, changes, isChosen });
+  const oldRule = describeOldRule(opened.rates);
+  if (oldRule !== undefined) onNotice(oldRule);
   const firstStep = (opened.recorded?.lastStep ?? checkpoint?.state.step ?? 0) + 1;
   await recordChanges(folder, changes, {
     firstStep,
@@ -166,12 +171,14 @@ type Recording = Pick<Open, 'onNotice' | 'totalSteps' | 'isRecorded'> &
 
 async function withRecording(
   config: CommonConfig,
-  opened: Omit<Opened, 'recorded'>,
+  given: Omit<Opened, 'recorded' | 'rates'>,
   { onNotice, totalSteps, isRecorded, changes = [], isChosen = false }: Recording,
 ): Promise<Opened> {
+  const rates = toRatePlan(config, totalSteps, await given.folder.readRules());
+  const opened = { ...given, rates };
   if (!isRecorded) return opened;
   try {
-    const recorded = await openRecordedRun({ ...opened, config, totalSteps, changes, isChosen, onNotice });
+    const recorded = await openRecordedRun({ ...opened, config, changes, isChosen, onNotice });
     return { ...opened, recorded };
   } catch (error) {
     await opened.backbone.close();

@@ -20,6 +20,8 @@ export type StepResult = {
   /** One per optimizer step; none where every group was skipped. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
   readonly leftOut: readonly LeftOutEpisode[];
+  /** What its first optimizer step has by the schedule. It is reported if the step makes none. */
+  readonly plannedRate?: number;
   /** The source samples ahead of training. */
   readonly isAhead: boolean;
   readonly seconds: { readonly sampling: number; readonly packing: number; readonly training: number };
@@ -53,7 +55,10 @@ export function toStepMetrics(result: StepResult): MetricsRecord {
     stale_episodes: fresh.staleEpisodes + sum(groups, ({ report }) => report?.staleEpisodes ?? 0),
     staleness_mean: fresh.stalenessMean,
     staleness_max: fresh.stalenessMax,
-    ...updateMetrics(updates.map(({ metrics }) => metrics)),
+    ...updateMetrics(
+      updates.map(({ metrics }) => metrics),
+      result.plannedRate,
+    ),
     seconds_sampling: toMillis(seconds.sampling),
     seconds_packing: toMillis(seconds.packing),
     seconds_training: toMillis(seconds.training),
@@ -110,7 +115,7 @@ function visibleGap(gap: number): number {
 }
 
 /** Over the optimizer steps of the batch: means, but the largest logprob gap and the last learning rate. What only this backbone reports comes last. */
-function updateMetrics(updates: readonly TrainStepMetrics[]) {
+function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0) {
   const meanOf = (key: 'loss' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
   return {
     loss: meanOf('loss'),
@@ -120,7 +125,7 @@ function updateMetrics(updates: readonly TrainStepMetrics[]) {
     clip_fraction: meanOf('clipFraction'),
     logprob_gap_max: visibleGap(updates.reduce((highest, { logprobGapMax }) => Math.max(highest, logprobGapMax), 0)),
     logprob_gap_mean: visibleGap(meanOf('logprobGapMean')),
-    learning_rate: updates.at(-1)?.learningRate ?? 0,
+    learning_rate: updates.at(-1)?.learningRate ?? plannedRate,
     ...leftOutTokens(updates),
     ...furtherMetrics(updates),
   };

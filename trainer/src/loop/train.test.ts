@@ -74,6 +74,7 @@ describe('train', () => {
       'metrics.jsonl',
       'report.html',
       'reward.svg',
+      'rules.json',
       'sums.jsonl',
       'writer.json',
     ]);
@@ -201,6 +202,22 @@ describe('train', () => {
       status: 'completed',
       state: { step: 2, groupsDrawn: 6 },
     });
+  });
+
+  it('gives each step the rate of its place among all steps, and reports that of a step that trained nothing', async () => {
+    const backbone = createTinyTaskBackbone(1);
+    let numGroups = 0;
+    const source = async function* (): AsyncGenerator<TrainingGroup> {
+      for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 4 })) {
+        const flat = group.episodes.map((episode) => ({ ...episode, reward: 1 }));
+        yield numGroups++ % 2 === 1 ? { ...group, episodes: flat } : group;
+      }
+    };
+    const learningRate = ({ step }: { readonly step: number }): number => 1 / 2 ** step;
+    await train(optionsFor(backbone, { source: source(), groupsPerStep: 1, learningRate }));
+    const metrics = await run.readMetrics();
+    expect(metrics.map((record) => record['learning_rate'])).toEqual([0.5, 0.25, 0.125, 0.0625]);
+    expect(metrics.map((record) => record['policy_version'])).toEqual([1, 1, 2, 2]);
   });
 
   it('skips and counts groups without a gradient, and a batch of nothing else moves no weight', async () => {

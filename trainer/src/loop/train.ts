@@ -19,7 +19,7 @@ import { pullAhead } from './pull-ahead.js';
 import { toStepMetrics } from './step-metrics.js';
 import type { TrainingGroup } from './training-group.js';
 import type { TokenReport } from './token-reports.js';
-import { updateWeights, type StepChanges } from './update-weights.js';
+import { updateWeights, type OptimizerStep, type StepChanges } from './update-weights.js';
 
 export type TrainOptions = {
   readonly backbone: Backbone;
@@ -79,6 +79,8 @@ export type TrainOptions = {
   readonly afterStep?: (step: StepEnd) => Promise<void>;
   /** Gives `afterStep` what each optimizer step found at each token. */
   readonly reportTokens?: boolean;
+  /** Learning rate of each optimizer step of a step. Default: the backbone's own schedule, and 0 is reported of a step that makes none. */
+  readonly learningRate?: (at: OptimizerStep & { readonly step: number }) => number;
 };
 
 /** A step that is about to be made. */
@@ -182,8 +184,11 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     observer?.onUpdate?.(step);
     if (batchesAhead(options) > 0) await setImmediate(); // the next batch begins before the step takes the engine
     const credited = creditGroups(options.algorithm, groups, options.whitenAdvantages);
+    const rate = (at: OptimizerStep): number | undefined => options.learningRate?.({ ...at, step });
+    const plannedRate = rate({ index: 0, policyVersion: backbone.policyVersion });
     const update = await updateWeights(credited, {
       ...options,
+      learningRate: options.learningRate && ((at) => rate(at) ?? 0),
       loss: chooseLoss(options),
       beforeUpdate: async (leftOut) =>
         options.beforeStep?.({ step, policyVersion: backbone.policyVersion, groups, leftOut }),
@@ -199,6 +204,7 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
       ...state,
       groups,
       seconds: { sampling, ...update.seconds },
+      ...(plannedRate !== undefined && { plannedRate }),
       isAhead: batchesAhead(options) > 0,
     });
     await run.recordStep(metrics, toEpisodeRecords(credited));

@@ -11,10 +11,18 @@ import type { TrainingGroup } from './training-group.js';
 
 export type StepLoss = TrainBatch['loss'];
 
+/** One of the optimizer steps of a batch. */
+export type OptimizerStep = {
+  /** Counted from 0 within the batch, over all passes. */
+  readonly index: number;
+  /** Of the weights that it is made on. */
+  readonly policyVersion: number;
+};
+
 /** What a step may change for itself. */
 export type StepChanges = {
-  /** Of all its optimizer steps, or of each by the version of the weights that it is made on. */
-  readonly optimizer?: OptimizerOverrides | ((policyVersion: number) => OptimizerOverrides);
+  /** Of all its optimizer steps, or of each. */
+  readonly optimizer?: OptimizerOverrides | ((at: OptimizerStep) => OptimizerOverrides);
   /** False: tokens of the present version count as sampled by other weights. */
   readonly isOnPolicy?: boolean;
 };
@@ -28,6 +36,8 @@ export type UpdateOptions = {
   readonly numEpochs?: number;
   /** Most versions that a trained token's weights may be behind; default 0. */
   readonly maxStaleness?: number;
+  /** Learning rate of each optimizer step, unless the changes say another one. Default: the backbone's own schedule. */
+  readonly learningRate?: ((at: OptimizerStep) => number) | undefined;
   /** Awaited before the first optimizer step. */
   readonly beforeUpdate?: (leftOut: readonly LeftOutEpisode[]) => Promise<StepChanges | undefined>;
   readonly reportTokens?: boolean;
@@ -78,7 +88,10 @@ export async function updateWeights(
       const { samples, packs, report } = part;
       const metrics = await backbone.trainStep({
         ...toBatch(part, backbone.policyVersion, loss),
-        ...toBatchChanges(changes, backbone.policyVersion),
+        ...toBatchChanges(changes, options.learningRate, {
+          index: updates.length,
+          policyVersion: backbone.policyVersion,
+        }),
         ...(reportTokens && { reportTerms: true }),
       });
       const { terms } = metrics;
@@ -89,10 +102,15 @@ export async function updateWeights(
   return { ...sorted, updates, seconds };
 }
 
-function toBatchChanges(changes: StepChanges = {}, policyVersion: number): Partial<TrainBatch> {
-  const { optimizer, isOnPolicy } = changes;
+function toBatchChanges(
+  { optimizer, isOnPolicy }: StepChanges = {},
+  learningRate: UpdateOptions['learningRate'],
+  at: OptimizerStep,
+): Partial<TrainBatch> {
+  const overrides = typeof optimizer === 'function' ? optimizer(at) : optimizer;
+  const planned = learningRate && { learningRate: learningRate(at) };
   return {
-    ...(optimizer && { optimizer: typeof optimizer === 'function' ? optimizer(policyVersion) : optimizer }),
+    ...((overrides ?? planned) && { optimizer: { ...planned, ...overrides } }),
     ...(isOnPolicy === false && { isOnPolicy }),
   };
 }

@@ -32,7 +32,10 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
 }
 
 function findOptimizerConflicts(
-  { data, trainer_common: { optim, mini_batch_num: parts, total_training_steps: steps } }: CommonYaml,
+  {
+    data,
+    trainer_common: { optim, mini_batch_num: parts, ppo_epochs: passes, total_training_steps: steps },
+  }: CommonYaml,
   locate: (key: string) => string,
 ): readonly Problem[] {
   const messages: string[] = [];
@@ -45,7 +48,7 @@ function findOptimizerConflicts(
     messages.push(
       `${shown('trainer_common.mini_batch_num', parts)} divides a batch of "data.train_batch_size" ${data.train_batch_size} tasks into more parts than it has tasks. Lower it to ${data.train_batch_size} or less.`,
     );
-  if (steps !== null && optim.lr_warmup_steps >= steps && optim.lr_warmup_steps > 0)
+  if (steps !== null && optim.lr_warmup_steps >= steps * parts * passes)
     messages.push(
       `${shown('trainer_common.optim.lr_warmup_steps', optim.lr_warmup_steps)} leaves no step of "trainer_common.total_training_steps" ${steps} at the full rate. Lower it.`,
     );

@@ -15,8 +15,12 @@ export const optim = z
     lr_scheduler_type: setting(
       z.enum(['constant', 'linear', 'cosine']),
       'constant',
-      'constant | linear | cosine, down to 0 at the last step',
+      'constant | linear | cosine, down to 0 at the last step; steps that train nothing count',
     ),
-    lr_warmup_steps: setting(countOrZero(numSteps), 0),
+    lr_warmup_steps: setting(
+      countOrZero(numSteps),
+      0,
+      'optimizer steps, of which a step has mini_batch_num x ppo_epochs, whether it trains anything or not',
+    ),
   })
   .describe('AdamW');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { toErrorMessage, type Backbone, type CommonConfig, type ConfigDifference } from '@agentjet/core';
 import { LedgerError, StoreError, type ManifestRecord } from '@agentjet/ledger';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
-import { toOptimizerOptions } from '../training/train-settings.js';
+import type { RatePlan } from '../training/rate-plan.js';
 import { RecordedRun } from './recorded-run.js';
 import { RunLedger } from './run-ledger.js';
 import type { StoredStep } from './stored-step.js';
@@ -12,7 +12,7 @@ export type RecordedRunOptions = {
   readonly config: CommonConfig;
   readonly folder: RunFolder;
   readonly backbone: Pick<Backbone, 'capabilities' | 'policyVersion'>;
-  readonly totalSteps: number;
+  readonly rates: RatePlan;
   /** Undefined: the run begins. */
   readonly checkpoint: Checkpoint | undefined;
   /** Somebody chose the checkpoint: steps after it are not wanted any more. */
@@ -45,8 +45,7 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   try {
     const redo = findRedo(ledger, options);
     await ledger.synced();
-    const optimizer = toOptimizerOptions(config, options.totalSteps);
-    return new RecordedRun({ ledger, folder, optimizer, redo, older: findOlder(ledger) });
+    return new RecordedRun({ ledger, folder, rates: options.rates, redo, older: findOlder(ledger) });
   } catch (error) {
     await ledger.close();
     throw error;
@@ -65,6 +64,9 @@ function whyUnavailable(error: unknown): string | undefined {
   const isAvailable = cause instanceof LedgerError || (cause instanceof StoreError && cause.code !== 'file_system');
   return isAvailable ? undefined : toErrorMessage(cause);
 }
+
+/** Changes that leave episodes as they are. */
+const changesNoSampling = /^trainer_common\.(optim\.|total_)/;
 
 /** Brings the ledger to where the run goes on from, and returns the manifests of the steps that are made again, in their order. */
 function findRedo(ledger: RunLedger, options: RecordedRunOptions): ReadonlyMap<number, ManifestRecord> {
@@ -87,7 +89,7 @@ function findRedo(ledger: RunLedger, options: RecordedRunOptions): ReadonlyMap<n
     return new Map();
   }
   raiseIncarnation(ledger, steps.length, options);
-  const sampling = changes.filter(({ key }) => !key.startsWith('trainer_common.optim.'));
+  const sampling = changes.filter(({ key }) => !changesNoSampling.test(key));
   if (sampling.length > 0) ledger.startAnew('superseded', namesOf(sampling), state.step + 1);
   if (steps.length > 0) onNotice(`Steps ${from + 1} to ${state.step} are made again from their recorded tokens.`);
   return redo;

@@ -1,3 +1,4 @@
+import { toRatePlan } from '../training/rate-plan.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -35,7 +36,7 @@ async function open(changes: Partial<RecordedRunOptions> = {}): Promise<Recorded
     config: createConfig({}) as CommonConfig,
     folder,
     backbone: { capabilities: { repeatsSeed: true }, policyVersion: 0 } as RecordedRunOptions['backbone'],
-    totalSteps: 9,
+    rates: toRatePlan(createConfig({}) as CommonConfig, 9, { schedule: 'loop_steps' }),
     checkpoint: undefined,
     isChosen: false,
     changes: [],
@@ -197,9 +198,10 @@ describe('the manifest of a step', () => {
     await run.beforeStep(startOf(1, groups));
     const config = createConfig({ trainerCommon: { optim: { lr: 0.5 } } }) as CommonConfig;
     const change = { key: 'trainer_common.optim.lr', before: 3e-4, after: 0.5 };
-    const again = await crashAndOpen(run, { config, changes: [change] });
+    const rates = toRatePlan(config, 9, { schedule: 'loop_steps' });
+    const again = await crashAndOpen(run, { config, rates, changes: [change] });
     const { optimizer } = (await again.beforeStep(startOf(1, groups))) ?? {};
-    expect(typeof optimizer === 'function' && optimizer(0).learningRate).toBe(3e-4);
+    expect(typeof optimizer === 'function' && optimizer({ index: 0, policyVersion: 0 }).learningRate).toBe(3e-4);
     await again.afterStep(endOf(1));
     expect(await again.beforeStep(startOf(2, await sampleStep(again, 2)))).toBeUndefined();
   });

@@ -1,8 +1,9 @@
-import { BackboneError, type OptimizerOptions } from '@agentjet/core';
+import { BackboneError } from '@agentjet/core';
 import type { LedgerGroup, ManifestRecord } from '@agentjet/ledger';
 import type { RunFolder } from '@agentjet/run-folder';
-import type { StepChanges, StepEnd, StepStart, TrainingGroup, TrainOutcome } from '@agentjet/trainer';
+import type { OptimizerStep, StepChanges, StepEnd, StepStart, TrainingGroup, TrainOutcome } from '@agentjet/trainer';
 import { toLeftOut } from '../served/to-left-out.js';
+import { rateAt, type RatePlan } from '../training/rate-plan.js';
 import { toRates } from '../training/train-settings.js';
 import type { RunLedger } from './run-ledger.js';
 import { openGroups, storeGroups, type StoredStep } from './stored-step.js';
@@ -15,7 +16,7 @@ import { openGroups, storeGroups, type StoredStep } from './stored-step.js';
 export class RecordedRun {
   readonly ledger: RunLedger;
   readonly #folder: RunFolder;
-  readonly #optimizer: OptimizerOptions;
+  readonly #rates: RatePlan;
   /** Steps that were decided before this process began, and are made again. */
   readonly #redo: ReadonlyMap<number, ManifestRecord>;
   readonly #older: ReadonlySet<string>;
@@ -24,7 +25,7 @@ export class RecordedRun {
   constructor(parts: RecordedParts) {
     this.ledger = parts.ledger;
     this.#folder = parts.folder;
-    this.#optimizer = parts.optimizer;
+    this.#rates = parts.rates;
     this.#redo = parts.redo;
     this.#older = parts.older;
   }
@@ -44,7 +45,7 @@ export class RecordedRun {
     await this.#retiring;
     const { step, policyVersion, groups } = start;
     const known = this.#redo.get(step);
-    if (known !== undefined) return this.#asDecided(known.content as StoredStep, policyVersion);
+    if (known !== undefined) return this.#asDecided(known.content as StoredStep, start);
     const sampled = this.#sampledFor(step);
     const trained = groups
       .filter(({ episodes }) => episodes.length > 0)
@@ -53,7 +54,8 @@ export class RecordedRun {
     const isOnPolicy = trained.every((id) => this.#isOfTheseWeights(id));
     const content: StoredStep = {
       policyVersion,
-      optimizer: this.#optimizer,
+      optimizer: this.#rates.optimizer,
+      ...(this.#rates.schedule === 'loop_steps' && { schedule: this.#rates.schedule }),
       isOnPolicy,
       groups: storeGroups(groups, { step, ledger: this.ledger, endOf: this.#endsOf(sampled) }),
     };
@@ -115,16 +117,20 @@ export class RecordedRun {
     await this.ledger.close();
   };
 
-  #asDecided({ optimizer, isOnPolicy, policyVersion }: StoredStep, present: number): StepChanges | undefined {
+  #asDecided(
+    { optimizer, schedule = 'optimizer_steps', isOnPolicy, policyVersion }: StoredStep,
+    { step, policyVersion: present }: Pick<StepStart, 'step' | 'policyVersion'>,
+  ): StepChanges | undefined {
     if (policyVersion !== present)
       throw new BackboneError(
         'redo_impossible',
         `A step that has to be made again was decided for weights of version ${policyVersion}, and these are of version ${present}. Go back with --from to a checkpoint.`,
       );
-    const isSame = JSON.stringify(optimizer) === JSON.stringify(this.#optimizer);
+    const plan = { ...this.#rates, optimizer, schedule };
+    const isSame = JSON.stringify(plan) === JSON.stringify(this.#rates);
     if (isSame && isOnPolicy) return undefined;
     return {
-      ...(!isSame && { optimizer: (version: number) => toRates(optimizer, version) }),
+      ...(!isSame && { optimizer: (at: OptimizerStep) => toRates(optimizer, rateAt(plan, { ...at, step })) }),
       ...(!isOnPolicy && { isOnPolicy }),
     };
   }
@@ -186,7 +192,7 @@ export type RecordedParts = {
   readonly ledger: RunLedger;
   readonly folder: RunFolder;
   /** As it is configured now. */
-  readonly optimizer: OptimizerOptions;
+  readonly rates: RatePlan;
   readonly redo: ReadonlyMap<number, ManifestRecord>;
   /** Finished episodes of steps that are not decided, sampled by weights that were made again since and may differ. */
   readonly older: ReadonlySet<string>;

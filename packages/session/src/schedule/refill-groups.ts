@@ -1,4 +1,4 @@
-import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
+import { centerRewards, type GroupReport, type TrainingGroup } from '@agentjet/trainer';
 
 /**
  * Groups in which every episode got the same reward teach nothing. With `rollout.refill_groups` other tasks are drawn in their
@@ -8,11 +8,8 @@ import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
 
 /** False if all episodes of the group were rewarded alike. Rewards of targets and turns may differ even then, so they count as a difference. */
 function hasSpread({ episodes }: TrainingGroup): boolean {
-  const [first] = episodes;
-  return episodes.some(
-    ({ reward, rewards, turnRewards }) =>
-      reward !== first?.reward || rewards !== undefined || turnRewards !== undefined,
-  );
+  const isSplit = episodes.some(({ rewards, turnRewards }) => rewards !== undefined || turnRewards !== undefined);
+  return isSplit || centerRewards(episodes.map(({ reward }) => reward)).some((difference) => difference !== 0);
 }
 
 type Counts = Readonly<Record<string, number>>;
@@ -50,7 +47,7 @@ function replace(group: TrainingGroup, replacement: TrainingGroup): TrainingGrou
 
 /**
  * Replaces groups without spread by others until none is left or `most` groups were drawn. `draw(count)` samples so many further
- * tasks, fewer at the end of the run.
+ * tasks, none if the run is being stopped.
  */
 export async function refillGroups(
   groups: readonly TrainingGroup[],

@@ -126,11 +126,11 @@ async function* pullGroups(
   const left = schedule.draws(drawn);
   const workers = new Semaphore(context.config.rollout.maxEnvWorker);
   const { refillGroups: most } = context.config.rollout;
-  let next = readBatch(schedule, take(left, schedule.batchSize));
+  let next = readBatch(schedule, take(left, schedule.sizeOf(stepsMade + 1)));
   const begin = async (step: number, signal: AbortSignal): Promise<readonly TrainingGroup[] | undefined> => {
     const reading = next;
     // Read ahead: episodes that may be sampled while a step is made must not begin after it because of a file.
-    next = readBatch(schedule, take(left, schedule.batchSize));
+    next = readBatch(schedule, take(left, schedule.sizeOf(step + 1)));
     const batch = await reading;
     if (batch.length === 0) return undefined;
     const sample = async (drawn: readonly DrawnTask[]): Promise<readonly TrainingGroup[]> => {
@@ -163,12 +163,8 @@ function readBatch(schedule: TaskSchedule, draws: readonly Draw[]): Promise<read
   return batch;
 }
 
-function take(draws: Iterator<Draw, void>, count: number): readonly Draw[] {
+function take(draws: Iterator<Draw, never>, count: number): readonly Draw[] {
   const taken: Draw[] = [];
-  while (taken.length < count) {
-    const next = draws.next();
-    if (next.done === true) break;
-    taken.push(next.value);
-  }
+  while (taken.length < count) taken.push(draws.next().value);
   return taken;
 }

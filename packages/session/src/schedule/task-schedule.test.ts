@@ -15,7 +15,8 @@ const options = { batchSize: 4, epochs: 2, totalSteps: null, shuffle: true, seed
 
 /** The first `count` draws that are left. */
 function next(schedule: TaskSchedule, count: number, drawn: Draws = []): readonly Draw[] {
-  return [...schedule.draws(drawn)].slice(0, count);
+  const left = schedule.draws(drawn);
+  return Array.from({ length: count }, () => left.next().value);
 }
 /** Draws [start, start + count) of a run that was never interrupted. */
 const slice = (schedule: TaskSchedule, start: number, count: number): readonly Draw[] =>
@@ -24,7 +25,7 @@ const idsOf = async (schedule: TaskSchedule, draws: readonly Draw[]): Promise<re
   (await Promise.all(draws.map((draw) => schedule.taskOf(draw)))).map(({ taskId }) => taskId);
 
 describe('createTaskSchedule', () => {
-  it('draws every task once per epoch, in a new order each, and ends', async () => {
+  it('draws every task once per epoch, in a new order each, and its last step takes what is left', async () => {
     const schedule = createTaskSchedule(makeTable(10), options);
     expect(schedule.totalSteps).toBe(5);
     const first = await idsOf(schedule, slice(schedule, 0, 10));
@@ -33,15 +34,17 @@ describe('createTaskSchedule', () => {
     expect(new Set(first).size).toBe(10);
     expect(second.toSorted()).toEqual(first.toSorted());
     expect(second).not.toEqual(first);
-    expect(slice(schedule, 18, 4).map(({ epoch }) => epoch)).toEqual([1, 1]);
-    expect(slice(schedule, 20, 4)).toEqual([]);
+    expect(slice(schedule, 18, 4).map(({ epoch }) => epoch)).toEqual([1, 1, 2, 2]);
+    expect([1, 2, 3, 4, 5, 6].map(schedule.sizeOf)).toEqual([4, 4, 4, 4, 4, 0]);
+    const uneven = createTaskSchedule(makeTable(10), { ...options, epochs: 1 });
+    expect([1, 2, 3, 4].map(uneven.sizeOf)).toEqual([4, 4, 2, 0]);
   });
 
   it('gives a resumed run the tasks the interrupted one would have had', async () => {
     const schedule = createTaskSchedule(makeTable(10), options);
     const whole = await idsOf(schedule, next(schedule, 20));
     for (let start = 0; start <= 20; start += 4) {
-      const left = next(createTaskSchedule(makeTable(10), options), 20, addDraws([], next(schedule, start)));
+      const left = next(createTaskSchedule(makeTable(10), options), 20 - start, addDraws([], next(schedule, start)));
       expect(await idsOf(schedule, left)).toEqual(whole.slice(start));
     }
   });
@@ -56,7 +59,7 @@ describe('createTaskSchedule', () => {
         { epoch: 0, index: 1 },
       ],
     );
-    expect(next(schedule, 9, drawn)).toEqual([
+    expect(next(schedule, 5, drawn)).toEqual([
       { epoch: 0, index: 0 },
       { epoch: 0, index: 2 },
       { epoch: 1, index: 1 },
@@ -68,17 +71,17 @@ describe('createTaskSchedule', () => {
   it('goes on after a checkpoint that has only a count, which may reach into later epochs', () => {
     const schedule = createTaskSchedule(makeTable(10), options);
     for (const groupsDrawn of [0, 4, 10, 12, 20])
-      expect(next(schedule, 20, drawsOf({ groupsDrawn }))).toEqual(next(schedule, 20).slice(groupsDrawn));
-    const [first, ...left] = next(schedule, 20, drawsOf({ groupsDrawn: 12 }));
+      expect(next(schedule, 20 - groupsDrawn, drawsOf({ groupsDrawn }))).toEqual(next(schedule, 20).slice(groupsDrawn));
+    const [first, ...left] = next(schedule, 8, drawsOf({ groupsDrawn: 12 }));
     if (first === undefined) throw new Error('Nothing is left.');
-    expect(next(schedule, 20, addDraws(drawsOf({ groupsDrawn: 12 }), [first]))).toEqual(left);
+    expect(next(schedule, 7, addDraws(drawsOf({ groupsDrawn: 12 }), [first]))).toEqual(left);
   });
 
   it('goes on over further epochs when the steps are given, and never has a task twice in a step', async () => {
     const schedule = createTaskSchedule(makeTable(3), { ...options, totalSteps: 5, shuffle: false });
     expect(schedule).toMatchObject({ totalSteps: 5, batchSize: 3 });
     expect(await idsOf(schedule, slice(schedule, 12, 3))).toEqual(['t0', 't1', 't2']);
-    expect(slice(schedule, 15, 3)).toEqual([]);
+    expect([5, 6].map(schedule.sizeOf)).toEqual([3, 0]);
   });
 
   it('reads a task when it is drawn, and draws from a table whose size nobody knows', async () => {
@@ -90,7 +93,7 @@ describe('createTaskSchedule', () => {
     const table: TaskTable = { ...makeTable(0), size: null, taskAt };
     const schedule = createTaskSchedule(table, { ...options, totalSteps: 2 });
     expect(schedule).toMatchObject({ totalSteps: 2, batchSize: 4 });
-    const draws = next(schedule, 99, drawsOf({ groupsDrawn: 3 }));
+    const draws = next(schedule, 5, drawsOf({ groupsDrawn: 3 }));
     expect(draws.map(({ index }) => index)).toEqual([3, 4, 5, 6, 7]);
     expect(read).toEqual([]);
     expect(await idsOf(schedule, draws.slice(0, 2))).toEqual(['t3', 't4']);

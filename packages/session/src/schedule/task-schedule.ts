@@ -8,8 +8,10 @@ export type TaskSchedule = {
   /** Tasks per optimizer step: the configured number, or all if there are fewer. */
   readonly batchSize: number;
   readonly totalSteps: number;
-  /** The draws that are not among `drawn`, in order, to the end of the run. */
-  readonly draws: (drawn: Draws) => Generator<Draw, void, undefined>;
+  /** Tasks of a step; the last one of a run that counts epochs may have fewer. 0 after it. */
+  readonly sizeOf: (step: number) => number;
+  /** The draws that are not among `drawn`, in order, without an end: which step takes how many is said by `sizeOf`. */
+  readonly draws: (drawn: Draws) => Generator<Draw, never, undefined>;
   readonly taskOf: (draw: Draw) => Promise<Task>;
 };
 
@@ -37,9 +39,10 @@ export function createTaskSchedule(table: TaskTable, options: ScheduleOptions): 
   return {
     batchSize,
     totalSteps,
+    sizeOf: (step) => Math.max(0, Math.min(batchSize, totalDraws - (step - 1) * batchSize)),
     draws: function* (drawn) {
       const taken = flatten(drawn, size);
-      for (let place = 0; place < totalDraws; place++) {
+      for (let place = 0; ; place++) {
         while (taken[0] !== undefined && taken[0].to <= place) taken.shift();
         if (taken[0] === undefined || place < taken[0].from) yield toDraw(place, size);
         else place = taken[0].to - 1;

@@ -13,11 +13,17 @@ import { checkLoss, prepareBatch, type BatchSettings, type PreparedBatch, type T
 import type { ServedInputs } from '../inputs/served-inputs.js';
 import { openBackbone } from '../policy/open-backbone.js';
 import { toEnginePolicy } from '../policy/open-policy.js';
+import { rateAt, type RatePlan } from '../training/rate-plan.js';
 import { toBatchSettings, toOptimizerOptions, toRates } from '../training/train-settings.js';
 import { loadCheckpoint } from '../training-run.js';
 
 /** Everything but its groups that a step is computed from. Plain JSON: a server keeps it to make the step again. */
-export type StepRecipe = BatchSettings & { readonly algorithm: string; readonly optimizer: OptimizerOptions };
+export type StepRecipe = BatchSettings & {
+  readonly algorithm: string;
+  readonly optimizer: OptimizerOptions;
+  /** Absent: `optimizer_steps`. */
+  readonly schedule?: RatePlan['schedule'];
+};
 
 /** The weights of a served run: what samples, what trains, and their checkpoints. Steps are numbered from 1; 0 is `model.path`. */
 export type ServedWeights = {
@@ -30,8 +36,8 @@ export type ServedWeights = {
   readonly recipe: (changes?: Readonly<Record<string, unknown>>) => StepRecipe;
   /** Credits, packs and divides a batch; makes nothing yet. Throws what the algorithm throws. */
   readonly prepare: (groups: readonly TrainingGroup[], recipe: StepRecipe) => PreparedBatch;
-  /** The rates of the next optimizer step under a recipe. */
-  readonly ratesOf: (recipe: StepRecipe) => OptimizerOverrides;
+  /** The rates of the next optimizer step under a recipe: the `index`-th of its step. */
+  readonly ratesOf: (recipe: StepRecipe, at: { readonly step: number; readonly index: number }) => OptimizerOverrides;
   /** Steps whose checkpoints are whole, with 0. */
   readonly checkpoints: () => Promise<readonly number[]>;
   /** Puts weights and run folder back to where they were after the step. */
@@ -71,6 +77,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     throw error;
   }
   const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
+  const { schedule } = await folder.readRules();
   const whole = new WholeCheckpoints(folder, options.onNotice);
   let isFresh = true; // the weights are those of model.path
   return {
@@ -81,12 +88,16 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
       ...toBatchSettings(config, inputs.algorithm),
       algorithm: inputs.algorithm.name,
       optimizer: withChanges(optimizer, changes),
+      ...(schedule === 'loop_steps' && { schedule }),
     }),
-    prepare: (groups, { algorithm: name, optimizer: _rates, ...settings }) => {
+    prepare: (groups, { algorithm: name, optimizer: _rates, schedule: _rule, ...settings }) => {
       requireAlgorithm(name, inputs.algorithm.name);
       return prepareBatch(groups, settings, { backbone, algorithm: inputs.algorithm });
     },
-    ratesOf: (recipe) => toRates(recipe.optimizer, backbone.policyVersion),
+    ratesOf: ({ optimizer: options, schedule: rule = 'optimizer_steps', numMiniBatches, numEpochs }, at) => {
+      const plan = { optimizer: options, schedule: rule, updatesPerStep: numMiniBatches * numEpochs };
+      return toRates(options, rateAt(plan, { ...at, policyVersion: backbone.policyVersion }));
+    },
     checkpoints: async () => [0, ...(await whole.steps())],
     load: async (step) => {
       if (step === 0) requireFresh(isFresh);

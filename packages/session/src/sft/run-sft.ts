@@ -5,6 +5,7 @@ import { countImitated, toSamples, type Example } from './example.js';
 import type { ExampleOrder } from './example-order.js';
 import type { PreparedExamples } from './prepare-examples.js';
 import { epochPrefix, recordSft, toHeldOutRecord } from './sft-records.js';
+import { rateAt } from '../training/rate-plan.js';
 import { StepObserver } from '../training/step-observer.js';
 import { toTrainSettings } from '../training/train-settings.js';
 import type { TrainingRun } from '../training-run.js';
@@ -62,7 +63,7 @@ type Steps = {
 };
 
 function makeSteps(run: TrainingRun, { examples, order, steps, lossAt }: Steps): Promise<TrainOutcome> {
-  const { config, folder, backbone, checkpoint, signal } = run;
+  const { config, folder, backbone, checkpoint, signal, rates } = run;
   const state = checkpoint?.state;
   const drawn = state?.groupsDrawn ?? 0;
   return train({
@@ -73,6 +74,7 @@ function makeSteps(run: TrainingRun, { examples, order, steps, lossAt }: Steps):
     source: pullExamples(examples, order, { drawn, policyVersion: () => backbone.policyVersion }),
     groupsPerStep: order.batchSize,
     maxSteps: order.totalSteps,
+    learningRate: (at) => rateAt(rates, at),
     evaluate: async (step) => void (await lossAt(step)),
     ...(state === undefined ? {} : { start: state }),
     ...(signal === undefined ? {} : { signal }),

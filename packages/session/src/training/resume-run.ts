@@ -21,13 +21,13 @@ const freeKeys = [
   /^debug\./,
   /^sft\.(transcripts|epochs)$/, // what was read is compared by its content
   /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|num_replicas|colocated)$/,
-  /^trainer_common\.(total_epochs|total_training_steps|save_freq|test_freq|max_checkpoints)$/,
+  /^trainer_common\.(save_freq|test_freq|max_checkpoints)$/,
 ];
 
 /** Keys that a run may change on its way. They change what it computes from then on, so each change is recorded with its first step. */
 const changeableKeys = [
   /^trainer_common\.optim\./,
-  /^trainer_common\.(val_before_train|val_pass_n)$/,
+  /^trainer_common\.(total_epochs|total_training_steps|val_before_train|val_pass_n)$/,
   /^rollout\.(num_repeat|user_workflow|failed_episode_policy|min_group_share|refill_groups|straggler_patience)$/,
   /^rollout\.val_kwargs\./,
   /^task_judge(\.|$)/,
@@ -113,6 +113,19 @@ type FolderAgain = Omit<ResumeOptions, 'resume' | 'from' | 'modelDir'> & {
   readonly modelDir: string | undefined;
 };
 
+/** Versions without rules.json trained what top-p and top-k cut over the whole vocabulary; the gradient would change without a word. */
+async function refuseOldTruncation(run: RunFolder, { rollout, backbone }: CommonConfig): Promise<void> {
+  const { topP, topK, temperature } = rollout;
+  const isCut = temperature > 0 && (topP < 1 || topK > 0);
+  if (!isCut || backbone === 'debug' || (await run.readRules()).schedule === 'loop_steps') return;
+  const key = topP < 1 ? `rollout.top_p ${topP}` : `rollout.top_k ${topK}`;
+  throw new ConfigError(
+    'resume_mismatch',
+    `--resume: the run ${run.dir} began with a version of AgentJet that trained what ${key} keeps over the whole vocabulary, which is wrong and is not done any more. ` +
+      'Start a new run from its weights: leave out --resume and set model.path=<run>/checkpoints/step-....',
+  );
+}
+
 /**
  * A run folder to go on with, and what is configured otherwise than before and may be. Throws ConfigError `resume_mismatch` for
  * anything else.
@@ -122,6 +135,7 @@ export async function openFolderAgain(
   { dir, modelDir, onNotice, composition }: FolderAgain,
 ): Promise<{ readonly run: RunFolder; readonly changes: readonly ConfigDifference[] }> {
   const run = await openRunFolder(dir, { onNotice, keepBest: config.trainerCommon.keepBest });
+  await refuseOldTruncation(run, config);
   const changes = [
     ...findChanges(run, config, composition),
     ...(await findEditedCode(run, config)),

@@ -1,5 +1,5 @@
 import type { Algorithm, CommonConfig, LossOptions, OptimizerOptions, OptimizerOverrides } from '@agentjet/core';
-import { learningRateAt, type BatchSettings, type Normalization, type TrainOptions } from '@agentjet/trainer';
+import type { BatchSettings, Normalization, TrainOptions } from '@agentjet/trainer';
 
 /** The trainer's options, from the names of the YAML. */
 
@@ -45,10 +45,10 @@ export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: 
   };
 }
 
-/** The rates of the optimizer step that is made on weights of this version. */
-export function toRates(optimizer: OptimizerOptions, policyVersion: number): OptimizerOverrides {
+/** All rates of an optimizer step. */
+export function toRates(optimizer: OptimizerOptions, learningRate: number): OptimizerOverrides {
   const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = optimizer;
-  return { beta1, beta2, epsilon, weightDecay, maxGradNorm, learningRate: learningRateAt(optimizer, policyVersion) };
+  return { beta1, beta2, epsilon, weightDecay, maxGradNorm, learningRate };
 }
 
 type Settings = Pick<

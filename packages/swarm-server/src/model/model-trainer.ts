@@ -81,7 +81,8 @@ export class ModelTrainer implements TrainerPort {
     const { prepared } = this.#prepare(manifest.groups, { recipe, lost });
     const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
     const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
-    if (index === manifest.optimizerSteps.length - 1) await this.#record(prepared, manifest, known !== undefined);
+    if (index === manifest.optimizerSteps.length - 1)
+      await this.#record(prepared, manifest, { isRedo: known !== undefined, recipe });
     return { isApplied, leftOut };
   };
 
@@ -110,7 +111,7 @@ export class ModelTrainer implements TrainerPort {
   async #step(prepared: PreparedBatch, { manifest, index, recipe, isOnPolicy, known }: OneStep): Promise<boolean> {
     if (known?.isApplied === false) return false; // refused before: the weights stay
     if (prepared.optimizerSteps.length === 0) return true; // nothing to train, and nothing refused
-    const optimizer = this.#options.weights.ratesOf(recipe);
+    const optimizer = this.#options.weights.ratesOf(recipe, { step: manifest.step, index });
     const isMade = (await prepared.optimize(index, { optimizer, isOnPolicy })) !== undefined;
     if (isMade || known === undefined) return isMade;
     throw new AgentJetError(
@@ -119,9 +120,15 @@ export class ModelTrainer implements TrainerPort {
     );
   }
 
-  async #record(prepared: PreparedBatch, { step, shares, groups }: ManifestRecord, isRedo: boolean): Promise<void> {
+  async #record(
+    prepared: PreparedBatch,
+    { step, shares, groups }: ManifestRecord,
+    { isRedo, recipe }: { readonly isRedo: boolean; readonly recipe: StepRecipe },
+  ): Promise<void> {
+    const { learningRate = 0 } = this.#options.weights.ratesOf(recipe, { step, index: 0 });
+    const planned = prepared.optimizerSteps.length === 0 ? { learning_rate: learningRate } : {};
     const seconds = (performance.now() - this.#steppedAt) / 1000;
-    const more = { ...toShareMetrics(shares), ...this.#gap.noteStep(isRedo) };
+    const more = { ...planned, ...toShareMetrics(shares), ...this.#gap.noteStep(isRedo) };
     const metrics = await prepared.record(this.#options.folder, step, seconds, more);
     this.#notice(metrics, groups);
     this.#steppedAt = performance.now();

@@ -35,7 +35,7 @@ export class ReopenableWeights implements ServedWeights {
   policyVersion: ServedWeights['policyVersion'] = () => this.#current.policyVersion();
   recipe: ServedWeights['recipe'] = (changes) => this.#current.recipe(changes);
   prepare: ServedWeights['prepare'] = (groups, recipe) => this.#current.prepare(groups, recipe);
-  ratesOf: ServedWeights['ratesOf'] = (recipe) => this.#current.ratesOf(recipe);
+  ratesOf: ServedWeights['ratesOf'] = (recipe, at) => this.#current.ratesOf(recipe, at);
   checkpoints: ServedWeights['checkpoints'] = () => this.#current.checkpoints();
   load: ServedWeights['load'] = (step) => this.#current.load(step);
   save: ServedWeights['save'] = (step) => this.#current.save(step);
