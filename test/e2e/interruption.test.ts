@@ -171,6 +171,7 @@ it('a flipped bit in the newest checkpoint: --resume goes on from the one before
   writeFileSync(weights, bytes);
 
   const resumed = await runAjet(folder, [...train, '--resume']);
+  expect(resumed.stderr).toBe('');
   expect(resumed.code).toBe(0);
   expect(resumed.stdout).toMatch(/step-000007 is broken: model\.safetensors has changed since it was written/);
   expect(resumed.stdout).toMatch(/Going on with .*, after step 6\./);
@@ -199,7 +200,10 @@ it('--resume takes another rate, more repeats and an edited reward, and records 
   );
   expect(readMetrics(run).map((row) => row['episodes'])).toEqual([8, 8, 6]);
   const changes = readRows(path.join(run, 'changes.jsonl'));
-  expect(changes.map((row) => row['first_step'])).toEqual([3, 3, 3]);
+  expect(changes.map((row) => row['first_step'])).toEqual([3, 3, 3, 3]);
+  expect(changes).toContainEqual(
+    expect.objectContaining({ key: 'trainer_common.total_training_steps', before: 2, after: 3 }),
+  );
   expect(readFileSync(path.join(run, 'config.yaml'), 'utf8')).toMatch(/num_repeat: 3/);
   const refused = await runAjet(folder, [
     ...train,
