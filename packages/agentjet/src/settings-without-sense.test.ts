@@ -91,3 +91,8 @@ describe('top_p and top_k while training', () => {
     expect(messageOf({ trainerCommon: { maxStaleness: 1 } })).toBe('');
   });
 });
+
+it('settings of evaluations are read by their own names', () => {
+  const { valKwargs } = configuration.create({ rollout: { valKwargs: { topP: 0.9 } } }).rollout;
+  expect(valKwargs).toEqual({ temperature: 0, topP: 0.9, topK: -1 });
+});

@@ -21,11 +21,13 @@ export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A key that names an export, `judges.ts->StyleJudge`, is spelled by its file, and one in `kwargs` by a chat template. */
+const isTemplateVariables = (key: string): boolean => /template_?kwargs$/i.test(key);
+
+/** A key that names an export, `judges.ts->StyleJudge`, is spelled by its file, and one in `chat_template_kwargs` by a chat template. */
 function mapKeys(value: unknown, rename: (name: string) => string): unknown {
   if (!isJsonObject(value)) return value;
   const spell = (key: string): string => (key.includes('->') ? key : rename(key));
-  const inside = (key: string, inner: unknown): unknown => (/kwargs$/i.test(key) ? inner : mapKeys(inner, rename));
+  const inside = (key: string, inner: unknown): unknown => (isTemplateVariables(key) ? inner : mapKeys(inner, rename));
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [spell(key), inside(key, inner)]));
 }
 
