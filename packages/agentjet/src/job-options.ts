@@ -44,7 +44,7 @@ export type JobOptions = {
   readonly ppoEpochs?: number;
   readonly loraRank?: number;
   readonly loraAlpha?: number;
-  readonly loraTargetModules?: readonly string[];
+  readonly loraTargetModules?: 'all-linear' | readonly string[];
   /** Share of a GPU's memory that vLLM takes. */
   readonly gpuMemoryUtilization?: number;
   readonly tensorModelParallelSize?: number;

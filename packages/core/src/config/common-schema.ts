@@ -373,9 +373,9 @@ export const commonSections = {
       rank: setting(countOrZero(65_536), 0, '0: all weights are trained'),
       alpha: setting(positive, 16),
       target_modules: setting(
-        z.array(text).min(1).nullable(),
+        z.union([z.literal('all-linear'), z.array(text).min(1)]).nullable(),
         null,
-        'null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | [all-linear]: all linear layers but the head, as in PEFT',
+        'null: the projections of attention and MLP, as Qwen, Llama and Mistral name them | all-linear: all linear layers but the head, as in PEFT',
       ),
     })
     .describe('torch only'),

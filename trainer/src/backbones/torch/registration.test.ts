@@ -115,6 +115,11 @@ it('what the worker says of its own is passed on, what its libraries say is not'
   expect(toWorkerNotice('Traceback (most recent call last):')).toBeUndefined();
 });
 
+it("takes all-linear as PEFT's own configuration does", () => {
+  const config = create({ lora: { rank: 8, targetModules: 'all-linear' } });
+  expect(toTorchOptions(config.torch, { config, modelDir }).lora?.targetModules).toEqual(['all-linear']);
+});
+
 it('the folder of a run that goes on keeps the token of an attached worker, unless the configuration names one', () => {
   const runDir = mkdtempSync(path.join(os.tmpdir(), 'ajet-token-'));
   const tokenOf = (torch: { readonly token?: string }): string | undefined => {

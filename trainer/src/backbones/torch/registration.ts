@@ -126,7 +126,7 @@ export function toTorchOptions(
           lora: {
             rank: lora.rank,
             alpha: lora.alpha,
-            ...(lora.targetModules === null ? {} : { targetModules: lora.targetModules }),
+            ...(lora.targetModules === null ? {} : { targetModules: [lora.targetModules].flat() }),
           },
         }),
     ...(torch.launch === 'attach' && {
