@@ -29,6 +29,15 @@ function errorOf(run: () => unknown): ConfigError {
 }
 
 describe('loadConfig', () => {
+  it('spells every key in camelCase but those of a chat template', () => {
+    const config = load(
+      'ajet:\n  rollout: { val_kwargs: { top_p: 0.9 } }\n  model: { chat_template_kwargs: { enable_thinking: false } }\n',
+    );
+    expect(config.rollout.valKwargs).toEqual({ temperature: 0, topP: 0.9, topK: -1 });
+    expect(config.model.chatTemplateKwargs).toEqual({ enable_thinking: false });
+    expect(createConfig(config)).toEqual(config);
+  });
+
   it('takes the defaults, then the file, then the overrides', () => {
     const config = load(
       'ajet:\n  rollout: { num_repeat: 4, temperature: 0.7 }\n',
