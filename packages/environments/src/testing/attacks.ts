@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
@@ -22,12 +23,17 @@ export async function attackHttp(response: ServerResponse, attack: Unasked): Pro
       () => response.write('x'),
     );
   for (let sent = 0; sent < floodBytes && !response.destroyed; sent += part.length)
-    if (!response.write(part)) await Promise.race([drained(response), wait(dripMs)]);
+    if (!response.write(part)) await drained(response);
   response.end('"}');
 }
 
-const drained = (response: ServerResponse): Promise<void> =>
-  new Promise((resolve) => response.once('drain', () => resolve()));
+/** Resolves after a while too: a client that has gone takes nothing more. */
+async function drained(response: ServerResponse): Promise<void> {
+  const waiting = new AbortController();
+  const isDrained = once(response, 'drain', { signal: waiting.signal }).catch(() => undefined);
+  await Promise.race([isDrained, wait(dripMs)]);
+  waiting.abort(); // so that no listener stays
+}
 
 async function drip(isOver: () => boolean, send: () => void): Promise<void> {
   while (!isOver()) {
