@@ -6,5 +6,5 @@ export type VitestCounts = {
   readonly seconds: Readonly<Record<string, number>>;
 };
 
-/** Runs vitest with these arguments; its report goes to the standard output. */
-export function runVitest(args: readonly string[]): VitestCounts;
+/** Runs vitest with these arguments; its report goes to the standard output. `bin`: folders of another Node, in front of PATH. */
+export function runVitest(args: readonly string[], options?: { readonly bin?: readonly string[] }): VitestCounts;

@@ -21,18 +21,23 @@ function countsOf(report, status) {
   return { passed: numPassedTests, failed: status !== 0 && failed === 0 ? 1 : failed, skipped: numPendingTests };
 }
 
-export function runVitest(args) {
+export function runVitest(args, { bin = [] } = {}) {
   const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-test-'));
   const [report, times] = ['vitest.json', 'times.json'].map((name) => path.join(scratch, name));
   const shown = process.stdout.isTTY ? 'dot' : path.join(root, '.ci/plain-reporter.mjs');
   const reporters = [shown, 'json', path.join(root, '.ci/time-reporter.mjs')].map((name) => `--reporter=${name}`);
   const { status } = spawnSync(
-    process.execPath,
+    bin.length === 0 ? process.execPath : path.join(bin[0], 'node'),
     [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...reporters, `--outputFile.json=${report}`, ...args],
     {
       cwd: root,
       stdio: 'inherit',
-      env: { ...process.env, AJET_TEST_TIMES: times, ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }) },
+      env: {
+        ...process.env,
+        PATH: [...bin, process.env.PATH].join(path.delimiter),
+        AJET_TEST_TIMES: times,
+        ...(process.stdout.isTTY ? {} : { NO_COLOR: '1' }),
+      },
     },
   );
   const result = { ...countsOf(readJson(report), status), seconds: readJson(times) ?? {} };

@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { checks, runChecks } from './check.mjs';
+import { installNode, nodes } from './nodes.mjs';
 import { runCheapestGate } from './run-gate.mjs';
 import { runVitest } from './run-vitest.mjs';
 import {
@@ -87,6 +88,34 @@ function judgeTime({ seconds }, testMinutes) {
   return 0;
 }
 
+/** Tests that take a few minutes and ask most of Node: modules of users, the arithmetic, streams, processes and what commands print. */
+const fastHalf = [
+  ...['core', 'rollout', 'endpoint', 'tokenizer', 'context-tracker', 'run-folder', 'sandbox'].map(
+    (name) => `packages/${name}/`,
+  ),
+  'adapters/',
+  'trainer/src/loop/',
+  'trainer/src/backbones/embedded/',
+  'test/house/',
+  'test/e2e/bad-input.test.ts',
+];
+
+/** The oldest and the newest Node, without that which has run all tests. */
+function runOtherNodes() {
+  const [own] = process.versions.node.split('.');
+  return [Object.keys(nodes).at(0), Object.keys(nodes).at(-1)]
+    .filter((major) => major !== own)
+    .map((major) => {
+      console.log(`the fast half, Node ${nodes[major].version}`);
+      try {
+        return runVitest(fastHalf, { bin: installNode(nodes[major]) });
+      } catch (error) {
+        console.log(`skipped: npm could not install it (${String(error.message).split('\n')[0]})`);
+        return nothing;
+      }
+    });
+}
+
 if (isEverything) process.env.AJET_LONG_TESTS = '1';
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
 // The boundaries are vitest files too: counted there.
@@ -99,6 +128,7 @@ const counts = [
   tests,
 ];
 if (isEverything) {
+  counts.push(...runOtherNodes());
   const downloads = startDownloads();
   counts.push(await runLater('gate of the cheapest tutorial', undefined, runCheapestGate));
   counts.push(

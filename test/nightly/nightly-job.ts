@@ -27,6 +27,7 @@ export const jobs = {
   engines: 'Do the GPU worker and its backbone agree with the embedded one?',
   verl: 'Does verl, in one process on the CPU, train as our other backbones, and survive what Ray does?',
   skyrl: 'Does the tinker backbone train through a server of others, SkyRL on the CPU?',
+  nodes: 'Do `npm start` and `npm test` pass on every Node that we promise, without a warning?',
   publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
   trackers: 'Do TensorBoard, wandb and swanlab take what a run tells them?',
