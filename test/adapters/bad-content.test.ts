@@ -1,5 +1,7 @@
 import { type EndpointServer, startEndpointServer } from '@agentjet/endpoint';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';
+import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
+import { asModel as asAgentsModel } from '@agentjet/openai-agents';
 import { asModel as asOpenAI } from '@agentjet/openai';
 import { asModel as asChatModel } from '@agentjet/react';
 import type { Tuner } from '@agentjet/rollout';
@@ -74,6 +76,17 @@ const senders: Readonly<Record<string, (tuner: Tuner, content: unknown) => Promi
     asOpenAI(tuner, named).chat.completions.create({
       model: 'm',
       messages: [{ role: 'user', content: content as never }],
+    }),
+  'ai-sdk': async (tuner, content) =>
+    asAiSdkModel(tuner, named).doGenerate({ prompt: [{ role: 'user', content: content as never }] }),
+  'openai-agents': async (tuner, content) =>
+    asAgentsModel(tuner, named).getResponse({
+      input: [{ role: 'user', content: content as never }],
+      modelSettings: {},
+      tools: [],
+      handoffs: [],
+      outputType: 'text',
+      tracing: false,
     }),
   langgraph: async (tuner, content) =>
     asLangChainModel(tuner, named).invoke([new HumanMessage({ content: content as never })]),

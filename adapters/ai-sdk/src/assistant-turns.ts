@@ -20,7 +20,17 @@ export function toStash({ id, message }: ChatResponse): SharedV3ProviderMetadata
 type Stashed = NonNullable<SharedV3ProviderMetadata[string]>;
 
 export function toAssistantMessages(parts: readonly Part[]): readonly AssistantMessage[] {
-  return groupByTurn(parts, (part) => part.providerOptions?.[key]?.['turn']).map(toAssistantMessage);
+  const turns = new Map(parts.map((part, at) => [part, turnOf(part) ?? turnAfterThinking(parts.slice(at))]));
+  return groupByTurn(parts, (part) => turns.get(part)).map(toAssistantMessage);
+}
+
+function turnOf(part: Part | undefined): unknown {
+  return part?.providerOptions?.[key]?.['turn'];
+}
+
+/** In a stream, thinking ends before the turn is known: it belongs to what follows it. */
+function turnAfterThinking(parts: readonly Part[]): unknown {
+  return parts[0]?.type === 'reasoning' ? turnOf(parts.find(({ type }) => type !== 'reasoning')) : undefined;
 }
 
 /** What of other models' answers the model does not see: files, and calls that their provider ran, with their results. */

@@ -1,6 +1,6 @@
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import type { LanguageModelV3CallOptions } from '@ai-sdk/provider';
-import { generateObject, generateText, tool } from 'ai';
+import { generateObject, generateText, type ModelMessage, pruneMessages, stepCountIs, streamText, tool } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { asModel, type TunedLanguageModel } from './index.js';
@@ -20,7 +20,9 @@ it('the description of a schema reaches the model', async () => {
 it('examples of the input of a tool are counted, and warned of', async () => {
   const { model, episode } = open();
   const add = tool({ inputSchema: z.object({ a: z.number() }), inputExamples: [{ input: { a: 1 } }] });
-  const { warnings } = await generateText({ model, prompt: 'hi', tools: { add } as never });
+  const { warnings } = await generateText({ model, prompt: 'hi', tools: { add } } as unknown as Parameters<
+    typeof generateText
+  >[0]);
   expect(warnings).toEqual([{ type: 'unsupported', feature: 'tools[].inputExamples' }]);
   expect(episode.finish().ignoredParameters).toEqual({ solver: { 'tools[].inputExamples': 1 } });
 });
@@ -69,6 +71,24 @@ describe('answers of other models in a prompt', () => {
     await model.doGenerate({ prompt: [question, merged, question] });
     expect(episode.engine.requests[1]?.text).toMatch(/assistant\nI looked\.<.*assistant\nfirst</s);
   });
+});
+
+it.each([false, true])('thinking that came in a stream stays in its turn (pruned: %s)', async (isPruned) => {
+  const thinking = `<think>\na thought\n</think>\n\nSo: <tool_call>\n{"name": "add", "arguments": {"a":  1}}\n</tool_call>`;
+  const historyPolicy = isPruned ? 'as_sent' : 'as_generated';
+  const episode = openScriptedEpisode({ replies: [{ text: thinking, tokenDelayMs: 0 }, 'ok'], historyPolicy });
+  const model = asModel(episode.tuner, { agentName: 'solver' });
+  const add = tool({ inputSchema: z.object({ a: z.number() }), execute: () => '3' });
+  const prune = ({ messages }: { readonly messages: ModelMessage[] }) => ({
+    messages: isPruned ? pruneMessages({ messages, reasoning: 'all' }) : messages,
+  });
+  await streamText({ model, prompt: 'go', tools: { add }, stopWhen: stepCountIs(2), prepareStep: prune }).text;
+  const [first, second] = episode.engine.requests.map(({ request, completion }) => ({ request, completion }));
+  const seen = [...(first?.request.promptIds ?? []), ...(first?.completion?.ids ?? [])];
+  const prompt = [...(second?.request.promptIds ?? [])];
+  expect(prompt.length).toBeGreaterThan(0);
+  expect(seen.every((id, at) => prompt[at] === id)).toBe(!isPruned);
+  expect(episode.engine.requests[1]?.text.includes('a thought')).toBe(!isPruned);
 });
 
 it('content that is not a list of parts is refused in words', async () => {

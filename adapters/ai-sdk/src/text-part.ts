@@ -6,7 +6,10 @@ type Part = { readonly type: string; readonly text?: unknown; readonly mediaType
 /** The text of what a user says; other parts are refused by name. */
 export function toText(part: Part): string {
   if (part.type === 'text' && typeof part.text === 'string') return part.text;
-  const kind = `${part.type} of type ${String(part.mediaType)}`;
+  const kind =
+    typeof part.mediaType === 'string'
+      ? `${part.type} of type ${part.mediaType}`
+      : `part ${JSON.stringify(part).slice(0, 200)}`;
   throw new UnsupportedFunctionalityError({
     functionality: kind,
     message: `A ${kind} cannot be shown to the model: it reads text only.`,
