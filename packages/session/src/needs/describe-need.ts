@@ -48,7 +48,7 @@ export function describeParts({ need }: Verdict): string {
 
 /** What to do if it does not fit, most useful first. */
 export function waysOut(verdict: Verdict, config: CommonConfig, trains: boolean): readonly string[] {
-  const { need, packTokens, longestSample, largestParameters } = verdict;
+  const { need, packTokens, longestSample, largestParameters, memorySavers } = verdict;
   const { data, lora } = config;
   const ways: string[] = [];
   if (trains && packTokens !== null && packTokens > 0) ways.push(smallerPacks(packTokens));
@@ -56,10 +56,8 @@ export function waysOut(verdict: Verdict, config: CommonConfig, trains: boolean)
     ways.push(`choose a model of at most about ${formatCount(roundDown(largestParameters))} parameters`);
   if (trains && longestSample !== null && longestSample >= 64) ways.push(shorterSamples(longestSample, data));
   if (need.place === 'gpu') {
-    ways.push(
-      'set torch.activation_checkpointing=true, or torch.cpu_offload=true',
-      'use more GPUs (trainer_common.n_gpus_per_node)',
-    );
+    if (memorySavers.length > 0) ways.push(`set ${memorySavers.join(', or ')}`);
+    ways.push('use more GPUs (trainer_common.n_gpus_per_node)');
     if (lora.rank === 0 && trains) ways.push('train adapters: lora.rank=16');
   } else
     ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');

@@ -8,19 +8,20 @@ import { judgeNeed, type Verdict } from './judge-need.js';
 import { parseGpus } from './read-gpus.js';
 
 const gib = 2 ** 30;
-const [onnx, torch, tinker] = backbones;
+const [onnx, torch, tinker, verl] = backbones;
 
 type Asked = {
   readonly backbone?: (typeof backbones)[number];
   readonly config?: CommonConfig;
   readonly memory?: number;
   readonly gpu?: number;
+  readonly section?: Readonly<Record<string, unknown>>;
 };
 
-function judge({ backbone = onnx, config = createConfig(), memory = 24 * gib, gpu }: Asked): Verdict {
+function judge({ backbone = onnx, config = createConfig(), memory = 24 * gib, gpu, section = {} }: Asked): Verdict {
   const gpus = gpu === undefined ? null : { count: 4, bytes: gpu, name: null };
   const machine = { memory: { bytes: memory, limitedBy: 'machine' as const }, gpus };
-  const verdict = judgeNeed({ backbone, config, section: {}, model: qwen, trains: true, machine });
+  const verdict = judgeNeed({ backbone, config, section, model: qwen, trains: true, machine });
   if (verdict === undefined) throw new Error('a verdict was expected');
   return verdict;
 }
@@ -53,6 +54,17 @@ describe('a model that does not fit', () => {
     expect(waysOut(judge({ backbone: torch, gpu: 4 * gib }), config, true).join()).toContain(
       'torch.activation_checkpointing=true',
     );
+  });
+
+  it('suggests only settings of its backbone that are off', () => {
+    const ways = (section: Readonly<Record<string, unknown>>, backbone: (typeof backbones)[number] = torch): string =>
+      waysOut(judge({ backbone, gpu: 4 * gib, section }), createConfig(), true).join('\n');
+    expect(ways({})).toContain('set torch.activation_checkpointing=true, or torch.cpu_offload=true');
+    expect(ways({ activationCheckpointing: true })).toContain('set torch.cpu_offload=true');
+    expect(ways({ activationCheckpointing: true })).not.toContain('activation_checkpointing');
+    expect(ways({ activationCheckpointing: true, cpuOffload: true })).not.toContain('cpu_offload');
+    expect(ways({}, verl)).toContain('verl.activation_checkpointing=true');
+    expect(ways({}, verl)).not.toContain('torch.');
   });
 
   it('can be helpless: no sample is short enough', () => {

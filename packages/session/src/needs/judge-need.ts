@@ -18,6 +18,8 @@ export type Verdict = {
   readonly packTokens: number | null;
   /** With this model, the longest sample that fits in a pack by itself; 0: none. Null if samples need not be shorter. */
   readonly longestSample: number | null;
+  /** Settings of the backbone that would save memory and are off, such as `torch.cpu_offload=true`. */
+  readonly memorySavers: readonly string[];
 };
 
 export type Machine = { readonly memory: AvailableMemory; readonly gpus: Gpus | null };
@@ -46,6 +48,7 @@ export function judgeNeed(options: JudgeOptions): Verdict | undefined {
   if (need === undefined) return undefined;
   const neededBytes = sumParts(need.parts);
   const available = left ?? placeOf(need, machine);
+  const memorySavers = findMemorySavers(options);
   if (available === null)
     return {
       need,
@@ -55,6 +58,7 @@ export function judgeNeed(options: JudgeOptions): Verdict | undefined {
       largestParameters: null,
       packTokens: null,
       longestSample: null,
+      memorySavers,
     };
   const holds = (sizes: Sizes): boolean => bytesOf(estimate(sizes), sizes) <= available.bytes;
   const fits = neededBytes <= available.bytes;
@@ -71,7 +75,15 @@ export function judgeNeed(options: JudgeOptions): Verdict | undefined {
     largestParameters: fits ? null : largestParameters(need, available.bytes),
     packTokens,
     longestSample: fits || (packTokens ?? 0) > 0 ? null : longest(),
+    memorySavers,
   };
+}
+
+function findMemorySavers({ backbone, section }: JudgeOptions): readonly string[] {
+  const names = { activation_checkpointing: 'activationCheckpointing', cpu_offload: 'cpuOffload' };
+  return Object.entries(names).flatMap(([key, name]) =>
+    key in (backbone.section?.shape ?? {}) && section[name] !== true ? [`${backbone.name}.${key}=true`] : [],
+  );
 }
 
 function placeOf(need: ResourceNeed, { memory, gpus }: Machine): AvailableMemory | null {
