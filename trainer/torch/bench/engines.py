@@ -31,17 +31,19 @@ from ajet_torch.config import InferenceConfig, OptimizerConfig, WorkerConfig
 from ajet_torch.flash4 import is_available as has_flash4
 from ajet_torch.losses import LossConfig
 from ajet_torch.model import choose_device
+from ajet_torch.optimizer import PlainAdamW, RoundedAdamW, SplitAdamW
 from ajet_torch.pack import TreePack
 from ajet_torch.ranks import Ranks, join_ranks, leave_ranks
 from ajet_torch.sampling.builtin import BuiltinServer
 from ajet_torch.sampling.server import SampleRequest
 from ajet_torch.session import Session
-from ajet_torch.training import Placement
+from ajet_torch.sharding import Placement
 
 ENGINES = ("trl", "ajet-tree", "trl-fp32", "ajet-rows")
 PAIRS = (("trl", "ajet-tree"), ("trl-fp32", "ajet-rows"))
 CASES = ("2k-equal", "2k-real", "8k-equal", "8k-real")
 LONGEST_CONTEXT = 8192 + 1024
+MASTERS = {SplitAdamW: "float32 (bfloat16 and 16 more bits)", PlainAdamW: "float32", RoundedAdamW: "bfloat16, rounded at random"}
 PACK_TOKENS = {"2k": 20_480, "8k": 16_384, "tiny": 512}
 
 
@@ -61,7 +63,7 @@ class Ours:
     session: Session | None = None
 
     def __init__(self, model_dir: str, work: list[Workload], shares: bool, ranks: Ranks, master_weights: str) -> None:
-        self.work, self.shares, self.ranks, self.master_weights = work, shares, ranks, master_weights
+        self.work, self.shares, self.ranks = work, shares, ranks
         context, self.pack_tokens = work[0].context, PACK_TOKENS[work[0].name.split("-")[0]]
         inference = InferenceConfig(slots=PROMPTS * ANSWERS, kv_tokens=context)
         config = WorkerConfig(
@@ -73,11 +75,11 @@ class Ours:
             Ours.session = Session(config, Placement(device, dtype, ranks, ranks.size > 1))
         self.own = Ours.session
         self.own.trainer.config = replace(self.own.trainer.config, max_pack_tokens=self.pack_tokens)
-        self.own.server = BuiltinServer(self.own.trainer.policy, inference, self.own.placement.device) if ranks.size == 1 else self.own.server
+        self.own.server = BuiltinServer(self.own.server.policy, inference, self.own.placement.device)  # its context is that of this case
 
     def settings(self) -> dict[str, Any]:
         return {
-            "master_weights": "float32 (bfloat16 and 16 more bits)" if self.master_weights == "float32" else "bfloat16, rounded at random", "compute": "bfloat16", "attention": "flash-attn-4" if has_flash4() else "flex", "pack_tokens": self.pack_tokens,
+            "master_weights": MASTERS[type(self.own.trainer.optimizer)], "compute": "bfloat16", "attention": "flash-attn-4" if has_flash4() else "flex", "pack_tokens": self.pack_tokens,
             "sampler": f"builtin, {type(self.own.server.steps).__name__}", "max_model_len": self.own.server.context_length,
         }
 
