@@ -1,6 +1,7 @@
 import {
   type ChatMessage,
   type ChatRequest,
+  namesInside,
   type ResponseFormat,
   readTemplateWishes,
   reviewParameters,
@@ -8,7 +9,6 @@ import {
   type ToolChoice,
   type ToolMessage,
   type ToolSpec,
-  wishes,
 } from '@agentjet/core';
 import { takeTurnsApart } from '@agentjet/rollout';
 import {
@@ -42,20 +42,16 @@ export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest 
   };
 }
 
-const place = 'providerOptions.agentjet.';
-const ownOptions = new Set(
-  wishes.flatMap(({ names }) =>
-    (names.aiSdk ?? []).filter((name) => name.startsWith(place)).map((name) => name.slice(place.length)),
-  ),
-);
+const place = 'providerOptions.agentjet';
+const ownOptions = namesInside('aiSdk', place);
 
-/** Names of what has no effect. */
+/** The names of options without effect. */
 function checkOptions(options: LanguageModelV3CallOptions): readonly string[] {
   const { refused } = reviewParameters('aiSdk', options);
   if (refused !== undefined) refuse(refused.name, refused.reason);
   const unknown = Object.keys(options.providerOptions?.['agentjet'] ?? {}).find((name) => !ownOptions.has(name));
   if (unknown !== undefined)
-    refuse(`${place}${unknown}`, `is not known to this model. Use ${[...ownOptions].join(', ')}, or leave it out`);
+    refuse(`${place}.${unknown}`, `is not known to this model. Use ${[...ownOptions].join(', ')}, or leave it out`);
   return ignoredOf(options);
 }
 

@@ -2,13 +2,13 @@ import {
   type ChatMessage,
   type ChatRequest,
   isServerTool,
+  namesInside,
   type ResponseFormat,
   readTemplateWishes,
   reviewParameters,
   type SamplingOptions,
   type ToolChoice,
   type ToolSpec,
-  wishes,
 } from '@agentjet/core';
 import { takeTurnsApart } from '@agentjet/rollout';
 import { type ModelRequest, UserError } from '@openai/agents';
@@ -61,13 +61,8 @@ function checkSupported(request: ModelRequest): readonly string[] {
 /** The SDK's runner honours these itself. */
 const ofTheRunner = new Set(['timeoutMs', 'retry', 'preserveRawUsage']);
 
-const knownSettings = new Set(
-  wishes.flatMap(({ names }) =>
-    (names.agents ?? [])
-      .map((name) => name.split('.'))
-      .flatMap(([place, setting = '']) => (place === 'modelSettings' ? [setting] : [])),
-  ),
-);
+const knownSettings = namesInside('agents', 'modelSettings');
+const providerOptions = namesInside('agents', 'modelSettings.providerData');
 
 function isKnown(name: string): boolean {
   return ofTheRunner.has(name) || knownSettings.has(name);
@@ -76,8 +71,6 @@ function isKnown(name: string): boolean {
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
-
-const providerOptions = new Set(['chatTemplateKwargs', 'requestId', 'seed', 'stop', 'topK', 'train']);
 
 function toToolSpec(tool: ModelRequest['tools'][number]): ToolSpec {
   if (tool.type !== 'function')

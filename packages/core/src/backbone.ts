@@ -44,7 +44,7 @@ export type LossTerms = {
   readonly proximal?: Float32Array;
   /** Shape [K]: temperature at which each token was sampled, 0 if greedily; absent if all have the loss's. */
   readonly temperatures?: Float32Array;
-  /** What `Backbone.keptTokens` gave for the terms, in a batch of several optimizer steps that was sampled with top-p or top-k. */
+  /** The result of `Backbone.keptTokens` for these terms. A batch of several optimizer steps has it if it was sampled with top-p or top-k. */
   readonly kept?: KeptTokens;
 };
 
@@ -55,6 +55,14 @@ export type Truncation = {
   /** 0 keeps all. */
   readonly topK: number;
 };
+
+/** How tokens were drawn, for the sets of tokens that a sampler keeps. */
+export type TruncatedSampling = Truncation & { readonly temperature: number };
+
+/** What top-p and top-k cut; undefined if they keep all. Greedy answers are never cut. `topK`: -1 or 0 keeps all. */
+export function truncationOf({ temperature, topP, topK }: TruncatedSampling): Truncation | undefined {
+  return temperature === 0 || (topP >= 1 && topK <= 0) ? undefined : { topP, topK: Math.max(0, topK) };
+}
 
 /**
  * Which tokens the sampler kept when it drew the token of each term.
@@ -71,7 +79,7 @@ export type KeptTokens = {
   readonly ids: Int32Array;
 };
 
-/** In `KeptTokens.set`: nothing was cut, since the token was sampled greedily. */
+/** In `KeptTokens.set`: nothing was cut, because the token was sampled greedily. */
 export const wholeVocabulary = -1;
 /** In `KeptTokens.set`: the sampler must have kept the token, but the set that was computed again lacks it. The term is not trained. */
 export const outsideOfSet = -2;
@@ -213,7 +221,7 @@ export type TrainStepMetrics = {
   readonly policyVersion: number;
   /** Terms of the loss. */
   readonly trainedTokens: number;
-  /** Terms that were left out because their token is outside of the set that was computed again; only of a truncated loss. */
+  /** Terms that were left out because their token is outside of the set that was computed again. Only a truncated loss has it. */
   readonly tokensOutsideSupport?: number;
   /** Tokens of the rows, and of the trees they were laid out as. */
   readonly rowTokens: number;
@@ -277,10 +285,7 @@ export interface Backbone {
    * One per pack: what a sampler with the present weights keeps at each term. A backbone that trains truncation has it. Asked
    * before the first of several optimizer steps on a batch, since the sets stay those of the weights that sampled.
    */
-  keptTokens?(
-    packs: readonly TreePack[],
-    sampling: Truncation & { readonly temperature: number },
-  ): Promise<readonly KeptTokens[]>;
+  keptTokens?(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]>;
   /** Writes a Hugging Face model folder, plus `trainer_state/` (optimizer moments, step, policy version) that `load` resumes from. */
   save(dir: string): Promise<void>;
   /** Restores weights and optimizer state that `save` wrote. */

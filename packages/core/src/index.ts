@@ -41,9 +41,10 @@ export type {
   TrainBatch,
   TrainStepMetrics,
   TreePack,
+  TruncatedSampling,
   Truncation,
 } from './backbone.js';
-export { outsideOfSet, wholeVocabulary } from './backbone.js';
+export { outsideOfSet, truncationOf, wholeVocabulary } from './backbone.js';
 export type { Task, Verdict, WorkflowOutput } from './task.js';
 export {
   AgentJetError,
@@ -65,6 +66,7 @@ export { isReward, maxReward, rewardRange } from './reward.js';
 export {
   isPassed,
   isServerTool,
+  namesInside,
   readTemplateWishes,
   reviewParameters,
   type ParameterReview,

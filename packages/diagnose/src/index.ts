@@ -2,4 +2,3 @@
 
 export { Diagnosis } from './diagnosis.js';
 export type { EpisodeFacts, Finding, Rule, RunRecords } from './rule.js';
-export { rules } from './rules.js';

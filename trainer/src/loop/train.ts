@@ -184,11 +184,12 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     observer?.onUpdate?.(step);
     if (batchesAhead(options) > 0) await setImmediate(); // the next batch begins before the step takes the engine
     const credited = creditGroups(options.algorithm, groups, options.whitenAdvantages);
-    const rate = (at: OptimizerStep): number | undefined => options.learningRate?.({ ...at, step });
-    const plannedRate = rate({ index: 0, policyVersion: backbone.policyVersion });
+    const { learningRate: scheduled } = options;
+    const learningRate = scheduled && ((at: OptimizerStep) => scheduled({ ...at, step }));
+    const plannedRate = learningRate?.({ index: 0, policyVersion: backbone.policyVersion });
     const update = await updateWeights(credited, {
       ...options,
-      learningRate: options.learningRate && ((at) => rate(at) ?? 0),
+      learningRate,
       loss: chooseLoss(options),
       beforeUpdate: async (leftOut) =>
         options.beforeStep?.({ step, policyVersion: backbone.policyVersion, groups, leftOut }),

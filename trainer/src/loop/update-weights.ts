@@ -214,7 +214,7 @@ async function keepTokens(parts: readonly Part[], backbone: Backbone, loss: Step
   const packs = await withKeptTokens(
     parts.flatMap((part) => part.packs),
     loss,
-    { ...(backbone.keptTokens && { keptTokens: backbone.keptTokens.bind(backbone) }) },
+    backbone,
   );
   let next = 0;
   return parts.map((part) => ({ ...part, packs: packs.slice(next, (next += part.packs.length)) }));

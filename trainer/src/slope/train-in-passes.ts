@@ -47,13 +47,13 @@ export async function trainInPasses<Metrics extends TrainStepMetrics>(
 export async function withKeptTokens(
   packs: readonly TreePack[],
   loss: TrainBatch['loss'],
-  { keptTokens }: Pick<TwoPasses<TrainStepMetrics>, 'keptTokens'>,
+  backbone: Pick<Backbone, 'keptTokens'>,
 ): Promise<readonly TreePack[]> {
   const truncation = loss.kind === 'sft' ? undefined : loss.truncation;
   if (truncation === undefined || packs.every(({ terms }) => terms.kept !== undefined)) return packs;
-  if (keptTokens === undefined) throw noTruncation();
+  if (backbone.keptTokens === undefined) throw noTruncation();
   const { temperature = 1 } = loss;
-  const kept = await keptTokens(packs, { ...truncation, temperature });
+  const kept = await backbone.keptTokens(packs, { ...truncation, temperature });
   return packs.map((pack, index) => {
     const found = kept[index];
     return found === undefined ? pack : { ...pack, terms: { ...pack.terms, kept: found } };

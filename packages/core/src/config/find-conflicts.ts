@@ -1,3 +1,4 @@
+import { truncationOf } from '../backbone.js';
 import type { Problem } from './check-config.js';
 import type { CommonYaml, Entries } from './compose-schema.js';
 import { isPresetPlace, valueAtKey } from './presets.js';
@@ -55,15 +56,15 @@ function findOptimizerConflicts(
   return messages.map((message) => ({ code: 'conflict', message }));
 }
 
-/** What a sampler kept is computed again from the weights that a batch begins with, so they must be those that sampled it. */
+/** The tokens that a sampler kept are computed again from the weights that a batch begins with, so these must be the weights that sampled. */
 function findTruncationConflicts(
   { rollout, trainer_common: { max_staleness: staleness } }: CommonYaml,
   locate: (key: string) => string,
 ): readonly Problem[] {
   const { temperature, top_p: topP, top_k: topK } = rollout;
-  if (staleness === 0 || temperature === 0 || (topP === 1 && topK <= 0)) return [];
+  if (staleness === 0 || truncationOf({ temperature, topP, topK }) === undefined) return [];
   const [key, value] = topP < 1 ? ['rollout.top_p', topP] : ['rollout.top_k', topK];
-  const message = `"${key}" ${value} (${locate(key)}) cannot be trained with "trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}): which tokens the sampler kept is only known of the weights that a batch begins with. Set max_staleness to 0, or top_p to 1 and top_k to -1.`;
+  const message = `"${key}" ${value} (${locate(key)}) cannot be trained with "trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}): the tokens that the sampler kept can only be computed from the weights that a batch begins with. Set max_staleness to 0, or top_p to 1 and top_k to -1.`;
   return [{ code: 'conflict', message }];
 }
 

@@ -75,6 +75,10 @@ const adviceByKey: Readonly<Record<string, string>> = {
 const trinity =
   'Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.';
 
+const critic =
+  'It trains a critic, which AgentJet does not have. Use "grpo", or "reinforce" with "trainer_common.algorithm.reinforce_baseline".';
+const estimator = 'trainer_common.algorithm.adv_estimator=';
+
 const adviceByValue: Readonly<Record<string, string>> = {
   'task_reader.type=hf': 'Use "huggingface_dat_repo".',
   'backbone=trinity': trinity,
@@ -83,14 +87,7 @@ const adviceByValue: Readonly<Record<string, string>> = {
     'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" or "verl" for a cluster.',
   'task_reader.type=tracing': 'Use "feedback_tracing".',
   'task_judge.judge_type=rubrics_auto_grader': 'Use "rubrics", whose settings are in "task_judge.rubrics".',
-};
-
-const critic =
-  'It trains a critic, which AgentJet does not have. Use "grpo", or "reinforce" with "trainer_common.algorithm.reinforce_baseline".';
-const estimator = 'trainer_common.algorithm.adv_estimator=';
-
-/** Estimators of other trainers. */
-const adviceByEstimator: Readonly<Record<string, string>> = {
+  // Estimators of other trainers.
   [`${estimator}reinforce++`]: 'Use "reinforce_plus_plus".',
   [`${estimator}reinforce_plus_plus_baseline`]:
     'Use "reinforce" with "trainer_common.algorithm.whiten_advantages": true, which subtracts the mean of the group first.',
@@ -168,8 +165,7 @@ function use(key: string, remark = ''): string {
 /** What to use instead of a value that the original knows, in any case, with `-` or `_`. */
 export function findValueAdvice(key: string, value: unknown): string | undefined {
   const name = `${key}=${typeof value === 'string' ? value.toLowerCase().replaceAll('-', '_') : ''}`;
-  const advice = { ...adviceByValue, ...adviceByEstimator };
-  return Object.hasOwn(advice, name) ? advice[name] : undefined;
+  return Object.hasOwn(adviceByValue, name) ? adviceByValue[name] : undefined;
 }
 
 /** What to use instead of `key`; undefined when the original does not know it either. */
@@ -180,7 +176,7 @@ export function findAdvice(key: string): string | undefined {
   return found === undefined ? undefined : adviceByKey[found];
 }
 
-/** The setting that other trainers call by the last part of `key`; undefined if they do not either. */
+/** Advice for a key that other trainers have, by its last part; undefined if none of them has it. */
 export function findFieldAdvice(key: string): string | undefined {
   const name = key.slice(key.lastIndexOf('.') + 1);
   return Object.hasOwn(adviceByFieldName, name) ? adviceByFieldName[name] : undefined;

@@ -53,6 +53,15 @@ function findThinkingOff(protocol: Protocol, given: unknown): string | undefined
   return entriesOf(protocol).thinkingOff.find(asked)?.name.replace(/=.*$/, '');
 }
 
+/** The names of a protocol's parameters that are inside of `place`, such as `modelSettings`. */
+export function namesInside(protocol: Protocol, place: string): ReadonlySet<string> {
+  const prefix = `${place}.`;
+  const inside = wishes
+    .flatMap(({ names }) => names[protocol] ?? [])
+    .flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length).replace(/[.=].*$/, '')] : []));
+  return new Set(inside);
+}
+
 /** Whether a top-level parameter needs no further look: it is a label, or `reviewParameters` has passed it. */
 export function isPassed(protocol: Protocol, name: string): boolean {
   return entriesOf(protocol).passed.has(name);

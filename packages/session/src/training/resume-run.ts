@@ -2,6 +2,7 @@ import path from 'node:path';
 import {
   BackboneError,
   ConfigError,
+  truncationOf,
   type CommonConfig,
   type ConfigComposition,
   type ConfigDifference,
@@ -113,11 +114,11 @@ type FolderAgain = Omit<ResumeOptions, 'resume' | 'from' | 'modelDir'> & {
   readonly modelDir: string | undefined;
 };
 
-/** Versions without rules.json trained what top-p and top-k cut over the whole vocabulary; the gradient would change without a word. */
+/** Versions without rules.json trained tokens of top-p and top-k over the whole vocabulary; a resumed run would change its gradient silently. */
 async function refuseOldTruncation(run: RunFolder, { rollout, backbone }: CommonConfig): Promise<void> {
-  const { topP, topK, temperature } = rollout;
-  const isCut = temperature > 0 && (topP < 1 || topK > 0);
-  if (!isCut || backbone === 'debug' || (await run.readRules()).schedule === 'loop_steps') return;
+  const { topP, topK } = rollout;
+  if (truncationOf(rollout) === undefined || backbone === 'debug' || (await run.readRules()).schedule === 'loop_steps')
+    return;
   const key = topP < 1 ? `rollout.top_p ${topP}` : `rollout.top_k ${topK}`;
   throw new ConfigError(
     'resume_mismatch',

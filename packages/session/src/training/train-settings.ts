@@ -1,20 +1,20 @@
-import type { Algorithm, CommonConfig, LossOptions, OptimizerOptions, OptimizerOverrides } from '@agentjet/core';
+import {
+  truncationOf,
+  type Algorithm,
+  type CommonConfig,
+  type LossOptions,
+  type OptimizerOptions,
+  type OptimizerOverrides,
+} from '@agentjet/core';
 import type { BatchSettings, Normalization, TrainOptions } from '@agentjet/trainer';
 
 /** The trainer's options, from the names of the YAML. */
 
-type PolicyLoss = Extract<LossOptions, { readonly kind: 'policy' }>;
-
 const klEstimators = { low_var_kl: 'k3', kl: 'k1', mse: 'k2', k1: 'k1', k2: 'k2', k3: 'k3' } as const;
-
-/** Of greedy answers nothing is cut: their logprobs are of the whole vocabulary. */
-function toTruncation({ temperature, topP, topK }: CommonConfig['rollout']): Pick<PolicyLoss, 'truncation'> {
-  if (temperature === 0 || (topP >= 1 && topK <= 0)) return {};
-  return { truncation: { topP, topK: Math.max(0, topK) } };
-}
 
 function toLossOptions({ trainerCommon, rollout }: CommonConfig, algorithm: Algorithm): LossOptions {
   if (algorithm.loss === 'sft') return { kind: 'sft' };
+  const truncation = truncationOf(rollout);
   return {
     kind: 'policy',
     clipLow: trainerCommon.clipRatioLow,
@@ -25,7 +25,7 @@ function toLossOptions({ trainerCommon, rollout }: CommonConfig, algorithm: Algo
     entropyCoef: trainerCommon.entropyCoeff,
     // Greedy answers carry logprobs at temperature 1.
     temperature: rollout.temperature === 0 ? 1 : rollout.temperature,
-    ...toTruncation(rollout),
+    ...(truncation && { truncation }),
   };
 }
 

@@ -14,7 +14,7 @@ import type {
   TrainBatch,
   TrainStepMetrics,
   TreePack,
-  Truncation,
+  TruncatedSampling,
 } from '@agentjet/core';
 import { embeddedCapabilities } from './capabilities.js';
 import { countParameters } from './training/model/parameter-layout.js';
@@ -88,10 +88,7 @@ export class LocalOnnxBackbone implements Backbone {
     return await this.#model.termLogprobs(packs, temperature);
   }
 
-  async keptTokens(
-    packs: readonly TreePack[],
-    sampling: Truncation & { readonly temperature: number },
-  ): Promise<readonly KeptTokens[]> {
+  async keptTokens(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]> {
     this.#refuseClosed();
     return await this.#model.keptTokens(packs, sampling);
   }

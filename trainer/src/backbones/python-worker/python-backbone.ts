@@ -13,7 +13,7 @@ import {
   type TrainBatch,
   type TrainStepMetrics,
   type TreePack,
-  type Truncation,
+  type TruncatedSampling,
 } from '@agentjet/core';
 import { StepQueue } from '../../slope/step-queue.js';
 import { trainInPasses, type BuiltInBatch } from '../../slope/train-in-passes.js';
@@ -121,10 +121,7 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     return this.#connection.close(closeGraceMs);
   }
 
-  async #keptTokens(
-    packs: readonly TreePack[],
-    sampling: Truncation & { readonly temperature: number },
-  ): Promise<readonly KeptTokens[]> {
+  async #keptTokens(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]> {
     const value = await this.#connection.call({
       kind: 'kept_tokens',
       packs: packs.map(toPackMessage),

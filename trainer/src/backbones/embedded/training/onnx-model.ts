@@ -13,7 +13,7 @@ import type {
   TokenRow,
   TrainBatch,
   TreePack,
-  Truncation,
+  TruncatedSampling,
 } from '@agentjet/core';
 import { trainInPasses, withKeptTokens, type BuiltInBatch } from '../../../slope/train-in-passes.js';
 import { lossForm } from './model/loss-form.js';
@@ -158,10 +158,7 @@ export class OnnxModel {
   }
 
   /** Per pack: the tokens that a sampler with the present weights keeps at each term. */
-  async keptTokens(
-    packs: readonly TreePack[],
-    sampling: Truncation & { readonly temperature: number },
-  ): Promise<readonly KeptTokens[]> {
+  async keptTokens(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]> {
     return this.#inTurn(() => this.#keptTokens(packs, sampling));
   }
 
@@ -175,10 +172,7 @@ export class OnnxModel {
     return result;
   }
 
-  async #keptTokens(
-    packs: readonly TreePack[],
-    sampling: Truncation & { readonly temperature: number },
-  ): Promise<readonly KeptTokens[]> {
+  async #keptTokens(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]> {
     for (const [index, pack] of packs.entries()) checkPack(pack, index, this.config.vocabSize);
     const found = new KeptSets(packs, sampling);
     const temperature = temperatureOf(sampling);
@@ -197,8 +191,12 @@ export class OnnxModel {
 
   async #trainStep(given: BuiltInBatch, signal: AbortSignal | undefined): Promise<OnnxStepMetrics> {
     for (const [index, pack] of given.packs.entries()) checkPack(pack, index, this.config.vocabSize);
-    const passes = { keptTokens: this.#keptTokens.bind(this) };
-    const batch = { ...given, packs: await withKeptTokens(given.packs, given.loss, passes) };
+    const batch = {
+      ...given,
+      packs: await withKeptTokens(given.packs, given.loss, {
+        keptTokens: (packs, sampling) => this.#keptTokens(packs, sampling),
+      }),
+    };
     const microbatches = planMicrobatches(batch.packs.flatMap(treesOfPack), this.#limits);
     if (microbatches.length === 0)
       throw new BackboneError(

@@ -7,7 +7,7 @@ import type {
   TokenSampling,
   TrainStepMetrics,
   TreePack,
-  Truncation,
+  TruncatedSampling,
 } from '@agentjet/core';
 import type { BuiltInBatch } from '../../../slope/train-in-passes.js';
 
@@ -21,7 +21,7 @@ export type Methods = {
   readonly keptTokens: {
     readonly input: {
       readonly packs: readonly TreePack[];
-      readonly sampling: Truncation & { readonly temperature: number };
+      readonly sampling: TruncatedSampling;
     };
     readonly output: readonly KeptTokens[];
   };

@@ -8,7 +8,7 @@ import type {
   TrainBatch,
   TrainStepMetrics,
   TreePack,
-  Truncation,
+  TruncatedSampling,
 } from '@agentjet/core';
 import { StepQueue } from '../../../slope/step-queue.js';
 import { trainInPasses } from '../../../slope/train-in-passes.js';
@@ -43,10 +43,7 @@ export class WorkerBackbone implements Backbone {
     );
   }
 
-  async keptTokens(
-    packs: readonly TreePack[],
-    sampling: Truncation & { readonly temperature: number },
-  ): Promise<readonly KeptTokens[]> {
+  async keptTokens(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]> {
     return await this.#client.request('keptTokens', { packs, sampling });
   }
 
