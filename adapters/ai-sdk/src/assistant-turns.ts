@@ -33,7 +33,7 @@ function turnAfterThinking(parts: readonly Part[]): unknown {
   return parts[0]?.type === 'reasoning' ? turnOf(parts.find(({ type }) => type !== 'reasoning')) : undefined;
 }
 
-/** What of other models' answers the model does not see: files, and calls that their provider ran, with their results. */
+/** The parts of other models' answers that the model does not see: files, calls that their provider ran, and the results of these calls. */
 export function findUnshown(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => {
     if (part.type === 'text' || part.type === 'reasoning') return [];

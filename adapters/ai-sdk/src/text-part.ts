@@ -3,7 +3,7 @@ import { UnsupportedFunctionalityError } from '@ai-sdk/provider';
 
 type Part = { readonly type: string; readonly text?: unknown; readonly mediaType?: unknown };
 
-/** The text of what a user says; other parts are refused by name. */
+/** The text of a part of a user's message; other parts are refused by name. */
 export function toText(part: Part): string {
   if (part.type === 'text' && typeof part.text === 'string') return part.text;
   const kind =

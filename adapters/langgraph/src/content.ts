@@ -1,4 +1,4 @@
-import { EngineError } from '@agentjet/core';
+import { EngineError, isJsonObject } from '@agentjet/core';
 import type { ShownToolCall } from '@agentjet/rollout';
 import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 
@@ -19,14 +19,14 @@ export function toText(message: BaseMessage): string {
     .join('');
 }
 
-/** The thinking in the blocks of an answer, in the words of any provider. */
+/** The thinking in the blocks of an answer, in the form of any provider. */
 export function toReasoning(message: BaseMessage): string {
   return blocksOf(message)
     .map((block) => reasoningOf(block) ?? '')
     .join('');
 }
 
-/** All calls of an answer, those that cannot be read too. */
+/** All calls of an answer, including those that cannot be read. */
 export function toShownCalls(message: AIMessage | AIMessageChunk): readonly ShownToolCall[] {
   const listed: readonly ShownToolCall[] = [
     ...(message.tool_calls ?? []).map(({ id, name, args }) => ({ id, name, arguments: args })),
@@ -81,8 +81,8 @@ function textOf({ type, text, refusal }: Block): string | undefined {
 function reasoningOf(block: Block): string | undefined {
   const { type, reasoning, thinking, reasoningText, summary, text } = block;
   if (type !== 'reasoning' && type !== 'thinking' && type !== 'reasoning_content') return undefined;
-  const inner = isObject(reasoningText) ? reasoningText['text'] : undefined;
-  const summed = Array.isArray(summary) ? summary.map((part: unknown) => (isObject(part) ? part['text'] : '')) : [];
+  const inner = isJsonObject(reasoningText) ? reasoningText['text'] : undefined;
+  const summed = Array.isArray(summary) ? summary.map((part: unknown) => (isJsonObject(part) ? part['text'] : '')) : [];
   const found = [reasoning, thinking, inner, text].find((said) => typeof said === 'string');
   return typeof found === 'string' ? found : summed.join('');
 }
@@ -94,13 +94,9 @@ function blocksOf(message: BaseMessage): readonly Block[] {
   if (!Array.isArray(content)) throw noContent(content, message);
   return content.map((block: unknown) => {
     if (typeof block === 'string') return { type: 'text', text: block };
-    if (!isObject(block)) throw noContent(block, message);
+    if (!isJsonObject(block)) throw noContent(block, message);
     return block;
   });
-}
-
-function isObject(value: unknown): value is Block {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function noContent(content: unknown, { type }: BaseMessage): EngineError {

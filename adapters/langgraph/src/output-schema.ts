@@ -3,7 +3,7 @@ import { findMismatch } from '@agentjet/rollout';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { interopSafeParseAsync, type InteropZodType, isInteropZodSchema } from '@langchain/core/utils/types';
 
-/** What an answer has to be: the JSON schema that the model is told, and the check of what it said. */
+/** The schema of an answer: the JSON schema that the model sees, and the check of its answer. */
 export type OutputSchema = {
   readonly name: string | undefined;
   readonly description: string | undefined;
@@ -14,7 +14,7 @@ export type OutputSchema = {
 
 /**
  * A schema is zod's, a Standard Schema (Valibot, ArkType), a JSON schema, or a JSON schema in OpenAI's
- * `{ name, description, parameters }` or `{ name, schema }`. Throws EngineError `bad_request` for one that the model cannot be told.
+ * `{ name, description, parameters }` or `{ name, schema }`. Throws EngineError `bad_request` for a schema that has no JSON schema.
  */
 export function readSchema(schema: object): OutputSchema {
   if (isInteropZodSchema(schema)) {
@@ -32,7 +32,7 @@ export function readSchema(schema: object): OutputSchema {
 type Json = Readonly<Record<string, unknown>>;
 type Checked = Awaited<ReturnType<OutputSchema['check']>>;
 
-/** https://standardschema.dev: `validate` is in all of them, `jsonSchema` in those that can say what they want. */
+/** https://standardschema.dev: all schemas have `validate`, and some have `jsonSchema`. */
 type StandardSchema = {
   readonly '~standard': {
     readonly vendor?: string;
@@ -53,7 +53,7 @@ function toStandardJson(schema: StandardSchema): Json {
   if (json !== undefined) return json;
   throw new EngineError(
     'bad_request',
-    `The schema of withStructuredOutput (vendor "${vendor}") cannot say what it wants as a JSON schema, so the model would not know. ` +
+    `The schema of withStructuredOutput (vendor "${vendor}") has no JSON schema, so the model would not see what is wanted. ` +
       'Pass one with "~standard".jsonSchema; for Valibot: toStandardJsonSchema(schema) of @valibot/to-json-schema.',
   );
 }

@@ -151,7 +151,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     };
   }
 
-  /** What is bound keeps the profile, since middleware looks for it. */
+  /** The bound model keeps the profile, because middleware reads it. */
   override withConfig(
     config: Partial<TunedCallOptions>,
   ): Runnable<BaseLanguageModelInput, AIMessageChunk, TunedCallOptions> {

@@ -4,7 +4,7 @@ import { type AgentInputItem, UserError } from '@openai/agents';
 import { stashKey } from './output-items.js';
 
 /**
- * Items of a run's history as messages. Items that belong to one turn of the model stand side by side. Items and parts of other
+ * Items of a run's history as messages. Items that belong to one turn of the model are next to each other. Items and parts of other
  * models that this one cannot read are left out; `findUnshown` names them.
  */
 export function toMessages(items: readonly AgentInputItem[]): readonly ChatMessage[] {

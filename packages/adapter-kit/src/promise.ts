@@ -9,7 +9,7 @@ export type AdapterPromise = {
   readonly sentence: string;
   /** Checked only where the framework has words for all of these. */
   readonly needs?: readonly Feature[];
-  /** Checked only if the driver has this function. */
+  /** The promise is checked only if the driver has this function. */
   readonly driverFunction?: 'withoutThinking' | 'addOthersAnswers';
   /** Rejects with words that say what was seen instead. */
   readonly check: <M, H>(bench: Bench<M, H>) => Promise<void>;

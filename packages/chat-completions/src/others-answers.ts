@@ -17,7 +17,7 @@ export function toAnswerReasoning(given: string | readonly AnswerPart[] | null |
   return typeof given === 'string' ? '' : (given ?? []).map((part) => thinkingOf(part) ?? '').join('');
 }
 
-/** What of the answers in a request the model does not see, by where it is and its type, each once. */
+/** The parts of answers in a request that the model does not see, as `<list>: <type>`, each once. */
 export function findUnshown(protocol: Protocol, body: unknown): readonly string[] {
   const list = protocol === 'responses' ? 'input' : 'messages';
   const entries: unknown = isJsonObject(body) ? body[list] : undefined;
@@ -59,7 +59,7 @@ function textOf({ type, text, refusal }: AnswerPart): string | undefined {
   return typeof shown === 'string' ? shown : undefined;
 }
 
-/** Mistral has parts of text in it. */
+/** Mistral's `thinking` is a list of text parts. */
 function thinkingOf({ type, thinking, text }: AnswerPart): string | undefined {
   if (type !== 'thinking' && type !== 'reasoning') return undefined;
   const given: unknown = thinking ?? text;

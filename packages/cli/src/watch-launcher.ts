@@ -20,7 +20,7 @@ type Launch = {
 
 /**
  * Calls `onGone` once if this command was started by npx, and npx ends before it: a signal that kills npx does not always reach us, and a
- * server without its npx would keep its port. What is returned ends the watch.
+ * server without its npx would keep its port. Returns a function that ends the watch.
  */
 export function watchLauncher(
   onGone: () => void,

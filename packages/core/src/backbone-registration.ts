@@ -31,12 +31,12 @@ export type BackboneRegistration<
   estimate?(request: NeedRequest): ResourceNeed;
 };
 
-/** What a backbone allows that trains whole distributions only. */
+/** The settings that a backbone allows if it trains whole distributions only. */
 const wholeDistribution = { 'rollout.top_p': [1], 'rollout.top_k': [-1, 0] };
 
 /**
- * A backbone that `backbone:` may name, or that `new AgentJetJob({ backbone })` takes. One that does not say that it trains
- * truncated distributions is never given any.
+ * A backbone that `backbone:` may name, or that `new AgentJetJob({ backbone })` takes. A backbone without
+ * `trainsTruncation` is never given truncated distributions.
  */
 export function defineBackbone<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
   registration: BackboneRegistration<Name, Section, Flat>,

@@ -45,7 +45,7 @@ export type ResponseFormat =
   | {
       readonly type: 'json_schema';
       readonly name: string;
-      /** Said to the model with the schema. */
+      /** The model sees it with the schema. */
       readonly description?: string;
       readonly schema: Readonly<Record<string, unknown>>;
     };
@@ -74,7 +74,7 @@ export type ChatRequest = {
   readonly parallelToolCalls?: boolean;
   readonly responseFormat?: ResponseFormat;
   readonly sampling?: SamplingOptions;
-  /** Variables of the model's chat template for this call, such as `enable_thinking`. They go before those of the configuration. */
+  /** Variables of the model's chat template for this call, such as `enable_thinking`. They override those of the configuration. */
   readonly chatTemplateKwargs?: Readonly<Record<string, unknown>>;
   /** The parameter by which the client asks the model not to think, such as `reasoning_effort`. Absent: it does not ask. */
   readonly thinkingOff?: string;
@@ -143,11 +143,10 @@ export function isCountingChatModel(model: ChatModel): model is CountingChatMode
   return 'countPromptTokens' in model;
 }
 
-/** In tokens. */
 export type ModelLimits = {
-  /** Of a prompt and its answer together. */
+  /** Most tokens of a prompt and its answer together. */
   readonly contextLength: number;
-  /** Of an answer, unless its request asks for another limit. */
+  /** Most tokens of an answer, unless its request sets another limit. */
   readonly maxTokens: number;
 };
 
@@ -156,7 +155,7 @@ export interface LimitedChatModel extends ChatModel {
   readonly limits: ModelLimits;
 }
 
-/** Undefined for a model that does not know them, such as another provider's. */
+/** The limits of a model; undefined if it does not know them, as models of other providers do not. */
 export function limitsOf(model: ChatModel | LimitedChatModel): ModelLimits | undefined {
   return 'limits' in model ? model.limits : undefined;
 }

@@ -3,7 +3,7 @@ import type { MetricsRecord } from '@agentjet/run-folder';
 import type { EpisodeFacts, Finding, Rule } from './rule.js';
 import { rules as allRules } from './rules.js';
 
-/** A run while it is made: each rule is asked after every step, until it has found something. */
+/** The diagnosis of a run in progress: each rule is asked after every step until it finds something. */
 export class Diagnosis {
   readonly #config: CommonConfig;
   readonly #steps: MetricsRecord[] = [];

@@ -1,7 +1,7 @@
 import { WireError } from '@agentjet/chat-completions';
 import type { EndpointSession } from './session.js';
 
-/** Tells the episode of a request that is refused before its model is asked. What the model throws is counted there. */
+/** Reports a request that is refused before its model is asked to the episode. The model itself counts the errors that it throws. */
 export async function noteRefusals<T>(
   { onRefused }: Pick<EndpointSession, 'onRefused'>,
   work: () => Promise<T>,

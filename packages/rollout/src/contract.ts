@@ -86,7 +86,7 @@ export type EndpointRegistration = {
   readonly agentName: string;
   readonly model: ChatModel;
   readonly signal: AbortSignal;
-  /** Told of a request that was refused before the model was asked. */
+  /** Called with the error of a request that was refused before the model was asked. */
   readonly onRefused?: (error: unknown) => void;
 };
 
@@ -108,7 +108,7 @@ export type Policy =
       readonly specialTokensInText?: SpecialTokensInText;
       /** Patterns such as `*haiku*`: calls that ask for a model of such a name are answered and not trained. */
       readonly untrainedModels?: readonly string[];
-      /** What the user calls the limit of the context. Default: `rollout.max_model_len`. */
+      /** The name of the context limit in errors. Default: `rollout.max_model_len`. */
       readonly contextSetting?: string;
     }
   | { readonly kind: 'chat'; readonly model: ChatModel | ((agent: AgentIdentity) => ChatModel) };

@@ -18,7 +18,7 @@ export type TunerOptions = {
   readonly attempt?: number | undefined;
   /** Told of every agent that asks for a model, whether it learns or not. */
   readonly onAgent?: (agent: AgentIdentity) => void;
-  /** A call of an agent that learns begins, in the words of its framework; what it returns is told what the call threw. */
+  /** Called when the framework of an agent that learns begins a call. The function that it returns gets the error of a call that fails. */
   readonly watchCall?: (agentName: string) => (error: unknown) => void;
   /** Told of the model of every agent that does not learn. */
   readonly onDebugModel?: (model: unknown, agentName: string) => void;
@@ -47,7 +47,7 @@ export function createTuner(options: TunerOptions): Tuner {
       const model = options.createModel(agent);
       const native = toNative(model);
       const { watchCall } = options;
-      // What a framework refuses before it asks the model; the model itself sees its own errors.
+      // For calls that the framework refuses before it asks the model, which itself counts its own errors.
       if (watchCall !== undefined && native !== model)
         watchCalls(native, callMethods, { begin: () => watchCall(agent.agentName) });
       return native;

@@ -50,7 +50,7 @@ export type RunFolderOptions = {
  * changes.jsonl      settings that a resumed run changed, with the first step they hold for; config.yaml has the newest
  * code.json          SHA-256 of the code that the configuration names
  * model.json         length and SHA-256 of the files of the model folder that the run began with
- * rules.json         which of the rules that have changed between versions of AgentJet the run began with
+ * rules.json         the rules that the run began with, of those that changed between versions of AgentJet
  * tasks.json         where the tasks come from, with their sums, how many there are, and which were left out
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          what happened, with times
@@ -100,7 +100,7 @@ export class RunFolder {
     return { schedule: parseJsonObject(text)?.['schedule'] === 'loop_steps' ? 'loop_steps' : 'optimizer_steps' };
   }
 
-  /** Of a folder that is new. */
+  /** For a new folder only. */
   async writeRules(rules: RunRules): Promise<void> {
     await this.#writing('rules', (file) => replaceFile(file, `${JSON.stringify(rules)}\n`));
   }

@@ -17,7 +17,7 @@ export type Evaluation = {
   readonly successRate: number;
   /** Over all episodes; a failed one counts as 0. */
   readonly rewardMean: number;
-  /** Of models that learn. */
+  /** Answers of models that learn. */
   readonly answers: number;
   /** Answers that a token limit cut. */
   readonly cutAnswers: number;

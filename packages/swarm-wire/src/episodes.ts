@@ -125,7 +125,7 @@ export const endRequestSchema = z.strictObject({
   revision: z.string().max(200).optional(),
   /** Messages of agents that do not learn; kept, never trained. */
   messages: z.array(z.record(z.string(), z.unknown())).optional(),
-  /** Model calls that failed, and the episode did not fail with them. */
+  /** Model calls that failed while the episode continued. */
   swallowed_errors: z
     .array(
       z.strictObject({

@@ -3,8 +3,8 @@ import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
 type AddedToken = { readonly id: number; readonly content: string; readonly special: boolean };
 
 /**
- * Throws BackboneError `bad_model_files` for a token without an embedding that prompts may hold: text becomes it, or the template
- * prints it. A special one that nothing prints, such as a padding token that somebody added, does no harm.
+ * Throws BackboneError `bad_model_files` for a token that has no embedding and can be in prompts, because text is encoded as it or the
+ * template prints it. A special token that nothing prints, such as an added padding token, does no harm.
  */
 export function checkAddedTokens(
   tokenizerJson: JsonObject,

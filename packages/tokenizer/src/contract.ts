@@ -63,7 +63,7 @@ export interface ChatTemplate {
   /** Feeds `parse` piecewise; deltas are final as soon as they come out. Tool-call deltas carry the id from `mintId`. */
   createStreamParser(mintId: (index: number) => string): ReplyStreamParser;
   /**
-   * Text in, the part of it outside of thinking out, as soon as it is certain. It is as the model wrote it, tool calls included, without the
+   * Takes text and gives the part outside of thinking as soon as it is certain. That part is as the model wrote it, tool calls included, without the
    * newlines after a thinking block. Absent if the model does not think.
    */
   createAnswerText?(): AnswerText;
@@ -87,7 +87,7 @@ export interface ChatTemplate {
   readonly reasoningTags?: readonly string[];
 }
 
-/** What of a reply is not thinking, piece by piece. */
+/** The part of a reply that is not thinking, piece by piece. */
 export interface AnswerText {
   push(text: string): string;
   flush(): string;

@@ -21,7 +21,7 @@ type BinaryExpression = Node & {
   readonly right: Node;
 };
 
-/** What the library's type file calls private. */
+/** Methods that are private in the library's types. */
 type Methods = {
   evaluate(node: Node, environment: Environment): TemplateValue;
   evaluateBlock(statements: readonly Node[], environment: Environment): TemplateValue;

@@ -1,6 +1,6 @@
 import { Template } from '@huggingface/jinja';
 
-/** Names that a template gets from us, or from the files of its model: nothing else may set them. */
+/** Variables that the tokenizer or the files of the model set: requests and configurations must not. */
 export const reservedVariables: ReadonlySet<string> = new Set([
   'messages',
   'tools',
@@ -31,7 +31,7 @@ export function listVariables(source: string): ReadonlySet<string> {
   return names;
 }
 
-/** Parts of a node that hold names which are no variables: of fields, arguments and tests, and what is set. */
+/** Parts of a node whose names are not variables that the template reads: fields, arguments, tests, filters, and variables that it sets. */
 const otherNames: Readonly<Record<string, string>> = {
   KeywordArgumentExpression: 'key',
   TestExpression: 'test',

@@ -125,7 +125,7 @@ class Follower {
     const { name, keepsFirst = false } = this.#registration;
     if (!keepsFirst) return;
     this.#options.onNotice(
-      `The run went back to an earlier step. ${name} ignores steps that it has already, so its curves keep the figures of the steps that were given up. ` +
+      `The run went back to an earlier step. ${name} ignores steps that it already has, so its curves keep the figures of the steps that were given up. ` +
         'The present figures are in metrics.jsonl. Use another experiment_name for a curve without them.',
     );
   }

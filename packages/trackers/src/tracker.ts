@@ -22,7 +22,7 @@ export type TrackedRun = {
 
 export type TrackerRegistration = {
   readonly name: string;
-  /** Whether it ignores a step that it has already: after `--from` its curves keep the steps that the run gave up. Default: false. */
+  /** Whether it ignores a step that it already has: after `--from` its curves keep the steps that the run gave up. Default: false. */
   readonly keepsFirst?: boolean;
   open(run: TrackedRun): Promise<Tracker>;
 };

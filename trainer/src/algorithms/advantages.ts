@@ -28,12 +28,12 @@ export function readRewards(group: EpisodeGroup): number[] {
 /** Differences up to this share of the largest reward, or of 1, are rounding: sums in another order differ by less. */
 const rounding = 1e-9;
 
-/** What differs from 0 by rounding alone, given the values that it was computed from. */
+/** The most by which rounding alone can make a difference of these values differ from 0. */
 function roundingOf(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, Math.abs(value)), 1) * rounding;
 }
 
-/** Values that are 0 but for rounding become 0. */
+/** Replaces values that differ from 0 by rounding alone with 0. */
 export function withoutRounding(values: readonly number[], limit = roundingOf(values)): number[] {
   return values.map((value) => (Math.abs(value) <= limit ? 0 : value));
 }

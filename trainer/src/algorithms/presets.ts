@@ -3,7 +3,7 @@ import { grpo } from './grpo/registration.js';
 import { reinforce } from './reinforce/registration.js';
 
 /**
- * Names of the field for an algorithm together with the settings around it. A setting of the paper that has no key here is named in
+ * Algorithms of papers, each with its settings under the usual name. A setting of the paper that has no key here is named in
  * the comment of its preset.
  */
 
@@ -14,7 +14,7 @@ function openAs(algorithm: typeof grpo | typeof reinforce) {
     openEntry('algorithms', algorithm, parts.config, parts);
 }
 
-/** Where the values of `sets` are read: the batch that the user asked for. */
+/** Tasks of a batch, as the user asked for them. */
 const batchSize: NonNullable<Entry['sets']>[string] = ({ data }) =>
   (data as { readonly train_batch_size: number }).train_batch_size;
 

@@ -20,7 +20,7 @@ export type StepResult = {
   /** One per optimizer step; none where every group was skipped. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
   readonly leftOut: readonly LeftOutEpisode[];
-  /** What its first optimizer step has by the schedule. It is reported if the step makes none. */
+  /** The learning rate that the schedule gives its first optimizer step. It is reported if the step makes none. */
   readonly plannedRate?: number;
   /** The source samples ahead of training. */
   readonly isAhead: boolean;

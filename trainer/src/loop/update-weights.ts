@@ -209,7 +209,7 @@ export async function anchorParts(
   }));
 }
 
-/** With the sets that the sampler kept: later steps of the batch must not compute them from their own weights. */
+/** Adds the sets that the sampler kept, because later steps of the batch must not compute them from their own weights. */
 async function keepTokens(parts: readonly Part[], backbone: Backbone, loss: StepLoss): Promise<readonly Part[]> {
   const packs = await withKeptTokens(
     parts.flatMap((part) => part.packs),

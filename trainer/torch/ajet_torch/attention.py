@@ -72,7 +72,7 @@ class CausalPlan:
 
 @dataclass(frozen=True)
 class ShapePlan:
-    """Of tensors without values."""
+    """Attention over tensors that have a shape and no values."""
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
         return q.new_empty(*q.shape[:-1], v.shape[-1])
@@ -98,7 +98,7 @@ class RowsPlan:
 
 
 IGNORED = frozenset({"position_ids", "use_cache", "output_attentions", "output_hidden_states", "return_dict", "cache_position"})
-"""What layers hand to every attention function and what none of transformers' own ones uses in training."""
+"""Arguments that layers pass to every attention function, and that no attention function of transformers uses in training."""
 
 
 def attend(

@@ -15,7 +15,7 @@ from .errors import first_line
 log = logging.getLogger("ajet_torch")
 ENDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _repaired: set[str] = set()
-"""Folders of which it was said."""
+"""Folders that the log has named."""
 
 
 def repair_generation_config(lm: PreTrainedModel, folder: str) -> None:
@@ -46,7 +46,7 @@ def repaired(config: GenerationConfig) -> GenerationConfig:
 
 
 def is_saveable(folder: str) -> bool:
-    """Whether a folder's own file is as transformers would save it."""
+    """Whether transformers can save the folder's own file."""
     try:
         return find_problem(GenerationConfig.from_pretrained(folder, local_files_only=True)) is None
     except (OSError, ValueError):

@@ -26,7 +26,7 @@ class HeadOptions:
 
 
 SORTED_BYTES = 32
-"""For each logit, while the rows are sorted."""
+"""Memory of each logit while the rows are sorted."""
 Inverse = float | torch.Tensor
 """1 / temperature: of all rows, or one for each [U]."""
 
@@ -173,7 +173,7 @@ def head_logprobs(
 
 @torch.no_grad()
 def find_sets(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, inverse: Inverse, is_cut_U: torch.Tensor, truncation: Truncation, options: HeadOptions) -> KeptRows:
-    """What a sampler with these weights keeps in each row."""
+    """The tokens that a sampler with these weights keeps in each row."""
     size = options.chunk_bytes // SORTED_BYTES // weight_VD.shape[0]
     pieces = _chunks(len(hidden_UD), max(1, size))
     logits = (_upcast(hidden_UD[a:b] @ weight_VD.T) * _column(_of_rows(inverse, slice(a, b))) for a, b in pieces)

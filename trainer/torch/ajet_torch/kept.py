@@ -1,4 +1,4 @@
-"""What top-p and top-k left of the distributions that tokens were drawn from (core's KeptTokens).
+"""The tokens that top-p and top-k kept of the distributions that answers were drawn from (core's KeptTokens).
 
 Sets are computed from the weights that a batch begins with and stay the same in all its optimizer steps. A logit outside of the
 set becomes `HIDDEN`, so far below all others that its probability is 0 and its gradient too, and finite, so that nothing is nan.
@@ -53,7 +53,7 @@ class KeptRows:
     is_cut_U: torch.Tensor
 
     def hide_(self, logits_UV: torch.Tensor, start: int, stop: int) -> torch.Tensor:
-        """Hides what rows [start, stop) were not drawn from."""
+        """Hides the tokens that rows [start, stop) were not drawn from."""
         hidden_UV = self.is_cut_U[start:stop, None].repeat(1, logits_UV.shape[1])
         entries = slice(int(self.starts[start]), int(self.starts[stop]))
         hidden_UV[self.row_E[entries] - start, self.ids_E[entries]] = False
@@ -66,7 +66,7 @@ def is_hidden(logprob: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def cut_rows(logits: Iterable[torch.Tensor], is_cut_U: torch.Tensor, truncation: Truncation) -> KeptRows:
-    """Of logits at the rows' temperatures, in pieces [n, V] that follow each other. As the builtin sampler cuts: top-k, then top-p of what is left."""
+    """Cuts logits at the rows' temperatures, in consecutive pieces [n, V], as the builtin sampler does: top-k, then top-p of the rest."""
     rows, ids, begun = [], [], 0
     for scaled_NV in logits:
         is_cut = is_cut_U[begun : begun + len(scaled_NV)]

@@ -19,7 +19,7 @@ from .pack import LossTerms, TreePack, to_device
 
 OWN_ATTENTION = "eager"
 SMALL_WINDOW = 64
-"""Of a window up to this many tokens, the rows are longer than it."""
+"""If a window has at most this many tokens, the rows are longer than the window."""
 LIMITS = {torch.float64: 1e-6, torch.float32: 1e-4}
 COARSE_LIMIT = 0.15
 """Mean nats per token; of the 16-bit types, whose logits of improbable tokens are apart by up to an eighth, and of TF32 on a GPU."""

@@ -33,7 +33,7 @@ class FixedHidden(nn.Module):
 
     @property
     def decoder(self) -> FixedHidden:
-        """Of classes that go past their own base model."""
+        """For classes that call the decoder of their base model directly."""
         return self
 
     def forward(self, *_: Any, **__: Any) -> FixedOutput:

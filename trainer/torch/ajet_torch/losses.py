@@ -147,13 +147,13 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
 
 
 def find_outside(terms: DeviceTerms, logprob_M: torch.Tensor) -> torch.Tensor:
-    """Terms whose token is outside of the set that it must have been drawn from: the sampler rounds otherwise."""
+    """Terms whose token is outside of the set that it must have been drawn from: the sampler rounds differently."""
     is_outside = is_hidden(logprob_M.detach())[terms.pair_K]
     return is_outside if terms.is_outside_K is None else is_outside | terms.is_outside_K
 
 
 def leave_out(terms: DeviceTerms, is_outside_K: torch.Tensor) -> DeviceTerms:
-    """As if they had no weight; with finite logprobs all the same, since 0 times infinity is not 0."""
+    """Gives these terms weight 0, and finite logprobs, because 0 times infinity is not 0."""
     proximal = None if terms.proximal_K is None else torch.where(is_outside_K, terms.logprobs_K, terms.proximal_K)
     return replace(terms, weights_K=terms.weights_K.masked_fill(is_outside_K, 0.0), proximal_K=proximal)
 

@@ -1,8 +1,8 @@
 """What the float32 masters hold, when training begins, beyond the bfloat16 weights that are computed with.
 
 If that is nothing, a master lies in the middle of the values that round to its weight, and updates of less than half a step of
-bfloat16 change no weight until many have added up. A file in float32 says where in that cell each master is; of one in bfloat16
-nobody knows, and a place drawn at random makes the share of weights that an update moves proportional to its size. Either way the
+bfloat16 change no weight until many have added up. A file in float32 says where in that cell each master is. A file in bfloat16
+does not, and a place drawn at random makes the share of weights that an update moves proportional to its size. Either way the
 weights at the start are the same to the bit. Zeros stay zeros.
 """
 
@@ -27,7 +27,7 @@ Read = Callable[[], torch.Tensor]
 
 
 def start_masters(optimizer: Optimizer, config: WorkerConfig, dtype: torch.dtype) -> None:
-    """Before the first step, of a run that is not resumed: resuming restores the masters themselves."""
+    """Sets the masters before the first step of a new run. A resumed run restores its masters from the checkpoint."""
     if config.master_start == "zero" or dtype != torch.bfloat16 or config.lora.rank > 0:
         return
     if isinstance(optimizer, RoundedAdamW):
@@ -76,7 +76,7 @@ def _dithered(own: torch.Tensor, name: str, seed: int, first: int) -> torch.Tens
 
 
 def salt_of(name: str, seed: int) -> int:
-    """Of the parameter, whichever process holds it."""
+    """The same in each process that holds a part of the parameter."""
     return zlib.crc32(f"{seed} {name}".encode()) & 0x7FFFFFFF
 
 

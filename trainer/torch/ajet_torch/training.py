@@ -276,12 +276,12 @@ class Trainer:
 
     @torch.no_grad()
     def kept_tokens(self, packs: list[TreePack], temperature: float, truncation: Truncation) -> list[KeptTokens]:
-        """Per pack: what a sampler with the present weights keeps at each term. Complete, and there at all, on the first rank."""
+        """Per pack: what a sampler with the present weights keeps at each term. Only the first rank gets them."""
         found = self._of_packs(packs, temperature, truncation, sets_of_terms)
         return [found[i] for i in range(len(packs)) if i in found]
 
     def _of_packs(self, packs: list[TreePack], temperature: float, truncation: Truncation, read: Callable[[DevicePack, ModelOutput], Any]) -> dict[int, Any]:
-        """What `read` makes of each pack's forward pass, by its index, on the first rank; each rank runs every so many-th pack."""
+        """What `read` makes of each pack's forward pass, by its index, on the first rank. The ranks take turns."""
         ranks = self.placement.ranks
         found: list[tuple[int, Any]] = []
         for start in range(0, len(packs), ranks.size):

@@ -18,7 +18,7 @@ async function promptAfterPruning<M, H>(
   return engine.requests[1]?.text ?? 'there is none';
 }
 
-/** Of JavaScript itself: they say nothing to the author of an agent. */
+/** Errors of JavaScript itself, which do not help the author of an agent. */
 const rawErrors = /is not a function|is not iterable|Cannot read propert|undefined/;
 
 /** What a framework throws before the model is asked is its own to word. */

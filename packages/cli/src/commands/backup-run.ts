@@ -32,7 +32,7 @@ export async function backupRun(run: string, target: string, flags: VerifyFlags)
 function tell(target: string, step: number, flags: VerifyFlags): number {
   const output = createOutput(flags);
   output.writeLine(
-    `Backed up to ${target}, at step ${step}. To go on from it: ajet swarm serve --conf <file> --run ${quoteForShell(target)}`,
+    `Backed up to ${target}, at step ${step}. To continue from it: ajet swarm serve --conf <file> --run ${quoteForShell(target)}`,
   );
   output.writeJson({ folder: target, step });
   return 0;

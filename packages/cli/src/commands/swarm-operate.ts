@@ -82,7 +82,7 @@ export async function endRun(flags: OperatorFlags): Promise<number> {
   while ((await operator.server().catch(toCode)) !== 'no_run') await new Promise((resolve) => setTimeout(resolve, 200));
   tell(
     flags,
-    [`The run ${run} is ended. It goes on with: ajet swarm begin --conf <file> --run ${quoteForShell(run)}`],
+    [`The run ${run} is ended. Continue it with: ajet swarm begin --conf <file> --run ${quoteForShell(run)}`],
     { run },
   );
   return 0;

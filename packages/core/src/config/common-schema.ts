@@ -66,9 +66,9 @@ const rollout = z.strictObject({
   top_p: setting(
     topP,
     1,
-    'while training; the loss, its entropy and its KL are then of the renormalised tokens that were kept: onnx and torch',
+    'sampling while training; below 1, the loss, its entropy and its KL are computed over the tokens that top_p and top_k keep, which needs the backbone onnx or torch',
   ),
-  top_k: setting(topK, -1, '-1 keeps all; trained as top_p is'),
+  top_k: setting(topK, -1, '-1 keeps all; trained in the same way as top_p'),
   request_sampling: setting(
     z.enum(['ignore', 'honour']),
     'ignore',
@@ -294,7 +294,7 @@ const trainerCommon = z.strictObject({
   entropy_coeff: setting(
     notNegative,
     0,
-    'weight of the entropy, which the loss raises; not in groups that are skipped',
+    'weight of the entropy, which the loss raises; a group whose rewards are all equal is skipped and has no such term',
   ),
   loss_agg_mode: setting(
     z.enum(['token-mean', 'seq-mean-token-mean', 'seq-mean-token-sum-norm']),

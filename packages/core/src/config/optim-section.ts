@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { countOrZero, notNegative, numSteps, positive } from './ranges.js';
 import { setting } from './setting.js';
 
-/** With 1 the mean of the gradients never leaves 0. */
+/** With 1 the mean of the gradients would stay 0. */
 const beta = z.number().min(0).lt(1);
 
 export const optim = z
@@ -15,12 +15,12 @@ export const optim = z
     lr_scheduler_type: setting(
       z.enum(['constant', 'linear', 'cosine']),
       'constant',
-      'constant | linear | cosine, down to 0 at the last step; steps that train nothing count',
+      'constant | linear | cosine, down to 0 at the last step; steps that train nothing count too',
     ),
     lr_warmup_steps: setting(
       countOrZero(numSteps),
       0,
-      'optimizer steps, of which a step has mini_batch_num x ppo_epochs, whether it trains anything or not',
+      'in optimizer steps; each step counts as mini_batch_num x ppo_epochs of them, even if it trains nothing',
     ),
   })
   .describe('AdamW');

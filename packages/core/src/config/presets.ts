@@ -5,7 +5,7 @@ import { snakeKeys } from './key-names.js';
 import { kinds, type Entry, type Kind, type OutsideEntries, type Registrations } from './registration.js';
 import { showValue } from './show-value.js';
 
-/** An entry with `sets` is a preset: its name means values of several keys. */
+/** An entry with `sets` is a preset: its name sets several keys. */
 
 type Known = { readonly registrations: Registrations; readonly outside: OutsideEntries };
 

@@ -7,7 +7,7 @@ export const count = (most: number) => z.int().min(1).max(most);
 export const countOrZero = (most: number) => z.int().min(0).max(most);
 export const positive = z.number().positive();
 export const notNegative = z.number().min(0);
-/** 0, which turns something off, or a number from `least`; what is between would mean something that nobody wants. */
+/** 0, which turns a setting off, or a number of at least `least`. Numbers in between are mistakes. */
 export const offOrFrom = (least: number) =>
   z.number().refine((value) => value === 0 || value >= least, { message: `0 (off) or at least ${least}` });
 export const offOrAbove = (bound: number) =>

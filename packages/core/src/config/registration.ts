@@ -21,7 +21,7 @@ export type Entry = {
   /** Keys of other sections that it honours with these values alone; any other value is refused instead of ignored. */
   readonly allows?: Readonly<Record<string, readonly unknown[]>>;
   /**
-   * Keys that the name means, in YAML spelling, such as `{ 'trainer_common.loss_mode': 'gspo' }`. They replace the defaults,
+   * Keys that the name sets, in YAML spelling, such as `{ 'trainer_common.loss_mode': 'gspo' }`. They replace the defaults,
    * and a value that the user writes replaces them. A function gets the whole configuration without these keys.
    */
   readonly sets?: Readonly<Record<string, PresetValue>>;

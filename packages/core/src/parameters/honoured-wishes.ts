@@ -1,6 +1,6 @@
 import type { Wish } from './wish.js';
 
-/** What has its effect, or is a label. */
+/** Parameters that have their effect, and labels. */
 export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'the model',
@@ -151,7 +151,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'not to think',
     asks: 'no_thinking',
-    note: 'by the switch of the chat template, such as `enable_thinking`; a template without one counts it, and the model thinks as it has learned to',
+    note: 'by the switch of the chat template, such as `enable_thinking`; if the template has no switch, the request is counted, and the model thinks as it has learned to',
     names: {
       chat: ['reasoning_effort=none', 'reasoning.effort=none', 'thinking.type=disabled'],
       responses: ['reasoning.effort=none'],
@@ -164,7 +164,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'variables of the chat template',
     asks: 'variables',
-    note: 'such as `enable_thinking`; they go before `model.chat_template_kwargs`, and one that the template does not read is counted',
+    note: 'such as `enable_thinking`; they override `model.chat_template_kwargs`; a variable that the template does not read is counted',
     names: {
       chat: ['chat_template_kwargs'],
       responses: ['chat_template_kwargs'],

@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject } from '../json-object.js';
 import type { Protocol } from './wish.js';
 
 /**
- * Objects inside a request in which clients add fields of their own: formats and tools. What is named here is read, or has a row in the
- * table; any other field would be dropped without a word, so it is counted.
+ * Objects inside a request in which clients add fields of their own: formats and tools. The fields that are named here are read, or have a row in the
+ * table. Any other field is counted, because it has no effect.
  */
 type Place = {
   /** Keys, and `[]` for each entry of a list. */

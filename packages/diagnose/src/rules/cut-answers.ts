@@ -3,13 +3,13 @@ import type { Rule } from '../rule.js';
 const mostSteps = 5;
 /** A smaller share costs little, and a few answers are cut in most runs. */
 const leastShare = 0.05;
-/** Fewer answers do not show a share of 5%. */
+/** Fewer answers are too few to measure a share of 5%. */
 const leastAnswers = 20;
 
 const sum = (values: readonly (number | undefined)[]): number =>
   values.reduce<number>((total, value = 0) => total + value, 0);
 
-/** Answers that end at the token limit: the agent gets half of an answer, and the policy is paid for it. */
+/** Answers that end at the token limit: the agent gets half of an answer, and the policy gets a reward for it. */
 export const cutAnswers: Rule = {
   name: 'cut_answers',
   find({ steps, config }) {

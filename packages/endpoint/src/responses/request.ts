@@ -48,7 +48,7 @@ const toolsItem = z.looseObject({
   type: z.literal('additional_tools'),
   tools: z.array(z.looseObject({ type: z.string() })),
 });
-/** Of another model's answer: what its server did. */
+/** An item of another model's answer that says what its server did. */
 const othersItem = z.looseObject({ type: z.string().refine(isOthersItem), role: z.undefined().optional() });
 const item = z.union([callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem, othersItem]);
 export type InputItem = z.infer<typeof item>;

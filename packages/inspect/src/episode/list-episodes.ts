@@ -35,7 +35,7 @@ function summarize(record: EpisodeRecord): EpisodeSummary {
   };
 }
 
-/** Episodes of evaluations are named so. */
+/** Whether the id is that of an episode of an evaluation. */
 export const isEvaluation = (episodeId: string): boolean => /^eval-\d+-/.test(episodeId);
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : '');

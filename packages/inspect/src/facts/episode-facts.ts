@@ -101,8 +101,8 @@ function formatByAgent(counts: unknown): string {
 
 /** Failed model calls that did not end the episode. */
 function formatSwallowed(calls: unknown): string {
-  const told = (Array.isArray(calls) ? calls : []).filter(isJsonObject);
-  return told
+  return (Array.isArray(calls) ? calls : [])
+    .filter(isJsonObject)
     .map(({ agent_name, times, message }) => `${String(agent_name)} ${String(times)}: ${String(message)}`)
     .join('\n');
 }

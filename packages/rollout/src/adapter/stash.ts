@@ -22,7 +22,7 @@ export type ShownToolCall = {
 };
 
 /**
- * The stashed turn, or undefined where there is none or the shown message says something else. Thinking is as it is shown: the
+ * The stashed turn; undefined if there is none, or if the shown message says something else. Its thinking is as it is shown: the
  * tracker puts it back, unless `context_tracker.history_policy` is `as_sent`.
  */
 export function fromStash(stash: unknown, shown: ShownMessage): AssistantMessage | undefined {

@@ -1,6 +1,6 @@
 /**
- * A copy of lists, plain objects, maps, sets, dates and bytes, all the way down. Functions and instances of other classes are
- * the same in the copy, because only their class knows how to copy them. A value that holds itself is copied once.
+ * A copy of lists, plain objects, maps, sets, dates and bytes, all the way down. The copy shares functions and instances of other classes
+ * with the original, because only their class knows how to copy them. A value that holds itself is copied once.
  */
 export function copyPlain<T>(value: T, copies = new Map<unknown, unknown>()): T {
   if (typeof value !== 'object' || value === null) return value;

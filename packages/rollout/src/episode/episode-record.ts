@@ -52,8 +52,8 @@ type FailedCalls = {
   readonly lostTo: (text: string) => OutageCause | undefined;
   /** See `TunerOptions.watchCall`. */
   readonly watchCall: (agentName: string) => (error: unknown) => void;
-  /** Calls that failed, and this text of an error does not tell of. */
-  readonly swallowed: (told: string | undefined) => readonly SwallowedError[];
+  /** Calls that failed and whose messages are not in `episodeError`. */
+  readonly swallowed: (episodeError: string | undefined) => readonly SwallowedError[];
   /** A call of a model that does not learn has ended: with this error, or with an answer (undefined). */
   readonly noteCall: (agentName: string, error: unknown) => void;
 };
@@ -140,7 +140,7 @@ function toFailedCalls(ledger: CallLedger): FailedCalls {
     failedAgent: (text) => ledger.failedAgent(text),
     lostTo: (text) => ledger.lostTo(text),
     watchCall: (agentName) => ledger.watchCall(agentName),
-    swallowed: (told) => listSwallowed(ledger.failures, told),
+    swallowed: (episodeError) => listSwallowed(ledger.failures, episodeError),
     noteCall: (agentName, error) => (error === undefined ? ledger.noteAnswer() : ledger.noteFailure(agentName, error)),
   };
 }

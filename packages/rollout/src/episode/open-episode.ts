@@ -40,8 +40,8 @@ export type OpenEpisode = {
   readonly replay: (calls: readonly RecordedCall[]) => void;
   /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
   readonly failedAgent: (text: string) => string | undefined;
-  /** Calls that failed, and this text of an error does not tell of; undefined: all that failed. */
-  readonly swallowed: (told: string | undefined) => readonly SwallowedError[];
+  /** Calls that failed and whose messages are not in `episodeError`; undefined: all calls that failed. */
+  readonly swallowed: (episodeError: string | undefined) => readonly SwallowedError[];
   /** Who failed, if this text tells of a call that was lost to the world, or the last call was. */
   readonly lostTo: (text: string) => OutageCause | undefined;
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
@@ -177,7 +177,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   };
 }
 
-/** The model whose calls the clock counts as waiting. */
+/** The model, with a clock that counts its calls as waiting. */
 function measured(model: ChatModel, clock: WaitClock): ChatModel {
   return { ...model, generate: (request, options) => clock.measure(() => model.generate(request, options)) };
 }

@@ -1,24 +1,27 @@
 import { AgentJetError } from '@agentjet/core';
 import { errorChain } from '../outage/error-chain.js';
 
-/** Model calls that failed, and the episode did not fail with them: a tool or a framework has caught the error. */
+/** Model calls that failed while the episode continued: a tool or a framework caught the error. */
 export type SwallowedError = {
   readonly agentName: string;
-  /** Of an error of ours; `failed` for any other. */
+  /** The code of an AgentJetError; `failed` for other errors. */
   readonly code: string;
-  /** What the call threw. */
+  /** The message of the error. */
   readonly message: string;
-  /** How many calls of the agent failed so. */
+  /** How many calls of the agent failed in this way. */
   readonly times: number;
 };
 
 export type FailedCall = { readonly agentName: string; readonly message: string; readonly error: unknown };
 
-/** `told`: the error of the episode, which names the calls that it failed with; undefined if it has not failed. */
-export function listSwallowed(failures: readonly FailedCall[], told: string | undefined): readonly SwallowedError[] {
+/** `episodeError`: the error of the episode, which has the messages of the calls that it failed with; undefined if the episode did not fail. */
+export function listSwallowed(
+  failures: readonly FailedCall[],
+  episodeError: string | undefined,
+): readonly SwallowedError[] {
   const found = new Map<string, SwallowedError>();
   for (const { agentName, message, error } of failures) {
-    if (told?.includes(message) === true) continue;
+    if (episodeError?.includes(message) === true) continue;
     const code = codeOf(error);
     const key = JSON.stringify([agentName, code, message]);
     found.set(key, { agentName, code, message, times: (found.get(key)?.times ?? 0) + 1 });

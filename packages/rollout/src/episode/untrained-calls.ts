@@ -35,7 +35,7 @@ export class UntrainedCalls {
   readonly #onOutcome: OnOutcome | undefined;
   readonly #clock: Pick<WaitClock, 'begin'>;
 
-  /** `onOutcome`: told of each call that ended, with what it threw, or undefined if it was answered. */
+  /** `onOutcome`: called for each call that ended, with its error, or with undefined if it was answered. */
   constructor(onOutcome?: OnOutcome, clock: Pick<WaitClock, 'begin'> = new WaitClock()) {
     this.#onOutcome = onOutcome;
     this.#clock = clock;

@@ -5,7 +5,7 @@ export class WaitClock {
   #waitedMs = 0;
   #since = 0;
 
-  /** A call begins; what is returned ends it. */
+  /** Begins a call. The function that it returns ends the call. */
   begin(): () => void {
     this.#numCalls++;
     if (this.#numRunning++ === 0) this.#since = performance.now();
@@ -32,7 +32,7 @@ export class WaitClock {
   }
 }
 
-/** What an episode that ran out of time has spent it on, and what helps. */
+/** The message of a timeout: how the episode spent its time, and what helps. */
 export function describeTimeout(
   timeoutMs: number,
   timeoutName: string,

@@ -1,10 +1,10 @@
 import { type ChatRequest, EngineError, isJsonObject, type JsonObject } from '@agentjet/core';
 import { type ChatTokenizer, reservedVariables } from '@agentjet/tokenizer';
 
-/** The chat template of one call, and which of its wishes have no effect. */
+/** The chat template of one call, and the wishes that have no effect. */
 export type CallChat = { readonly chatTokenizer: ChatTokenizer; readonly ignored: readonly string[] };
 
-/** The agent's template with the variables that the request names. Throws EngineError `bad_request` for a variable that is not the request's. */
+/** The agent's template with the variables that the request names. Throws EngineError `bad_request` for a variable that a request must not set. */
 export function chooseCallChat(
   chatTokenizer: ChatTokenizer,
   { chatTemplateKwargs = {}, thinkingOff }: ChatRequest,

@@ -70,8 +70,8 @@ export class CallLedger {
   }
 
   /**
-   * A call in the words of a framework begins. What is returned is told what it threw: an error that came before the model was
-   * asked, such as a refused option, is counted here, and all others were counted by the model.
+   * Begins a call that a framework makes. Call the function that it returns with the error that the framework threw. It counts errors that
+   * came before the model was asked, such as a refused option; the model itself counts all others.
    */
   watchCall(agentName: string): (error: unknown) => void {
     const numEnded = (): number => this.#failures.length + this.#counts.aborted;

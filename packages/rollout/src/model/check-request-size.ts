@@ -11,7 +11,7 @@ import type { Tokenizer } from '@agentjet/tokenizer';
 type Limits = {
   readonly contextLength: number;
   readonly tokenizer: Pick<Tokenizer, 'countAtLeast'>;
-  /** What the user calls the limit of the context. Default: `rollout.max_model_len`. */
+  /** The name of the context limit in errors. Default: `rollout.max_model_len`. */
   readonly contextSetting?: string | undefined;
 };
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type ChatRequest, EngineError } from '@agentjet/core';
 
-/** What determines an answer, each part as a hash: so two requests with one id can be compared, also if the agent changes its objects. */
+/** Hashes of the parts of a request that determine its answer: two requests can be compared even if the agent changes its objects. */
 export type RequestPrint = Readonly<Record<Part, string>>;
 
 const parts = {

@@ -12,7 +12,7 @@ export type RequestSampling = 'ignore' | 'honour';
 export type SamplingLimits = {
   readonly promptTokens: number;
   readonly contextLength: number;
-  /** What the user calls the limit of the context. Default: `rollout.max_model_len`. */
+  /** The name of the context limit in errors. Default: `rollout.max_model_len`. */
   readonly contextSetting?: string | undefined;
   readonly stopIds: readonly number[];
   /** Used where the request has no seed of its own. */
@@ -58,7 +58,7 @@ export function resolveSampling(
 
 type Cut = Pick<TokenSampling, 'temperature' | 'topP' | 'topK'>;
 
-/** How a distribution is cut, for comparison. Greedy answers are of the whole one. */
+/** How a distribution is cut, for comparison. That of greedy answers is whole. */
 function cutOf({ temperature, topP, topK }: Cut): string {
   return temperature === 0 ? '1 0' : `${topP} ${Math.max(0, topK)}`;
 }

@@ -1,10 +1,10 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
 
-/** Say only that something further in does not match. */
+/** Keywords whose errors only say that something inside of the value does not match. */
 const outer = new Set(['properties', 'items', 'prefixItems', 'allOf', '$ref', '$dynamicRef', '$recursiveRef']);
 
 /**
- * Where a value leaves a JSON schema, in words; undefined if it matches. Also undefined for a schema that cannot be read, since
+ * Where and why a value does not match a JSON schema; undefined if it matches. Also undefined for a schema that cannot be read, since
  * that is not the model's mistake.
  */
 export function findMismatch(schema: Readonly<Record<string, unknown>>, value: unknown): string | undefined {

@@ -49,7 +49,7 @@ export type TunedModelOptions = {
   /** Aborts when the episode ends; its reason says why. */
   readonly signal: AbortSignal;
   readonly modelName?: string;
-  /** What the user calls the limit of the context. Default: `rollout.max_model_len`. */
+  /** The name of the context limit in errors. Default: `rollout.max_model_len`. */
   readonly contextSetting?: string | undefined;
   /** Patterns such as `*haiku*`: calls that ask for a model of such a name are not trained. */
   readonly untrainedModels?: readonly string[];

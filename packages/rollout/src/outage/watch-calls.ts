@@ -3,9 +3,9 @@
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 export type CallWatcher = {
-  /** Makes the call. Default: nothing but the call. */
+  /** Makes the call. Default: it only makes the call. */
   readonly around?: (args: readonly unknown[], call: () => unknown) => unknown;
-  /** Called when a call begins; what it returns is told what the call threw. */
+  /** Called when a call begins. The function that it returns gets the error of a call that fails. */
   readonly begin: () => (error: unknown) => void;
 };
 

@@ -16,7 +16,7 @@ export type FrozenModelOptions = {
   readonly maxTokens?: number;
   /** Most tokens of prompt and answer together; 8192 unless given, and no more than the model allows. */
   readonly maxModelLen?: number;
-  /** What refusals call that limit; `maxModelLen` unless given. */
+  /** The name of that limit in errors; `maxModelLen` unless given. */
   readonly maxModelLenName?: string;
   /** Variables of the chat template, such as `{ enable_thinking: false }`; those of the run, unless given. */
   readonly chatTemplateKwargs?: JsonObject;

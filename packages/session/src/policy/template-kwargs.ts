@@ -1,17 +1,17 @@
 import { type CommonConfig, ConfigError, findNearestName, isJsonObject, type JsonObject } from '@agentjet/core';
 import { type ChatTokenizer, reservedVariables } from '@agentjet/tokenizer';
 
-/** Variables of the chat template: those of the model, and those of single agents, which go before them. */
+/** Variables of the chat template: those of the model, and those of single agents, which override them. */
 export type TemplateKwargs = Pick<CommonConfig['model'], 'chatTemplateKwargs' | 'agentChatTemplateKwargs'>;
 
-/** By agent; undefined for an agent that has none. */
+/** The variables of an agent, together with those of the model; undefined if the agent has none. */
 export function kwargsOf(model: TemplateKwargs, agentName: string): JsonObject | undefined {
   const own = model.agentChatTemplateKwargs.filter(({ agent }) => agent === agentName);
   if (own.length === 0) return undefined;
   return own.reduce<JsonObject>((all, { kwargs }) => ({ ...all, ...kwargs }), { ...model.chatTemplateKwargs });
 }
 
-/** Throws ConfigError `unknown_variable` for a variable that the template does not read, or that is not the configuration's to set. */
+/** Throws ConfigError `unknown_variable` for a variable that the template does not read, or that a configuration must not set. */
 export function withTemplateKwargs(chatTokenizer: ChatTokenizer, model: TemplateKwargs): ChatTokenizer {
   checkNames('"model.chat_template_kwargs"', model.chatTemplateKwargs, chatTokenizer);
   for (const { agent, kwargs } of model.agentChatTemplateKwargs)
@@ -52,7 +52,7 @@ function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer
   }
 }
 
-/** Of a parsed config.yaml; nothing if it is from before there were such variables. */
+/** The variables in a parsed config.yaml; none if an older version wrote it. */
 export function readTemplateKwargs(config: unknown): TemplateKwargs {
   const model = isJsonObject(config) && isJsonObject(config['model']) ? config['model'] : {};
   const { chat_template_kwargs: kwargs, agent_chat_template_kwargs: agents } = model;

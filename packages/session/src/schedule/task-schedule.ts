@@ -10,7 +10,7 @@ export type TaskSchedule = {
   readonly totalSteps: number;
   /** Tasks of a step; the last one of a run that counts epochs may have fewer. 0 after it. */
   readonly sizeOf: (step: number) => number;
-  /** The draws that are not among `drawn`, in order, without an end: which step takes how many is said by `sizeOf`. */
+  /** The draws that are not among `drawn`, in order and without end; `sizeOf` says how many a step takes. */
   readonly draws: (drawn: Draws) => Generator<Draw, never, undefined>;
   readonly taskOf: (draw: Draw) => Promise<Task>;
 };

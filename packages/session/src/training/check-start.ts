@@ -7,8 +7,8 @@ import {
 } from '@agentjet/core';
 
 /**
- * What a configuration and its parts say before the first episode: settings that let nothing be learned are refused, and settings that
- * do less than they seem to are named.
+ * What a configuration and its parts say before the first episode: settings with which nothing can be learned are refused, and settings that
+ * do less than they seem to are reported.
  */
 
 export type StartParts = {

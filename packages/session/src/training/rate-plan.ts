@@ -29,7 +29,7 @@ export function rateAt(
   return learningRateAt(optimizer, made);
 }
 
-/** A run that keeps the old rule hears of it, if it makes a difference. */
+/** The notice for a run that keeps the old rule; undefined if the rule makes no difference. */
 export function describeOldRule({ optimizer, schedule }: RatePlan): string | undefined {
   const isSteady = optimizer.schedule === 'constant' && optimizer.warmupSteps === 0;
   if (schedule === 'loop_steps' || isSteady) return undefined;

@@ -55,10 +55,10 @@ function turnRewards({ paidTurns }: Episode, turnIds: TurnIds): Pick<EndRequest,
 
 function swallowedErrors({ swallowedErrors: swallowed }: Episode): Pick<EndRequest, 'swallowed_errors'> {
   if (swallowed === undefined) return {};
-  const told = swallowed.slice(0, 100).map(({ agentName, code, message, times }) => {
+  const sent = swallowed.slice(0, 100).map(({ agentName, code, message, times }) => {
     return { agent_name: agentName.slice(0, 1000), code: code.slice(0, 200), message: message.slice(0, 10_000), times };
   });
-  return { swallowed_errors: told };
+  return { swallowed_errors: sent };
 }
 
 function untrainedMessages({ untrainedCalls = [] }: Episode): Pick<EndRequest, 'messages'> {

@@ -161,7 +161,7 @@ function toStepMessage({ packs, loss, optimizer, reportTerms }: BuiltInBatch): R
   };
 }
 
-/** Without a truncation in it, a worker that knows none understands it. */
+/** A loss without truncation has no fields for it, so that workers without truncation understand it. */
 function toLossMessage(loss: BuiltInBatch['loss']): unknown {
   if (loss.kind === 'sft') return snakeKeys(loss);
   const { truncation, ...plain } = loss;

@@ -86,7 +86,7 @@ export const refusedClasses: readonly string[] = [
 const cappedKeys = ['final_logit_softcapping', 'attn_logit_softcapping', 'logits_soft_cap'];
 const trainedLayers = ['full_attention', 'sliding_attention'];
 
-/** What config.json alone tells; the worker compares forward passes. Throws BackboneError `unsupported_model`. */
+/** Throws BackboneError `unsupported_model` for a model that config.json alone shows to be refused. The worker also compares forward passes. */
 export function refuseClass(json: JsonObject): void {
   const config = isJsonObject(json['text_config']) ? json['text_config'] : json;
   const named = Array.isArray(json['architectures']) ? json['architectures'] : [];

@@ -6,7 +6,7 @@ import type { Microbatch } from './plan-microbatches.js';
 
 type OpenSets = { readonly set: Int32Array; readonly sets: Int32Array[] };
 
-/** Finds what a sampler keeps at each term, pack by pack, with the sampler's own cut. */
+/** Finds the tokens that a sampler keeps at each term, pack by pack, with the sampler's own cut. */
 export class KeptSets {
   readonly #packs: ReadonlyMap<TreePack, OpenSets>;
   readonly #truncation: Truncation;
@@ -25,7 +25,7 @@ export class KeptSets {
     return [...this.#packs.values()].map(({ set, sets }) => ({ set, ...joined(sets) }));
   }
 
-  /** `distributions` [rows, V]: of the rows that `arrays.pairRows` points at. `temperature`: of terms that bring none. */
+  /** `distributions` [rows, V] are those of the rows that `arrays.pairRows` points at. `temperature` is for terms without their own. */
   add({ trees }: Microbatch, arrays: MicrobatchArrays, distributions: FloatArray, temperature: number): void {
     const vocabSize = distributions.length / numRowsOf(arrays);
     const setOfRow = new Map<number, { readonly number: number; readonly ids: Int32Array }>();
@@ -53,7 +53,7 @@ function numRowsOf({ mixed, headRows }: MicrobatchArrays): number {
   return mixed === undefined ? headRows.length : mixed.scaledRows.length;
 }
 
-/** Of probabilities [V]. */
+/** The ids that a sampler keeps of probabilities [V]. */
 function keptIds(probabilities: Float32Array, truncation: Truncation): Int32Array {
   const { cutoff } = findCutoff(probabilities, truncation);
   const ids: number[] = [];

@@ -18,7 +18,7 @@ const rounding = 1e-3;
 /** The largest finite float32: a cap that never holds. */
 const noCap = 3.4e38;
 
-/** Added to the logit of a token that was cut: its probability is 0, and 0 times its logarithm is 0, where -Infinity gives NaN. */
+/** Added to the logit of a token that was cut: its probability becomes 0, and so does 0 times its logarithm. With -Infinity that product is NaN. */
 const cutLogit = -1e9;
 
 /** 4 GiB in single precision: rows of 32,768 tokens, whose attention takes as much again for each head. */
