@@ -8,7 +8,7 @@ const honoured = new Set(
 );
 
 /**
- * What LangChain and LangGraph pass along with a call, by where it comes from. `check-options.test.ts` compares the list with the
+ * Options that LangChain and LangGraph add to a call, by their origin. `check-options.test.ts` compares the list with the
  * types of both and with what arrives in a real node and a real tool.
  */
 const plumbing = new Set(

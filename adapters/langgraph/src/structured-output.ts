@@ -94,7 +94,7 @@ function excerpt(text: string): string {
   return text.length > 500 ? `${text.slice(0, 500)} ...` : text;
 }
 
-/** What tracers show of the wish. */
+/** The part of the wish that tracers show. */
 function toTrace({ json }: OutputSchema, method: string) {
   return { ls_structured_output_format: { kwargs: { method }, schema: { ...json } } };
 }

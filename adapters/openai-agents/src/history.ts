@@ -62,7 +62,7 @@ function isTurnItem(item: AgentInputItem): item is TurnItem {
 
 type MessageItem = Extract<AgentInputItem, { type: 'function_call_result' } | { role: 'user' | 'system' }>;
 
-/** What users, tools and the system say is for this model. */
+/** Messages of users, tools and the system are for this model. */
 function isMessageItem(item: AgentInputItem): item is MessageItem {
   return item.type === 'function_call_result' || ('role' in item && (item.role === 'user' || item.role === 'system'));
 }

@@ -59,7 +59,7 @@ export type Truncation = {
 /** How tokens were drawn, for the sets of tokens that a sampler keeps. */
 export type TruncatedSampling = Truncation & { readonly temperature: number };
 
-/** What top-p and top-k cut; undefined if they keep all. Greedy answers are never cut. `topK`: -1 or 0 keeps all. */
+/** The truncation of a sampler; undefined if it keeps all tokens. Greedy answers are never cut. `topK`: -1 or 0 keeps all. */
 export function truncationOf({ temperature, topP, topK }: TruncatedSampling): Truncation | undefined {
   return temperature === 0 || (topP >= 1 && topK <= 0) ? undefined : { topP, topK: Math.max(0, topK) };
 }

@@ -11,7 +11,7 @@ export type EpisodeFacts = {
   }[];
 };
 
-/** What a run has written, up to now. */
+/** The records that a run has written so far. */
 export type RunRecords = {
   readonly config: CommonConfig;
   /** The lines of `metrics.jsonl` that this process has seen, oldest first. */
@@ -21,7 +21,7 @@ export type RunRecords = {
 };
 
 export type Finding = {
-  /** What is wrong, with its figure, and what helps. */
+  /** The message says what is wrong, with its figure, and what helps. */
   readonly message: string;
   /** Episodes that show it. */
   readonly episodes?: readonly string[];

@@ -71,7 +71,7 @@ function quoted(text: string): string {
   return `${quote}${inside}${quote}`;
 }
 
-/** What cannot be printed. */
+/** The escape of a character that cannot be printed. */
 function codePoint(code: number): string {
   const hex = code.toString(16);
   if (code < 0x100) return `\\x${hex.padStart(2, '0')}`;

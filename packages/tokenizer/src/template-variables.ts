@@ -18,7 +18,7 @@ export const reservedVariables: ReadonlySet<string> = new Set([
 /** Variables by which the families switch thinking, at the value that turns it off. */
 const switches = ['enable_thinking', 'thinking'] as const;
 
-/** What turns thinking off; undefined if the template has no switch. */
+/** The variable that turns thinking off; undefined if the template has no switch. */
 export function findThinkingSwitch(names: ReadonlySet<string>): Readonly<Record<string, unknown>> | undefined {
   const name = switches.find((each) => names.has(each));
   return name === undefined ? undefined : { [name]: false };

@@ -38,7 +38,7 @@ export function withoutRounding(values: readonly number[], limit = roundingOf(va
   return values.map((value) => (Math.abs(value) <= limit ? 0 : value));
 }
 
-/** Rewards minus their mean; exactly 0 where all are equal, or differ by rounding alone. */
+/** Rewards minus their mean; exactly 0 if all are equal or differ by rounding alone. */
 export function centerRewards(rewards: readonly number[]): number[] {
   const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
   return withoutRounding(

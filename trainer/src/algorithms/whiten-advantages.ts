@@ -5,8 +5,8 @@ const rounding = 1e-6;
 
 /**
  * Makes samples' advantages (A - mean) / (std + 1e-8), mean and standard deviation over all trained tokens of `samples`:
- * the normalisation over the whole batch of REINFORCE++ (Hu et al. 2025, eq. 8). Where all are equal, or
- * differ by the rounding of single precision alone, they become 0: a quotient of roundings would make a whole step.
+ * the normalisation over the whole batch of REINFORCE++ (Hu et al. 2025, eq. 8). If all are equal, or
+ * differ by the rounding of single precision alone, they become 0: otherwise rounding alone would make a whole step.
  */
 export function whitenAdvantages(samples: readonly Sample[]): (sample: Sample) => Sample {
   const trained = samples.flatMap(({ lossMask, advantages }) =>

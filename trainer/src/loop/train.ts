@@ -79,7 +79,7 @@ export type TrainOptions = {
   readonly afterStep?: (step: StepEnd) => Promise<void>;
   /** Gives `afterStep` what each optimizer step found at each token. */
   readonly reportTokens?: boolean;
-  /** Learning rate of each optimizer step of a step. Default: the backbone's own schedule, and 0 is reported of a step that makes none. */
+  /** Learning rate of each optimizer step of a step. Default: the backbone's own schedule; a step without optimizer steps then reports 0. */
   readonly learningRate?: (at: OptimizerStep & { readonly step: number }) => number;
 };
 

@@ -15,13 +15,13 @@ export type StepLoss = TrainBatch['loss'];
 export type OptimizerStep = {
   /** Counted from 0 within the batch, over all passes. */
   readonly index: number;
-  /** Of the weights that it is made on. */
+  /** The version of the weights that it is made on. */
   readonly policyVersion: number;
 };
 
 /** What a step may change for itself. */
 export type StepChanges = {
-  /** Of all its optimizer steps, or of each. */
+  /** Changes of all its optimizer steps, or of each. */
   readonly optimizer?: OptimizerOverrides | ((at: OptimizerStep) => OptimizerOverrides);
   /** False: tokens of the present version count as sampled by other weights. */
   readonly isOnPolicy?: boolean;

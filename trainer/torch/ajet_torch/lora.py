@@ -16,7 +16,7 @@ ALL_LINEAR = "all-linear"
 
 
 def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedModel:
-    """Injects adapters in place; afterwards only they take gradients. Raises `bad_request` where peft is not installed, or names do not fit."""
+    """Injects adapters in place; afterwards only they take gradients. Raises `bad_request` if peft is not installed, or if names do not fit."""
     try:
         from peft import LoraConfig as PeftConfig, inject_adapter_in_model
     except ImportError as error:

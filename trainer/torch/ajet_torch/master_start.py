@@ -1,6 +1,6 @@
-"""What the float32 masters hold, when training begins, beyond the bfloat16 weights that are computed with.
+"""The start of the float32 masters: the part of them that the bfloat16 weights, which compute, do not have.
 
-If that is nothing, a master lies in the middle of the values that round to its weight, and updates of less than half a step of
+If that part is 0, a master lies in the middle of the values that round to its weight, and updates of less than half a step of
 bfloat16 change no weight until many have added up. A file in float32 says where in that cell each master is. A file in bfloat16
 does not, and a place drawn at random makes the share of weights that an update moves proportional to its size. Either way the
 weights at the start are the same to the bit. Zeros stay zeros.

@@ -35,7 +35,7 @@ class ModelOutput:
     logprob_M: torch.Tensor
     entropy_U: torch.Tensor
     sets: KeptRows | None = None
-    """What the rows were drawn from, if anything was cut."""
+    """The tokens that the rows were drawn from, if anything was cut."""
 
 
 class PolicyModel(nn.Module):

@@ -22,7 +22,7 @@ class Placement:
 
     @property
     def master_dtype(self) -> torch.dtype:
-        """Of parameters under FSDP2: bfloat16 compute is cast from float32 shards."""
+        """The dtype of parameters under FSDP2: bfloat16 compute is cast from float32 shards."""
         return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
 
 
@@ -47,7 +47,7 @@ def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:
 
 
 def keeps_whole(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> bool:
-    """Whether gathered weights stay until the step's last backward: they are gathered once where a sixth of the device holds them."""
+    """Whether gathered weights stay until the step's last backward: they do if they fit in a sixth of the device's memory."""
     if config.cpu_offload or config.reshard == "always":
         return False
     if config.reshard == "never" or placement.device.type == "cpu":

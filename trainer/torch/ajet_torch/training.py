@@ -281,7 +281,7 @@ class Trainer:
         return [found[i] for i in range(len(packs)) if i in found]
 
     def _of_packs(self, packs: list[TreePack], temperature: float, truncation: Truncation, read: Callable[[DevicePack, ModelOutput], Any]) -> dict[int, Any]:
-        """What `read` makes of each pack's forward pass, by its index, on the first rank. The ranks take turns."""
+        """The results of `read` for the forward passes of the packs, by their index, on the first rank. Each rank computes its share."""
         ranks = self.placement.ranks
         found: list[tuple[int, Any]] = []
         for start in range(0, len(packs), ranks.size):

@@ -102,7 +102,7 @@ const adviceByValue: Readonly<Record<string, string>> = {
     'A greedy answer as the baseline is not available. Use "rloo", whose baseline is the mean of the other episodes.',
 };
 
-/** What other trainers call a setting, by the last part of its key: verl, TRL, OpenRLHF, SkyRL and prime-rl. */
+/** The settings of verl, TRL, OpenRLHF, SkyRL and prime-rl, by the last part of their keys. */
 const adviceByFieldName: Readonly<Record<string, string>> = {
   n: use('rollout.num_repeat'),
   num_generations: use('rollout.num_repeat'),

@@ -32,7 +32,7 @@ export function reviewParameters(protocol: Protocol, given: unknown): ParameterR
   };
 }
 
-/** What a request asks of the chat template. */
+/** The wishes of a request that concern the chat template. */
 export function readTemplateWishes(
   protocol: Protocol,
   given: unknown,
@@ -41,7 +41,7 @@ export function readTemplateWishes(
   const [variables] = entriesOf(protocol).variables.flatMap(({ path }) => valuesAt(given, path));
   return {
     ...(thinkingOff !== undefined && { thinkingOff }),
-    // A value that is not an object is refused where the request is answered, in the same words for all protocols.
+    // The model refuses a value that is not an object, in the same words for all protocols.
     ...(variables !== undefined && { chatTemplateKwargs: variables as JsonObject }),
   };
 }

@@ -26,7 +26,7 @@ export type Wish = {
   readonly neutral?: readonly unknown[];
   /** Asks nothing of the model, so that any value is accepted. */
   readonly isLabel?: true;
-  /** What it asks of the chat template: to think as much, not to think, or certain variables. */
+  /** The wishes that concern the chat template: how much to think, not to think, or certain variables. */
   readonly asks?: 'thinking' | 'no_thinking' | 'variables';
   readonly names: Readonly<Partial<Record<Protocol, readonly string[]>>>;
 };

@@ -54,13 +54,10 @@ const item = z.union([callItem, customCallItem, outputItem, reasoningItem, tools
 export type InputItem = z.infer<typeof item>;
 /** An item of an earlier answer in this episode, by its id. */
 const itemReference = z.strictObject({ type: z.literal('item_reference').optional(), id: z.string() });
-const sentItem = z.union(
-  [callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem, othersItem, itemReference],
-  {
-    error: ({ input }) =>
-      `is not a message, call, result, reasoning or list of tools of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
-  },
-);
+const sentItem = z.union([...item.options, itemReference], {
+  error: ({ input }) =>
+    `is not a message, call, result, reasoning or list of tools of a kind that is known: ${JSON.stringify(input)?.slice(0, 200) ?? 'nothing'}`,
+});
 
 const textFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.enum(['text', 'json_object']) }),

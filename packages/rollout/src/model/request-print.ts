@@ -28,7 +28,7 @@ export function printRequest(request: ChatRequest): RequestPrint {
 
 /**
  * The name of a call that was given a request id. Frameworks hand the options of an agent to each of its steps, so an id names one
- * question, and the answers since the question tell the steps apart.
+ * question, and the number of answers since the question identifies the step.
  */
 export function toStepId(requestId: string, { messages }: Pick<ChatRequest, 'messages'>): string {
   const question = messages.findLastIndex(({ role }) => role === 'user');
