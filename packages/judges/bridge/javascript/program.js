@@ -44,5 +44,6 @@ class Program extends Peer {
 const program = new Program();
 for (const level of ['log', 'info', 'warn', 'error', 'debug'])
   console[level] = (...values) => program.print(level, values);
+console.assert = (isRight, ...values) => void (isRight || program.print('error', ['Assertion failed', ...values]));
 globalThis.print = (...values) => program.print('log', values);
 (line) => program.serve(line);

@@ -101,14 +101,14 @@ class Codec:
         if EXCEPTIONS.get(kind.__name__) is kind:
             return ["x", "builtins", kind.__name__]
         if issubclass(kind, BaseException) and kind.__module__ in sys.stdlib_module_names:
-            return ["x", kind.__module__, kind.__name__]
+            return ["x", kind.__module__, kind.__name__, nearest_builtin(kind).__name__]
         if known is None:
             known = self.export(kind)
             self.fresh_classes.append(self.describe(known, kind))
         return ["k", known]
 
     def describe(self, number, kind):
-        base = data_base(kind) or next((each for each in kind.__mro__ if EXCEPTIONS.get(each.__name__) is each), None)
+        base = data_base(kind) or nearest_builtin(kind)
         against = base or object
         own = [name for name in DUNDERS if getattr(kind, name, None) is not None and getattr(kind, name) is not getattr(against, name, None)]
         equal = kind.__eq__ is not against.__eq__
@@ -174,12 +174,12 @@ class Codec:
     def decode_type(self, name):
         return TYPES[name]
 
-    def decode_exception_class(self, module, name):
+    def decode_exception_class(self, module, name, base="Exception"):
         if module == "builtins":
             return EXCEPTIONS[name]
         found = getattr(sys.modules.get(module), name, None)
         is_known = isinstance(found, type) and issubclass(found, BaseException) and not module.startswith("unittest")
-        return found if is_known and module in sys.stdlib_module_names else Exception
+        return found if is_known and module in sys.stdlib_module_names else EXCEPTIONS[base]
 
     def decode_module(self, name):
         raise BadMessage("a module")
@@ -216,6 +216,8 @@ class Codec:
                 members[each] = forward(each)
         if "__call__" in dunders:
             members["__call__"] = forward_call
+        if "__anext__" in dunders:
+            members["__anext__"] = next_awaited
         members["_ajet_equal"] = has_equal is True
         if root is None:
             members["__hash__"] = forward("__hash__") if is_hashable else None

@@ -124,15 +124,15 @@ class Decider(Peer):
 
     is_stepping = False
 
-    def ask(self, op, *args, **kwargs):
+    def ask(self, op, /, *args, **kwargs):
         before = self.is_stepping
         try:
-            self.is_stepping = op == "op" and args[0] == "__next__"
+            self.is_stepping = op == "anext" or (op == "op" and args[0] == "__next__")
             return self.ask_now(op, *args, **kwargs)
         finally:
             self.is_stepping = before
 
-    def ask_now(self, op, *args, **kwargs):
+    def ask_now(self, op, /, *args, **kwargs):
         if self.problem is not None:
             raise BadMessage(self.problem)
         return super().ask(op, *args, **kwargs)

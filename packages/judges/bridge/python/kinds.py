@@ -9,7 +9,7 @@ import types
 UNARY = "__len__ __iter__ __next__ __reversed__ __bool__ __int__ __float__ __complex__ __index__ __abs__ __neg__ __pos__ __invert__ __round__ __floor__ __ceil__ __trunc__ __str__ __repr__ __format__ __bytes__ __length_hint__ __fspath__".split()
 ARITHMETIC = [f"__{side}{name}__" for name in "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift".split() for side in ("", "r", "i") if (side, name) != ("i", "divmod")]
 ORDER = "__lt__ __le__ __gt__ __ge__".split()
-ITEMS = "__await__ __getitem__ __setitem__ __delitem__ __call__ __enter__ __exit__ __missing__".split()
+ITEMS = "__await__ __getitem__ __setitem__ __delitem__ __call__ __enter__ __exit__ __missing__ __aiter__ __anext__".split()
 DUNDERS = [*UNARY, *ARITHMETIC, *ORDER, *ITEMS, "__contains__"]
 MAX_DEPTH = 150
 MAX_PRINTED = 200_000
@@ -22,7 +22,7 @@ BASES = {kind.__name__: kind for kind in (int, float, complex, str, bytes, tuple
 VALUES = {"Decimal": "decimal", "Fraction": "fractions", "timedelta": "datetime", "datetime": "datetime", "date": "datetime", "time": "datetime"}
 
 
-PRETENDS = {"generator": types.GeneratorType, "function": types.FunctionType, "coroutine": types.CoroutineType}
+PRETENDS = {"generator": types.GeneratorType, "function": types.FunctionType, "coroutine": types.CoroutineType, "async_generator": types.AsyncGeneratorType}
 
 
 class BadMessage(BaseException):
@@ -40,7 +40,7 @@ class Remote:
 class Mirror(type):
     """A class of the other side. Its instances here are mirrors of instances there."""
 
-    def __call__(cls, *args, **kwargs):
+    def __call__(cls, /, *args, **kwargs):
         return cls._peer.construct(cls, args, kwargs)
 
     def __getattr__(cls, name):
@@ -84,7 +84,11 @@ def stepped(self, _value):
 AWAITED = {"__await__": awaited, "send": stepped, "throw": lambda self, *error: type(self)._peer.ask("throw", self, *error), "close": lambda self: None}
 
 
-def forward_call(self, *args, **kwargs):
+async def next_awaited(self):
+    return type(self)._peer.ask("anext", self)
+
+
+def forward_call(self, /, *args, **kwargs):
     return type(self)._peer.call(self, args, kwargs)
 
 
@@ -157,6 +161,11 @@ def decode_plain(name, args):
 def data_base(kind):
     """The type of the data that an instance also is; None for an object like any other."""
     return next((each for each in kind.__mro__[1:] if BASES.get(each.__name__) is each), None)
+
+
+def nearest_builtin(kind):
+    """The builtin exception that a class derives from; None if it is no exception."""
+    return next((each for each in kind.__mro__ if EXCEPTIONS.get(each.__name__) is each), None)
 
 
 def as_base(value, base):

@@ -27,7 +27,7 @@ class Peer(Codec):
     def extras(self):
         return {}
 
-    def ask(self, op, *args, **kwargs):
+    def ask(self, op, /, *args, **kwargs):
         with self.lock:
             if not self.is_talking:
                 raise RuntimeError("It is the other side's turn to speak.")
@@ -108,7 +108,7 @@ class Peer(Codec):
     def operations(self):
         return {"call": self.do_call, "get": self.do_get, "set": self.do_set, "del": self.do_delete, "op": self.do_op, "eq": operator.eq, "ne": operator.ne}
 
-    def do_call(self, target, *args, **kwargs):
+    def do_call(self, target, /, *args, **kwargs):
         return target(*args, **kwargs)
 
     def do_get(self, target, name):

@@ -17,7 +17,7 @@ class Program(Peer):
     def operations(self):
         import copy
 
-        more = {"load": self.do_load, "name": self.do_name, "await": self.do_await, "copy": copy.copy, "deepcopy": copy.deepcopy, "fields": self.do_fields}
+        more = {"load": self.do_load, "name": self.do_name, "await": self.do_await, "anext": self.do_next, "copy": copy.copy, "deepcopy": copy.deepcopy, "fields": self.do_fields}
         return {**super().operations(), **more}
 
     def do_load(self):
@@ -41,6 +41,9 @@ class Program(Peer):
 
         self.loop = self.loop or asyncio.new_event_loop()
         return self.loop.run_until_complete(run())
+
+    def do_next(self, iterator):
+        return self.do_await(type(iterator).__anext__(iterator))
 
     def do_fields(self, kind):
         return [field.name for field in kind.__dataclass_fields__.values()]

@@ -8,6 +8,10 @@ import { createTestsJudge } from './tests-judge.js';
 type Programs = Readonly<Record<string, readonly [program: string, test: string]>>;
 
 const pythonCheats: Programs = {
+  'raises StopAsyncIteration where no loop steps': [
+    'async def square(x): raise StopAsyncIteration',
+    'import asyncio\nasync def squares():\n  for x in [1, 2]: assert await square(x) == x * x\n  yield 1\nasync def main(): return [x async for x in squares()]\nasyncio.run(main())',
+  ],
   'overwrites check.py': ['open("check.py", "w").write("")', 'assert add(1, 2) == 3'],
   'replaces open': ['import builtins, io\nbuiltins.open = lambda *a, **k: io.StringIO("")', 'assert add(1, 2) == 3'],
   'answers __eq__': [
@@ -68,6 +72,18 @@ const pythonCheats: Programs = {
 };
 
 const pythonHonest: Programs = {
+  'parameters with the names of the bridge': [
+    'class Solution:\n  def find(self, nums, target, op=0, cls=0): return [nums.index(target), op, cls]\ndef call(self, target, op, args, kwargs, name): return [self, target, op, args, kwargs, name]',
+    'assert Solution().find(nums=[3, 2], target=2, op=1, cls=2) == [1, 1, 2]\nassert call(self=1, target=2, op=3, args=4, kwargs=5, name=6) == [1, 2, 3, 4, 5, 6]',
+  ],
+  'asynchronous generators': [
+    'async def count(n):\n  for i in range(n): yield i\nclass Ticks:\n  def __init__(self, n): self.n = n\n  def __aiter__(self): return self\n  async def __anext__(self):\n    if self.n == 0: raise StopAsyncIteration\n    self.n -= 1\n    return self.n',
+    'import asyncio\nasync def main(): return [x async for x in count(3)] + [x async for x in Ticks(2)]\nassert asyncio.run(main()) == [0, 1, 2, 1, 0]',
+  ],
+  'an error of a module that the test does not import': [
+    'import json\nfrom dataclasses import dataclass\n@dataclass(frozen=True)\nclass Point:\n  x: int\ndef read(text): return json.loads(text)',
+    'p = Point(1)\ntry:\n  p.x = 5\n  raise Exception("set")\nexcept AttributeError as error:\n  assert "x" in str(error)\ntry:\n  read("{")\n  raise Exception("read")\nexcept ValueError: pass',
+  ],
   'a class with state and its own error': [
     'class Broke(Exception):\n  def __init__(self, need): super().__init__(f"need {need}"); self.need = need\n' +
       'class Account:\n  def __init__(self): self.balance = 0\n  def add(self, n): self.balance += n; return self\n' +
@@ -115,6 +131,11 @@ const pythonRefused: Programs = {
 };
 
 const javascriptCheats: Programs = {
+  'fails console.assert': ['console.assert = () => {}; const add = () => 0', 'console.assert(add(1, 2) === 3)'],
+  'catches console.assert in a callback': [
+    'const each = (xs, f) => { for (const x of xs) try { f(x) } catch {} }',
+    'each([1], (x) => console.assert(x === 2))',
+  ],
   'redefines every': [
     'Array.prototype.every = () => true; const square = () => 0;',
     'if (![1, 2].every((x) => square(x) === x * x)) throw new Error("square")',
@@ -148,6 +169,10 @@ const javascriptCheats: Programs = {
 };
 
 const javascriptHonest: Programs = {
+  'tests that use console.assert': [
+    'const add = (a, b) => a + b; console.assert(true)',
+    'console.assert(add(1, 2) === 3, "add"); console.assert(add("a", "b") === "ab")',
+  ],
   'a class with state and its own error': [
     'class Broke extends Error { constructor(need) { super(`need ${need}`); this.need = need } }\nclass Account { balance = 0; add(n) { this.balance += n; return this } draw(n) { if (n > this.balance) throw new Broke(n - this.balance) } }',
     'const a = new Account(); if (a.add(2).add(3) !== a || a.balance !== 5 || !(a instanceof Account)) throw new Error("add");\nlet error; try { a.draw(9) } catch (thrown) { error = thrown }\nif (!(error instanceof Broke) || error.need !== 4 || error.message !== "need 4") throw new Error("draw")',
