@@ -20,3 +20,10 @@ it('reads forms that were tried later, and that found mistakes', async () => {
   const { wrong, missed } = await judgeForms('later-answers.jsonl');
   expect([wrong, missed]).toEqual([[], []]);
 });
+
+it('pays no wrong form of author c, who knew only the page, and misses at most 45 of 411 right ones', async () => {
+  const { forms, wrong, missed } = await judgeForms('blind-answers.jsonl');
+  expect([forms.length, forms.filter(({ paid }) => paid).length]).toEqual([651, 411]);
+  expect(wrong).toEqual([]);
+  expect(missed.length).toBeLessThanOrEqual(45);
+});

@@ -5,11 +5,11 @@ import type { JudgeContext } from '@agentjet/rollout';
 
 /**
  * Does the judge `answer` pay right answers and nothing else? `data/answers.jsonl` has one form a line: the right answer, what the agent
- * says, and whether that is to be paid. Author b wrote half of them from the judge's page, before the judge's code was read.
+ * says, and whether that is to be paid. `data/blind-answers.jsonl` has all forms of author c, who knew only the judge's page. Author b wrote half of them from the judge's page, before the judge's code was read.
  */
 
 type Form = {
-  readonly author: 'a' | 'b';
+  readonly author: 'a' | 'b' | 'c';
   readonly kind: string;
   readonly compare: 'text' | 'number' | 'choice' | 'expression' | 'set';
   readonly gold: string;

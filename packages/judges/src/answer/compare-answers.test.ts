@@ -25,6 +25,10 @@ it.each([
   ['50', '50\\%'],
   ['90', '90^\\circ'],
   ['0.1', '.1'],
+  ['5', '5 ✅'],
+  ['5', '[5]'],
+  ['5000', 'USD 5,000'],
+  ['5000', 'Rs. 5,000'],
   ['100000000000000000001', '100000000000000000001'],
 ])('the numbers %s and %s are the same', (expected, given) => {
   expect(compare('number', expected, given)).toBe(true);
@@ -41,6 +45,8 @@ it.each([
   ['100000000000000000001', '100000000000000000002'],
   ['5', '1/0'],
   ['3', '-3'],
+  ['5', '--5'],
+  ['5', '5 November'],
 ])('the numbers %s and %s are not the same', (expected, given) => {
   expect(compare('number', expected, given)).toBe(false);
 });

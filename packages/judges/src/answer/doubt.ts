@@ -1,7 +1,7 @@
 /** Words that take an answer back, or that do not claim it: "the answer is not 42", "it could be 42", "if the answer is 42". */
 
 const before =
-  /\b(?:not|never|neither|nor|cannot|unless|if|whether|suppose|assume|could|might|may|maybe|perhaps|possibly|probably|unlikely|either|doubt|wrong|impossible|untrue|hardly|rarely|incorrect|false|nobody|asked|asks|such as|for example|some say|they say|people say|previous|expected format)\b|n['’]t\b|\be\.g\.|≠|\\neq?\b|\?\s*$/i;
+  /\b(?:not|never|neither|nor|cannot|unless|if|whether|suppose|assume|could|might|may|maybe|perhaps|possibly|probably|unlikely|either|doubt|wrong|impossible|untrue|hardly|rarely|incorrect|false|nobody|asked|asks|such as|for example|some say|they say|people say|previous|expected format)\b|n['’]t\b|\be\.g\.|≠|\\neq?\b|\b(?:says|claims|claimed|thinks|believes)(?: that)?(?: the| my| his| her| their)?\s*$|\?\s*$/i;
 const example = /\b(?:for example|for instance|e\.g\.?|such as|say)[,:]?\s*[$\\([*`"']*\s*$/i;
 const beforeBox = /\b(?:in|inside|within|into|inside of|form|format|like|as)\s*[:$\\([`"'*]*\s*$/i;
 
@@ -13,7 +13,7 @@ const another = /^[\s$\\\])*_.,;:"'`)}]*(?:and|,|\/|;|&)\s*(?:[$\\([*]*\d|\\boxe
 
 /** A later sentence that takes it back. */
 const later =
-  /(?:^|[.!?\n]\s*|\)\s*)(?:(?:oh|hmm|oops|but|and|or|so),?\s+)?(?:wait\b|actually\b|no[,!] |no wait|no[.] +\S|hmm\b|oops\b|sorry\b|scratch that|correction\b|on second thought|i (?:was|am|might be|may be|could be) (?:wrong|mistaken|not sure|unsure)|i['’]m (?:wrong|mistaken|not sure|unsure)|i (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell|think)|(?:that|this|it)(?:['’]s| is| was| may be| might be| could be) (?:clearly |probably )?(?:wrong|not\b|incorrect|false|a mistake|just a guess|a guess)|never ?mind|just kidding|alternatively\b|(?:it|the answer) (?:could|might|may) (?:also )?be|maybe\b|perhaps\b|or\b)/i;
+  /(?:^[\s,;]{0,5}|[.!?\n]\s*|\)\s*)(?:(?:oh|hmm|oops|but|and|or|so),?\s+)?(?:wait\b|actually\b|no[,!] |no wait|no[.] +\S|hmm\b|oops\b|sorry\b|scratch that|correction\b|on second thought|i (?:was|am|might be|may be|could be) (?:wrong|mistaken|not sure|unsure)|i['’]m (?:wrong|mistaken|not sure|unsure)|i (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell|think)|(?:that|this|it)(?:['’]s| is| was| may be| might be| could be) (?:clearly |probably )?(?:wrong|not\b|incorrect|false|a mistake|just a guess|a guess)|never ?mind|just kidding|alternatively\b|(?:it|the answer) (?:could|might|may) (?:also )?be|maybe\b|perhaps\b|or\b)/i;
 const laterAnswer = /\banswer\b[^.!?\n]{0,40}(?:\bnot\b|n['’]t\b|\bwrong\b|\bincorrect\b)/i;
 
 /** The clause in front of a mark: from the last full stop, comma or "so". */

@@ -20,6 +20,16 @@ it.each([
   ['\\boxed{\\{1,{2}\\}}', '\\{1,{2}\\}'],
   ['\\boxed{\\boxed{7}}', '7'],
   ['7', '7'],
+  ['```\n7\n```', '7'],
+  ['{"steps": "3 + 4", "answer": 7}', '7'],
+  ['```json\n{"answer": "7"}\n```', '7'],
+  ['<answer>The answer is 7</answer>', '7'],
+  ['The answer is 7<|im_end|>', '7'],
+  ['The answer is 7!!! I am sure.', '7'],
+  ['La respuesta es 7. Gracias.', '7'],
+  ['答案是7。 谢谢', '7'],
+  ['Answer choice: B', 'B'],
+  ['Ans. B', 'B'],
 ])('finds the answer of %j', (text, answer) => {
   expect(find(text)).toBe(answer);
 });
@@ -37,6 +47,10 @@ it.each([
   '\\boxed{7} or \\boxed{8}',
   '\\boxed{7}\n\\boxed{8}',
   'Is the answer 7?',
+  'The user says the answer is 7, but it is 8.',
+  '7 is the answer to a different question.',
+  'Answer: 7, but it could also be 8',
+  '[{"answer": 7}, {"answer": 8}]',
 ])('finds none in %j', (text) => {
   expect(find(text)).toBeNull();
 });

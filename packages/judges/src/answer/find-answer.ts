@@ -34,12 +34,18 @@ export type AnswerSearch = {
   readonly isWhole?: boolean;
 };
 
+/** Tokens that end a turn, if an engine left them in the message. */
+const endOfTurn = /(?<!\s)\s{0,3}(?:(?:<\|[a-z_]{1,30}\|>|<\/s>|<eos>|<end_of_turn>)\s{0,3}){1,4}$/i;
+
+/** Longer contents of a mark are not searched for another mark. */
+const maxInside = 1000;
+
 /** More marks than these are noise. */
 const maxMarks = 40;
 
 /** The answer as the judge should read it; null if there is none, or if it is denied, hedged or one of several. */
 export function findAnswer(text: string, search: AnswerSearch): string | null {
-  const said = withoutThoughts(text);
+  const said = withoutThoughts(text).replace(endOfTurn, '');
   const marks = findMarks(said, search.after).slice(-maxMarks);
   for (let at = marks.length - 1; at >= 0; at--) {
     const mark = marks[at];
@@ -69,21 +75,26 @@ type Reading = { readonly answer: string; readonly length: number };
 /** `shortest` is how much of the content is needed for an answer; what follows may take it back. */
 type ChosenReading = Reading & { readonly shortest: number };
 
-function readingOf(
-  content: string,
-  kind: Mark['kind'],
-  { isReadable, isPreferred }: AnswerSearch,
-): ChosenReading | undefined {
+function readingOf(content: string, kind: Mark['kind'], search: AnswerSearch): ChosenReading | undefined {
+  const { isReadable, isPreferred } = search;
   const readable = readingsOf(content, kind).filter(({ answer }) => answer !== '' && isReadable(answer));
   const chosen = readable.find(({ answer }) => isPreferred?.(answer)) ?? readable[0];
+  if (chosen === undefined && kind === 'enclosed') return readingInside(content, search);
   return chosen && { ...chosen, shortest: Math.min(...readable.map(({ length }) => length)) };
+}
+
+/** `<answer>The answer is 5</answer>` */
+function readingInside(content: string, search: AnswerSearch): ChosenReading | undefined {
+  if (content.length > maxInside || /\\f?box/.test(content)) return undefined;
+  const answer = findAnswer(content, { ...search, after: null, isWhole: false });
+  return answer === null ? undefined : { answer, length: content.length, shortest: content.length };
 }
 
 /** A line as a whole, its first sentence, and its first clause. Only the first that can be read is. */
 function readingsOf(content: string, kind: Mark['kind']): readonly Reading[] {
   const whole = { answer: withoutOuterBox(withoutEmphasis(content)), length: content.length };
   if (kind !== 'line') return [whole];
-  return [whole, upTo(content, /[.!](?=["')*_]{0,3}\s|["')*_]{0,3}$)/), upTo(content, clauseEnd)];
+  return [whole, upTo(content, /[.!]{1,5}(?=["')*_]{0,3}\s|["')*_]{0,3}$)|[。！]/), upTo(content, clauseEnd)];
 }
 
 const clauseEnd =
@@ -138,10 +149,13 @@ const lead =
   /^(?:(?:it(?:['’]s| is| equals)|that(?:['’]s| is)|this is|i(?: would|['’]d)? (?:say|choose|pick|select|go with)|my (?:choice|pick) is|so|thus|therefore|hence|a:|=|→|=>)[,:]?\s+){1,3}/i;
 
 /** The text from its first to its last character, apart from the signs of a formula and words such as "It is". */
-function readWhole(said: string, { isReadable, isPreferred }: AnswerSearch): string | null {
+function readWhole(said: string, search: AnswerSearch): string | null {
+  const { isReadable, isPreferred } = search;
   const text = said.trim();
   // A mark that holds nothing, or that was never closed: the answer was cut.
   if (/\\f?box(?:ed)?\s*\{|####|<answer>/.test(text)) return null;
+  const fenced = /^```[a-z]{0,20}\n([^`]{1,300})\n```$/.exec(text)?.[1];
+  if (fenced !== undefined) return readWhole(fenced, search);
   const inside = /^(?:\\\[|\$\$)\s*([^$]*?)\s*(?:\\\]|\$\$)$/.exec(text.slice(0, 2000))?.[1] ?? text;
   const readable = [inside, inside.replace(lead, '')].filter((answer) => answer !== '' && isReadable(answer));
   return readable.find((answer) => isPreferred?.(answer)) ?? readable[0] ?? null;

@@ -17,7 +17,13 @@ const maxLine = 300;
 export function findMarks(text: string, after: string | null): readonly Mark[] {
   if (after !== null) return linesAfter(text, after);
   const enclosed = withoutNested([...boxes(text), ...tags(text)]);
-  const lines = [...linesAfter(text, '####', 'heading'), ...labels(text), ...headings(text), ...verdicts(text)];
+  const lines = [
+    ...linesAfter(text, '####', 'heading'),
+    ...labels(text),
+    ...headings(text),
+    ...fields(text),
+    ...verdicts(text),
+  ];
   const free = withoutCovered(lines, enclosed);
   return [...enclosed, ...free].toSorted((left, right) => left.end - right.end);
 }
@@ -110,10 +116,12 @@ const chosen = String.raw`(?:correct|right|best|final|my)\s{1,3}(?:option|choice
 const adverbs = String.raw`(?:[ \t]{1,3}(?:therefore|thus|then|hence|simply|just|clearly|indeed|exactly|equal to|given by)\b,?){0,3}`;
 const labelled = new RegExp(
   String.raw`\b(?:${noun}\b[^.!?\n:=]{0,60}?|${chosen}\b[^.!?\n:=]{0,30}?)(?:\b(?:is|are|was|would be|will be|should be|must be|equals)\b)${adverbs}[ \t]{0,3}:?[ \t]{0,3}` +
-    String.raw`|\banswers?[*_ \t)]{0,5}[:=]` +
+    String.raw`|\banswers?(?: choice)?(?:[*_ \t)]{0,5}[:=]|[ \t]{1,3}[-–—](?=[ \t]))` +
+    String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})ans\.(?=[ \t])` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:ans|solution|result|choice|output)\.?[*_ \t]{0,5}[:=]` +
-    String.raw`|(?:答案|答)[ \t]{0,3}(?:是|为|[:：])`,
-  'gi',
+    String.raw`|(?:答案|答)[ \t]{0,3}(?:是|为|[:：])` +
+    String.raw`|(?<!\p{L})(?:(?:la )?respuesta(?: correcta| final)?(?: es\b|[ \t]{0,3}:)|(?:die )?antwort(?: ist\b| lautet\b|[ \t]{0,3}:)|(?:la )?réponse(?: finale)?(?: est\b|[ \t]{0,3}:)|ответ[ \t]{0,3}:)[ \t]{0,3}:?`,
+  'giu',
 );
 
 /** "The answer is ..." and "Answer: ...". */
@@ -138,11 +146,22 @@ function headings(text: string): readonly Mark[] {
   return found;
 }
 
+/** `"answer": 5` of JSON. */
+function fields(text: string): readonly Mark[] {
+  const found: Mark[] = [];
+  const field = /"(?:final_?)?answer"\s{0,3}:\s{0,3}(?:"([^"\\\n]{1,300})"|(-?[\d.]{1,60}))(?=\s{0,10}[,}])/gi;
+  for (const { 0: all, 1: words, 2: digits, index } of text.matchAll(field)) {
+    const end = index + all.length - (words === undefined ? 0 : 1);
+    found.push({ start: index, from: end - (words ?? digits ?? '').length, end, kind: 'heading' });
+  }
+  return found;
+}
+
 /** "42 is the answer" and "(B) is the correct choice". */
 function verdicts(text: string): readonly Mark[] {
   const found: Mark[] = [];
   const claim =
-    /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution)\b|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$)/gi;
+    /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution)\b(?! (?:to|for|of) (?:an?|another|some|any|other)\b)|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$)/gi;
   for (const { 0: words, index } of text.matchAll(claim)) {
     const before = text.slice(Math.max(0, index - 100), index);
     const content = /(?:^|[.!?\n:]\s|\n|,\s)([^\n]{1,60}?)\s$/.exec(before)?.[1] ?? before;

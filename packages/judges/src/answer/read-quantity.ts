@@ -9,7 +9,7 @@ const grouped = String.raw`\d{1,3}(?:,\d{3})+|\d{1,3}(?:[ \u00a0]\d{3})+|\d{1,3}
 const decimal = String.raw`(?:${grouped}|\d{1,60})(?:\.\d{0,60})?|\.\d{1,60}`;
 const size = String.raw`\s*(?:[Hh]undred|[Tt]housand|[Mm]illion|[Bb]illion|[Tt]rillion)|[kKMB]`;
 const shape = new RegExp(
-  String.raw`^(?<sign>[-+]|[Mm]inus\b|[Nn]egative\b|[Pp]lus\b)?\s*(?<before>(?:US|AU|CA|A|C)?\$|[€£¥₹])?\s*(?<innerSign>-)?` +
+  String.raw`^(?<sign>[-+]|[Mm]inus\b|[Nn]egative\b|[Pp]lus\b)?\s*(?:(?<before>(?:US|AU|CA|A|C)?\$|[€£¥₹]|(?:USD|EUR|GBP|INR|Rs\.?)(?=\s*[\d-]))\s*(?<innerSign>-)?)?` +
     String.raw`(?:(?<whole>\d{1,60})(?:\s+|\s+and\s+)(?=\d+\s*/))?` +
     String.raw`(?<top>${decimal})(?:\s*/\s*(?<bottom>${decimal})(?![\d.]))?` +
     String.raw`(?:[eE](?<exponent>[-+]?\d{1,2})(?!\d)|(?:\s*[x*×·⋅]\s*(?<times>10)\s*(?:\^|\*\*)\s*|(?<=(?:^|[^\d.,])10)(?:\^|\*\*)\s*)[({]?\s*(?<power>[-+]?\d{1,2})\s*[)}]?(?!\d))?` +
@@ -78,6 +78,10 @@ const notUnits = new Set(
     'st nd rd th squared cubed factorial pi sqrt sin cos tan ln log exp abs binom mill k either neither nor except unless instead versus vs'
   ).split(' '),
 );
+/** `12 November` is a day. */
+const months = new Set(
+  'January February March April May June July August September October November December'.split(' '),
+);
 /** Single letters that are units. Others are variables, as in `5x`. */
 const unitLetters = new Set('gmslhLNJWVACFKdtTPΩμµ');
 
@@ -93,6 +97,7 @@ function readUnit(text: string): string | null {
   if (/\d/.test(unit.replaceAll(/(?:\^\(?-?|(?<=\p{L}))\d\)?/gu, ''))) return null;
   // "clips in April and May" are clips; "apples and pears" are two things.
   const words = unit.replaceAll(/(?<=\p{Lu}\p{L}*) and (?=\p{Lu})/gu, ' ').match(/\p{L}+/gu) ?? [];
+  if (months.has(words[0] ?? '')) return null;
   if (words.length > 6 || words.some((word) => word !== 'May' && notUnits.has(word.toLowerCase()))) return null;
   const isVariable = (word: string) =>
     word.length === 1 && !unitLetters.has(word) && (word !== 'a' || words.length === 1);
@@ -106,6 +111,8 @@ const around = [
   ['__', '__'],
   ['`', '`'],
   ['"', '"'],
+  ["'", "'"],
+  ['[', ']'],
   ['(', ')'],
   ['{', '}'],
 ] as const;
@@ -113,6 +120,7 @@ const around = [
 /** Without what sentences and formulas put around a number: `$5$`, `**5**`, `(5)`, `x = 5`, `5.`. */
 function bareNumber(text: string): string {
   let bare = text
+    .replaceAll(/\p{Emoji_Presentation}|✔|☑|\uFE0F/gu, ' ')
     .replaceAll(/\^\s*\(?°\)?/g, '°')
     .replaceAll(/\(\(?(-?[\d.,]{1,60})\)\s*\/\s*\((-?[\d.,]{1,60})\)\)?/g, (_, top: string, bottom: string) =>
       fraction(top, bottom),

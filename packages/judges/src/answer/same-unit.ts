@@ -20,6 +20,7 @@ const names = [
   '$ us$ dollar usd',
   '€ euro eur',
   '£ gbp',
+  '₹ inr rs rupee',
   '% percent percentage',
   '° degree deg',
   'mph',
