@@ -108,7 +108,7 @@ it('evaluates a checkpoint, and shows a run and an episode', async () => {
   const episode = readEpisodes(run).at(-1)?.['episode_id'];
   const shown = await runAjet(folder, ['inspect', run, String(episode)]);
   expect(shown.code).toBe(0);
-  expect(shown.stdout).toMatch(/trained \/ generated = 1\.000/);
+  expect(shown.stdout).toContain('8 generated in an evaluation, which trains nothing');
   expect(shown.stdout).toMatch(/\d {2}user +Say/);
   expect(shown.stdout).toMatch(/#0 \w+ +⟦.*⟧ logprob -\d/);
   const page = await runAjet(folder, ['inspect', run, String(episode), '--html', 'page.html']);

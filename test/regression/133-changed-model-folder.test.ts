@@ -78,6 +78,7 @@ it('--resume tells which files of model.path have changed, and from which step o
   expect(resumed.stdout).toMatch(/From step 2 on: tokenizer\.json of model\.path was "[\da-f]{12}", now "[\da-f]{12}"/);
   const run = onlyRun(folder);
   expect(readRows(path.join(run, 'changes.jsonl'))).toMatchObject([
+    { first_step: 2, key: 'trainer_common.total_training_steps', before: 1, after: 2 },
     { first_step: 2, key: 'tokenizer.json of model.path' },
   ]);
   expect(Object.keys(JSON.parse(readFileSync(path.join(run, 'model.json'), 'utf8')) as object)).toContain(

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Diagnosis } from './diagnosis.js';
 
 const config = { rollout: { maxResponseLengthInOneTurn: 256, maxModelLen: 2048 } } as CommonConfig;
-const step = (number: number, answers: number, cut: number) => ({ step: number, answers, cut_answers: cut });
+const step = (number: number, answers: number, cut: number) => ({ step: number, answers, answers_cut: cut });
 const messages = (diagnosis: Diagnosis, ...call: Parameters<Diagnosis['look']>) =>
   diagnosis.look(...call).map(({ message }) => message);
 

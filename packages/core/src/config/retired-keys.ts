@@ -139,11 +139,11 @@ const adviceByFieldName: Readonly<Record<string, string>> = {
   max_seq_len: use('rollout.max_model_len'),
   mask_truncated_completions: use(
     'data.overlong_sample_policy',
-    'An answer that was cut is counted in the metric cut_answers, and trained.',
+    'An answer that was cut is counted in the metric answers_cut, and trained.',
   ),
   overlong_filter: use(
     'data.overlong_sample_policy',
-    'An answer that was cut is counted in the metric cut_answers, and trained.',
+    'An answer that was cut is counted in the metric answers_cut, and trained.',
   ),
   filter_overlong_prompts: use(
     'data.overlong_sample_policy',

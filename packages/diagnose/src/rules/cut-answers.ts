@@ -15,14 +15,14 @@ export const cutAnswers: Rule = {
   find({ steps, config }) {
     const last = steps.slice(-mostSteps);
     const answers = sum(last.map((step) => step['answers']));
-    const cut = sum(last.map((step) => step['cut_answers']));
+    const cut = sum(last.map((step) => step['answers_cut']));
     if (answers < leastAnswers || cut / answers < leastShare) return undefined;
     const { maxResponseLengthInOneTurn: limit, maxModelLen } = config.rollout;
     const where = last.length === 1 ? `of step ${last[0]?.step}` : `of the last ${last.length} steps`;
     return {
       message:
         `${cut} of ${answers} answers ${where} (${Math.round((100 * cut) / answers)}%) were cut at a token limit, so the agent got them unfinished. ` +
-        `Raise rollout.max_response_length_in_one_turn (${limit}), or rollout.max_model_len (${maxModelLen}) if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers. The metric cut_answers counts them.`,
+        `Raise rollout.max_response_length_in_one_turn (${limit}), or rollout.max_model_len (${maxModelLen}) if long prompts leave no room, or the agent's own max_tokens; or ask for shorter answers. The metric answers_cut counts them.`,
     };
   },
 };

@@ -37,7 +37,7 @@ export function summarizeEpisodes(episodes: readonly Episode[]): Omit<Evaluation
 }
 
 function toCutAnswers(episodes: readonly Episode[]): Pick<Evaluation, 'answers' | 'cutAnswers'> {
-  const { answers, cut_answers: cutAnswers } = countAnswers(episodes);
+  const { answers, answers_cut: cutAnswers } = countAnswers(episodes);
   return { answers, cutAnswers };
 }
 

@@ -35,7 +35,7 @@ function toRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation
     failed_episodes: evaluation.failedEpisodes,
     ...(evaluation.unscoredEpisodes !== undefined && { unscored_episodes: evaluation.unscoredEpisodes }),
     answers: evaluation.answers,
-    cut_answers: evaluation.cutAnswers,
+    answers_cut: evaluation.cutAnswers,
     generated_tokens: evaluation.generatedTokens,
     seconds: Math.round(evaluation.seconds * 1000) / 1000,
     ...means,

@@ -6,6 +6,6 @@ it('counts the answers of all episodes, and those that the token limit cut', () 
   const cut = { isTruncated: true };
   expect(countAnswers([{ turns: [whole, cut] }, { turns: [] }, { turns: [cut] }])).toEqual({
     answers: 3,
-    cut_answers: 2,
+    answers_cut: 2,
   });
 });

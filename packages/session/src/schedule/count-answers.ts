@@ -1,9 +1,9 @@
 /**
- * For the metrics of a step: answers of the models that learn (`answers`), and those of them that the token limit cut (`cut_answers`).
+ * For the metrics of a step: answers of the models that learn (`answers`), and those of them that the token limit cut (`answers_cut`).
  */
 export function countAnswers(
   episodes: readonly { readonly turns: readonly { readonly isTruncated: boolean }[] }[],
-): Readonly<Record<'answers' | 'cut_answers', number>> {
+): Readonly<Record<'answers' | 'answers_cut', number>> {
   const turns = episodes.flatMap((episode) => episode.turns);
-  return { answers: turns.length, cut_answers: turns.filter(({ isTruncated }) => isTruncated).length };
+  return { answers: turns.length, answers_cut: turns.filter(({ isTruncated }) => isTruncated).length };
 }
