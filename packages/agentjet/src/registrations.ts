@@ -4,12 +4,13 @@ import { environments, readers as worldReaders } from '@agentjet/environments/re
 import { judges as namedJudges } from '@agentjet/judges/registrations';
 import { judges as ownJudges, readers as ownReaders } from '@agentjet/rollout/registrations';
 import { templates } from '@agentjet/tokenizer/registrations';
-import { algorithms, backbones } from '@agentjet/trainer/registrations';
+import { algorithms as ownAlgorithms, backbones, presets } from '@agentjet/trainer/registrations';
 
 /**
  * The one list of everything that a configuration may name. What it names is loaded when it is opened; listing it costs its
  * settings alone.
  */
+const algorithms = [...ownAlgorithms, ...presets] as const;
 const judges = [...ownJudges, ...namedJudges] as const;
 const readers = [...tableReaders, ...ownReaders, ...worldReaders] as const;
 const registrations = { backbones, algorithms, readers, judges, environments, templates };

@@ -16,7 +16,9 @@ afterAll(() => server.close());
 
 /** What the programs ask for that has no effect, and how often. */
 const ignored: Readonly<Record<ProgramName, object>> = {
-  'claude-code': { agent: { context_management: 2, 'output_config.effort': 2, thinking: 2 } },
+  'claude-code': {
+    agent: { context_management: 2, 'output_config.effort': 2, thinking: 2, 'tools[].defer_loading': 2 },
+  },
   codex: { agent: { reasoning: 2, 'tools: web_search': 2 } },
   opencode: {},
 };
