@@ -13,7 +13,8 @@ export async function run(keep: (soFar: NightlyOutcome) => void): Promise<Nightl
   }
   const found: Record<string, NodeOutcome> = {};
   const majors = Object.keys(nodes);
-  for (const [major, node] of Object.entries(nodes)) {
+  // The newest comes first: it is the likeliest to break, and a job that is ended keeps what it has.
+  for (const [major, node] of Object.entries(nodes).reverse()) {
     found[major] = await runCommands(node, major === majors.at(-1));
     console.log(`Node ${node.version}: ${describe(found[major])}`);
     keep({ ...toOutcome(found), passed: false });
