@@ -69,7 +69,7 @@ function copyWithoutGit(scratch: string): Place {
   return { dir, home, ids };
 }
 
-const ofOurCaller = /^(npm_|NODE_OPTIONS$|NODE_NO_\w+$|AJET_|VITEST|INIT_CWD$|PROPERTY_SEED$|XDG_)/i;
+const ofOurCaller = /^(npm_|NODE_(OPTIONS|NO_|PENDING_|REDIRECT_)|AJET_|TSX_|VITEST|INIT_CWD$|PROPERTY_SEED$|XDG_)/i;
 
 /** As the user of a terminal has it: nothing of the npm, the test runner or the settings that run this. */
 function environmentOf(release: NodeRelease, { home }: Place): NodeJS.ProcessEnv {
