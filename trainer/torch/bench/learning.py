@@ -52,8 +52,8 @@ class Walk:
 
 
 class Sampler:
-    def __init__(self, trainer: Trainer, slots: int) -> None:
-        self.server = BuiltinServer(trainer.policy, InferenceConfig(slots=slots, kv_tokens=256), trainer.placement.device)
+    def __init__(self, trainer: Trainer, slots: int, kv_tokens: int = 256) -> None:
+        self.server = BuiltinServer(trainer.policy, InferenceConfig(slots=slots, kv_tokens=kv_tokens), trainer.placement.device)
         self.next_seed = 0
 
     def extend(self, walks: list[Walk], max_tokens: int, stop: frozenset[int], temperature: float) -> None:

@@ -1,0 +1,204 @@
+"""Does a real model need fewer steps if its masters do not start on the bfloat16 grid?
+
+A model in bfloat16 learns by GRPO to extract JSON from a sentence (one turn, an example turn of each form in the prompt, reward 0 or 1). Each row
+is one run: the start of the masters, the rate, the seed, greedy success on held-out tasks after each step, sampled success of each step,
+and the share of bfloat16 weights that each step changed. The model is a Hugging Face folder, or a GGUF file, which is dequantised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
+
+from ajet_torch.attention import ATTENTION_NAME
+from ajet_torch.config import OptimizerConfig, WorkerConfig
+from ajet_torch.losses import LossConfig
+from ajet_torch.model import prepare_lm
+from ajet_torch.ranks import Ranks
+from ajet_torch.training import Placement, Trainer
+from learning import Sampler, Walk, to_tree
+from shapes import header
+
+NAMES = ("Anna Weber", "Tom Fisher", "Mei Lin", "Omar Haddad", "Ida Holm", "Raj Patel", "Lucia Romano", "Piotr Nowak", "Grace Okafor", "Ken Sato")
+CITIES = ("Graz", "Porto", "Lyon", "Oslo", "Cork", "Turin", "Ghent", "Basel", "Malmo", "Leeds")
+ITEMS = ("lamps", "chairs", "books", "cups", "bikes", "tables", "coats", "clocks", "pens", "radios")
+TASKS = {
+    "five": (
+        ("name", "age", "city", "item", "count"),
+        (
+            "{name} from {city} is {age} years old and ordered {count} {item}.",
+            "Order of {count} {item} for {name}, age {age}, {city}.",
+            "We will ship {count} {item} to {city}. The customer is {name} ({age}).",
+            "{name}, {age}, wrote from {city} and wants {count} {item} by Friday.",
+        ),
+    ),
+    "four": (
+        ("name", "city", "item", "count"),
+        ("{name} from {city} ordered {count} {item}.", "Order of {count} {item} for {name}, {city}.", "{name} wrote from {city} and wants {count} {item} by Friday."),
+    ),
+    "three": (
+        ("name", "item", "count"),
+        ("{name} ordered {count} {item} today.", "Order of {count} {item} for {name}.", "{name} wrote to us and wants {count} {item} by Friday."),
+    ),
+}
+"""What the sentences say and how; the prompt shows one sentence of each form with its answer."""
+MAX_TOKENS, KV_TOKENS = 64, 448
+
+
+class Extraction:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
+        self.tokenizer = tokenizer
+        self.end = int(tokenizer.convert_tokens_to_ids("<|im_end|>"))
+        self.fields, self.forms = TASKS[name]
+
+    def task(self, rng: np.random.Generator) -> tuple[str, dict[str, object]]:
+        return self._sentence(rng, self.forms[int(rng.integers(len(self.forms)))])
+
+    def _sentence(self, rng: np.random.Generator, form: str) -> tuple[str, dict[str, object]]:
+        pick = lambda values: values[int(rng.integers(len(values)))]  # noqa: E731
+        said = {"name": pick(NAMES), "age": int(rng.integers(18, 90)), "city": pick(CITIES), "item": pick(ITEMS), "count": int(rng.integers(2, 30))}
+        return form.format(**said), {field: said[field] for field in self.fields}
+
+    def _prompt(self, text: str) -> list[int]:
+        turns = [("system", f"Extract {', '.join(self.fields[:-1])} and {self.fields[-1]} as one JSON object. Answer with JSON only.")]
+        for seed, form in enumerate(self.forms):
+            shown, fields = self._sentence(np.random.default_rng(seed), form)
+            turns += [("user", shown), ("assistant", json.dumps(fields))]
+        words = "".join(f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in [*turns, ("user", text)])
+        return self.tokenizer(words + "<|im_start|>assistant\n", add_special_tokens=False)["input_ids"]
+
+    def play(self, tasks: list[tuple[str, dict[str, object]]], sampler: Sampler, temperature: float) -> list[Walk]:
+        walks = [Walk(self._prompt(text), [], []) for text, _ in tasks]
+        slots = len(sampler.server.slots)
+        for start in range(0, len(walks), slots):
+            sampler.extend(walks[start : start + slots], MAX_TOKENS, frozenset([self.end]), temperature)
+        for walk, (_, fields) in zip(walks, tasks):
+            answer = [walk.ids[at] for at in walk.sampled]
+            walk.reward = float(answer[-1] == self.end and self._read(answer[:-1]) == fields)
+        return walks
+
+    def _read(self, answer: list[int]) -> object:
+        try:
+            return json.loads(self.tokenizer.decode(answer))
+        except ValueError:
+            return None
+
+
+def weights_of(trainer: Trainer) -> dict[str, torch.Tensor]:
+    return {name: parameter.detach().clone() for name, parameter in trainer.policy.lm.named_parameters()}
+
+
+def share_moved(before: dict[str, torch.Tensor], trainer: Trainer) -> float:
+    moved = total = 0
+    for name, parameter in trainer.policy.lm.named_parameters():
+        moved += int((parameter.detach() != before[name]).sum())
+        total += parameter.numel()
+    return moved / total
+
+
+def learn(args: argparse.Namespace, folder: Path, start: str, rate: float, seed: int) -> dict[str, object]:
+    begin = time.perf_counter()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    lm = prepare_lm(AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16, attn_implementation=ATTENTION_NAME), device)
+    config = WorkerConfig(model_dir=str(folder), attention="dense", compile="off", master_start=start, seed=seed, optimizer=OptimizerConfig(learning_rate=rate))
+    trainer = Trainer(config, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False), lm)
+    agent = Extraction(tokenizer, args.task)
+    sampler = Sampler(trainer, args.tasks * args.repeat, KV_TOKENS)
+    sampler.next_seed = seed * 1_000_000
+    rng = np.random.default_rng(seed)
+    held_out = [agent.task(np.random.default_rng(10_000 + i)) for i in range(args.held_out)]
+    greedy: dict[int, float] = {}
+    sampled, moved = [], []
+
+    def evaluate(step: int) -> None:
+        sampler.server.update_weights([])
+        greedy[step] = float(np.mean([walk.reward for walk in agent.play(held_out, sampler, 0.0)]))
+
+    evaluate(0)
+    for step in range(1, args.steps + 1):
+        tasks = [agent.task(rng) for _ in range(args.tasks)]
+        walks = agent.play([task for task in tasks for _ in range(args.repeat)], sampler, args.temperature)
+        rewards = np.asarray([walk.reward for walk in walks]).reshape(args.tasks, args.repeat)
+        advantages = (rewards - rewards.mean(1, keepdims=True)) / (rewards.std(1, ddof=1, keepdims=True) + 1e-6)
+        chosen = [group for group in range(args.tasks) if rewards[group].std() > 0]
+        total = sum(len(walks[group * args.repeat + place].sampled) for group in chosen for place in range(args.repeat))
+        packs = []
+        for group in chosen:
+            own = walks[group * args.repeat : (group + 1) * args.repeat]
+            pack = to_tree(own, advantages[group].tolist())
+            scale = sum(len(walk.sampled) for walk in own) / total
+            packs.append(replace(pack, terms=replace(pack.terms, weights=pack.terms.weights * np.float32(scale))))
+        before = weights_of(trainer)
+        if packs:
+            trainer.step(packs, LossConfig(clip_low=0.2, clip_high=0.2, dual_clip=3.0, temperature=args.temperature))
+        moved.append(share_moved(before, trainer))
+        sampled.append(float(rewards.mean()))
+        if step in args.evaluate:
+            evaluate(step)
+        else:
+            sampler.server.update_weights([])
+    return {"master_start": start, "learning_rate": rate, "seed": seed, "greedy_success": greedy, "sampled_success": sampled, "share_of_weights_moved": moved, "seconds": time.perf_counter() - begin}
+
+
+def to_folder(model: Path, folder: Path) -> None:
+    """The weights of a GGUF file, dequantised, and its tokenizer; transformers refuses to save a model that it counts as quantised."""
+    lm = AutoModelForCausalLM.from_pretrained(model.parent, gguf_file=model.name, dtype=torch.bfloat16)
+    config = type(lm.config)(**{key: value for key, value in lm.config.to_dict().items() if key != "quantization_config"})
+    plain = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    plain.load_state_dict(lm.state_dict())
+    plain.tie_weights()
+    plain.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(model.parent, gguf_file=model.name).save_pretrained(folder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model", type=Path, help="a Hugging Face folder, or a GGUF file")
+    parser.add_argument("--task", default="five", choices=list(TASKS))
+    parser.add_argument("--probe", action="store_true", help="only the success of the model as it is: greedy, and at --temperature")
+    parser.add_argument("--starts", nargs="+", default=["zero", "dithered"])
+    parser.add_argument("--rates", nargs="+", type=float, default=[3e-5, 1e-5, 1e-4])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--tasks", type=int, default=16)
+    parser.add_argument("--repeat", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--evaluate", nargs="+", type=int, default=[1, 2, 3, 4, 6, 8], help="steps after which held-out tasks are answered greedily")
+    parser.add_argument("--held-out", type=int, default=100)
+    parser.add_argument("--temperature", type=float, default=1.0)
+    parser.add_argument("--seconds", type=float, default=1e9, help="no further run begins after so many")
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/masters-model"), help="where the model of a GGUF file is put")
+    parser.add_argument("--source", default="", help="kept with the result: where the weights are from, and their SHA-256")
+    parser.add_argument("--date", default="")
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    begin = time.perf_counter()
+    folder = args.model
+    if args.model.is_file():
+        folder = args.folder
+        if not (folder / "config.json").exists():
+            to_folder(args.model, folder)
+    if args.probe:
+        args.steps, args.rates, args.starts, args.seeds = 1, [0.0], ["zero"], [1]
+    rows: list[dict[str, object]] = []
+    settings = {key: getattr(args, key) for key in ("task", "tasks", "repeat", "steps", "held_out", "temperature", "source")}
+    for rate in args.rates:
+        for seed in args.seeds:
+            for start in args.starts:
+                if time.perf_counter() - begin > args.seconds:
+                    continue
+                rows.append(learn(args, folder, start, rate, seed))
+                print(json.dumps(rows[-1]), flush=True)
+                if args.out:
+                    args.out.write_text(json.dumps({**header(args.date), "settings": settings, "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
