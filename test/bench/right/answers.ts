@@ -4,12 +4,16 @@ import { createAnswerJudge } from '@agentjet/judges';
 import type { JudgeContext } from '@agentjet/rollout';
 
 /**
- * Does the judge `answer` pay right answers and nothing else? `data/answers.jsonl` has one form a line: the right answer, what the agent
- * says, and whether that is to be paid. `data/blind-answers.jsonl` has all forms of author c, who knew only the judge's page. Author b wrote half of them from the judge's page, before the judge's code was read.
+ * Does the judge `answer` pay right answers and nothing else? Each file of `files` has one form a line: the right answer, what the agent
+ * says, and whether that is to be paid. Authors b and c knew only the judge's page: b wrote half of `answers.jsonl`, and c wrote
+ * `blind-answers.jsonl`. Author d had read the code, and wrote `style-answers.jsonl` before the judge was asked about any of it.
+ * `later-answers.jsonl` has forms that found mistakes; they are tested and not counted.
  */
 
+export const files = ['answers.jsonl', 'blind-answers.jsonl', 'style-answers.jsonl'] as const;
+
 type Form = {
-  readonly author: 'a' | 'b' | 'c';
+  readonly author: 'a' | 'b' | 'c' | 'd';
   readonly kind: string;
   readonly compare: 'text' | 'number' | 'choice' | 'expression' | 'set';
   readonly gold: string;
@@ -24,13 +28,23 @@ export type AnswersFigures = {
 };
 
 export async function measureAnswers(): Promise<AnswersFigures> {
-  const { forms, wrong, missed } = await judgeForms();
+  const { forms, wrong, missed } = await judgeAllForms();
   const toPay = forms.filter(({ paid }) => paid).length;
   return { forms: forms.length, wrong_credit: wrong.length, missed_credit_share: missed.length / toPay };
 }
 
-/** All forms, those that were paid and should not be, and those that should be and were not. */
-export async function judgeForms(name = 'answers.jsonl') {
+/** The forms of all files that are counted. */
+export async function judgeAllForms() {
+  const judged = await Promise.all(files.map(judgeForms));
+  return {
+    forms: judged.flatMap(({ forms }) => forms),
+    wrong: judged.flatMap(({ wrong }) => wrong),
+    missed: judged.flatMap(({ missed }) => missed),
+  };
+}
+
+/** The forms of a file, those that were paid and should not be, and those that should be and were not. */
+export async function judgeForms(name: string) {
   const file = await readFile(new URL(`data/${name}`, import.meta.url), 'utf8');
   const forms = file
     .trim()

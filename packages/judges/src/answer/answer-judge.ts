@@ -4,6 +4,7 @@ import { lastAnswerText } from '../last-answer-text.js';
 import { isReadableAs, isSameAnswer, type CompareOptions } from './compare-answers.js';
 import type { Comparison } from './comparisons.js';
 import { findAnswer, withoutThoughts, type AnswerSearch } from './find-answer.js';
+import { inOtherWords } from './other-words.js';
 
 export type AnswerOptions = CompareOptions & {
   readonly compare: Comparison;
@@ -54,12 +55,26 @@ function isExpectable(answer: string, options: AnswerOptions): boolean {
 
 function searchFor(expected: readonly string[], options: AnswerOptions): AnswerSearch {
   const { compare, after } = options;
+  const isReadable = (given: string) => isReadableAs(compare, given, expected);
   return {
     after,
-    isReadable: (given) => isReadableAs(compare, given, expected),
+    isReadable,
+    ...(compare === 'text' ? {} : { inOtherWords: (text) => inOtherWords(compare, text, isReadable) }),
+    ...(compare === 'choice' ? { isFirstLine: isLetterWithReasons } : {}),
+    isList: compare === 'expression' || compare === 'set',
+    isSame: (first, second) => isSameAnswer(compare, { expected: first, given: second }, options) === true,
     isPreferred: (given) =>
       compare === 'text' && expected.some((answer) => isSameAnswer(compare, { expected: answer, given }, options)),
   };
+}
+
+/** A line that is a letter alone, with words under it that give no other letter. */
+function isLetterWithReasons(line: string, rest: string): boolean {
+  const isLetter = /^\s*[*("[]{0,3}[A-Za-z][*)"\].:]{0,4}\s*$/.test(line);
+  const hasOther = /^\s*[*("[]{0,3}[A-Z][*)"\].:]{0,4}\s*$/m.test(rest);
+  const beginsOption = /^\s*[*(]{0,3}[A-Z][).:]/.test(rest);
+  const beginsSentence = /^\s*(?:[\p{Lu}*#(\d]|because\b|since\b)/u.test(rest);
+  return isLetter && beginsSentence && !hasOther && !beginsOption && /\p{L}{2,}\s+\p{L}/u.test(rest);
 }
 
 function givenAnswer(

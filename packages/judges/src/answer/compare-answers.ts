@@ -6,7 +6,7 @@ import { readChoice } from './read-choice.js';
 import { readQuantity, type Quantity } from './read-quantity.js';
 import { readValue } from './read-value.js';
 import { hasFittingUnit, isPercent } from './same-unit.js';
-import { insideBrackets, splitParts } from './split-parts.js';
+import { insideBrackets, splitOutside, splitParts } from './split-parts.js';
 
 export type CompareOptions = {
   /** Of numbers: the largest difference, relative to the expected one. 0: exactly equal. */
@@ -41,6 +41,7 @@ export function isReadableAs(comparison: Comparison, given: string, expected: re
   if (comparison === 'number') return readQuantity(given) !== null;
   if (comparison === 'choice') return readChoice(given) !== null;
   if (comparison === 'set') return partsOfSet(given).length > 0;
+  if (expected.some(isLetterOfOption) && readChoice(given) !== null) return true;
   const kind = readValue(given)?.kind;
   const isFormula = kind !== undefined && kind !== 'words' && kind !== 'literal';
   return isFormula || expected.some((answer) => kind !== undefined && readValue(answer)?.kind === kind);
@@ -49,8 +50,31 @@ export function isReadableAs(comparison: Comparison, given: string, expected: re
 function isSameExpression(expected: string, given: string): boolean | null {
   const wanted = readValue(expected);
   if (wanted === null) return null;
-  const found = readValue(given);
-  return found !== null && isSameValue(wanted, found);
+  if (isLetterOfOption(expected) && isSameChoice(expected, given) === true) return true;
+  const found = readValue(withConstant(expected, given));
+  if (found !== null && isSameValue(wanted, found)) return true;
+  const tuple = wanted.kind === 'parts' && wanted.shape === '()' && isBareList(given) ? readValue(`(${given})`) : null;
+  return tuple !== null && isSameValue(wanted, tuple);
+}
+
+/** `\text{(C)}`, a letter in brackets that names an option. */
+function isLetterOfOption(expected: string): boolean {
+  return /^\([A-H]\)$/.test(plainText(expected)) && /\\text|\\mathrm|\\mathbf/.test(expected);
+}
+
+/** `+ c` as the `+ C` of an integral. */
+function withConstant(expected: string, given: string): string {
+  const hasConstant = /[+]\s*C\$?$/.test(expected.trim()) && !/c/.test(expected.replaceAll(/\\[a-zA-Z]+/g, ''));
+  return hasConstant ? given.replace(/(?<=[+]\s*)c(?=[\s.$]*$)/, 'C') : given;
+}
+
+/** `3, 5`, a tuple without its brackets. */
+function isBareList(given: string): boolean {
+  const parts = splitOutside(plainText(given).replaceAll('$', ''), /,/y);
+  return (
+    parts.length > 1 &&
+    !/[()[\]{};=]|\b(?:and|or)\b|\\/.test(given.replaceAll(/\\frac|\\sqrt|\\pi|\\circ|\\circ|\\[,!]|(?<!\\)[{}]/g, ''))
+  );
 }
 
 function toComparable(text: string, { ignoreCase }: CompareOptions): string {

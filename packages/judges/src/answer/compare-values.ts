@@ -1,9 +1,9 @@
 import Fraction from 'fraction.js';
-import type { Expression } from '../arithmetic/expression.js';
+import { partsOf, type Expression } from '../arithmetic/expression.js';
 import { isEqualAtPoints, isMultipleAtPoints } from './equal-at-points.js';
 import { differenceOf, equationOf, type Relation } from './read-relation.js';
 import type { Formula, Parts, Value } from './read-value.js';
-import { hasFittingUnit, isPercent } from './same-unit.js';
+import { hasFittingUnit, isDegree, isPercent } from './same-unit.js';
 
 /** Whether two answers say the same. */
 export function isSameValue(wanted: Value, found: Value): boolean {
@@ -11,6 +11,7 @@ export function isSameValue(wanted: Value, found: Value): boolean {
   if (wanted.kind === 'words' || found.kind === 'words') return isSameProduct(wanted, found);
   if (wanted.kind === 'literal' || found.kind === 'literal')
     return wanted.kind === 'literal' && found.kind === 'literal' && wanted.text === found.text;
+  if (wanted.kind === 'parts' && wanted.shape === ':' && found.kind === 'formula') return isSameRatio(wanted, found);
   if (wanted.kind === 'parts' || found.kind === 'parts')
     return wanted.kind === 'parts' && found.kind === 'parts' && isSameParts(wanted, found);
   if (wanted.kind === 'formula' && found.kind === 'formula') return isSameFormula(wanted, found);
@@ -29,6 +30,13 @@ function formulaOf(value: Value): Expression | null {
   return value.kind === 'words' ? value.formula : null;
 }
 
+/** `2:3` as the quotient 2/3. */
+function isSameRatio({ parts }: Parts, found: Formula): boolean {
+  const [left, right] = parts;
+  if (left?.kind !== 'formula' || right?.kind !== 'formula' || parts.length > 2 || found.unit !== '') return false;
+  return isEqualAtPoints({ kind: 'operation', operator: '/', left: left.of, right: right.of }, found.of);
+}
+
 function isSameParts(wanted: Parts, found: Parts): boolean {
   if (wanted.shape !== found.shape || wanted.parts.length !== found.parts.length) return false;
   const hasOrder = wanted.shape !== '' && wanted.shape !== '∪';
@@ -43,7 +51,28 @@ function isSameParts(wanted: Parts, found: Parts): boolean {
 function isSameFormula(wanted: Formula, found: Formula): boolean {
   if (!isSameName(wanted.name, found.name)) return false;
   if (isPercent(wanted.unit) || isPercent(found.unit)) return isSamePercentage(wanted, found);
-  return hasFittingUnit(wanted.unit, found.unit) && isEqualAtPoints(wanted.of, found.of);
+  return (
+    hasFittingUnit(wanted.unit, found.unit) && (isEqualAtPoints(wanted.of, found.of) || isSameAngle(wanted, found))
+  );
+}
+
+/** `90°` is `pi/2`. */
+function isSameAngle(wanted: Formula, found: Formula): boolean {
+  const [degrees, other] = isDegree(wanted.unit) ? [wanted, found] : [found, wanted];
+  const isPair = isDegree(degrees.unit) && other.unit === '';
+  const hasPi = [...partsOf(other.of)].some((part) => part.kind === 'variable' && part.name === 'pi');
+  return isPair && hasPi && isEqualAtPoints(inRadians(degrees.of), other.of);
+}
+
+function inRadians(of: Expression): Expression {
+  const number = (value: number): Expression => ({ kind: 'number', value: new Fraction(value) });
+  const turn: Expression = {
+    kind: 'operation',
+    operator: '/',
+    left: { kind: 'variable', name: 'pi' },
+    right: number(180),
+  };
+  return { kind: 'operation', operator: '*', left: of, right: turn };
 }
 
 /** `x = 3` is not `y = 3`; `f(x) = 3x` is `y = 3x`. */

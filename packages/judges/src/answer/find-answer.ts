@@ -1,5 +1,6 @@
 import { isDoubtedAfter, isDoubtedBefore, isDoubtful } from './doubt.js';
 import { contentOf, findMarks, type Mark } from './find-marks.js';
+import { correctionOf } from './other-words.js';
 
 /**
  * Where in a model's words its answer is. Thoughts are never searched. The last mark counts, so that a model which corrects itself is
@@ -30,6 +31,14 @@ export type AnswerSearch = {
   readonly isReadable: (text: string) => boolean;
   /** Which of several readings of one line is taken, such as `Paris` for `Paris. It is in France`; the first if none is preferred. */
   readonly isPreferred?: (text: string) => boolean;
+  /** Answers that a mark holds in other words, such as `m + n = 204`. */
+  readonly inOtherWords?: (text: string) => readonly string[];
+  /** Whether two answers say the same; if it is not given, they must have the same characters. */
+  readonly isSame?: (first: string, second: string) => boolean;
+  /** Whether several boxes in a row may be one list: `\boxed{1}, \boxed{2}`. */
+  readonly isList?: boolean;
+  /** Whether a first line may be the answer if reasons follow it: `B`, and an explanation under it. */
+  readonly isFirstLine?: (line: string, rest: string) => boolean;
   /** Whether text without a mark may be the answer as a whole; true if it is not given. With `after`, it never may. */
   readonly isWhole?: boolean;
 };
@@ -52,10 +61,24 @@ export function findAnswer(text: string, search: AnswerSearch): string | null {
     if (mark === undefined) continue;
     const read = readMark(said, mark, search);
     if (read === 'none') continue;
-    if (read === 'doubted' || isOneOfSeveral(said, marks.slice(0, at), { mark, read, search })) return null;
-    return read.answer;
+    if (read === 'doubted') return null;
+    if (!isOneOfSeveral(said, marks.slice(0, at), { mark, read, search })) return read.answer;
+    return search.isList ? joinedBoxes(said, marks.slice(0, at + 1)) : null;
   }
   return search.after === null && search.isWhole !== false ? readWhole(said, search) : null;
+}
+
+/** The contents of boxes that only commas or "and" are between, as one list; null if another mark is among them. */
+function joinedBoxes(said: string, marks: readonly Mark[]): string | null {
+  const row: string[] = [];
+  let next: Mark | null = null;
+  for (const mark of marks.toReversed()) {
+    const between = next === null ? ',' : said.slice(mark.end, next.start).replaceAll(/\\(?:text|quad)|[{}$\s]/g, '');
+    if (mark.kind !== 'enclosed' || !/^(?:[,;]|and|,and)$/.test(between)) return null;
+    row.unshift(contentOf(said, mark));
+    next = mark;
+  }
+  return row.join(', ');
 }
 
 type Read = { readonly answer: string; readonly end: number };
@@ -66,7 +89,7 @@ function readMark(said: string, mark: Mark, search: AnswerSearch): Read | 'none'
   const reading = readingOf(content, mark.kind, search);
   if (reading === undefined) return mark.kind === 'enclosed' || isDoubtful(content) ? 'doubted' : 'none';
   const end = mark.kind === 'enclosed' ? mark.end : mark.from + reading.shortest;
-  const isBox = mark.kind === 'enclosed' && said.charAt(mark.start) === '\\';
+  const isBox = mark.kind === 'enclosed' && said.charAt(mark.start) !== '<';
   const isDoubted = isDoubtedBefore(said, mark, isBox) || (mark.kind !== 'verdict' && isDoubtedAfter(said.slice(end)));
   return isDoubted ? 'doubted' : { answer: reading.answer, end };
 }
@@ -77,10 +100,18 @@ type ChosenReading = Reading & { readonly shortest: number };
 
 function readingOf(content: string, kind: Mark['kind'], search: AnswerSearch): ChosenReading | undefined {
   const { isReadable, isPreferred } = search;
-  const readable = readingsOf(content, kind).filter(({ answer }) => answer !== '' && isReadable(answer));
+  const corrected = search.inOtherWords && correctionOf(content, isReadable);
+  if (corrected) return { answer: corrected, length: content.length, shortest: content.length };
+  const readings = readingsOf(content, kind);
+  const asSaid = readings.filter(({ answer }) => answer !== '' && isReadable(answer));
+  const readable = asSaid.length > 0 ? asSaid : readings.flatMap((reading) => rewordings(reading, search));
   const chosen = readable.find(({ answer }) => isPreferred?.(answer)) ?? readable[0];
   if (chosen === undefined && kind === 'enclosed') return readingInside(content, search);
   return chosen && { ...chosen, shortest: Math.min(...readable.map(({ length }) => length)) };
+}
+
+function rewordings({ answer, length }: Reading, { inOtherWords }: AnswerSearch): readonly Reading[] {
+  return (inOtherWords?.(answer) ?? []).map((words) => ({ answer: words, length }));
 }
 
 /** `<answer>The answer is 5</answer>` */
@@ -98,7 +129,7 @@ function readingsOf(content: string, kind: Mark['kind']): readonly Reading[] {
 }
 
 const clauseEnd =
-  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s|\s=>|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so)\b))/i;
+  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s(?=[*_("']{0,3}(?:[a-z]{2}|an? [a-z]{3}))(?!(?:sqrt|sin|cos|tan|log|ln|exp|pi|abs|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|no)\b)|\s=>|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so)\b))/i;
 
 function upTo(content: string, end: RegExp): Reading {
   const at = end.exec(content)?.index ?? content.length;
@@ -136,27 +167,39 @@ function isOneOfSeveral(
     const reading = readingOf(content, other.kind, search);
     if (reading === undefined) continue;
     const end = other.kind === 'enclosed' ? other.end : other.from + reading.shortest;
+    // Words up to the later mark: `Final answer: The answer is 5.`
+    if (end > mark.start && other.from <= mark.start) continue;
     const between = said
       .slice(Math.min(end, mark.start), mark.start)
       .replaceAll(/\\[a-zA-Z]+/g, ' ')
       .replaceAll(fillers, ' ');
-    return reading.answer !== read.answer && !/\p{L}/u.test(between);
+    return !isSameReading(reading.answer, read.answer, search) && !/\p{L}/u.test(between);
   }
   return false;
 }
 
+function isSameReading(first: string, second: string, { isSame }: AnswerSearch): boolean {
+  return first === second || (isSame?.(first, second) ?? false);
+}
+
 const lead =
-  /^(?:(?:it(?:['’]s| is| equals)|that(?:['’]s| is)|this is|i(?: would|['’]d)? (?:say|choose|pick|select|go with)|my (?:choice|pick) is|so|thus|therefore|hence|a:|=|→|=>)[,:]?\s+){1,3}/i;
+  /^(?:(?:it(?:['’]s| is| equals)|that(?:['’]s| is)|this is|i(?: would|['’]d)? (?:say|choose|pick|select|go with)|my (?:choice|pick) is|so|thus|therefore|hence|a:|=|→|=>|the (?:total|sum|value|result|difference|product|average|remainder|profit|cost|price|area|volume|perimeter|probability|number of)(?: [a-z]{1,12}){0,4} (?:is|equals))[,:]?\s+){1,3}/i;
 
 /** The text from its first to its last character, apart from the signs of a formula and words such as "It is". */
 function readWhole(said: string, search: AnswerSearch): string | null {
   const { isReadable, isPreferred } = search;
-  const text = said.trim();
+  const text = said.trim().replace(/(?<=\S)\s{0,5}\n####$/, '');
   // A mark that holds nothing, or that was never closed: the answer was cut.
   if (/\\f?box(?:ed)?\s*\{|####|<answer>/.test(text)) return null;
   const fenced = /^```[a-z]{0,20}\n([^`]{1,300})\n```$/.exec(text)?.[1];
   if (fenced !== undefined) return readWhole(fenced, search);
   const inside = /^(?:\\\[|\$\$)\s*([^$]*?)\s*(?:\\\]|\$\$)$/.exec(text.slice(0, 2000))?.[1] ?? text;
   const readable = [inside, inside.replace(lead, '')].filter((answer) => answer !== '' && isReadable(answer));
-  return readable.find((answer) => isPreferred?.(answer)) ?? readable[0] ?? null;
+  return readable.find((answer) => isPreferred?.(answer)) ?? readable[0] ?? readFirstLine(text, search);
+}
+
+function readFirstLine(text: string, { isReadable, isFirstLine }: AnswerSearch): string | null {
+  const [line = '', rest = ''] = /^([^\n]{1,100})\n(.+)$/s.exec(text)?.slice(1) ?? [];
+  const isAnswer = isFirstLine?.(line, rest) === true && isReadable(line);
+  return isAnswer && !isDoubtedAfter(`\n${rest}`) ? line : null;
 }

@@ -36,10 +36,10 @@ function boxes(text: string): readonly Mark[] {
     else if (text[at] === '}') {
       const box = open.pop();
       if (box) found.push({ ...box, end: at + 1, kind: 'enclosed' });
-    } else if (text[at] === '\\') {
-      const command = /^\\(?:boxed|fbox)\s{0,3}\{/.exec(text.slice(at, at + 12))?.[0];
+    } else if (text[at] === '\\' || (text[at] === 'b' && !/[a-z\\]/i.test(text.charAt(at - 1)))) {
+      const command = /^(?:\\(?:boxed|fbox)\s{0,3}|boxed)\{/.exec(text.slice(at, at + 12))?.[0];
       if (command !== undefined) open.push({ start: at, from: at + command.length });
-      at += command === undefined ? 1 : command.length - 1;
+      if (text[at] === '\\' || command !== undefined) at += command === undefined ? 1 : command.length - 1;
     }
   }
   return found.filter((mark) => text.slice(mark.from, mark.end - 1).trim() !== '');
@@ -116,9 +116,10 @@ const chosen = String.raw`(?:correct|right|best|final|my)\s{1,3}(?:option|choice
 const adverbs = String.raw`(?:[ \t]{1,3}(?:therefore|thus|then|hence|simply|just|clearly|indeed|exactly|equal to|given by)\b,?){0,3}`;
 const labelled = new RegExp(
   String.raw`\b(?:${noun}\b[^.!?\n:=]{0,60}?|${chosen}\b[^.!?\n:=]{0,30}?)(?:\b(?:is|are|was|would be|will be|should be|must be|equals)\b)${adverbs}[ \t]{0,3}:?[ \t]{0,3}` +
-    String.raw`|\banswers?(?: choice)?(?:[*_ \t)]{0,5}[:=]|[ \t]{1,3}[-–—](?=[ \t]))` +
+    String.raw`|\banswers?(?: choice)?(?:[*_ \t)]{0,5}(?:=>|->|[:=→])|[ \t]{1,3}[-–—](?=[ \t]))` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})ans\.(?=[ \t])` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:ans|solution|result|choice|output)\.?[*_ \t]{0,5}[:=]` +
+    String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:the )?(?:correct|right|best)(?: option| choice)?[*_ \t]{0,5}[:=]` +
     String.raw`|(?:答案|答)[ \t]{0,3}(?:是|为|[:：])` +
     String.raw`|(?<!\p{L})(?:(?:la )?respuesta(?: correcta| final)?(?: es\b|[ \t]{0,3}:)|(?:die )?antwort(?: ist\b| lautet\b|[ \t]{0,3}:)|(?:la )?réponse(?: finale)?(?: est\b|[ \t]{0,3}:)|ответ[ \t]{0,3}:)[ \t]{0,3}:?`,
   'giu',
@@ -157,6 +158,9 @@ function fields(text: string): readonly Mark[] {
   return found;
 }
 
+const opening =
+  /^(?:[a-z]{3}[a-z ]{0,27}:\s+)?(?:(?:among|of|from|out of|based on|according to|therefore|thus|hence|so|given)\b[^,.\d]{0,60},\s+)?(?=\S)/i;
+
 /** "42 is the answer" and "(B) is the correct choice". */
 function verdicts(text: string): readonly Mark[] {
   const found: Mark[] = [];
@@ -164,7 +168,8 @@ function verdicts(text: string): readonly Mark[] {
     /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution)\b(?! (?:to|for|of) (?:an?|another|some|any|other)\b)|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$)/gi;
   for (const { 0: words, index } of text.matchAll(claim)) {
     const before = text.slice(Math.max(0, index - 100), index);
-    const content = /(?:^|[.!?\n:]\s|\n|,\s)([^\n]{1,60}?)\s$/.exec(before)?.[1] ?? before;
+    const sentence = /(?:^|[.!?\n:]\s|\n|,\s)([^\n]{1,60}?)\s$/.exec(before)?.[1] ?? before;
+    const content = sentence.replace(opening, '');
     found.push({
       start: index - 1 - content.length,
       from: index - 1 - content.length,

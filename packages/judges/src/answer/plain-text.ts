@@ -197,7 +197,10 @@ class LatexReader {
 
   #escaped(): string {
     const character = this.#text.charAt(this.#at++);
-    if (character === '!') return '';
+    if (character === '!') {
+      if (this.#text.charAt(this.#at - 3) === ',') this.#skipSpaces();
+      return '';
+    }
     if (spaces.has(character)) return ' ';
     if (character === '\\') return '\\\\';
     if (character === '{') return '{';

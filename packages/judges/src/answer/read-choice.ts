@@ -2,7 +2,9 @@ import { plainText } from './plain-text.js';
 
 const option =
   /^(?:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:option|choice|letter|answer)\s+)?(?:[(["'`{*_\s]*)([A-Z]|[1-9])(?![A-Za-z0-9]|['’][a-z]|[.,:]\d|\.[A-Z]\.)/;
-const small = /^[\s(["'`{*_]*([a-z])[\s)\]"'`}*_.]*$/;
+const small = /^(?:(?:option|choice|letter)\s{1,3})?[\s(["'`{*_]*([a-z])[\s)\]"'`}*_.]*$/;
+/** Reasons that name another letter or that claim nothing. */
+const doubt = /\bor\s+\(?[A-Z]\b|\b(?:maybe|perhaps|may|might|could|guess|guessing|unsure|not sure|not certain)\b/i;
 /** Two letters that each begin an option: the text lists what could be chosen. */
 const otherOption = /(?:^|\s)[(*]*[A-Z][).:][)*]*(?=\s+\S)/g;
 
@@ -24,6 +26,7 @@ function capitalFirst(text: string): string {
 /** What follows the letter: nothing, or a sign and the words of the option. */
 function isNamedOnly(rest: string, letter: string): boolean {
   if (/^[)\]"'`}*_.:,;!\s]*$/.test(rest)) return true;
+  if (/^[)\]"'`}*_]{0,4},?\s+(?:because|since)\s+\S+\s+\S/.test(rest)) return !doubt.test(rest);
   const words = /^(?:[)\]"'`}*_]*[.:)][)\]"'`}*_]*|[)\]"'`}*_]+|\s+[-–—]|\s+(?=\())\s*(\S.*)$/.exec(rest)?.[1];
   return (
     words !== undefined &&

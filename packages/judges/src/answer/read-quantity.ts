@@ -121,7 +121,7 @@ const around = [
 function bareNumber(text: string): string {
   let bare = text
     .replaceAll(/\p{Emoji_Presentation}|✔|☑|\uFE0F/gu, ' ')
-    .replaceAll(/\^\s*\(?°\)?/g, '°')
+    .replaceAll(/\^\s*(?:\(°\)|°)/g, '°')
     .replaceAll(/\(\(?(-?[\d.,]{1,60})\)\s*\/\s*\((-?[\d.,]{1,60})\)\)?/g, (_, top: string, bottom: string) =>
       fraction(top, bottom),
     );
@@ -140,7 +140,12 @@ function bareNumber(text: string): string {
       )
         bare = bare.slice(open.length, -close.length);
   }
-  return bare.replace(/^(?:[a-zA-Z]\w{0,20}\s*)?=\s*/, '');
+  return withoutDots(bare.replace(/^(?:[a-zA-Z]\w{0,20}\s*)?=\s*/, ''));
+}
+
+/** `1.000.000` has two separators of thousands, so none is a decimal point. */
+function withoutDots(text: string): string {
+  return text.replace(/(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3}){2,8}(?![\d.,])/, (digits) => digits.replaceAll('.', ''));
 }
 
 /** A sign of the denominator is the sign of the fraction. */

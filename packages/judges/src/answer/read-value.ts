@@ -37,7 +37,8 @@ export function readValue(text: string): Value | null {
   if (text.length > maxLength) return null;
   const plain = plainFormula(text)
     .replaceAll('$', '')
-    .replaceAll(/\^\s*\(?°\)?/g, '°');
+    .replaceAll(/\b([ap])\.\s?m\b\.?/gi, '$1m')
+    .replaceAll(/\^\s*(?:\(°\)|°)/g, '°');
   const value = readPlain(withoutOuterMarks(plain), 0);
   return value?.kind === 'formula' && value.unit === '' && hasCurrency(text) ? { ...value, unit: '$' } : value;
 }
@@ -57,6 +58,7 @@ function readPlain(text: string, depth: number): Value | null {
   if (depth > maxDepth || text === '') return null;
   const plain = readableWords(text);
   const readers = [
+    readTime,
     readOnlyWords,
     readMatrix,
     readMember,
@@ -87,6 +89,14 @@ const readOnlyWords: Reader = (text, readPart) => {
   const marked = /^\uE000([^\uE000\uE001]*)\uE001$/.exec(text)?.[1]?.trim();
   if (marked !== undefined) return /^\p{L}{2}|^\p{L}.*\s/u.test(marked) ? wordsOf(marked) : readPart(marked);
   return looksLikeWords(text) ? wordsOf(text) : undefined;
+};
+
+/** `2:30 PM`, not a ratio. */
+const readTime: Reader = (text) => {
+  const [, hour, minutes, half] = /^(\d{1,2}):(\d{2})\s?([ap])m$/i.exec(withoutWordMarks(text)) ?? [];
+  return hour === undefined
+    ? undefined
+    : { kind: 'words', text: `${hour}:${minutes} ${half?.toLowerCase()}m`, formula: null };
 };
 
 function wordsOf(text: string): Value {

@@ -55,6 +55,10 @@ export function isPercent(unit: string): boolean {
   return normalUnit(unit) === '%';
 }
 
+export function isDegree(unit: string): boolean {
+  return normalUnit(unit) === '°';
+}
+
 function normalUnit(unit: string): string {
   const plain = unit
     .toLowerCase()
