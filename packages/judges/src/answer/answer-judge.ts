@@ -74,7 +74,9 @@ function isLetterWithReasons(line: string, rest: string): boolean {
   const hasOther = /^\s*[*("[]{0,3}[A-Z][*)"\].:]{0,4}\s*$/m.test(rest);
   const beginsOption = /^\s*[*(]{0,3}[A-Z][).:]/.test(rest);
   const beginsSentence = /^\s*(?:[\p{Lu}*#(\d]|because\b|since\b)/u.test(rest);
-  return isLetter && beginsSentence && !hasOther && !beginsOption && /\p{L}{2,}\s+\p{L}/u.test(rest);
+  const prefersOther =
+    /\b(?:however|instead|on reflection)\b|\b[A-H] is (?:the )?(?:correct|right|best|better)\b/i.test(rest);
+  return isLetter && beginsSentence && !prefersOther && !hasOther && !beginsOption && /\p{L}{2,}\s+\p{L}/u.test(rest);
 }
 
 function givenAnswer(

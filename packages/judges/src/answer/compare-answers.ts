@@ -73,7 +73,7 @@ function isBareList(given: string): boolean {
   const parts = splitOutside(plainText(given).replaceAll('$', ''), /,/y);
   return (
     parts.length > 1 &&
-    !/[()[\]{};=]|\b(?:and|or)\b|\\/.test(given.replaceAll(/\\frac|\\sqrt|\\pi|\\circ|\\circ|\\[,!]|(?<!\\)[{}]/g, ''))
+    !/[()[\]{};=]|\b(?:and|or)\b|\\/.test(given.replaceAll(/\\frac|\\sqrt|\\pi|\\circ|\\[,!]|(?<!\\)[{}]/g, ''))
   );
 }
 

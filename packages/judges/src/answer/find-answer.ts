@@ -1,6 +1,6 @@
 import { isDoubtedAfter, isDoubtedBefore, isDoubtful } from './doubt.js';
 import { contentOf, findMarks, type Mark } from './find-marks.js';
-import { correctionOf } from './other-words.js';
+import { correctionOf, type Rewording } from './other-words.js';
 
 /**
  * Where in a model's words its answer is. Thoughts are never searched. The last mark counts, so that a model which corrects itself is
@@ -32,7 +32,7 @@ export type AnswerSearch = {
   /** Which of several readings of one line is taken, such as `Paris` for `Paris. It is in France`; the first if none is preferred. */
   readonly isPreferred?: (text: string) => boolean;
   /** Answers that a mark holds in other words, such as `m + n = 204`. */
-  readonly inOtherWords?: (text: string) => readonly string[];
+  readonly inOtherWords?: (text: string) => readonly Rewording[];
   /** Whether two answers say the same; if it is not given, they must have the same characters. */
   readonly isSame?: (first: string, second: string) => boolean;
   /** Whether several boxes in a row may be one list: `\boxed{1}, \boxed{2}`. */
@@ -90,11 +90,16 @@ function readMark(said: string, mark: Mark, search: AnswerSearch): Read | 'none'
   if (reading === undefined) return mark.kind === 'enclosed' || isDoubtful(content) ? 'doubted' : 'none';
   const end = mark.kind === 'enclosed' ? mark.end : mark.from + reading.shortest;
   const isBox = mark.kind === 'enclosed' && said.charAt(mark.start) !== '<';
+  if (
+    reading.isStatement &&
+    /(?:[.!?\n,;]|\b(?:and|but)\b).*\d/s.test(said.slice(mark.from + reading.length - 1, end + 4000))
+  )
+    return 'doubted';
   const isDoubted = isDoubtedBefore(said, mark, isBox) || (mark.kind !== 'verdict' && isDoubtedAfter(said.slice(end)));
   return isDoubted ? 'doubted' : { answer: reading.answer, end };
 }
 
-type Reading = { readonly answer: string; readonly length: number };
+type Reading = { readonly answer: string; readonly length: number; readonly isStatement?: boolean };
 /** `shortest` is how much of the content is needed for an answer; what follows may take it back. */
 type ChosenReading = Reading & { readonly shortest: number };
 
@@ -111,7 +116,7 @@ function readingOf(content: string, kind: Mark['kind'], search: AnswerSearch): C
 }
 
 function rewordings({ answer, length }: Reading, { inOtherWords }: AnswerSearch): readonly Reading[] {
-  return (inOtherWords?.(answer) ?? []).map((words) => ({ answer: words, length }));
+  return (inOtherWords?.(answer) ?? []).map((words) => ({ ...words, length }));
 }
 
 /** `<answer>The answer is 5</answer>` */

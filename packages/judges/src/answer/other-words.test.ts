@@ -48,6 +48,8 @@ it.each([
   ['number', '5', 'Answer: She has 5 apples and 6 pears.'],
   ['number', '5', 'Answer: She may have 5 apples.'],
   ['number', '5', 'So, there are 5 apples left.'],
+  ['number', '5', 'Answer: She has 5 apples. She buys 3, so she has 8.'],
+  ['number', '5', 'Answer: She has 5 apples.\nShe buys 3, so she has 8.'],
   ['number', '5', 'The answer is four (5).'],
   ['number', '5', 'The answer is 5 - 0.5'],
   ['choice', 'B', 'B\nC\nD'],

@@ -14,13 +14,16 @@ import { readQuantity } from './read-quantity.js';
 type IsReadable = (text: string) => boolean;
 type Reader = (text: string, isReadable: IsReadable) => string | null;
 
+/** `isStatement`: a sentence has the answer, and a number in a later sentence would make it one of several. */
+export type Rewording = { readonly answer: string; readonly isStatement: boolean };
+
 /** The answers that the text gives in other words, if one of them can be read. */
-export function inOtherWords(comparison: Comparison, text: string, isReadable: IsReadable): readonly string[] {
+export function inOtherWords(comparison: Comparison, text: string, isReadable: IsReadable): readonly Rewording[] {
   if (comparison === 'text' || text.length > 300) return [];
   const readers = comparison === 'number' ? [...common, ...ofNumbers] : common;
   return readers
-    .map((read) => read(text, isReadable))
-    .filter((answer): answer is string => answer !== null && !isDoubtful(answer) && isReadable(answer));
+    .map((read) => ({ answer: read(text, isReadable) ?? '', isStatement: read === readSentence }))
+    .filter(({ answer }) => answer !== '' && !isDoubtful(answer) && isReadable(answer));
 }
 
 /** `17, no wait, 18`: the last value counts. Null if the text corrects nothing. */
@@ -94,7 +97,7 @@ function isSideOf(side: string, value: Expression): boolean {
 const amounts =
   '(?:is|are|was|were|equals|has|have|had|makes?|made|earns?|earned|needs?|needed|gets?|got|costs?|pays?|paid|spends?|spent|saves?|saved|sells?|sold|buys?|bought|takes?|took|reads?|eats?|ate|walks?|ran|runs?|weighs?|uses?|used|owes?|collected|received|contains?|remains?|leaves|left with)';
 const sentence = new RegExp(
-  String.raw`^\p{L}[^\d$€£¥.!?;:=<>≈~]{0,80}?\b${amounts}\s+(?:exactly |only |a total of |equal to |now |still )?((?:[$€£¥]\s?)?-?\d[\d,.]{0,20}(?:/\d{1,9})?%?)((?:\s+\p{L}[\p{L}'’-]*){0,9})[.!]?$`,
+  String.raw`^\p{L}[^\d$€£¥.!?;:=<>≈~]{0,80}?\b${amounts}\s+(?:exactly |only |a total of |equal to |now |still )?((?:[$€£¥]\s?)?-?\d[\d,.]{0,20}(?:/\d{1,9})?%?)((?:\s+\p{L}[\p{L}'’-]*){0,9})(?:\.|(?<=\p{L})!)?$`,
   'u',
 );
 
@@ -106,7 +109,9 @@ const readSentence: Reader = (text) => {
   if (
     found === null ||
     isDoubtful(found[0]) ||
-    /\b(?:but|each|per|percent|cannot|no|more|less|fewer|times|as|half|quarter|third|\d of|and)\b/i.test(found[0])
+    /\b(?:but|each|per|percent|cannot|no|more|less|fewer|times|as|half|quarter|third|\d of|and|digits?|first|last|previous|before|yesterday|once|initially|originally|earlier)\b/i.test(
+      found[0],
+    )
   )
     return null;
   const [, numeral = '', words = ''] = found;

@@ -4,7 +4,8 @@ const option =
   /^(?:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:option|choice|letter|answer)\s+)?(?:[(["'`{*_\s]*)([A-Z]|[1-9])(?![A-Za-z0-9]|['’][a-z]|[.,:]\d|\.[A-Z]\.)/;
 const small = /^(?:(?:option|choice|letter)\s{1,3})?[\s(["'`{*_]*([a-z])[\s)\]"'`}*_.]*$/;
 /** Reasons that name another letter or that claim nothing. */
-const doubt = /\bor\s+\(?[A-Z]\b|\b(?:maybe|perhaps|may|might|could|guess|guessing|unsure|not sure|not certain)\b/i;
+const doubt =
+  /\bor\s+\(?[A-Z]\b|\b(?:maybe|perhaps|may|might|could|guess|guessing|unsure|not sure|not certain|not know)\b|\?/i;
 /** Two letters that each begin an option: the text lists what could be chosen. */
 const otherOption = /(?:^|\s)[(*]*[A-Z][).:][)*]*(?=\s+\S)/g;
 
