@@ -27,3 +27,12 @@ it('an episode that waited for its models says so, and what helps', () => {
   );
   expect(describeTimeout(1000, 'x', { numCalls: 0, numRunning: 0, waitedMs: 0 })).toContain('It called no model.');
 });
+
+it('a measured call is the promise of the call itself, so that one which nobody awaits stays silent', async () => {
+  const clock = new WaitClock();
+  const answer = Promise.reject(new Error('closed'));
+  answer.catch(() => undefined);
+  expect(clock.measure(() => answer)).toBe(answer);
+  await expect(answer).rejects.toThrow('closed');
+  expect(clock.read()).toMatchObject({ numCalls: 1, numRunning: 0 });
+});

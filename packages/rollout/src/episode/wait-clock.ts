@@ -17,12 +17,16 @@ export class WaitClock {
     };
   }
 
-  async measure<T>(call: () => Promise<T>): Promise<T> {
+  /** Returns the promise of the call itself: a promise that follows it would reject too, with nobody to handle it. */
+  measure<T>(call: () => Promise<T>): Promise<T> {
     const end = this.begin();
     try {
-      return await call();
-    } finally {
+      const answer = call();
+      answer.then(end, end);
+      return answer;
+    } catch (error) {
       end();
+      throw error;
     }
   }
 
