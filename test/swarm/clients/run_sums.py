@@ -7,13 +7,16 @@ import threading
 import ajet_swarm
 
 lock = threading.Lock()
+struck = set()
 mishaps = [RuntimeError("the agent cannot count"), ajet_swarm.Outage("the sandbox is down")]
 
 
 def workflow(task, episode):
     answer = episode.chat([{"role": "user", "content": task["main_query"]}], agent="solver")
     with lock:
-        mishap = mishaps.pop() if mishaps else None
+        # Each for another task: a failure may end the group, and then the other episodes of the group are gone.
+        mishap = mishaps.pop() if mishaps and task["task_id"] not in struck else None
+        struck.add(task["task_id"])
     if mishap is not None:
         raise mishap
     return answer["choices"][0]["message"]["content"]
