@@ -112,6 +112,5 @@ export const roomArrows = {
   '.': ['.ci'],
   '.ci': ['test'],
   tutorial: [],
-  training: ['tutorial'],
-  test: ['.', '.ci', 'training', 'tutorial'],
+  test: ['.', '.ci', 'tutorial'],
 };

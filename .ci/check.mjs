@@ -15,7 +15,7 @@ export const checks = [
   [
     'lint',
     bin('oxlint'),
-    ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'training', 'tutorial', 'test'],
+    ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'tutorial', 'test'],
   ],
   ['unused exports', bin('knip'), ['--no-progress']],
   ['boundaries', bin('vitest'), ['run', 'test/boundaries']],

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { BaseSequencer } from 'vitest/node';
 import { root } from './workspaces.mjs';
 
-const isWhole = ({ moduleId }) => /^(test|training|tutorial)\//.test(path.relative(root, moduleId));
+const isWhole = ({ moduleId }) => /^(test|tutorial)\//.test(path.relative(root, moduleId));
 
 export class FileOrder extends BaseSequencer {
   async sort(files) {

@@ -29,7 +29,7 @@ const portablePaths = [
   ).map(({ dir }) => `${dir}/`),
   'test/adapters/',
   'trainer/src/backbones/embedded/',
-  'tutorial/01-frozen-lake/',
+  'tutorial/frozen-lake/',
 ];
 
 const startedAt = performance.now();
@@ -133,7 +133,7 @@ if (isEverything) {
   counts.push(await runLater('gate of the cheapest tutorial', undefined, runCheapestGate));
   counts.push(
     await runLater('clients in Python', downloads.clients, () =>
-      runVitest(['test/endpoint/python-clients.test.ts', 'tutorial/04-any-language']),
+      runVitest(['test/endpoint/python-clients.test.ts', 'tutorial/any-language']),
     ),
   );
   counts.push(await runLater('newest majors of the frameworks, Node 24', downloads.newest, runNewest));

@@ -48,10 +48,10 @@ async function trainOneStep(yaml: string, settings: readonly string[] = []): Pro
 }
 
 const trained = [
-  '01-frozen-lake/frozen_lake.yaml',
-  '02-math-agent/math_agent.yaml',
-  '03-werewolves/werewolves.yaml',
-  '06-langgraph-graph/market.yaml',
+  'frozen-lake/frozen_lake.yaml',
+  'math-agent/math_agent.yaml',
+  'werewolves/werewolves.yaml',
+  'langgraph-graph/market.yaml',
   'countdown/countdown.yaml',
   'environments/environments.yaml',
   'learning-to-ask/learning_to_ask.yaml',

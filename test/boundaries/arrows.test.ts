@@ -35,9 +35,9 @@ describe('arrows', () => {
     ['a build script of a package', 'trainer/torch/bench/run.mjs', 'agentjet'],
     ['a path into another package', 'packages/rollout/src/run.ts', '../../core/src/index.js'],
     ['a path into the tests', 'packages/core/src/run.test.ts', '../../../test/bench/bench.js'],
-    ['the training of a model, from a package', 'packages/nano/src/index.ts', '../../../training/nano/main.js'],
+    ['the training of a model, from a package', 'packages/nano/src/index.ts', '../../../test/models/nano/main.js'],
     ['a tutorial by its short name, from a package', 'packages/nano/src/index.ts', '#tutorial/01/lake.js'],
-    ['a test, from a tutorial', 'tutorial/01-frozen-lake/lake.ts', '../../test/bench/bench.js'],
+    ['a test, from a tutorial', 'tutorial/frozen-lake/lake.ts', '../../test/bench/bench.js'],
     ['a file past the door of a package', 'test/e2e/run.test.ts', '@agentjet/core/src/index.js'],
     ['a path into a package, from a test', 'test/e2e/run.test.ts', '../../packages/core/src/index.js'],
   ])('does not allow %s', (_what, file, specifier) => {
@@ -50,7 +50,7 @@ describe('arrows', () => {
       'packages/cli/bin/',
       'test/bench/',
       'test/newest/',
-      'training/',
+      'test/models/',
       'trainer/torch/',
       'tutorial/',
     ];

@@ -66,7 +66,7 @@ it('answers for each backbone, also for GPUs that this machine lacks', async () 
 });
 
 it('lets the quick start into a container of 1 GiB', async () => {
-  const yaml = path.resolve(import.meta.dirname, '../../tutorial/01-frozen-lake/frozen_lake.yaml');
+  const yaml = path.resolve(import.meta.dirname, '../../tutorial/frozen-lake/frozen_lake.yaml');
   const { config } = new AgentJetJob().loadJobFromYaml(yaml);
   const check = await checkModelJob(nanoModelDir, { config, onNotice: () => undefined });
   const training = check.backbones.find(({ name }) => name === 'onnx')?.training;

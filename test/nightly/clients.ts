@@ -5,6 +5,6 @@ import { runInEnvironment } from './vitest-outcome.js';
 export async function run(): Promise<NightlyOutcome> {
   return runInEnvironment('test/endpoint/python/setup.mjs', [
     'test/endpoint/python-clients.test.ts',
-    'tutorial/04-any-language',
+    'tutorial/any-language',
   ]);
 }

@@ -4,7 +4,7 @@ import { root } from '../../.ci/workspaces.mjs';
 import type { NightlyJob } from './nightly-job.js';
 import { runGate } from './run-gate.js';
 
-const folder = path.join(root, 'tutorial/02-math-agent/reasoning-gym');
+const folder = path.join(root, 'tutorial/math-agent/reasoning-gym');
 
 /** The math agent on families of problems of reasoning-gym, which is installed for it. */
 export const run: NightlyJob['run'] = async (keep) => {

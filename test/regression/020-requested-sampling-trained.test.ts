@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { SamplingOptions } from '@agentjet/core';
 import { AgentJetJob, type ConfigInput, type JobEvent, type Task, type Tuner } from 'agentjet';
 import { describe, expect, it, vi } from 'vitest';
-import { FrozenLakeWorkflow } from '../../tutorial/01-frozen-lake/frozen-lake-workflow.js';
-import { drawTasks } from '../../tutorial/01-frozen-lake/lake-tasks.js';
+import { FrozenLakeWorkflow } from '../../tutorial/frozen-lake/frozen-lake-workflow.js';
+import { drawTasks } from '../../tutorial/frozen-lake/lake-tasks.js';
 import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js';
 
 /**

@@ -41,7 +41,7 @@ export const cells: readonly Cell[] = [
   {
     tutorial: 'frozen-lake',
     backbone: 'onnx',
-    conf: 'tutorial/01-frozen-lake/frozen_lake.yaml',
+    conf: 'tutorial/frozen-lake/frozen_lake.yaml',
     overrides: [],
     model: 'nano',
     minutes: 4,
@@ -49,7 +49,7 @@ export const cells: readonly Cell[] = [
   {
     tutorial: 'math-agent',
     backbone: 'onnx',
-    conf: 'tutorial/02-math-agent/math_agent.yaml',
+    conf: 'tutorial/math-agent/math_agent.yaml',
     overrides: [],
     model: 'nano',
     minutes: 6,
@@ -57,7 +57,7 @@ export const cells: readonly Cell[] = [
   {
     tutorial: 'werewolves',
     backbone: 'onnx',
-    conf: 'tutorial/03-werewolves/werewolves.yaml',
+    conf: 'tutorial/werewolves/werewolves.yaml',
     overrides: [],
     model: 'nano',
     minutes: 9,
@@ -65,7 +65,7 @@ export const cells: readonly Cell[] = [
   {
     tutorial: 'langgraph-graph',
     backbone: 'onnx',
-    conf: 'tutorial/06-langgraph-graph/market.yaml',
+    conf: 'tutorial/langgraph-graph/market.yaml',
     overrides: [],
     model: 'nano',
     minutes: 5,
@@ -91,7 +91,7 @@ export const cells: readonly Cell[] = [
   {
     tutorial: 'any-language',
     backbone: 'onnx',
-    conf: 'tutorial/04-any-language/python_agent.yaml',
+    conf: 'tutorial/any-language/python_agent.yaml',
     overrides: [],
     model: 'nano',
     minutes: 12,
@@ -104,13 +104,13 @@ export const cells: readonly Cell[] = [
   {
     tutorial: 'black-box',
     backbone: 'onnx',
-    conf: 'tutorial/08-black-box/black_box.yaml',
+    conf: 'tutorial/black-box/black_box.yaml',
     overrides: [],
     model: 'nano',
     begins: 'imitation',
     servedProgram: [
       process.execPath,
-      path.resolve(import.meta.dirname, '../../tutorial/08-black-box/coder.mjs'),
+      path.resolve(import.meta.dirname, '../../tutorial/black-box/coder.mjs'),
       '{query}',
     ],
     minutes: 21,
@@ -217,7 +217,7 @@ export const cells: readonly Cell[] = [
   {
     tutorial: 'reasoning-gym',
     backbone: 'onnx',
-    conf: 'tutorial/02-math-agent/reasoning-gym/reasoning_gym.yaml',
+    conf: 'tutorial/math-agent/reasoning-gym/reasoning_gym.yaml',
     overrides: [],
     model: 'micro',
     minutes: 9,

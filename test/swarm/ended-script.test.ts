@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
-const script = path.resolve(import.meta.dirname, '../../tutorial/07-swarm/sums.sh');
+const script = path.resolve(import.meta.dirname, '../../tutorial/swarm/sums.sh');
 
 it.skipIf(process.platform === 'win32')('no process of the client in bash outlives it', async () => {
   let ask = (): void => {};

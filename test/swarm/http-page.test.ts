@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 import { hasCurl } from './clients/curl-driver.js';
 import { freePort } from './free-port.js';
 
-const page = path.join(import.meta.dirname, '../../tutorial/07-swarm/http.md');
+const page = path.join(import.meta.dirname, '../../tutorial/swarm/http.md');
 
 it.skipIf(!hasCurl)('the page of HTTP requests works from its first block to its last', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'http-page-'));

@@ -70,7 +70,7 @@ async function startSshd(program: string): Promise<void> {
 
 beforeAll(() => {
   for (const folder of [laptop, gpuBox, bin]) mkdirSync(folder, { recursive: true });
-  cpSync(path.join(root, 'tutorial/01-frozen-lake'), laptop, { recursive: true });
+  cpSync(path.join(root, 'tutorial/frozen-lake'), laptop, { recursive: true });
   script('ajet', `#!/bin/bash\nexec ${process.execPath} ${root}/packages/cli/dist/main.js "$@"\n`);
 });
 afterAll(() => {

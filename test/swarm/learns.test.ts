@@ -6,8 +6,8 @@ import { asModel } from '@agentjet/openai';
 import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FrozenLake, type LakeMap } from '#tutorial/01-frozen-lake/frozen-lake.js';
-import { drawTasks } from '#tutorial/01-frozen-lake/lake-tasks.js';
+import { FrozenLake, type LakeMap } from '#tutorial/frozen-lake/frozen-lake.js';
+import { drawTasks } from '#tutorial/frozen-lake/lake-tasks.js';
 
 /** The thinnest thing that learns: one look at a lake, and a reward for one of the four directions. */
 

@@ -5,7 +5,7 @@ import { createFileReader } from '@agentjet/data';
 import { createCountdownJudge } from '@agentjet/judges';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
-import { calculate, systemPrompt } from '../02-math-agent/calculator.js';
+import { calculate, systemPrompt } from '../math-agent/calculator.js';
 import { play } from './countdown-workflow.js';
 import { openLargeModel } from './large-model.js';
 import { splitOf, toRows, type Row } from './problems.js';

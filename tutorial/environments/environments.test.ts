@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { createRandom } from '@agentjet/core';
 import type { Environment, Task } from 'agentjet';
 import { afterAll, expect, it } from 'vitest';
-import { directions } from '../01-frozen-lake/frozen-lake.js';
-import { drawTasks } from '../01-frozen-lake/lake-tasks.js';
+import { directions } from '../frozen-lake/frozen-lake.js';
+import { drawTasks } from '../frozen-lake/lake-tasks.js';
 import { lake } from './lake-world.js';
 import { overAgentjet, overMcp, overOpenenv } from './worlds.js';
 

@@ -1,5 +1,5 @@
 import type { Environment, Session, StepResult, Task } from 'agentjet';
-import { type Direction, directions, FrozenLake, type LakeMap } from '../01-frozen-lake/frozen-lake.js';
+import { type Direction, directions, FrozenLake, type LakeMap } from '../frozen-lake/frozen-lake.js';
 
 /** The lake of the first tutorial as a world: in this process, and in each of the servers of this folder. */
 export class LakeWalk {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import path from 'node:path';
 import { openAgentjet, openMcp, openOpenenv } from '@agentjet/environments';
 import { ConfigError, type Environment } from 'agentjet';
-import { lakeTasks } from '../01-frozen-lake/lake-tasks.js';
+import { lakeTasks } from '../frozen-lake/lake-tasks.js';
 import { startAgentjetServer, type LakeServer } from './agentjet-server.js';
 import { startMcpServer } from './mcp-server.js';
 

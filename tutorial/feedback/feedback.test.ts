@@ -1,8 +1,8 @@
 import { createRandom } from '@agentjet/core';
 import { expect, it } from 'vitest';
-import { calculate } from '../02-math-agent/calculator.js';
-import { splitOf } from '../02-math-agent/generate-data.js';
-import { readProblem } from '../02-math-agent/problems.js';
+import { calculate } from '../math-agent/calculator.js';
+import { splitOf } from '../math-agent/generate-data.js';
+import { readProblem } from '../math-agent/problems.js';
 import { FeedbackJudge } from './feedback-judge.js';
 import { liveWeek, rate } from './users.js';
 

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 import OpenAI from 'openai';
-import { solve } from '../02-math-agent/agents/openai.js';
-import { drawTasks } from '../02-math-agent/generate-data.js';
+import { solve } from '../math-agent/agents/openai.js';
+import { drawTasks } from '../math-agent/generate-data.js';
 
 /**
  * People who use the deployed agent, in the place of yours. Each asks three questions. Many say nothing of an answer, some only show a

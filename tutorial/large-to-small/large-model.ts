@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { pathToFileURL } from 'node:url';
 import { createRandom } from '@agentjet/core';
-import { type Operator, readProblem } from '../02-math-agent/problems.js';
+import { type Operator, readProblem } from '../math-agent/problems.js';
 import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**

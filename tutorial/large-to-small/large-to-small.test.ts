@@ -3,7 +3,7 @@ import { createRandom, type Task } from '@agentjet/core';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import OpenAI from 'openai';
 import { expect, it } from 'vitest';
-import { createProblem } from '../02-math-agent/problems.js';
+import { createProblem } from '../math-agent/problems.js';
 import { solve } from './agent.js';
 import { openLargeModel } from './large-model.js';
 import { solveProblem } from './workflow.js';

@@ -1,6 +1,6 @@
 import type { OpenAI } from 'openai';
-import { readExpression, solve, tools } from '../02-math-agent/agents/openai.js';
-import { systemPrompt } from '../02-math-agent/calculator.js';
+import { readExpression, solve, tools } from '../math-agent/agents/openai.js';
+import { systemPrompt } from '../math-agent/calculator.js';
 
 /**
  * Two agents over the plain OpenAI SDK. The planner reads a problem and says what is to be computed; the worker computes it with the

@@ -1,6 +1,6 @@
 import { asModel } from '@agentjet/openai';
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
-import { calculate } from '../02-math-agent/calculator.js';
+import { calculate } from '../math-agent/calculator.js';
 import { createTeam } from './team.js';
 
 /** The planner is paid if what it asks for is the answer, the worker if it says what that comes to; both are needed for success. */

@@ -1,6 +1,6 @@
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { expect, it } from 'vitest';
-import { callCalculator as call, problem as task } from '../02-math-agent/scripted-problem.js';
+import { callCalculator as call, problem as task } from '../math-agent/scripted-problem.js';
 import { solveTogether } from './two-models-workflow.js';
 
 const work = (...replies: readonly string[]) => solveTogether(task, openScriptedEpisode({ replies }).tuner);

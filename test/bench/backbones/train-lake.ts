@@ -1,7 +1,7 @@
 import { AgentJetJob, type ConfigInput } from 'agentjet';
 import type { Backbone } from '@agentjet/core';
-import { FrozenLakeWorkflow } from '#tutorial/01-frozen-lake/frozen-lake-workflow.js';
-import { drawTasks } from '#tutorial/01-frozen-lake/lake-tasks.js';
+import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
+import { drawTasks } from '#tutorial/frozen-lake/lake-tasks.js';
 
 export const lakeContextLength = 2048;
 export const lakeLearningRate = 5e-4;

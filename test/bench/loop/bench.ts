@@ -40,7 +40,7 @@ async function runOnce(adapter: string, scratch: string, steps: number): Promise
     maxModelLen: 4096,
     config: { trainerCommon: { valBeforeTrain: false, saveFreq: 0, totalTrainingSteps: steps, maxEmptySteps: null } },
   })
-    .setWorkflow(path.join(root, `tutorial/02-math-agent/workflows/${adapter}.ts->solveProblem`))
+    .setWorkflow(path.join(root, `tutorial/math-agent/workflows/${adapter}.ts->solveProblem`))
     .setData({
       training: Array.from({ length: 16 }, (_, index) => ({ taskId: `t${index}`, mainQuery: `${index} + 3?` })),
     })

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deriveSeed } from '@agentjet/core';
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
-import { FrozenLakeWorkflow } from '#tutorial/01-frozen-lake/frozen-lake-workflow.js';
+import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
 import { trainLake, type LakeResult } from '../backbones/train-lake.js';
 import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 

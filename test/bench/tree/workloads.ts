@@ -49,7 +49,7 @@ function werewolves(): CallsOf {
   const calls = readRecordedEpisodes().flatMap(toCalls);
   return {
     name: 'werewolves',
-    about: `a group of 8 games as tutorial 3 recorded them: two werewolves, ${calls.length} calls, each wolf with its own history`,
+    about: `a group of 8 games as the werewolves tutorial recorded them: two werewolves, ${calls.length} calls, each wolf with its own history`,
     calls,
   };
 }

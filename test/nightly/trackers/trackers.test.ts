@@ -29,7 +29,7 @@ describe.skipIf(!isAsked)('the real libraries of the trackers', { timeout: 300_0
     const { stdout, stderr } = await runAjet(
       dir,
       [
-        `--conf=${path.join(root, 'tutorial/01-frozen-lake/frozen_lake.yaml')}`,
+        `--conf=${path.join(root, 'tutorial/frozen-lake/frozen_lake.yaml')}`,
         '--json',
         `trainer_common.total_training_steps=${numSteps}`,
         'trainer_common.logger=[console,tensorboard,wandb,swanlab]',

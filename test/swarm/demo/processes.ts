@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 /** The programs of the demo, each a process that can be killed. */
 
 const root = path.resolve(import.meta.dirname, '../../..');
-const tutorial = path.join(root, 'tutorial/07-swarm');
+const tutorial = path.join(root, 'tutorial/swarm');
 
 export type Program = {
   readonly kill: (signal: NodeJS.Signals) => Promise<number | null>;

@@ -5,8 +5,8 @@ import { accountOf, foldStore, LmdbStore, verifyStore } from '@agentjet/ledger';
 import { SwarmClient } from '@agentjet/swarm-client';
 import type { ConfigAnswer, ServerAnswer } from '@agentjet/swarm-wire';
 import type { TaskInput } from 'agentjet';
-import { FrozenLakeWorkflow } from '#tutorial/01-frozen-lake/frozen-lake-workflow.js';
-import { drawTasks } from '#tutorial/01-frozen-lake/lake-tasks.js';
+import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
+import { drawTasks } from '#tutorial/frozen-lake/lake-tasks.js';
 import { Operator } from './operator.js';
 import { freePort, startBash, startPython, startServer, type Program } from './processes.js';
 import { Scores } from './scores.js';
@@ -201,7 +201,7 @@ type Sums = { readonly training: readonly TaskInput[]; readonly evaluation: read
 
 /** The word problems of tutorial 2. */
 async function readSums(): Promise<Sums> {
-  const dir = path.resolve(import.meta.dirname, '../../../tutorial/02-math-agent/data');
+  const dir = path.resolve(import.meta.dirname, '../../../tutorial/math-agent/data');
   const read = async (name: string): Promise<readonly TaskInput[]> => {
     const lines = (await readFile(path.join(dir, name), 'utf8')).trim().split('\n');
     return lines.map((line) => {

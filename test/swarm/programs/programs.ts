@@ -4,7 +4,7 @@ import type { ScriptedRequest } from '@agentjet/rollout/testing';
 export type Program = {
   readonly package: string;
   readonly version: string;
-  /** Of tutorial/08-black-box. */
+  /** Of tutorial/black-box. */
   readonly command: string;
   readonly args: readonly string[];
   /** The tool call that the model makes first. */

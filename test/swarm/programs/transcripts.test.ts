@@ -57,7 +57,7 @@ describe.each(Object.keys(programs) as ProgramName[])('%s', (name) => {
 
   it('was recorded with the version that the recipe names', () => {
     expect({ package: from, version }).toEqual({ package: programs[name].package, version: programs[name].version });
-    const page = path.resolve(import.meta.dirname, '../../../tutorial/08-black-box/README.md');
+    const page = path.resolve(import.meta.dirname, '../../../tutorial/black-box/README.md');
     expect(readFileSync(page, 'utf8')).toContain(`| ${version} |`);
   });
 });

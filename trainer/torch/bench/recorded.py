@@ -3,7 +3,7 @@
 `recorded.json` holds segments [parent, length, supervised] in depth-first preorder, parent -1 for a root. It was made on
 a CPU with the nano model, e.g.
 
-    ajet --conf tutorial/03-werewolves/werewolves.yaml trainer_common.total_training_steps=1
+    ajet --conf tutorial/werewolves/werewolves.yaml trainer_common.total_training_steps=1
     python recorded.py werewolves saved_experiments/werewolves/TIME/episodes/step-000001.jsonl --groups 1
 
 The tutorials' texts are short; `scale` says by how much a benchmark multiplies every length to get real ones.

@@ -18,7 +18,7 @@ const model = mkdtempSync(path.join(tmpdir(), 'ajet-prepare-'));
 beforeAll(() => writeFileSync(path.join(model, 'config.json'), JSON.stringify(qwen)));
 afterAll(() => rmSync(model, { recursive: true, force: true }));
 
-/** The lengths of tutorial/01-frozen-lake. */
+/** The lengths of tutorial/frozen-lake. */
 function lake(maxPackTokens = 4096): CommonConfig {
   return createConfig({
     model: { path: model },

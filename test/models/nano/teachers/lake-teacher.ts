@@ -1,0 +1,44 @@
+import { type Direction, directions } from '#tutorial/frozen-lake/frozen-lake.js';
+import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
+
+const opposites: Readonly<Record<Direction, Direction>> = { up: 'down', down: 'up', left: 'right', right: 'left' };
+
+/** How often it takes any direction; how often, otherwise, it walks straight on; how often, otherwise, it looks for the goal. */
+const slipRate = 0.1;
+const habitRate = 0.5;
+const goalRate = 0.2;
+
+function directionOf(line: string): Direction {
+  return directions.find((direction) => line.startsWith(direction)) ?? directions[0];
+}
+
+/** Its last answer; none at the start. */
+function findLast(prompt: string): Direction | undefined {
+  const [, answer] = /.*<\|im_start\|>assistant\n(\w+)<\|im_end\|>/s.exec(prompt) ?? [];
+  return directions.find((direction) => direction === answer);
+}
+
+/** The first of the choices that leaves any line. */
+function firstNonEmpty(...choices: readonly (readonly string[])[]): readonly string[] {
+  return choices.find((lines) => lines.length > 0) ?? [];
+}
+
+/**
+ * Often walks straight on, even against the edge, as long as there is no hole. Otherwise it takes any ice, but does not
+ * turn back, and now and then goes closer to the goal. So the model learns what a good walker needs, but its likeliest
+ * answer is a bad one.
+ */
+export const lakeTeacher: Teacher = (prompt, random) => {
+  const lines = lastMessage(prompt).split('\n');
+  if (random.next() < slipRate) return directionOf(pick(lines, random));
+  const ice = lines.filter((line) => line.includes('ice'));
+  const last = findLast(prompt);
+  const ahead = ice.filter((line) => last === undefined || directionOf(line) !== opposites[last]);
+  if (random.next() < habitRate) {
+    const straight = lines.filter((line) => directionOf(line) === last && !line.includes('hole'));
+    return directionOf(firstNonEmpty(straight, ahead, ice, lines)[0] ?? '');
+  }
+  const closer = ahead.filter((line) => line.includes('closer'));
+  const looksForGoal = random.next() < goalRate;
+  return directionOf(pick(firstNonEmpty(looksForGoal ? closer : [], ahead, ice, lines), random));
+};
