@@ -5,6 +5,9 @@ import { createTestsJudge } from './tests-judge.js';
 
 /** Who decides: never the program. Each program comes with the test that a task would have for it. */
 
+/** Long, for a machine that is busy: it only ends what hangs. */
+const ampleSeconds = 120;
+
 type Programs = Readonly<Record<string, readonly [program: string, test: string]>>;
 
 const pythonCheats: Programs = {
@@ -218,7 +221,7 @@ for (const { language, cheats, honest, refused } of suites) {
   const opened = openOrSay(language);
   const skipped = typeof opened === 'string';
   describe.skipIf(skipped)(skipped ? `${language} (${opened})` : language, () => {
-    const ask = async ([program, test]: readonly [string, string], seconds = 20) => {
+    const ask = async ([program, test]: readonly [string, string], seconds = ampleSeconds) => {
       if (typeof opened === 'string') throw new Error(opened);
       const options = { language, testsField: 'tests', outputField: 'answer', agent: null, limits: { seconds } };
       const task = { taskId: 't', mainQuery: '', initMessages: [], metadata: { tests: test } };
@@ -231,7 +234,7 @@ for (const { language, cheats, honest, refused } of suites) {
     });
 
     it.each(Object.entries(cheats))('gives nothing to a program that %s', async (name, cheat) => {
-      expect(await ask(cheat, name.startsWith('never answers') ? 1 : 20)).toMatchObject({ reward: 0 });
+      expect(await ask(cheat, name === 'never answers' ? 1 : ampleSeconds)).toMatchObject({ reward: 0 });
     });
     it.each(Object.entries(honest))('pays %s', async (_name, right) => {
       expect(await ask(right)).toMatchObject({ reward: 1, reason: 'All 1 tests passed.' });

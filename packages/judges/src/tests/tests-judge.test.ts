@@ -10,7 +10,7 @@ const options: TestsOptions = {
   testsField: 'tests',
   outputField: 'answer',
   agent: null,
-  limits: { seconds: 5 },
+  limits: { seconds: 60 }, // long, for a machine that is busy
 };
 const context = { episodeId: 'e', signal: new AbortController().signal, seed: 1, transcripts: [], environment: null };
 const taskWith = (tests: unknown): Task => ({
@@ -57,7 +57,7 @@ it('compares what a program prints for an input', async () => {
 });
 
 it('counts a limit that the program reaches as its failure', async () => {
-  const judge = createTestsJudge(runner, { ...options, limits: { seconds: 0.1 } });
+  const judge = createTestsJudge(runner, { ...options, limits: { seconds: 1 } });
   const verdict = await judge.judge(taskWith('add()'), { metadata: { answer: 'for (;;) {}' } }, context);
   expect(verdict).toMatchObject({ reward: 0, reason: '0 of 1 tests passed; test 1: reached its limit of time' });
 });
@@ -104,7 +104,7 @@ it('opens from a configuration', async () => {
     language: 'javascript' as const,
     sandbox: 'auto' as const,
     image: 'i',
-    seconds: 5,
+    seconds: 60,
     megabytes: 64,
   };
   const judge = await registration.open(section, { config: {} as CommonConfig });

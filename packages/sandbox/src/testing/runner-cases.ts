@@ -121,7 +121,7 @@ function talkCases({ language, ...programs }: RunnerPrograms, named: Named): rea
     named('ends a dialogue at the limits of the side that answers, and says which', async (runner) => {
       const talk = (code: string, more: object = {}) =>
         runner.talk({ language, limits: { ...limits, ...more }, asking: { code: programs.asks }, answering: { code } });
-      const late = await talk(programs.loops, { seconds: 0.5 });
+      const late = await talk(programs.loops, { seconds: 2 }); // in which the other side has to start and ask
       assert.deepEqual(
         [late.conclusion, late.answering.limit, late.asking],
         [null, 'time', { error: null, limit: null }],
