@@ -50,8 +50,8 @@ function listShapes(vocabSize: number): readonly (readonly [name: string, shape:
  * A model folder in the Hugging Face layout, with random weights and a small byte-level tokenizer. The weights are several times as wide
  * as a fresh model's (`writeRandomModelFolder`): greedy answers of such a one repeat the last token of the prompt.
  */
-export async function writeTinyModel(dir: string): Promise<string> {
-  const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles('chatml');
+export async function writeTinyModel(dir: string, family: 'chatml' | 'qwen3' = 'chatml'): Promise<string> {
+  const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles(family);
   const { added_tokens: added } = tokenizerJson as { added_tokens: readonly { id: number; content: string }[] };
   const vocabSize = Math.max(...added.map(({ id }) => id)) + 1;
   const turnEnd = added.find(({ content }) => content === '<|im_end|>')?.id ?? 0;
