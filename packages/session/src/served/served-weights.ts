@@ -13,7 +13,7 @@ import { checkLoss, prepareBatch, type BatchSettings, type PreparedBatch, type T
 import type { ServedInputs } from '../inputs/served-inputs.js';
 import { openBackbone } from '../policy/open-backbone.js';
 import { toEnginePolicy } from '../policy/open-policy.js';
-import { rateAt, type RatePlan } from '../training/rate-plan.js';
+import { describeOldRule, rateAt, type RatePlan } from '../training/rate-plan.js';
 import { toBatchSettings, toOptimizerOptions, toRates } from '../training/train-settings.js';
 import { loadCheckpoint } from '../training-run.js';
 
@@ -62,7 +62,8 @@ type WeightsOptions = {
 export async function openServedWeights(options: WeightsOptions): Promise<ServedWeights> {
   const { config, inputs, modelDir, chatTokenizer, folder, signal, onLoad } = options;
   const optimizer = toOptimizerOptions(config, config.trainerCommon.totalTrainingSteps ?? 0);
-  const emit = ({ message }: { readonly message?: string }): void => void (message && options.onNotice(message));
+  const emit = ({ message }: { readonly message?: string | undefined }): void =>
+    void (message && options.onNotice(message));
   const backbone = await openBackbone(inputs.backbone, config, {
     emit: (event) => emit(event as object),
     modelDir,
@@ -78,6 +79,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
   }
   const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
   const { schedule } = await folder.readRules();
+  emit({ message: describeOldRule({ optimizer, schedule }) });
   const whole = new WholeCheckpoints(folder, options.onNotice);
   let isFresh = true; // the weights are those of model.path
   return {

@@ -30,7 +30,7 @@ export function rateAt(
 }
 
 /** The notice for a run that keeps the old rule; undefined if the rule makes no difference. */
-export function describeOldRule({ optimizer, schedule }: RatePlan): string | undefined {
+export function describeOldRule({ optimizer, schedule }: Pick<RatePlan, 'optimizer' | 'schedule'>): string | undefined {
   const isSteady = optimizer.schedule === 'constant' && optimizer.warmupSteps === 0;
   if (schedule === 'loop_steps' || isSteady) return undefined;
   return 'This run began with a version of AgentJet whose learning-rate schedule counts updates of the weights, not steps, and keeps it: steps that train nothing do not count. A new run counts them.';
