@@ -18,7 +18,7 @@ export default defineConfig({
     globalSetup: 'test/scratch-folder.ts',
     setupFiles: ['test/property-seed.ts', 'test/hub-settings.ts'],
     sequence: { sequencer: FileOrder },
-    include: ['tutorial', 'test', ...workspaces().map(({ dir }) => `${dir}/src`)].map(
+    include: ['tutorial', 'examples', 'test', ...workspaces().map(({ dir }) => `${dir}/src`)].map(
       (folder) => `${folder}/**/*.test.ts`,
     ),
     // One process per worker instead of one per file: modules are imported once, which saves a fifth of what the tests cost. Therefore a file

@@ -112,5 +112,6 @@ export const roomArrows = {
   '.': ['.ci'],
   '.ci': ['test'],
   tutorial: [],
+  examples: ['tutorial'],
   test: ['.', '.ci', 'tutorial'],
 };

@@ -15,7 +15,7 @@ export const checks = [
   [
     'lint',
     bin('oxlint'),
-    ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'tutorial', 'test'],
+    ['--type-aware', '--deny-warnings', 'packages', 'adapters', 'trainer/src', 'tutorial', 'examples', 'test'],
   ],
   ['unused exports', bin('knip'), ['--no-progress']],
   ['boundaries', bin('vitest'), ['run', 'test/boundaries']],
