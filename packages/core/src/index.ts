@@ -78,6 +78,8 @@ export { power } from './power.js';
 export { quoteForShell } from './quote-for-shell.js';
 export { requestLimits } from './request-limits.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
+export { drawName, drawPrefix, evaluationSeed, passOrder, passSeed, placeSeed } from './schedule/draws.js';
+export { shuffleIndices } from './schedule/shuffle-indices.js';
 export { rejectOnAbort } from './reject-on-abort.js';
 export {
   defineAlgorithm,

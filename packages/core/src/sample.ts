@@ -53,6 +53,8 @@ export type Sample = {
  */
 export type RewardedEpisode = {
   readonly episodeId: string;
+  /** Its place in the group, from 0. Siblings are ordered by their places as strings; default: by their ids. */
+  readonly place?: number;
   readonly reward: number;
   /** By `Sample.targetTag`; a target that is not named has `reward`. */
   readonly rewards?: Readonly<Record<string, number>>;
@@ -67,6 +69,8 @@ export type TurnReward = { readonly agentName: string; readonly turnIndex: numbe
 /** The siblings of one task: numRepeat episodes whose rewards are compared with one another. */
 export type EpisodeGroup = {
   readonly groupId: string;
+  /** The groups of a batch are ordered by it, as strings. Default: the id. See `drawName`. */
+  readonly rank?: string;
   readonly episodes: readonly RewardedEpisode[];
 };
 

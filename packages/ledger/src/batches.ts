@@ -35,7 +35,14 @@ export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): B
   const held = groupsHolding(ledger, rules);
   if (held.length > 0) return { kind: 'held', by: held };
   const { groups, shares } = chosen;
-  return { kind: 'ready', groups, ...(hasShares(ledger.state, rules) && { shares }) };
+  return { kind: 'ready', groups: groups.toSorted(byDraw), ...(hasShares(ledger.state, rules) && { shares }) };
+}
+
+/** So that a batch does not depend on which of its groups was drawn again first. */
+function byDraw(a: LedgerGroup, b: LedgerGroup): number {
+  const [shareA, shareB] = [shareOf(a), shareOf(b)];
+  if (shareA === shareB) return a.draw - b.draw;
+  return shareA < shareB ? -1 : 1;
 }
 
 type Chosen = { readonly groups: readonly LedgerGroup[]; readonly shares: ShareAccount };

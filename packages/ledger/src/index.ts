@@ -19,7 +19,6 @@ export {
   type EpisodePart,
   type GroupPart,
 } from './policies.js';
-export { placeSeed } from './place-seed.js';
 export { canBecomeTrainable, countPlaces, isClosed, isMember, isSampled, isTrainable, placeStateOf } from './places.js';
 export type {
   AuditRecord,

@@ -91,8 +91,9 @@ export function isForExactly(episodeIds: readonly string[], scores: readonly Sco
 }
 
 export function rewardsOf(state: LedgerState, group: Readonly<LedgerGroup>): ManifestGroup['episodes'] {
-  return membersOf(state, group).map(({ episodeId, reward, rewards, end }) => ({
+  return membersOf(state, group).map(({ episodeId, place, reward, rewards, end }) => ({
     episodeId,
+    place,
     reward: reward ?? 0,
     ...(rewards !== undefined && { rewards }),
     ...(end?.turnRewards !== undefined && { turnRewards: end.turnRewards }),

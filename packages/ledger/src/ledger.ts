@@ -246,7 +246,10 @@ export class Ledger {
 
   /** The groups as a manifest would name them now. */
   toManifestGroups(groups: readonly Readonly<LedgerGroup>[]): readonly ManifestGroup[] {
-    return groups.map((group) => ({ groupId: group.groupId, episodes: rewardsOf(this.state, group) }));
+    return groups.map((group) => {
+      const { groupId, rank } = group;
+      return { groupId, ...(rank !== undefined && { rank }), episodes: rewardsOf(this.state, group) };
+    });
   }
 
   /** The decision to train. Returns the manifest of the next step. */

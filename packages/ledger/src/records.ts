@@ -50,6 +50,8 @@ export type GroupRecord = {
   readonly expiries: number;
   readonly purpose: Purpose;
   readonly taskId: string;
+  /** What its batch is ordered by. Absent: its id. */
+  readonly rank?: string;
   readonly numPlaces: number;
   /** Name of the agent and reward code. A group never mixes two. */
   readonly revision: string;
@@ -179,10 +181,15 @@ export type GroupDroppedRecord = {
   readonly returns: boolean;
 };
 
-export type ManifestGroup = { readonly groupId: string; readonly episodes: readonly ManifestEpisode[] };
+export type ManifestGroup = {
+  readonly groupId: string;
+  readonly rank?: string;
+  readonly episodes: readonly ManifestEpisode[];
+};
 
 export type ManifestEpisode = {
   readonly episodeId: string;
+  readonly place: number;
   readonly reward: number;
   readonly rewards?: TargetRewards;
   readonly turnRewards?: readonly PolicyTurnReward[];

@@ -30,6 +30,8 @@ export type LedgerOptions = {
 export type NewGroup = {
   readonly groupId: string;
   readonly taskId: string;
+  /** What its batch is ordered by. Default: its id. */
+  readonly rank?: string;
   readonly numPlaces: number;
   /** Position in the schedule of tasks, from 0. */
   readonly draw?: number;
@@ -50,7 +52,7 @@ export type OpenPlace = { readonly groupId: string; readonly place: number; read
 export type NewClaim = {
   /** Unique among all attempts of the run. */
   readonly episodeId: string;
-  /** From `placeSeed`. */
+  /** From `placeSeed` of core. */
   readonly seed: number;
   /** Default: the episode's id. */
   readonly claimId?: string;

@@ -170,6 +170,7 @@ function toSwarmSettings(config: CommonConfig): SwarmSettings {
     maxSteps: trainerCommon.totalTrainingSteps ?? Infinity,
     totalEpochs: trainerCommon.totalTrainingSteps === null ? trainerCommon.totalEpochs : Infinity,
     sharePatienceMs: 1000 * config.swarm.sharePatience,
+    shuffle: config.taskReader.shuffle,
     seed: trainerCommon.seed,
     maxFileBytes: 256 * 2 ** 20,
     maxFileEntries: 1_000_000,

@@ -1,4 +1,4 @@
-import { BackboneError, type Algorithm, type EpisodeGroup, type Sample } from '@agentjet/core';
+import { BackboneError, type Algorithm, type EpisodeGroup, type RewardedEpisode, type Sample } from '@agentjet/core';
 import { whitenAdvantages } from '../algorithms/whiten-advantages.js';
 
 export type CreditedGroup<G extends EpisodeGroup> = {
@@ -11,8 +11,8 @@ export type CreditedGroup<G extends EpisodeGroup> = {
 };
 
 /**
- * Groups and their episodes in order of their ids, with advantages: the same set gives the same step, whoever
- * finished first. With `isWhitened` the advantages of the groups that have a gradient are whitened together.
+ * Groups and their episodes in order of their ranks, with advantages: the same set gives the same step, in whichever order
+ * it finished. With `isWhitened` the advantages of the groups that have a gradient are whitened together.
  * Throws BackboneError `duplicate_episode`: two runs under one id would count as one.
  */
 export function creditGroups<G extends EpisodeGroup>(
@@ -20,7 +20,7 @@ export function creditGroups<G extends EpisodeGroup>(
   groups: readonly G[],
   isWhitened = false,
 ): CreditedGroup<G>[] {
-  const ordered = groups.toSorted((a, b) => compareText(a.groupId, b.groupId)).map(sortEpisodes);
+  const ordered = groups.toSorted((a, b) => compareText(rankOf(a), rankOf(b))).map(sortEpisodes);
   checkEpisodeIds(ordered);
   const samplesOf = createCredit(algorithm, ordered);
   const credited = ordered.map((group) => {
@@ -61,8 +61,13 @@ function createCredit(
   return (group) => samples.filter(({ episodeId }) => groupOf.get(episodeId) === group);
 }
 
+const rankOf = ({ rank, groupId }: EpisodeGroup): string => rank ?? groupId;
+
+/** Places are compared as strings, as they are in ids: `-r10` comes before `-r2`, and `-r1-a1` before `-r10`. */
+const placeOf = ({ place, episodeId }: RewardedEpisode): string => (place === undefined ? episodeId : `${place}`);
+
 function sortEpisodes<G extends EpisodeGroup>(group: G): G {
-  return { ...group, episodes: group.episodes.toSorted((a, b) => compareText(a.episodeId, b.episodeId)) };
+  return { ...group, episodes: group.episodes.toSorted((a, b) => compareText(placeOf(a), placeOf(b))) };
 }
 
 function checkEpisodeIds(groups: readonly EpisodeGroup[]): void {

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { deriveSeed, type EpisodeGroup, type RewardedEpisode, type Task } from '@agentjet/core';
+import { drawName, placeSeed, type EpisodeGroup, type RewardedEpisode, type Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
 import { isGroupJudge } from '../judge.js';
 import { runPlace, type Attempt, type AttemptKeeper, type PlaceOutcome } from './attempts.js';
@@ -102,14 +102,14 @@ type Shared = { readonly workers: Semaphore; readonly stragglers: Stragglers; re
 type GroupParts = { readonly verdicts: GroupVerdicts | undefined; readonly isOver: () => boolean };
 
 /** A task drawn once. The ids of its group and episodes come from the draw; they do not feed the seeds. */
-type Draw = { readonly task: Task; readonly groupId: string; readonly seedOf: (repeatIndex: number) => number };
+type Draw = { readonly task: Task; readonly groupId: string; readonly seedOf: (place: number) => number };
 
 function toDraw(task: Task, earlier: number, { idPrefix = '', seed }: GroupsOptions): Draw {
-  const again = earlier === 0 ? [] : [earlier];
+  const { taskId } = task;
   return {
     task,
-    groupId: `${idPrefix}${task.taskId}${earlier === 0 ? '' : `#${earlier + 1}`}`,
-    seedOf: (repeatIndex) => deriveSeed(seed, task.taskId, repeatIndex, ...again),
+    groupId: drawName(idPrefix, { taskId, earlier }),
+    seedOf: (place) => placeSeed(seed, { taskId, place, earlier }),
   };
 }
 

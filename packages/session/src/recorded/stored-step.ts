@@ -72,7 +72,7 @@ export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonl
     const episodes = trained === undefined ? [] : (members.get(trained) ?? []);
     return {
       ...group,
-      episodes: episodes.map(({ episodeId, ...rewards }) => {
+      episodes: episodes.map(({ episodeId, place: _place, ...rewards }) => {
         const { samples, episodeId: name } = fromStored(ledger.read(episodeId), taskOf(''));
         return { ...rewards, episodeId: name, samples };
       }),

@@ -1,4 +1,4 @@
-import { deriveSeed, type Task } from '@agentjet/core';
+import { evaluationSeed, type Task } from '@agentjet/core';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 import type { Evaluation } from '../events.js';
 import { countAnswers } from '../schedule/count-answers.js';
@@ -82,7 +82,7 @@ export async function evaluatePhase(
     maxParallel: rollout.maxEnvWorker,
     sampling: evaluationSampling(context.config),
     timeoutMs: rollout.episodeTimeout * 1000,
-    seed: deriveSeed(trainerCommon.seed, 'evaluation'),
+    seed: evaluationSeed(trainerCommon.seed),
     idPrefix: `eval-${step}-`,
     signal,
   });

@@ -1,4 +1,4 @@
-import { deriveSeed, type Task } from '@agentjet/core';
+import { drawPrefix, passSeed, type Task } from '@agentjet/core';
 import { Semaphore, type TaskGroup } from '@agentjet/rollout';
 import type { Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
@@ -78,8 +78,8 @@ async function runTasks(
     sampling: samplingDefaults(context.config),
     requestSampling: rollout.requestSampling,
     timeoutMs: rollout.episodeTimeout * 1000,
-    seed: deriveSeed(trainerCommon.seed, 'training', epoch),
-    idPrefix: `e${epoch + 1}-${numTries === 0 ? '' : `try${numTries + 1}-`}`,
+    seed: passSeed(trainerCommon.seed, epoch),
+    idPrefix: drawPrefix(epoch, numTries),
   });
   return groups;
 }

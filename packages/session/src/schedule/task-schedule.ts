@@ -1,7 +1,6 @@
-import { deriveSeed, TaskError, type Task } from '@agentjet/core';
+import { passOrder, TaskError, type Task } from '@agentjet/core';
 import type { TaskTable } from '@agentjet/rollout';
 import type { Draw, Draws } from '@agentjet/run-folder';
-import { shuffleIndices } from './shuffle-indices.js';
 
 /** Which tasks a run draws, in which order. It has no state: a resumed run gets what an uninterrupted one would have got. */
 export type TaskSchedule = {
@@ -60,7 +59,7 @@ function createOrder(
   if (!shuffle || size === null) return (_, place) => place;
   let kept: { readonly epoch: number; readonly order: Uint32Array } = { epoch: -1, order: new Uint32Array() };
   return (epoch, place) => {
-    if (kept.epoch !== epoch) kept = { epoch, order: shuffleIndices(size, deriveSeed(seed, 'epoch', epoch)) };
+    if (kept.epoch !== epoch) kept = { epoch, order: passOrder(seed, epoch, size) };
     return kept.order[place] ?? size;
   };
 }

@@ -1,6 +1,5 @@
-import { deriveSeed } from '@agentjet/core';
+import { deriveSeed, shuffleIndices } from '@agentjet/core';
 import type { Draw } from '@agentjet/run-folder';
-import { shuffleIndices } from '../schedule/shuffle-indices.js';
 
 /** Which examples a run draws, in which order. It has no state: a resumed run draws what an uninterrupted one would have drawn. */
 export type ExampleOrder = {

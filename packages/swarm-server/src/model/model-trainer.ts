@@ -177,11 +177,12 @@ export class ModelTrainer implements TrainerPort {
     );
   }
 
-  #toTrainingGroup({ groupId, episodes }: ManifestGroup, lost: readonly LostAttempt[]): TrainingGroup {
+  #toTrainingGroup({ groupId, rank, episodes }: ManifestGroup, lost: readonly LostAttempt[]): TrainingGroup {
     const policy = this.#policy;
     const ends = episodes.map((each) => ({ episode: toOwn(each, policy), end: this.#endOf(each.episodeId) }));
     return {
       groupId,
+      ...(rank !== undefined && { rank }),
       episodes: ends.map(({ episode, end }) => toRewarded(episode, end, policy)),
       report: {
         episodes: ends.length,
@@ -272,7 +273,7 @@ function toAttemptLength(end: EndRecord, policy: string) {
 }
 
 function toRewarded(
-  { episodeId, reward, rewards, turnRewards }: ManifestEpisode,
+  { episodeId, place, reward, rewards, turnRewards }: ManifestEpisode,
   end: EndRecord | undefined,
   policy: string,
 ): RewardedEpisode {
@@ -280,6 +281,7 @@ function toRewarded(
   const samples: readonly Sample[] = openRows(episodeId, rows, end?.bytes?.slice(from));
   return {
     episodeId,
+    place,
     reward,
     samples,
     ...(rewards !== undefined && { rewards }),
@@ -318,7 +320,11 @@ function countCalls(contents: readonly EndContent[]): Readonly<Record<string, nu
 }
 
 /** The line of an episode in episodes/, without its samples. */
-function toRecord({ episodeId, reward, rewards }: ManifestEpisode, end: EndRecord | undefined, policy: string) {
+function toRecord(
+  { episodeId, reward, rewards }: Omit<ManifestEpisode, 'place'>,
+  end: EndRecord | undefined,
+  policy: string,
+) {
   const content = contentOf(end, policy);
   const { task_id, repeat_index, turns, metadata, log_metrics, error, messages, swallowed_errors } = content;
   const { ignored_parameters: ignored } = content;

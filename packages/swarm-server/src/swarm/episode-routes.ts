@@ -1,4 +1,5 @@
-import { named, placeSeed, shareOf, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
+import { named, shareOf, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
+import { placeSeed } from '@agentjet/core';
 import {
   WireError,
   type AbandonAnswer,
@@ -289,7 +290,7 @@ export class EpisodeRoutes {
     const taskOf = group.purpose === 'train' ? tasks.trainingTask : tasks.evaluationTask;
     const task = taskOf(group.draw, shareOf(group));
     const episodeId = `e${randomName(host.random)}`;
-    const seed = placeSeed(task?.seed ?? 0, group.taskId, place);
+    const seed = placeSeed(task?.seed ?? 0, { taskId: group.taskId, place });
     const leaseMs = lease_seconds * 1000;
     ledger.claim({ groupId, place }, { episodeId, claimId, client, life, seed, keyName, leaseMs });
     this.#deadlines.begin(episodeId);

@@ -1,8 +1,10 @@
-import { defaultShare, nextDraw, shareOf, type OpenPlace } from '@agentjet/ledger';
+import { drawName, drawPrefix } from '@agentjet/core';
+import { defaultShare, nextDraw, shareOf, type NextDraw, type OpenPlace } from '@agentjet/ledger';
 import type { ClaimRequest } from '@agentjet/swarm-wire';
 import { changesOf } from './config-changes.js';
 import { hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 import { isEnding, sharesToDraw } from './share-watch.js';
+import type { DrawnTask } from './trainer-port.js';
 
 /** The place that a claim gets. Undefined: there is none for this client's code now. */
 export function findPlace(context: SwarmContext, request: ClaimRequest): OpenPlace | undefined {
@@ -57,6 +59,7 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
     ...(share !== defaultShare && { share }),
     groupId,
     taskId: task.taskId,
+    rank: rankOf(task, draw, share),
     numPlaces: changesOf(context).rollout.num_repeat ?? settings.numPlaces,
     revision,
     configRevision,
@@ -64,6 +67,10 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
   });
   return { groupId, place: 0, attempt: 0 };
 }
+
+/** Under which an ordinary run would have it in its batch. */
+const rankOf = ({ taskId, pass = 0 }: DrawnTask, { expiries }: NextDraw, share: string): string =>
+  drawName(`${share === defaultShare ? '' : `${share}/`}${drawPrefix(pass, expiries)}`, { taskId });
 
 /** A policy whose steps are all decided, or that stopped, has no part in what is drawn from now on. */
 const trainingPolicies = ({ policies }: SwarmContext): readonly string[] =>

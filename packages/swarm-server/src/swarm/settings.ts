@@ -33,6 +33,8 @@ export type SwarmSettings = {
   readonly totalEpochs: number;
   /** How long a share may be without a client before it lends its places; only if `rules.isElastic`. */
   readonly sharePatienceMs?: number;
+  /** False: every pass visits the tasks in the order of their table. */
+  readonly shuffle?: boolean;
   /** Orders the tasks, and seeds their episodes. */
   readonly seed: number;
   readonly maxFileBytes: number;

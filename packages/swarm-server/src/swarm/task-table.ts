@@ -1,37 +1,38 @@
-import { createRandom, deriveSeed } from '@agentjet/core';
+import { deriveSeed, evaluationSeed, passOrder, passSeed } from '@agentjet/core';
 import { defaultShare, type LedgerState, type TaskRecord } from '@agentjet/ledger';
 import type { SwarmSettings } from './settings.js';
 import type { DrawnTask, TaskPort } from './trainer-port.js';
 
 /**
- * The table of tasks that clients post, drawn epoch by epoch in an order that follows from the seed. So two clients with
+ * The table of tasks that clients post, drawn pass by pass in the order that an ordinary run with the same seed has. So two clients with
  * one list fill the same groups, and a restarted client goes on where the swarm is. Nothing is drawn before the table is
  * complete: a task more would give every later draw another meaning.
  */
 export class TaskTable implements TaskPort {
   readonly #state: LedgerState;
-  readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs'>;
+  readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs' | 'shuffle'>;
   readonly #tables = new Map<string, readonly string[]>();
   #numRead = -1;
-  /** Of the two epochs of each share that were asked for last: groups of one are still claimed while the next one is drawn. */
+  /** Of the two passes of each share that were asked for last: groups of one are still claimed while the next one is drawn. */
   readonly #orders = new Map<string, readonly Order[]>();
 
-  constructor(state: LedgerState, settings: Pick<SwarmSettings, 'seed' | 'totalEpochs'>) {
+  constructor(state: LedgerState, settings: Pick<SwarmSettings, 'seed' | 'totalEpochs' | 'shuffle'>) {
     this.#state = state;
     this.#settings = settings;
   }
 
   trainingTask = (draw: number, share: string): DrawnTask | undefined => {
     const ids = this.#readIds('train', share);
-    const epoch = Math.floor(draw / ids.length);
-    if (ids.length === 0 || epoch >= this.#settings.totalEpochs) return undefined;
-    const taskId = ids[this.#indicesOf(share, epoch, ids.length)[draw % ids.length] ?? 0];
-    return taskId === undefined ? undefined : { taskId, seed: deriveSeed(this.#seedOf(share), 'epoch', epoch) };
+    const pass = Math.floor(draw / ids.length);
+    if (ids.length === 0 || pass >= this.#settings.totalEpochs) return undefined;
+    const index = draw % ids.length;
+    const taskId = ids[this.#settings.shuffle === false ? index : (this.#orderOf(share, pass, ids.length)[index] ?? 0)];
+    return taskId === undefined ? undefined : { taskId, seed: passSeed(this.#seedOf(share), pass), pass };
   };
 
   evaluationTask = (index: number, share: string): DrawnTask | undefined => {
     const taskId = this.#readIds('evaluation', share)[index];
-    return taskId === undefined ? undefined : { taskId, seed: deriveSeed(this.#seedOf(share), 'evaluation') };
+    return taskId === undefined ? undefined : { taskId, seed: evaluationSeed(this.#seedOf(share)) };
   };
 
   isComplete = (share: string): boolean => this.#readIds('train', share).length > 0;
@@ -55,32 +56,20 @@ export class TaskTable implements TaskPort {
     return ids;
   }
 
-  #indicesOf(share: string, epoch: number, length: number): readonly number[] {
+  #orderOf(share: string, pass: number, numTasks: number): Uint32Array {
     const [newest, older] = this.#orders.get(share) ?? [];
-    if (newest?.epoch === epoch) return newest.indices;
-    const indices =
-      older?.epoch === epoch ? older.indices : shuffled(length, deriveSeed(this.#seedOf(share), 'order', epoch));
-    this.#orders.set(share, [{ epoch, indices }, ...(newest === undefined ? [] : [newest])]);
+    if (newest?.pass === pass) return newest.indices;
+    const indices = older?.pass === pass ? older.indices : passOrder(this.#seedOf(share), pass, numTasks);
+    this.#orders.set(share, [{ pass, indices }, ...(newest === undefined ? [] : [newest])]);
     return indices;
   }
 }
 
-type Order = { readonly epoch: number; readonly indices: readonly number[] };
+type Order = { readonly pass: number; readonly indices: Uint32Array };
 
 /** In the order of the table; none until the part that says the total has come and nothing is missing. */
 function idsOf(records: readonly TaskRecord[]): readonly string[] {
   const total = records.findLast((record) => record.total !== undefined)?.total;
   if (total !== records.length) return [];
   return records.toSorted((a, b) => a.index - b.index).map(({ taskId }) => taskId);
-}
-
-/** Fisher and Yates. */
-function shuffled(length: number, seed: number): readonly number[] {
-  const random = createRandom(seed);
-  const indices = Array.from({ length }, (_none, index) => index);
-  for (let last = length - 1; last > 0; last--) {
-    const chosen = random.int(last + 1);
-    [indices[last], indices[chosen]] = [indices[chosen] ?? chosen, indices[last] ?? last];
-  }
-  return indices;
 }

@@ -57,4 +57,6 @@ export type DrawnTask = {
   readonly taskId: string;
   /** Seeds of its episodes derive from it. */
   readonly seed: number;
+  /** The pass over the tasks, from 0. Default: the first one. */
+  readonly pass?: number;
 };

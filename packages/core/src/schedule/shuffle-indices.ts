@@ -1,4 +1,4 @@
-import { createRandom } from '@agentjet/core';
+import { createRandom } from '../random.js';
 
 /** The numbers from 0 up to `count` in random order, the same for the same seed (Fisher and Yates). Shape [count]. */
 export function shuffleIndices(count: number, seed: number): Uint32Array {

@@ -1,0 +1,35 @@
+import { deriveSeed, placeSeed } from '@agentjet/core';
+import { applyRecord, createState } from '@agentjet/ledger';
+import { expect, it } from 'vitest';
+import { TaskTable } from './task-table.js';
+
+const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+
+function openTable(shuffle?: boolean): TaskTable {
+  const state = createState();
+  for (const [index, taskId] of ids.entries()) {
+    applyRecord(state, { kind: 'task', taskId, index, hash: taskId, total: ids.length });
+  }
+  return new TaskTable(state, { seed: 42, totalEpochs: 2, ...(shuffle !== undefined && { shuffle }) });
+}
+
+it('draws the tasks of a pass in the order of an ordinary run, with its seeds', () => {
+  const table = openTable();
+  const draws = Array.from({ length: 17 }, (_none, draw) => table.trainingTask(draw, 'default'));
+  const first = [2, 0, 5, 7, 6, 3, 1, 4].map((index) => ids[index]); // of passOrder(42, 0, 8)
+  expect(draws.slice(0, 8).map((task) => task?.taskId)).toEqual(first);
+  expect(draws.map((task) => task?.pass)).toEqual([...Array(8).fill(0), ...Array(8).fill(1), undefined]);
+  expect(draws.map((task) => task?.seed)).toEqual([
+    ...Array(8).fill(deriveSeed(42, 'training', 0)),
+    ...Array(8).fill(deriveSeed(42, 'training', 1)),
+    undefined,
+  ]);
+  expect(placeSeed(draws[0]?.seed ?? 0, { taskId: 'c', place: 3 })).toBe(
+    deriveSeed(deriveSeed(42, 'training', 0), 'c', 3),
+  );
+});
+
+it('keeps the order of the table if the tasks are not shuffled', () => {
+  const table = openTable(false);
+  expect(ids.map((_id, draw) => table.trainingTask(draw, 'default')?.taskId)).toEqual(ids);
+});
