@@ -7,7 +7,7 @@ import { findConflicts, findUnsupported } from './find-conflicts.js';
 import { findNearestKey, findNearestName } from './nearest-key.js';
 import { acceptOriginalKeys } from './original-keys.js';
 import { presetSources } from './presets.js';
-import { isExportReference, kinds, type Kind } from './registration.js';
+import { allKinds, isExportReference, kinds, type Kind } from './registration.js';
 import { findAdvice, findFieldAdvice, findValueAdvice } from './retired-keys.js';
 import { shapeOf } from './setting.js';
 import { cutText, showValue } from './show-value.js';
@@ -46,13 +46,17 @@ function hasKey(values: JsonObject, path: readonly string[]): boolean {
 }
 
 /** The last source that wrote the key, or the nearest section above it. */
-function locate(sources: readonly ConfigSource[], key: string): string {
+function sourceOf(sources: readonly ConfigSource[], key: string): ConfigSource | undefined {
   const path = key.split('.');
   for (let length = path.length; length > 0; length--) {
     const source = sources.findLast(({ values }) => hasKey(values, path.slice(0, length)));
-    if (source !== undefined) return source.locate(key);
+    if (source !== undefined) return source;
   }
-  return 'the configuration';
+  return undefined;
+}
+
+function locate(sources: readonly ConfigSource[], key: string): string {
+  return sourceOf(sources, key)?.locate(key) ?? 'the configuration';
 }
 
 function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
@@ -139,8 +143,6 @@ function nameOf(values: JsonObject, kind: Kind): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
-const allKinds = Object.keys(kinds) as readonly Kind[];
-
 function findUnknownNames({ values, sources, registrations }: Merged & Checks): readonly Problem[] {
   return allKinds.flatMap((kind) => {
     const { key, noun } = kinds[kind];
@@ -211,7 +213,9 @@ export function checkConfig(given: readonly ConfigSource[], checks: Checks): Com
   const issues = parsed.success ? [] : parsed.error.issues.flatMap((issue) => describeIssue(issue, merged));
   throwProblems([...issues, ...findUnknownNames(merged)]);
   const config = mergeValues(parsed.data, deferred) as CommonYaml;
-  const whereIs = (key: string): string => locate(sources, key);
-  throwProblems([...findConflicts(config, whereIs), ...findUnsupported(config, checks, whereIs)]);
+  throwProblems([
+    ...findConflicts(config, (key) => locate(sources, key)),
+    ...findUnsupported(config, checks, (key) => sourceOf(sources, key)),
+  ]);
   return config;
 }

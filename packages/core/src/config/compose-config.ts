@@ -7,10 +7,12 @@ import { composeSchema, type CommonConfig, type ConfigOf, type Entries, type Inp
 import { createCodeSource, readOverride, readYamlSource, type ConfigSource } from './config-source.js';
 import { camelKeys, snakeKeys, toCamelCase } from './key-names.js';
 import {
+  allKinds,
   kinds,
   type Entry,
   type Kind,
   type OpenableEntry,
+  type EveryRegistration,
   type OutsideEntries,
   type Registrations,
 } from './registration.js';
@@ -78,8 +80,8 @@ function withoutSecrets(values: JsonObject, schema: z.ZodType): JsonObject {
 }
 
 /** Two entries of one kind cannot have one name, nor an entry the name of a section that is there already. */
-function checkNames(registrations: Registrations): void {
-  for (const kind of Object.keys(kinds) as readonly Kind[]) {
+function checkNames(registrations: EveryRegistration): void {
+  for (const kind of allKinds) {
     const names = registrations[kind].map(({ name }) => name);
     const repeated = names.find((name, index) => names.indexOf(name) !== index);
     if (repeated !== undefined)
@@ -126,7 +128,7 @@ export function openEntry<Common, Made>(
 
 /** What may be said and how it is read, for one set of registrations. `Config` is what it resolves to. */
 export type ConfigComposition<Config extends CommonConfig = CommonConfig> = {
-  readonly registrations: Registrations;
+  readonly registrations: EveryRegistration;
   /**
    * The defaults, then the file (null: none), then the overrides (`key.path=value`, with or without `ajet.` in front).
    * Throws ConfigError naming file and line, the value seen and the repair.
@@ -158,7 +160,7 @@ type Origin = { readonly sources: readonly ConfigSource[]; readonly folders: rea
 const origins = new WeakMap<object, Origin>();
 
 function listFreeKeys({ registrations, outside }: Entries): readonly string[] {
-  return (Object.keys(kinds) as readonly Kind[]).flatMap((kind) =>
+  return allKinds.flatMap((kind) =>
     [...registrations[kind], outside[kind] ?? []]
       .flat()
       .flatMap(({ name, isFlat, freeOnResume = [] }) =>
@@ -169,7 +171,7 @@ function listFreeKeys({ registrations, outside }: Entries): readonly string[] {
   );
 }
 
-function compose(registrations: Registrations, outside: OutsideEntries): ConfigComposition {
+function compose(registrations: EveryRegistration, outside: OutsideEntries): ConfigComposition {
   const schema = composeSchema({ registrations, outside });
   const checks: Checks = {
     registrations,
@@ -221,8 +223,11 @@ function compose(registrations: Registrations, outside: OutsideEntries): ConfigC
   };
 }
 
+const withoutEntries = Object.fromEntries(allKinds.map((kind) => [kind, []])) as unknown as EveryRegistration;
+
 /** Throws ConfigError `duplicate_name`. */
 export function composeConfig<const R extends Registrations>(registrations: R): ConfigComposition<ConfigOf<R>> {
-  checkNames(registrations);
-  return compose(registrations, {}) as unknown as ConfigComposition<ConfigOf<R>>;
+  const every = { ...withoutEntries, ...registrations };
+  checkNames(every);
+  return compose(every, {}) as unknown as ConfigComposition<ConfigOf<R>>;
 }

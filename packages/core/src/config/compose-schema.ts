@@ -6,6 +6,7 @@ import {
   type Entry,
   type ExportReference,
   type Kind,
+  type EveryRegistration,
   type OutsideEntries,
   type Registrations,
 } from './registration.js';
@@ -27,8 +28,9 @@ type Placed<E> = E extends { readonly name: infer Name extends string; readonly 
         ? Empty
         : { [Key in Name]: z.output<S> }
   : Empty;
-type SectionsOf<Entries extends readonly Entry[]> = Intersection<Placed<Entries[number]>>;
-type NameOf<Entries extends readonly Entry[]> = Entries[number]['name'] | ExportReference;
+type EntryIn<R extends Registrations, K extends Kind> = R[K] extends readonly (infer E extends Entry)[] ? E : never;
+type SectionsOf<R extends Registrations, K extends Kind> = Intersection<Placed<EntryIn<R, K>>>;
+type NameOf<R extends Registrations, K extends Kind> = EntryIn<R, K>['name'] | ExportReference;
 
 type Sections = { [Key in keyof typeof commonSections]: z.output<(typeof commonSections)[Key]> };
 
@@ -37,18 +39,19 @@ export type ConfigYaml<R extends Registrations> = Omit<
   Sections,
   'model' | 'task_reader' | 'task_judge' | 'environment' | 'trainer_common'
 > &
-  SectionsOf<R['backbones']> & {
-    backbone: NameOf<R['backbones']> | 'debug';
-    model: Sections['model'] & { template_family: NameOf<R['templates']> | 'auto' };
-    task_reader: Sections['task_reader'] & { type: NameOf<R['readers']> } & SectionsOf<R['readers']>;
-    task_judge: { judge_type: NameOf<R['judges']> } & SectionsOf<R['judges']>;
-    environment: Sections['environment'] & { protocol: NameOf<R['environments']> | 'none' } & SectionsOf<
-        R['environments']
+  SectionsOf<R, 'backbones'> & {
+    backbone: NameOf<R, 'backbones'> | 'debug';
+    model: Sections['model'] & { template_family: NameOf<R, 'templates'> | 'auto' };
+    task_reader: Sections['task_reader'] & { type: NameOf<R, 'readers'> } & SectionsOf<R, 'readers'>;
+    task_judge: { judge_type: NameOf<R, 'judges'> } & SectionsOf<R, 'judges'>;
+    environment: Sections['environment'] & { protocol: NameOf<R, 'environments'> | 'none' } & SectionsOf<
+        R,
+        'environments'
       >;
     trainer_common: Omit<Sections['trainer_common'], 'algorithm'> & {
       algorithm: Sections['trainer_common']['algorithm'] & {
-        adv_estimator: NameOf<R['algorithms']>;
-      } & SectionsOf<R['algorithms']>;
+        adv_estimator: NameOf<R, 'algorithms'>;
+      } & SectionsOf<R, 'algorithms'>;
     };
   };
 
@@ -87,26 +90,26 @@ const ownNames: Readonly<Partial<Record<Kind, { readonly name: string; readonly 
 };
 
 /** Every name that a configuration may say of a kind, except `path/file.ts->Export`. */
-export function namesOf(registrations: Registrations, kind: Kind): readonly string[] {
+export function namesOf(registrations: EveryRegistration, kind: Kind): readonly string[] {
   const names = registrations[kind].map(({ name }) => name);
   const own = ownNames[kind]?.name;
   return own === undefined ? names : [...names, own];
 }
 
-function describeNames(registrations: Registrations, kind: Kind): string {
+function describeNames(registrations: EveryRegistration, kind: Kind): string {
   const own = ownNames[kind];
   const entries = [...registrations[kind], ...(own === undefined ? [] : [own])];
   const words = entries.map(({ name, summary }) => (summary === undefined ? name : `${name}: ${summary}`));
   return [...words, 'path/file.ts->Export'].join(' | ');
 }
 
-function nameSetting(registrations: Registrations, kind: Kind): z.ZodType {
+function nameSetting(registrations: EveryRegistration, kind: Kind): z.ZodType {
   const isOwnFirst = kind === 'templates' || kind === 'environments';
   const fallback = (isOwnFirst ? ownNames[kind]?.name : registrations[kind][0]?.name) ?? '';
   return setting(z.string(), fallback, describeNames(registrations, kind), { path: 'name' });
 }
 
-export type Entries = { readonly registrations: Registrations; readonly outside: OutsideEntries };
+export type Entries = { readonly registrations: EveryRegistration; readonly outside: OutsideEntries };
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 

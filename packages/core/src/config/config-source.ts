@@ -10,6 +10,8 @@ import { loadYaml } from './yaml-library.js';
  */
 export type ConfigSource = {
   readonly values: JsonObject;
+  /** Set if the name of an entry brought the values, so that there is no line to change. */
+  readonly isPreset?: true;
   locate(key: string): string;
 };
 

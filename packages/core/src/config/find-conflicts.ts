@@ -1,8 +1,9 @@
 import { truncationOf } from '../backbone.js';
 import type { Problem } from './check-config.js';
 import type { CommonYaml, Entries } from './compose-schema.js';
-import { isPresetPlace, valueAtKey } from './presets.js';
-import { isExportReference, kinds, type Kind } from './registration.js';
+import type { ConfigSource } from './config-source.js';
+import { valueAtKey } from './presets.js';
+import { allKinds, isExportReference, kinds } from './registration.js';
 import { showValue } from './show-value.js';
 
 /** Settings that are right one by one and cannot be together. `locate` says where a key was written. */
@@ -91,9 +92,9 @@ function findReplicaConflicts(
 export function findUnsupported(
   config: CommonYaml,
   { registrations, outside }: Entries,
-  locate: (key: string) => string,
+  sourceOf: (key: string) => ConfigSource | undefined,
 ): readonly Problem[] {
-  return (Object.keys(kinds) as readonly Kind[]).flatMap((kind) => {
+  return allKinds.flatMap((kind) => {
     const { key: nameKey, noun } = kinds[kind];
     const given = String(valueAtKey(config, nameKey));
     const chosen = isExportReference(given) ? outside[kind] : registrations[kind].find(({ name }) => name === given);
@@ -101,13 +102,13 @@ export function findUnsupported(
       const value = valueAtKey(config, key);
       if (chosen === undefined || values.includes(value)) return [];
       const others = registrations[kind].filter(({ allows }) => allows?.[key]?.includes(value) ?? true);
-      const place = locate(key);
-      const removal = isPresetPlace(place) ? 'Use another preset' : 'Remove it';
+      const source = sourceOf(key);
+      const removal = source?.isPreset === true ? 'Use another preset' : 'Remove it';
       const repair =
         others.length === 0
           ? `${removal}.`
           : `${removal}, or use ${nameKey}: ${others.map(({ name }) => name).join(' or ')}.`;
-      const message = `"${key}" in ${place} is ${showValue(key, value)}, which the ${noun} ${chosen.name} does not have. ${repair}`;
+      const message = `"${key}" in ${source?.locate(key) ?? 'the configuration'} is ${showValue(key, value)}, which the ${noun} ${chosen.name} does not have. ${repair}`;
       return [{ code: 'conflict', message }];
     });
   });

@@ -2,12 +2,12 @@ import type { JsonObject } from '../json-object.js';
 import type { CommonConfig } from './compose-schema.js';
 import { createCodeSource, type ConfigSource } from './config-source.js';
 import { snakeKeys } from './key-names.js';
-import { kinds, type Entry, type Kind, type OutsideEntries, type Registrations } from './registration.js';
+import { allKinds, kinds, type Entry, type EveryRegistration, type Kind, type OutsideEntries } from './registration.js';
 import { showValue } from './show-value.js';
 
 /** An entry with `sets` is a preset: its name sets several keys. */
 
-type Known = { readonly registrations: Registrations; readonly outside: OutsideEntries };
+type Known = { readonly registrations: EveryRegistration; readonly outside: OutsideEntries };
 
 /** The value at a dotted key; undefined if there is none. */
 export function valueAtKey(values: unknown, key: string): unknown {
@@ -20,7 +20,7 @@ export function valueAtKey(values: unknown, key: string): unknown {
 }
 
 function chosenPresets(values: unknown, { registrations, outside }: Known): readonly (readonly [Kind, Entry])[] {
-  return (Object.keys(kinds) as readonly Kind[]).flatMap((kind) => {
+  return allKinds.flatMap((kind) => {
     const name = valueAtKey(values, kinds[kind].key);
     const entry = registrations[kind].find((each) => each.name === name) ?? outside[kind];
     return entry?.sets === undefined ? [] : [[kind, entry] as const];
@@ -35,26 +35,20 @@ function nest(key: string, value: unknown): JsonObject {
   return key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
 }
 
-const placeBegins = 'the preset "';
-
-/** Whether a place that a message names is a preset, so that there is no line to change. */
-export function isPresetPlace(place: string): boolean {
-  return place.startsWith(placeBegins);
-}
-
 /** One source for each key of the chosen presets. They belong between the defaults and what the user wrote. */
 export function presetSources(values: JsonObject, known: Known): readonly ConfigSource[] {
   return chosenPresets(values, known).flatMap(([kind, entry]) =>
-    setsOf(entry, values).map(([key, value]) =>
-      createCodeSource(nest(key, value), `${placeBegins}${entry.name}" (${kinds[kind].key})`),
-    ),
+    setsOf(entry, values).map(([key, value]) => ({
+      ...createCodeSource(nest(key, value), `the preset "${entry.name}" (${kinds[kind].key})`),
+      isPreset: true as const,
+    })),
   );
 }
 
 /**
  * For each preset that the configuration names: the keys that it sets, and the keys whose values the configuration replaces.
  */
-export function describePresets(config: CommonConfig, registrations: Registrations): readonly string[] {
+export function describePresets(config: CommonConfig, registrations: EveryRegistration): readonly string[] {
   const values = snakeKeys(config as unknown as JsonObject);
   return chosenPresets(values, { registrations, outside: {} }).map(([kind, entry]) => {
     const keys = setsOf(entry, values).map(([key, usual]) => ({ key, usual, value: valueAtKey(values, key) }));

@@ -86,8 +86,13 @@ export const kinds = {
 
 export type Kind = keyof typeof kinds;
 
-/** The entries of each kind. The first of a kind is its default, if the kind has no other. */
-export type Registrations = { readonly [K in Kind]: readonly Entry[] };
+export const allKinds = Object.keys(kinds) as readonly Kind[];
+
+/** The entries of each kind. The first of a kind is its default, if the kind has no other. A kind that is left out has no entries. */
+export type Registrations = { readonly [K in Kind]?: readonly Entry[] };
+
+/** The same with a list for every kind. */
+export type EveryRegistration = Required<Registrations>;
 
 /** Entries from outside, each in place of the named one of its kind. */
 export type OutsideEntries = { readonly [K in Kind]?: Entry };

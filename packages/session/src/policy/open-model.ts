@@ -42,11 +42,6 @@ type OpenModel = {
 const [embedded] = backbones;
 const composition = composeConfig({
   backbones: [embedded],
-  algorithms: [],
-  readers: [],
-  judges: [],
-  environments: [],
-  templates: [],
 });
 
 /** Rejects with BackboneError (`bad_model_files`, `unsupported_model`), or with ConfigError for an option. */

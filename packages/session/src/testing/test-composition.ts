@@ -5,7 +5,7 @@ import { templates } from '@agentjet/tokenizer/registrations';
 import { algorithms, backbones } from '@agentjet/trainer/registrations';
 
 const readers = [...tableReaders, ...ownReaders] as const;
-const composition = composeConfig({ backbones, algorithms, readers, judges, environments: [], templates });
+const composition = composeConfig({ backbones, algorithms, readers, judges, templates });
 
 /** For tests: a configuration over everything that is registered below this package. */
 export const createConfig = composition.create.bind(composition);

@@ -5,11 +5,6 @@ import { onnx } from './registration.js';
 
 const composition = composeConfig({
   backbones: [onnx],
-  algorithms: [],
-  readers: [],
-  judges: [],
-  environments: [],
-  templates: [],
 });
 const base = { model_type: 'llama', tie_word_embeddings: true, vocab_size: 49_152, num_key_value_heads: 2 };
 const shapes = {

@@ -8,11 +8,6 @@ import { torch } from './registration.js';
 const gib = 2 ** 30;
 const composition = composeConfig({
   backbones: [torch],
-  algorithms: [],
-  readers: [],
-  judges: [],
-  environments: [],
-  templates: [],
 });
 
 /** The shapes of trainer/torch/bench/shapes.py. */

@@ -12,11 +12,6 @@ const modelDir = import.meta.dirname;
 const backbones = [torch] as const;
 const { create } = composeConfig({
   backbones,
-  algorithms: [],
-  readers: [],
-  judges: [],
-  environments: [],
-  templates: [],
 });
 
 describe('what the GPU worker gets from the names of the YAML', () => {

@@ -10,11 +10,6 @@ const gib = 2 ** 30;
 const h200 = { count: 1, bytes: 140 * gib, name: 'NVIDIA H200' };
 const composition = composeConfig({
   backbones: [verl],
-  algorithms: [],
-  readers: [],
-  judges: [],
-  environments: [],
-  templates: [],
 });
 
 const qwen = (hidden: number, layers: number, heads: number, inner: number, vocab = 151_936) => ({

@@ -9,11 +9,6 @@ const optimizer = adamOptions(1, { maxGradNorm: 1 });
 const modelDir = import.meta.dirname;
 const { create } = composeConfig({
   backbones: [verl] as const,
-  algorithms: [],
-  readers: [],
-  judges: [],
-  environments: [],
-  templates: [],
 });
 
 it('the driver gets every option that it has from the names of the YAML', () => {
