@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
-from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
+from torch import nn
+from torch.distributed.fsdp import CPUOffloadPolicy, FSDPModule, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
 from .config import WorkerConfig
 from .model import PolicyModel, decoder_layers
@@ -26,16 +27,45 @@ class Placement:
         return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
 
 
+LAYERS_A_GROUP = 4
+"""The host takes longer for the hooks of one group than the GPU takes for the forward pass of one small layer."""
+
+
 def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:
-    """FSDP2: each layer is one group, embedding, norm and head another."""
+    """FSDP2: a few layers are one group, embedding, norm and head another. If weights are freed after use, each layer is a group."""
     mesh = create_mesh(config, placement)
     precision = MixedPrecisionPolicy(param_dtype=placement.dtype, reduce_dtype=placement.master_dtype, cast_forward_inputs=False)
     offload = CPUOffloadPolicy(pin_memory=placement.device.type == "cuda") if config.cpu_offload else OffloadPolicy()
     options = {"mesh": mesh, "mp_policy": precision, "offload_policy": offload}
     keep = keeps_whole(policy, config, placement)
-    for layer in decoder_layers(policy.lm):
-        fully_shard(layer, **options, reshard_after_forward=not keep)
+    groups = layer_groups(decoder_layers(policy.lm), LAYERS_A_GROUP if keep else 1)
+    for group in groups:
+        fully_shard(group, **options, reshard_after_forward=not keep)
     fully_shard(policy, **options, reshard_after_forward=False)
+    if keep:
+        gather_ahead([policy, *(group[0] for group in groups)])
+
+
+def gather_ahead(modules: list[FSDPModule]) -> None:
+    """Each group of weights is on its way while the one before computes, also if the host has only just reached that one."""
+    for module, following in zip(modules, modules[1:]):
+        module.set_modules_to_forward_prefetch([following])
+
+
+def layer_groups(layers: nn.ModuleList, size: int) -> list[list[nn.Module]]:
+    """The first layer alone, since nothing overlaps with its gathering in the forward pass or with its reduction in the backward pass."""
+    starts = [0, *range(1, len(layers), size)]
+    return [list(layers[start:end]) for start, end in zip(starts, [*starts[1:], len(layers)])]
+
+
+def end_broken_pass(policy: PolicyModel) -> None:
+    """After an error in the middle of a group, which FSDP2 would take for begun in the next pass."""
+    if hasattr(policy, "reset_iter_state"):  # since PyTorch 2.13
+        policy.reset_iter_state()
+        return
+    for module in policy.modules():
+        if isinstance(module, FSDPModule):
+            module._get_fsdp_state()._modules_to_run_forward.clear()
 
 
 def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:

@@ -31,7 +31,7 @@ from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
 from .schedule import learning_rate
 from .share_out import share_out
-from .sharding import Placement, keeps_whole, shard
+from .sharding import Placement, end_broken_pass, keeps_whole, shard
 from .sharded_load import FileRows, Rows, can_fill, empty_lm, fill, find_files
 
 log = logging.getLogger("ajet_torch")
@@ -81,6 +81,7 @@ class Trainer:
         start_masters(self.optimizer, config, placement.dtype)
         self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
         self.compiled: set[tuple[int, str]] = set()
+        self.reduces = True  # whether the next backward pass reduces gradients over the ranks; what is so already costs no walk over all modules
         if lm is None:
             self._check_likeness()
 
@@ -152,6 +153,8 @@ class Trainer:
             metrics = self._total(list(parts[0].sums), queued[0])
         except BaseException:
             self.optimizer.clear()
+            if self.placement.sharded:
+                end_broken_pass(self.policy)
             raise
         norm = metrics["grad_norm"]
         if not math.isfinite(norm):
@@ -186,8 +189,9 @@ class Trainer:
 
     def _sync_gradients(self, last: bool) -> None:
         """Under FSDP2 gradients are reduced once per step; in between every rank sums its own."""
-        if not self.placement.sharded or self.config.cpu_offload:
+        if not self.placement.sharded or self.config.cpu_offload or last == self.reduces:
             return
+        self.reduces = last
         self.policy.set_requires_gradient_sync(last)
         self.policy.set_is_last_backward(last)
         if keeps_whole(self.policy, self.config, self.placement):

@@ -1,8 +1,9 @@
 """Does a real model need fewer steps if its masters do not start on the bfloat16 grid?
 
-A model in bfloat16 learns by GRPO to extract JSON from a sentence (one turn, an example turn of each form in the prompt, reward 0 or 1). Each row
-is one run: the start of the masters, the rate, the seed, greedy success on held-out tasks after each step, sampled success of each step,
-and the share of bfloat16 weights that each step changed. The model is a Hugging Face folder, or a GGUF file, which is dequantised.
+A model in bfloat16 learns by GRPO to read something out of a sentence: fields as JSON, a date, or a mail address (one turn, an example turn
+of each form in the prompt, reward 0 or 1). Each row is one run: the start of the masters, the rate, the seed, greedy success on held-out tasks
+after each step, sampled success of each step, and the share of bfloat16 weights that each step changed. The model is a Hugging Face folder, or a
+GGUF file, which is dequantised.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Callable
 
 import numpy as np
 import torch
@@ -29,7 +31,7 @@ from shapes import header
 NAMES = ("Anna Weber", "Tom Fisher", "Mei Lin", "Omar Haddad", "Ida Holm", "Raj Patel", "Lucia Romano", "Piotr Nowak", "Grace Okafor", "Ken Sato")
 CITIES = ("Graz", "Porto", "Lyon", "Oslo", "Cork", "Turin", "Ghent", "Basel", "Malmo", "Leeds")
 ITEMS = ("lamps", "chairs", "books", "cups", "bikes", "tables", "coats", "clocks", "pens", "radios")
-TASKS = {
+CLIENTS = {
     "five": (
         ("name", "age", "city", "item", "count"),
         (
@@ -48,45 +50,76 @@ TASKS = {
         ("{name} ordered {count} {item} today.", "Order of {count} {item} for {name}.", "{name} wrote to us and wants {count} {item} by Friday."),
     ),
 }
-"""What the sentences say and how; the prompt shows one sentence of each form with its answer."""
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 MAX_TOKENS, KV_TOKENS = 64, 448
+Read = Callable[[str], object]
 
 
-class Extraction:
+@dataclass(frozen=True)
+class Task:
+    """What the sentences say and how, and the answer to each; the prompt shows one sentence of each form with its answer."""
+
+    system: str
+    forms: tuple[str, ...]
+    answer: Callable[[dict[str, object]], str]
+    read: Read = str
+
+
+def extraction(fields: tuple[str, ...], forms: tuple[str, ...]) -> Task:
+    system = f"Extract {', '.join(fields[:-1])} and {fields[-1]} as one JSON object. Answer with JSON only."
+    return Task(system, forms, lambda said: json.dumps({field: said[field] for field in fields}), json.loads)
+
+
+TASKS = {name: extraction(*parts) for name, parts in CLIENTS.items()} | {
+    "date": Task(
+        "Write the date of the sentence as YYYY-MM-DD. Answer with the date only.",
+        ("{name} came to {city} on {month} {day}, {year}.", "The {item} arrived on the {day} of {month} {year}.", "On {day} {month} {year} we wrote to {name}."),
+        lambda said: f"{said['year']}-{MONTHS.index(str(said['month'])) + 1:02}-{said['day']:02}",
+    ),
+    "mail": Task(
+        "Write the mail address of the customer: first name, dot, last name, at, city, dot com, in small letters. Answer with the address only.",
+        ("{name} from {city} ordered {count} {item}.", "Order of {count} {item} for {name}, {city}.", "We will ship {count} {item} to {city}. The customer is {name}."),
+        lambda said: f"{str(said['name']).replace(' ', '.')}@{said['city']}.com".lower(),
+    ),
+}
+
+
+class Agent:
     def __init__(self, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
         self.tokenizer = tokenizer
         self.end = int(tokenizer.convert_tokens_to_ids("<|im_end|>"))
-        self.fields, self.forms = TASKS[name]
+        self.kind = TASKS[name]
 
-    def task(self, rng: np.random.Generator) -> tuple[str, dict[str, object]]:
-        return self._sentence(rng, self.forms[int(rng.integers(len(self.forms)))])
+    def task(self, rng: np.random.Generator) -> tuple[str, str]:
+        return self._sentence(rng, self.kind.forms[int(rng.integers(len(self.kind.forms)))])
 
-    def _sentence(self, rng: np.random.Generator, form: str) -> tuple[str, dict[str, object]]:
+    def _sentence(self, rng: np.random.Generator, form: str) -> tuple[str, str]:
         pick = lambda values: values[int(rng.integers(len(values)))]  # noqa: E731
         said = {"name": pick(NAMES), "age": int(rng.integers(18, 90)), "city": pick(CITIES), "item": pick(ITEMS), "count": int(rng.integers(2, 30))}
-        return form.format(**said), {field: said[field] for field in self.fields}
+        if "{month}" in form:
+            said |= {"day": int(rng.integers(1, 29)), "month": pick(MONTHS), "year": int(rng.integers(1950, 2030))}
+        return form.format(**said), self.kind.answer(said)
 
     def _prompt(self, text: str) -> list[int]:
-        turns = [("system", f"Extract {', '.join(self.fields[:-1])} and {self.fields[-1]} as one JSON object. Answer with JSON only.")]
-        for seed, form in enumerate(self.forms):
-            shown, fields = self._sentence(np.random.default_rng(seed), form)
-            turns += [("user", shown), ("assistant", json.dumps(fields))]
+        turns = [("system", self.kind.system)]
+        for seed, form in enumerate(self.kind.forms):
+            turns += list(zip(("user", "assistant"), self._sentence(np.random.default_rng(seed), form)))
         words = "".join(f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in [*turns, ("user", text)])
         return self.tokenizer(words + "<|im_start|>assistant\n", add_special_tokens=False)["input_ids"]
 
-    def play(self, tasks: list[tuple[str, dict[str, object]]], sampler: Sampler, temperature: float) -> list[Walk]:
+    def play(self, tasks: list[tuple[str, str]], sampler: Sampler, temperature: float) -> list[Walk]:
         walks = [Walk(self._prompt(text), [], []) for text, _ in tasks]
         slots = len(sampler.server.slots)
         for start in range(0, len(walks), slots):
             sampler.extend(walks[start : start + slots], MAX_TOKENS, frozenset([self.end]), temperature)
-        for walk, (_, fields) in zip(walks, tasks):
+        for walk, (_, wanted) in zip(walks, tasks):
             answer = [walk.ids[at] for at in walk.sampled]
-            walk.reward = float(answer[-1] == self.end and self._read(answer[:-1]) == fields)
+            walk.reward = float(answer[-1] == self.end and self._read(self.tokenizer.decode(answer[:-1])) == self._read(wanted))
         return walks
 
-    def _read(self, answer: list[int]) -> object:
+    def _read(self, answer: str) -> object:
         try:
-            return json.loads(self.tokenizer.decode(answer))
+            return self.kind.read(answer)
         except ValueError:
             return None
 
@@ -110,7 +143,7 @@ def learn(args: argparse.Namespace, folder: Path, start: str, rate: float, seed:
     lm = prepare_lm(AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16, attn_implementation=ATTENTION_NAME), device)
     config = WorkerConfig(model_dir=str(folder), attention="dense", compile="off", master_start=start, seed=seed, optimizer=OptimizerConfig(learning_rate=rate))
     trainer = Trainer(config, Placement(device, torch.bfloat16, Ranks(0, 1, 0), False), lm)
-    agent = Extraction(tokenizer, args.task)
+    agent = Agent(tokenizer, args.task)
     sampler = Sampler(trainer, args.tasks * args.repeat, KV_TOKENS)
     sampler.next_seed = seed * 1_000_000
     rng = np.random.default_rng(seed)

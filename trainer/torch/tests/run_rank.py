@@ -17,6 +17,7 @@ torch.set_num_threads(1)
 from ajet_torch.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from ajet_torch.config import InferenceConfig, LoraConfig, OptimizerConfig, WorkerConfig  # noqa: E402
 from ajet_torch.losses import LossConfig  # noqa: E402
+from ajet_torch.model import decoder_layers  # noqa: E402
 from ajet_torch.ranks import Ranks, join_ranks, leave_ranks  # noqa: E402
 from ajet_torch.sampling.server import SampleRequest  # noqa: E402
 from ajet_torch.session import Session  # noqa: E402
@@ -37,6 +38,20 @@ def make_packs(num: int = 3):
     return packs
 
 
+def break_pass(trainer: Trainer) -> None:
+    """A step that fails between two layers of a group."""
+    def fail(*_: object) -> None:
+        raise ValueError("broken")
+
+    hook = decoder_layers(trainer.policy.lm)[2].register_forward_pre_hook(fail)
+    try:
+        trainer.step(make_packs(), LossConfig())
+        raise AssertionError("The step did not fail.")
+    except ValueError:
+        hook.remove()
+        trainer.reshard()
+
+
 def run(out: Path, mode: str, ranks: Ranks) -> dict:
     lora = LoraConfig(rank=2, alpha=4.0, **HEAD if "head" in mode else {}) if "lora" in mode else LoraConfig()
     config = WorkerConfig(
@@ -49,6 +64,8 @@ def run(out: Path, mode: str, ranks: Ranks) -> dict:
         load_checkpoint(trainer, str(out / mode.rpartition("-")[2]))
     loss = LossConfig(kl_coef=0.1 if "kl" in mode else 0.0, **CUT if "cut" in mode else {})
     kept = trainer.kept_tokens(make_packs(), 1.0, loss.truncation)
+    if "broken" in mode:
+        break_pass(trainer)
     steps = [trainer.step(make_packs(), loss) for _ in range(3)]
     row = np.arange(9, dtype=np.int32)
     logprobs = trainer.logprobs([row, row[:4], row[:1], row[2:]])

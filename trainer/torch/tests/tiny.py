@@ -18,24 +18,24 @@ from ajet_torch.training import Placement, Trainer
 VOCAB = 61
 SIZES = dict(vocab_size=VOCAB, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, max_position_embeddings=256)
 FAMILIES = {
-    "qwen2": lambda: Qwen2Config(**SIZES, tie_word_embeddings=True),
-    "qwen3": lambda: Qwen3Config(**SIZES, tie_word_embeddings=False),
-    "llama": lambda: LlamaConfig(**SIZES, tie_word_embeddings=False),
-    "mistral": lambda: MistralConfig(**SIZES, sliding_window=5),
+    "qwen2": lambda **own: Qwen2Config(**(SIZES | own), tie_word_embeddings=True),
+    "qwen3": lambda **own: Qwen3Config(**(SIZES | own), tie_word_embeddings=False),
+    "llama": lambda **own: LlamaConfig(**(SIZES | own), tie_word_embeddings=False),
+    "mistral": lambda **own: MistralConfig(**(SIZES | own), sliding_window=5),
 }
 
 
-def tiny_lm(family: str = "qwen2", dtype: torch.dtype = torch.float64, seed: int = 0, attention: str = ATTENTION_NAME) -> PreTrainedModel:
+def tiny_lm(family: str = "qwen2", dtype: torch.dtype = torch.float64, seed: int = 0, attention: str = ATTENTION_NAME, **sizes: int) -> PreTrainedModel:
     torch.manual_seed(seed)
-    lm = AutoModelForCausalLM.from_config(FAMILIES[family](), attn_implementation=attention).to(dtype)
+    lm = AutoModelForCausalLM.from_config(FAMILIES[family](**sizes), attn_implementation=attention).to(dtype)
     with torch.no_grad():
         for parameter in lm.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.05)
     return prepare_lm(lm, torch.device("cpu"))
 
 
-def tiny_folder(path: Path, family: str = "qwen2", seed: int = 0) -> Path:
-    tiny_lm(family, torch.float32, seed, "eager").save_pretrained(path)
+def tiny_folder(path: Path, family: str = "qwen2", seed: int = 0, **sizes: int) -> Path:
+    tiny_lm(family, torch.float32, seed, "eager", **sizes).save_pretrained(path)
     return path
 
 
