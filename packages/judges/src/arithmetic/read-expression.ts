@@ -21,6 +21,8 @@ const numeral = /^(?:\d{1,100}(?:\.\d{0,100})?|\.\d{1,100})/;
 const letter = /[a-zA-Zα-ωΔΩ∞]/u;
 const word = /^[a-zA-Zα-ωΔΩ∞]+/u;
 const variableName = /^[a-zA-Zα-ωΔΩ∞](?:_(?:\{[a-zA-Z0-9,]{1,10}\}|[a-zA-Z0-9]))?/u;
+/** Functions of one factor. */
+const roots: ReadonlySet<FunctionName> = new Set(['sqrt', 'cbrt']);
 const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
 /** Null if the text is not such a formula. */
@@ -179,7 +181,7 @@ class ExpressionReader {
     this.#at += name.length;
     const base = name === 'log' && this.#next() === '_' ? this.#logBase() : null;
     const power = this.#next() === '^' ? this.#raisedTo({ kind: 'number', value: new Fraction(1) }) : null;
-    const of = this.#deeper(() => this.#argument());
+    const of = this.#deeper(() => this.#argument(name));
     const value: Expression =
       base === null
         ? { kind: 'call', name, of }
@@ -211,10 +213,21 @@ class ExpressionReader {
     return operation('/', factorial(top), below);
   }
 
-  /** `sin(x)^2` is the square of a sine; `sin x^2` the sine of a square. */
-  #argument(): Expression {
+  /** `sin(x)^2` is the square of a sine; `sin x^2` the sine of a square, and `sin 2x` the sine of a product; `sqrt 2x` is a root times x. */
+  #argument(name: FunctionName): Expression {
     const first = this.#next();
-    return closing[first] === undefined || first === '{' ? this.#power() : this.#atom();
+    if (closing[first] !== undefined && first !== '{') return this.#atom();
+    let of = this.#power();
+    while (!roots.has(name) && this.#beginsVariable()) of = operation('*', of, this.#power());
+    return of;
+  }
+
+  /** A factor of the argument, but not the `i` of `sin t i` or the `e` of `sin x e^x`. */
+  #beginsVariable(): boolean {
+    const first = this.#next();
+    if (!letter.test(first) || first === 'e' || first === 'i') return false;
+    const letters = word.exec(this.#text.slice(this.#at, this.#at + 20))?.[0] ?? '';
+    return !['binom', ...functionNames].some((known) => letters.startsWith(known));
   }
 
   #deeper(read: () => Expression): Expression {
