@@ -37,7 +37,7 @@ export function isSameAnswer(
 /** Whether an answer that was given can be compared with what is expected. */
 export function isReadableAs(comparison: Comparison, given: string, expected: readonly string[]): boolean {
   if (comparison === 'text') return true;
-  if (given.includes('\n') && !given.includes('\\begin{')) return false;
+  if (/^\W*not\s/i.test(given) || (given.includes('\n') && !given.includes('\\begin{'))) return false;
   if (comparison === 'number') return readQuantity(given) !== null;
   if (comparison === 'choice') return readChoice(given) !== null;
   if (comparison === 'set') return partsOfSet(given).length > 0;

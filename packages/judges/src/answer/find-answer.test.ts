@@ -30,6 +30,17 @@ it.each([
   ['答案是7。 谢谢', '7'],
   ['Answer choice: B', 'B'],
   ['Ans. B', 'B'],
+  ['The length of the side is 7.', '7.'],
+  ['The difference between 9 and 2 is 7.', '7.'],
+  ['La respuesta correcta es la B.', 'B.'],
+  ['A resposta correta é a letra B.', 'B.'],
+  ['La risposta è 7.', '7.'],
+  ['Ответ: 7', '7'],
+  ['因为A不对，所以选B。', 'B。'],
+  ['(B) is the right one.', '(B)'],
+  ['B is correct and the others are wrong.', 'B'],
+  ['The answer is B because A or D would need heat.', 'B'],
+  ['The answer is 7 because for Tom it is 3 and for Ann it is 4.', '7'],
 ])('finds the answer of %j', (text, answer) => {
   expect(find(text)).toBe(answer);
 });
@@ -51,6 +62,19 @@ it.each([
   '7 is the answer to a different question.',
   'Answer: 7, but it could also be 8',
   '[{"answer": 7}, {"answer": 8}]',
+  'The answer is C because D is wrong, or D because C is wrong',
+  'The answer is 7 for adults, 3 for children.',
+  'For adults the answer is 7. For children the answer is 3.',
+  'If x > 0, the answer is 7. Otherwise, the answer is 3.',
+  '(a) \\boxed{7} (b) \\boxed{3}',
+  'The answer is 7. But that ignores tax.',
+  'The answer is 7.\n\nEdit: it should be 8.',
+  'Die Antwort ist 7. Nein, 8.',
+  '可能答案是7。',
+  'The square of the answer is 49.',
+  "Tom's answer is 7. Mine is 8.",
+  'The user says the total is 7.',
+  'The letter to avoid is B.',
 ])('finds none in %j', (text) => {
   expect(find(text)).toBeNull();
 });

@@ -134,7 +134,7 @@ function readingsOf(content: string, kind: Mark['kind']): readonly Reading[] {
 }
 
 const clauseEnd =
-  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s(?=[*_("']{0,3}(?:[a-z]{2}|an? [a-z]{3}))(?!(?:sqrt|sin|cos|tan|log|ln|exp|pi|abs|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|no)\b)|\s=>|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so)\b))/i;
+  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s(?=[*_("']{0,3}(?:[a-z]{2}|an? [a-z]{3}))(?!(?:sqrt|sin|cos|tan|log|ln|exp|pi|abs|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|no)\b)|\s=>|[，；]\s?(?:而?不是|而非|因为)|是(?:正确|对)的|(?:です|である|だ|입니다|이다)(?=[。.!]?$)|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so)\b))/i;
 
 function upTo(content: string, end: RegExp): Reading {
   const at = end.exec(content)?.index ?? content.length;
@@ -159,7 +159,11 @@ function withoutOuterBox(text: string): string {
 
 /** Words that may be between two guesses and say nothing of a correction. */
 const fillers =
-  /\b(?:and|or|also|either|maybe|the|final|correct|answer|answers|option|choice|is|are|it|could|be|alternatively|perhaps|boxed|a|an)\b/gi;
+  /\b(?:and|or|also|either|maybe|the|final|correct|answer|answers|option|choice|is|are|it|could|be|alternatively|perhaps|boxed|part|case|an)\b/gi;
+
+/** "The answer is 5 for adults. For children the answer is 6." */
+const isCase =
+  /^(?:[^.!?\n]{0,60}[.!;,\n])?\W*(?:for|if|when|unless|whereas|while|in case|otherwise)\b[^.!?\n]{0,80}$/i;
 
 /** Whether the mark before it gives another answer, and no word between them says why. */
 function isOneOfSeveral(
@@ -178,7 +182,7 @@ function isOneOfSeveral(
       .slice(Math.min(end, mark.start), mark.start)
       .replaceAll(/\\[a-zA-Z]+/g, ' ')
       .replaceAll(fillers, ' ');
-    return !isSameReading(reading.answer, read.answer, search) && !/\p{L}/u.test(between);
+    return !isSameReading(reading.answer, read.answer, search) && (isCase.test(between) || !/\p{L}{2}/u.test(between));
   }
   return false;
 }
@@ -187,8 +191,20 @@ function isSameReading(first: string, second: string, { isSame }: AnswerSearch):
   return first === second || (isSame?.(first, second) ?? false);
 }
 
-const lead =
-  /^(?:(?:it(?:['’]s| is| equals)|that(?:['’]s| is)|this is|i(?: would|['’]d)? (?:say|choose|pick|select|go with)|my (?:choice|pick) is|so|thus|therefore|hence|a:|=|→|=>|the (?:total|sum|value|result|difference|product|average|remainder|profit|cost|price|area|volume|perimeter|probability|number of)(?: [a-z]{1,12}){0,4} (?:is|equals))[,:]?\s+){1,3}/i;
+/** What a sentence may give the value of. A subject such as "the letter to avoid" claims nothing. */
+const subjects =
+  'total|sum|value|result|difference|product|quotient|ratio|average|mean|median|mode|remainder|profit|loss|cost|price|charge|amount|number of|area|volume|perimeter|circumference|' +
+  'probability|chance|percentage|share|length|width|height|depth|distance|radius|diameter|sides?|angle|slope|speed|velocity|acceleration|force|mass|weight|energy|power|temperature|' +
+  'pressure|time|age|domain|range|limit|integral|derivative|equation|function|point|vertex|roots?|maximum|minimum';
+const rest = String.raw`(?: (?!(?:is|are|equals?)\b(?! divided))(?:[a-z'’-]{1,15}|\$[^$\n]{1,40}\$)|(?<=(?:between|by|of|and|from|to)) \$?\d{1,9}\$?){0,9}`;
+const lead = new RegExp(
+  String.raw`^(?:(?:(?:it|that|this)(?:['’]s| is| equals| costs)|i(?: would|['’]d)? (?:say|choose|pick|select|go with)|i(?: a|['’])m going with|my (?:choice|pick) is|` +
+    String.raw`so|thus|therefore|hence|∴|a:|total:|=|→|=>|the (?:[a-z-]{1,15} ){0,2}(?:${subjects})${rest} (?:is|are|equals?|measures?))[,:]?\s+){1,3}`,
+  'i',
+);
+/** Subjects of a sentence that repeats the question, or says what another one said: "the given length is 5". */
+const repeated =
+  /\b(?:given|question|problem|example|exercise|page|step|task|says|said|claims?|claimed|thinks?|thought|guess|got|first|mistake|expected)\b/i;
 
 /** The text from its first to its last character, apart from the signs of a formula and words such as "It is". */
 function readWhole(said: string, search: AnswerSearch): string | null {
@@ -199,8 +215,19 @@ function readWhole(said: string, search: AnswerSearch): string | null {
   const fenced = /^```[a-z]{0,20}\n([^`]{1,300})\n```$/.exec(text)?.[1];
   if (fenced !== undefined) return readWhole(fenced, search);
   const inside = /^(?:\\\[|\$\$)\s*([^$]*?)\s*(?:\\\]|\$\$)$/.exec(text.slice(0, 2000))?.[1] ?? text;
-  const readable = [inside, inside.replace(lead, '')].filter((answer) => answer !== '' && isReadable(answer));
+  const readable = [...statedBy(withoutEmphasis(inside), search), inside].filter(
+    (answer) => answer !== '' && isReadable(answer),
+  );
   return readable.find((answer) => isPreferred?.(answer)) ?? readable[0] ?? readFirstLine(text, search);
+}
+
+/** What follows words such as "It is" and "The length is". */
+function statedBy(text: string, { inOtherWords }: AnswerSearch): readonly string[] {
+  const words = lead.exec(text)?.[0] ?? '';
+  if (words === '' || repeated.test(words) || isDoubtedBefore(text, { start: 0, from: words.length }, false)) return [];
+  const stated = text.slice(words.length);
+  const others = inOtherWords?.(stated).filter(({ isStatement }) => !isStatement) ?? [];
+  return [stated, ...others.map(({ answer }) => answer)];
 }
 
 function readFirstLine(text: string, { isReadable, isFirstLine }: AnswerSearch): string | null {

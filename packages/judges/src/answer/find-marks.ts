@@ -111,7 +111,7 @@ function mathEnd(text: string, from: number, end: number): number {
   return close > end && close < from + maxLine ? close + 2 : end;
 }
 
-const noun = String.raw`(?:answer|solution|result)`;
+const noun = String.raw`(?:answer|solution|result)s?`;
 const chosen = String.raw`(?:correct|right|best|final|my)\s{1,3}(?:option|choice|value|number)`;
 const adverbs = String.raw`(?:[ \t]{1,3}(?:therefore|thus|then|hence|simply|just|clearly|indeed|exactly|equal to|given by)\b,?){0,3}`;
 const labelled = new RegExp(
@@ -120,8 +120,9 @@ const labelled = new RegExp(
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})ans\.(?=[ \t])` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:ans|solution|result|choice|output)\.?[*_ \t]{0,5}[:=]` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:the )?(?:correct|right|best)(?: option| choice)?[*_ \t]{0,5}[:=]` +
-    String.raw`|(?:答案|答)[ \t]{0,3}(?:是|为|[:：])` +
-    String.raw`|(?<!\p{L})(?:(?:la )?respuesta(?: correcta| final)?(?: es\b|[ \t]{0,3}:)|(?:die )?antwort(?: ist\b| lautet\b|[ \t]{0,3}:)|(?:la )?réponse(?: finale)?(?: est\b|[ \t]{0,3}:)|ответ[ \t]{0,3}:)[ \t]{0,3}:?`,
+    String.raw`|(?:答案|答え?|正解|정?답)[ \t]{0,3}(?:是|为|は|은|[:：])|(?<![不没])选择?(?=[(（]?[A-Z](?![a-z]))|选项(?=[A-Z]是(?:正确|对)的(?!吗))` +
+    String.raw`|(?<!\p{L})(?:respuesta|resposta|alternativa|risposta|réponse|antwort|antwoord|odpowiedź|svar|cevap|ответ)(?: finale?| corr?ec?t?[ae])?(?: (?:es|é|è|est|ist|lautet|is|to|är|er)(?!\p{L})|[ \t]{0,3}:)` +
+    String.raw`[ \t]{0,3}:?[ \t]{0,3}(?:(?:la|el|a|o|die|letra|lettre|opción|opção|option)[ \t]{1,3}(?=(?:\p{L}{5,7}[ \t]{1,3})?\(?[A-Z](?!\p{L}))){0,2}`,
   'giu',
 );
 
@@ -159,13 +160,13 @@ function fields(text: string): readonly Mark[] {
 }
 
 const opening =
-  /^(?:[a-z]{3}[a-z ]{0,27}:\s+)?(?:(?:among|of|from|out of|based on|according to|therefore|thus|hence|so|given)\b[^,.\d]{0,60},\s+)?(?=\S)/i;
+  /^(?:[a-z]{3}[a-z ]{0,27}:\s+)?(?:(?:among|of|from|out of|based on|according to|therefore|thus|hence|so|given)\b[^,.\d]{0,60},\s+|(?:therefore|thus|hence|so)\s+)?(?=\S)/i;
 
 /** "42 is the answer" and "(B) is the correct choice". */
 function verdicts(text: string): readonly Mark[] {
   const found: Mark[] = [];
   const claim =
-    /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution)\b(?! (?:to|for|of) (?:an?|another|some|any|other)\b)|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$)/gi;
+    /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution|(?<=(?:correct|right) )one)\b(?! (?:to|for|of) (?:an?|another|some|any|other)\b)|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$|,? (?:and|while) [^.!?\n]{1,60} (?:is|are) (?:incorrect|wrong|false)[.!]?$)/gi;
   for (const { 0: words, index } of text.matchAll(claim)) {
     const before = text.slice(Math.max(0, index - 100), index);
     const sentence = /(?:^|[.!?\n:]\s|\n|,\s)([^\n]{1,60}?)\s$/.exec(before)?.[1] ?? before;

@@ -1,3 +1,5 @@
+import Fraction from 'fraction.js';
+
 /**
  * LaTeX and typography in plain characters, for what answers use of them: `\frac{a}{b}` becomes `((a)/(b))`, `\sqrt 3` becomes
  * `sqrt(3)`, and words of `\text{}` stay apart from the formula between two marks. What is not known stays as it is.
@@ -35,6 +37,8 @@ const subscripts = '₀₁₂₃₄₅₆₇₈₉';
 function plainCharacters(text: string): string {
   return text
     .replaceAll(/[\uE000\uE001\u200B-\u200D\u2060\uFEFF]/g, '')
+    .replaceAll(/(?![❌❎❓❔])\p{Emoji_Presentation}|[✔☑✓]|\uFE0F/gu, ' ')
+    .replaceAll(/(?<![\d.,])(\d{0,60}\.\d{0,60})\\(?:overline|bar|dot)\s?(?:(\d)|\{(\d{1,60})\})/g, repeating)
     .replaceAll(/[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,20}/g, (power) => `^(${digitsOf(power, superscripts, '0123456789+-n')})`)
     .replaceAll(/[₀₁₂₃₄₅₆₇₈₉]{1,20}/g, (index) => `_${digitsOf(index, subscripts, '0123456789')}`)
     .replaceAll(/[¼½¾⅐-⅞]/g, (fraction) => ` ${fraction.normalize('NFKC')}`)
@@ -43,6 +47,12 @@ function plainCharacters(text: string): string {
     .replaceAll(/[−–—‐‑﹣]/g, '-')
     .replaceAll(/[“”„]/g, '"')
     .replaceAll(/[‘’′]/g, "'");
+}
+
+/** `0.\overline{3}` as `\frac{1}{3}` */
+function repeating(_: string, digits: string, one = '', several = one): string {
+  const { n, d } = new Fraction(`0${digits}(${several})`);
+  return String.raw`\frac{${n}}{${d}}`;
 }
 
 function digitsOf(text: string, from: string, to: string): string {

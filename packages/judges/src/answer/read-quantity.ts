@@ -64,8 +64,15 @@ function toFraction(numeral: string): Fraction {
 /** `5km` and `5%`, but not `5ish` and `5ths`. */
 function isAttachable(unit: string): boolean {
   const words = unit.match(/\p{L}+/gu) ?? [];
-  return !/^\p{L}/u.test(unit) || words.every((word) => word.length === 1 || isKnownUnit(word));
+  return !/^\p{L}/u.test(unit) || words.every((word) => word.length === 1 || isHan(word) || isKnownUnit(word));
 }
+
+function isHan(word: string): boolean {
+  return /^\p{Script=Han}+$/u.test(word);
+}
+
+/** `42万` is 420,000, and `42以上` is at least 42. */
+const noHanUnit = /^[万亿百十兆萬億]|^千(?![克米瓦])|[或和到至加减乘不非错以上下多左约]/;
 
 /** Words that are not units. They say that there is more than one number, or that the number is not the answer. */
 const notUnits = new Set(
@@ -75,7 +82,8 @@ const notUnits = new Set(
     'probably approximately about around almost nearly roughly more less fewer least most over under above below until through from ' +
     'plus minus times divided mod wrong incorrect false correct right answer ways? point half third quarter dozen hundred thousand ' +
     'million billion trillion hundreds thousands millions one two three four five six seven eight nine ten eleven twelve twenty thirty ' +
-    'st nd rd th squared cubed factorial pi sqrt sin cos tan ln log exp abs binom mill k either neither nor except unless instead versus vs'
+    'st nd rd th squared cubed factorial pi sqrt sin cos tan ln log exp abs binom mill k either neither nor except unless instead versus vs ' +
+    'oder ou или nicht falsch faux не неверно'
   ).split(' '),
 );
 /** `12 November` is a day. */
@@ -99,8 +107,15 @@ function readUnit(text: string): string | null {
   const words = unit.replaceAll(/(?<=\p{Lu}\p{L}*) and (?=\p{Lu})/gu, ' ').match(/\p{L}+/gu) ?? [];
   if (months.has(words[0] ?? '')) return null;
   if (words.length > 6 || words.some((word) => word !== 'May' && notUnits.has(word.toLowerCase()))) return null;
+  if (
+    words.some(
+      (word) =>
+        /\p{Lo}/u.test(word) && (noHanUnit.test(word) || !/^(?:\p{Script=Han}+|\p{Script=Hangul})$/u.test(word)),
+    )
+  )
+    return null;
   const isVariable = (word: string) =>
-    word.length === 1 && !unitLetters.has(word) && (word !== 'a' || words.length === 1);
+    word.length === 1 && !/\p{Lo}/u.test(word) && !unitLetters.has(word) && (word !== 'a' || words.length === 1);
   return words.some(isVariable) ? null : unit;
 }
 
@@ -120,7 +135,7 @@ const around = [
 /** Without what sentences and formulas put around a number: `$5$`, `**5**`, `(5)`, `x = 5`, `5.`. */
 function bareNumber(text: string): string {
   let bare = text
-    .replaceAll(/\p{Emoji_Presentation}|✔|☑|\uFE0F/gu, ' ')
+    .replace(/^(\*\*|\$)([^*$]{1,40})\1(?=\s)/, '$2')
     .replaceAll(/\^\s*(?:\(°\)|°)/g, '°')
     .replaceAll(/\(\(?(-?[\d.,]{1,60})\)\s*\/\s*\((-?[\d.,]{1,60})\)\)?/g, (_, top: string, bottom: string) =>
       fraction(top, bottom),

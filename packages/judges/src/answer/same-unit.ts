@@ -1,28 +1,29 @@
 const names = [
-  'cm centimeter centimetre',
+  'cm centimeter centimetre 厘米',
   'mm millimeter millimetre',
-  'm meter metre',
-  'km kilometer kilometre',
+  'm meter metre 米',
+  'km kilometer kilometre 千米 公里',
   'in inch inche',
   'ft foot feet',
   'yd yard',
   'mi mile',
   'mg milligram',
-  'g gram',
-  'kg kilogram',
+  'g gram 克',
+  'kg kilogram 千克 公斤',
   'lb pound',
   'oz ounce',
   'l liter litre',
   'ml milliliter millilitre',
-  's sec second',
-  'min minute',
-  'h hr hour',
+  's sec second 秒',
+  'min minute 分钟',
+  'h hr hour 小时',
   '$ us$ dollar usd',
   '€ euro eur',
   '£ gbp',
   '₹ inr rs rupee',
+  '元 yuan cny rmb',
   '% percent percentage',
-  '° degree deg',
+  '° degree deg 度',
   'mph',
   'kph kmh',
   'ms millisecond',
@@ -65,7 +66,7 @@ function normalUnit(unit: string): string {
     .replaceAll(/\bper cent\b/g, '%')
     .replaceAll(/\bsquare ([a-z]+)/g, '$1^2')
     .replaceAll(/\bcubic ([a-z]+)/g, '$1^3');
-  return (plain.match(/[a-z]+\$?|[^\sa-z.()]/gu) ?? [])
+  return (plain.match(/[a-z]+\$?|\p{Lo}+|[^\sa-z.()]/gu) ?? [])
     .map((part) => nameOf.get(part) ?? nameOf.get(singular(part)) ?? singular(part))
     .join('');
 }
