@@ -25,7 +25,7 @@ export const arrows = {
     '@agentjet/swarm-wire',
     '@agentjet/rollout',
     '@agentjet/endpoint',
-    '@agentjet/chat-completions',
+    '@agentjet/model-client',
     '@agentjet/context-tracker',
     '@agentjet/core',
   ],
@@ -37,6 +37,7 @@ export const arrows = {
   '@agentjet/session': [
     '@agentjet/data',
     '@agentjet/rollout',
+    '@agentjet/model-client',
     '@agentjet/trainer',
     '@agentjet/run-folder',
     '@agentjet/diagnose',
@@ -87,6 +88,7 @@ export const arrows = {
   '@agentjet/cli': [
     'agentjet',
     '@agentjet/session',
+    '@agentjet/model-client',
     '@agentjet/swarm-server',
     '@agentjet/swarm-client',
     '@agentjet/inspect',

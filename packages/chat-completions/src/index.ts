@@ -18,6 +18,3 @@ export { isOthersItem, toAnswerText } from './others-answers.js';
 export { toCallMark, trainHeader } from './call-mark.js';
 export { claimKey } from './idempotency-key.js';
 export { toOpenAIErrorBody, toWireError, WireError } from './wire-error.js';
-export { ChunkReader } from './client/chunk-reader.js';
-export { fromCompletion } from './client/from-completion.js';
-export { toRequestBody } from './client/to-request-body.js';

@@ -22,6 +22,7 @@ export type {
   UserMessage,
 } from './chat.js';
 export { isCountingChatModel, limitsOf } from './chat.js';
+export { replayDeltas } from './replay-deltas.js';
 export type { Completion, CompletionTiming, Engine, GenerateRequest, TokenSampling } from './engine.js';
 export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, TurnReward, Sample } from './sample.js';
 export type {

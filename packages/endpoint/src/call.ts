@@ -8,8 +8,8 @@ import {
   type ChatResponse,
   isCountingChatModel,
   type Protocol,
+  replayDeltas,
 } from '@agentjet/core';
-import { replayDeltas } from '@agentjet/rollout';
 import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
 import { noteRefusals } from './note-refusals.js';
 import { gatherTools } from './responses/tools.js';

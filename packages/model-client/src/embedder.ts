@@ -1,7 +1,7 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
 import { AnswerCache, keyOf } from './answer-cache.js';
 import { systemHost, type ClientHost } from './host.js';
-import { RequestSender, type ServerOptions } from './request-sender.js';
+import { openSender, type ServerOptions } from './request-sender.js';
 
 /** Texts as points: texts that mean the same are close to one another. */
 export interface Embedder {
@@ -22,7 +22,7 @@ type Kept = { readonly vector: string };
 /** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
 export async function openEmbedder(options: EmbedderOptions, host: ClientHost = systemHost): Promise<Embedder> {
   const { model, cacheFile } = options;
-  const sender = new RequestSender(options, 'embeddings', host);
+  const sender = openSender(options, 'embeddings', host);
   const cache = cacheFile === null ? new Map<string, Kept>() : await AnswerCache.open(cacheFile, readKept);
   const keyOfText = (text: string): string => keyOf({ model, text });
   return {

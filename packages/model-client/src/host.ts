@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 export type HttpRequest = {
-  readonly method: 'POST';
+  readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body?: string;
   readonly signal: AbortSignal;
   readonly redirect: 'error';
 };

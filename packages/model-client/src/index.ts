@@ -1,7 +1,8 @@
+export { createChatModel, listModels, type ChatModelOptions, type ChatServer } from './chat-model.js';
 export { systemHost, type ClientHost } from './host.js';
 export type { KeyNames } from './key-ring.js';
 export { openEmbedder, type Embedder, type EmbedderOptions } from './embedder.js';
-export { ModelRefusal } from './request-sender.js';
+export { ModelOutage, ModelRefusal, type RetryPolicy } from './request-sender.js';
 export {
   openModelClient,
   type ModelAnswer,
@@ -10,3 +11,4 @@ export {
   type ModelQuestion,
   type ModelUsage,
 } from './model-client.js';
+export { toRequestBody } from './wire/to-request-body.js';

@@ -1,7 +1,18 @@
 import { ConfigError } from '@agentjet/core';
 
 /** One key of a provider. The value never reaches a message, a record or a log. */
-export type Key = { readonly value: string; readonly name: string; readonly isBackup: boolean };
+export type Key = {
+  /** Empty: none is sent. */
+  readonly value: string;
+  /** For messages: the variable or the setting that it is from. */
+  readonly name: string;
+  readonly isBackup: boolean;
+  /** Default: `Bearer`. */
+  readonly scheme?: 'Basic';
+};
+
+/** For a server that wants no key. */
+const noKey: Key = { value: '', name: 'the configuration', isBackup: false };
 
 type State = {
   readonly key: Key;
@@ -66,7 +77,19 @@ export class KeyRing {
   #numUses = 0;
 
   constructor(keys: readonly Key[]) {
-    this.#states = keys.map((key) => ({ key, inFlight: 0, lastUse: 0, restsUntil: 0, retiredAt: null }));
+    this.#states = (keys.length > 0 ? keys : [noKey]).map((key) => ({
+      key,
+      inFlight: 0,
+      lastUse: 0,
+      restsUntil: 0,
+      retiredAt: null,
+    }));
+  }
+
+  /** How long until a key is able, ms; 0: one is. */
+  restMs(now: number): number {
+    const usable = this.#states.filter(({ retiredAt }) => retiredAt === null);
+    return usable.length === 0 ? 0 : Math.max(0, Math.min(...usable.map(({ restsUntil }) => restsUntil)) - now);
   }
 
   /** The key to use now, or how long until one is able, ms. */
@@ -76,7 +99,7 @@ export class KeyRing {
     const first = able.filter(({ key }) => !key.isBackup);
     const chosen = leastBusy(first.length > 0 ? first : able);
     if (chosen !== undefined) return this.#use(chosen);
-    if (usable.length > 0) return { waitMs: Math.min(...usable.map(({ restsUntil }) => restsUntil)) - now };
+    if (usable.length > 0) return { waitMs: this.restMs(now) };
     const oldest = this.#states.toSorted((a, b) => (a.retiredAt ?? 0) - (b.retiredAt ?? 0))[0];
     return oldest === undefined ? { waitMs: 0 } : this.#use(oldest);
   }

@@ -1,8 +1,10 @@
-import type { JsonObject } from '@agentjet/core';
+import { parseJsonObject, type JsonObject } from '@agentjet/core';
 import { AnswerCache, keyOf } from './answer-cache.js';
-import { toChatRequest } from './chat-request.js';
 import { systemHost, type ClientHost } from './host.js';
-import { RequestSender, type ServerOptions } from './request-sender.js';
+import { openSender, type RequestSender, type ServerOptions } from './request-sender.js';
+import type { Request } from './send-request.js';
+import { hasText, toChatResponse } from './wire/to-chat-response.js';
+import { toRequestBody } from './wire/to-request-body.js';
 
 /** One question to a chat model. Everything in it is part of the cache's key. */
 export type ModelQuestion = {
@@ -50,7 +52,7 @@ export async function openModelClient(
   host: ClientHost = systemHost,
 ): Promise<ModelClient> {
   const { model, cacheFile } = options;
-  const sender = new RequestSender(options, 'chat/completions', host);
+  const sender = openSender(options, 'chat/completions', host);
   const cache = cacheFile === null ? null : await AnswerCache.open(cacheFile, readKept);
   return new CachingClient({ model, sender, cache });
 }
@@ -101,7 +103,7 @@ class CachingClient implements ModelClient {
     const { model, sender } = this.#parts;
     const answer = await sender.send(
       {
-        ...toChatRequest(question, model),
+        ...toRequest(question, model),
         tokens: estimateTokens(question),
         countTokens: ({ promptTokens, completionTokens }) => promptTokens && promptTokens + completionTokens,
       },
@@ -113,6 +115,25 @@ class CachingClient implements ModelClient {
     await this.#parts.cache?.set(key, answer);
     return answer;
   }
+}
+
+function toRequest(question: ModelQuestion, model: string): Request<ModelAnswer> {
+  const { messages, temperature, maxTokens, seed, schema } = question;
+  const body = toRequestBody(
+    { messages, sampling: { temperature, maxTokens, ...(seed !== undefined && { seed }) } },
+    model,
+  );
+  const format = schema && { type: 'json_schema', json_schema: { ...schema, strict: true } };
+  return {
+    body: { ...body, ...(format && { response_format: format }) },
+    read: (text) => {
+      const body = parseJsonObject(text);
+      const answer = toChatResponse(body, { id: '', model });
+      if ('mistake' in answer) return answer;
+      if (!hasText(body)) return { mistake: 'An answer without text' };
+      return { text: answer.message.content, finishReason: answer.finishReason, ...answer.usage };
+    },
+  };
 }
 
 /** Four characters a token, which is about right for English; the count is corrected by the answer. */

@@ -1,7 +1,9 @@
 import PQueue from 'p-queue';
 import { AgentJetError, ConfigError, Outage } from '@agentjet/core';
-import { systemHost, type ClientHost } from './host.js';
+import type { ClientHost } from './host.js';
 import { KeyRing, readKeys, type Key, type KeyNames } from './key-ring.js';
+import type { TimeLimit } from './leash.js';
+import type { Failed } from './read-refusal.js';
 import { sendRequest, type Request, type Sent } from './send-request.js';
 import { TokenBudget } from './token-budget.js';
 
@@ -9,84 +11,145 @@ export type ServerOptions = KeyNames & {
   /** Of an OpenAI-compatible server, with `/v1`. */
   readonly baseUrl: string;
   readonly model: string;
-  readonly limits: {
-    readonly maxConcurrent: number;
-    readonly requestsPerMinute: number | null;
-    readonly tokensPerMinute: number | null;
+  readonly limits: Limits & {
     readonly timeoutSeconds: number;
     /** Further tries of one request. */
     readonly maxRetries: number;
   };
 };
 
-/** The server says that the request itself is wrong: an unknown model, too long, not allowed. Sending it again would not help. */
-export class ModelRefusal extends AgentJetError {}
+type Limits = {
+  readonly maxConcurrent: number;
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+};
 
-const firstGapMs = 500;
-const longestGapMs = 30_000;
+/** How a request is repeated. Gaps double from the first to the longest, and are spread by chance. */
+export type RetryPolicy = {
+  /** Further tries of one request; Infinity: until it is answered. */
+  readonly maxRetries: number;
+  readonly firstGapMs: number;
+  readonly longestGapMs: number;
+  /** Called before each wait. */
+  readonly onRetry?: ((message: string, waitMs: number) => void) | undefined;
+};
+
+/** For servers of others. */
+export const usualRetries: RetryPolicy = { maxRetries: 4, firstGapMs: 500, longestGapMs: 30_000 };
+
+export type SenderOptions = {
+  readonly url: URL;
+  /** For messages. */
+  readonly model: string;
+  readonly keys: readonly Key[];
+  readonly retries: RetryPolicy;
+  readonly limit: TimeLimit;
+  readonly limits?: Limits;
+};
+
+/** Why there is no answer. */
+type Reason = {
+  /** The status of the last answer, if there was one. */
+  readonly status?: number | undefined;
+  /** The server's own words. */
+  readonly said?: string | undefined;
+};
+
+/** The server says that the request itself is wrong: an unknown model, too long, not allowed. Sending it again would not help. */
+export class ModelRefusal extends AgentJetError {
+  readonly reason: Reason;
+
+  /** `code`: of the EngineError that it is for a model, such as `context_overflow`. */
+  constructor(code: string, message: string, reason: Reason) {
+    super(code, message);
+    this.reason = reason;
+  }
+}
+
+/** Nothing may be concluded from it: the connection, the server, time, a quota, all keys refused. */
+export class ModelOutage extends Outage {
+  readonly reason: Reason;
+
+  constructor(message: string, host: string, reason: Reason = {}) {
+    super(message, { host });
+    this.reason = reason;
+  }
+}
+
 /** A rate limit that lasts longer, such as one for a day, is an outage: waiting in silence would look like a run that hangs. */
 const longestRestMs = 300_000;
 
 /** A request with about how many tokens it takes. */
 export type Sending<Answer> = Request<Answer> & {
-  readonly tokens: number;
+  readonly tokens?: number;
   /** What it took, once the server has said so; 0: it did not. */
-  readonly countTokens: (answer: Answer) => number;
+  readonly countTokens?: (answer: Answer) => number;
 };
 
 /** Sends requests to one server, with several keys, within limits, and again if they may succeed. */
 export class RequestSender {
-  readonly #options: ServerOptions;
-  readonly #url: URL;
+  readonly #options: SenderOptions;
   readonly #keys: KeyRing;
   readonly #host: ClientHost;
-  readonly #queue: PQueue;
+  readonly #queue: PQueue | null;
   readonly #budget: TokenBudget | null;
 
-  /** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
-  constructor(options: ServerOptions, route: string, host: ClientHost = systemHost) {
-    const { maxConcurrent, requestsPerMinute, tokensPerMinute } = options.limits;
+  constructor(options: SenderOptions, host: ClientHost) {
+    const { maxConcurrent, requestsPerMinute = null, tokensPerMinute = null } = options.limits ?? {};
     this.#options = options;
-    this.#url = readAddress(options.baseUrl, route);
-    this.#keys = new KeyRing(readKeys(options, host.environment, this.#url));
+    this.#keys = new KeyRing(options.keys);
     this.#host = host;
-    this.#queue = new PQueue({
-      concurrency: maxConcurrent,
-      ...(requestsPerMinute !== null && { interval: 60_000, intervalCap: requestsPerMinute }),
-    });
+    this.#queue =
+      maxConcurrent === undefined
+        ? null
+        : new PQueue({
+            concurrency: maxConcurrent,
+            ...(requestsPerMinute !== null && { interval: 60_000, intervalCap: requestsPerMinute }),
+          });
     this.#budget = tokensPerMinute === null ? null : new TokenBudget(tokensPerMinute, host);
   }
 
-  /** Rejects with Outage, with ModelRefusal, or with the signal's reason. */
+  /** Rejects with ModelOutage, with ModelRefusal, or with the signal's reason. */
   async send<Answer extends object>(request: Sending<Answer>, signal: AbortSignal): Promise<Answer> {
-    const [options, url, keys, host] = [this.#options, this.#url, this.#keys, this.#host];
-    let last = '';
-    for (let attempt = 0; attempt <= options.limits.maxRetries; attempt++) {
-      if (attempt > 0 && !keys.areAllRetired) await host.sleep(this.#gapMs(attempt), signal);
+    const { retries, url } = this.#options;
+    for (let attempt = 1; ; attempt++) {
       const sent = await this.#sendOnce(request, signal);
       if (sent.kind === 'answer') return sent.answer;
-      last = keys.redact(sent.message);
-      if (sent.kind === 'refused') throw new ModelRefusal('refused', `${url.host} refuses the request: ${last}`);
-      if (sent.kind === 'bad_key' && keys.areAllRetired) break;
+      const message = this.#keys.redact(sent.message);
+      if (sent.kind === 'refused')
+        throw new ModelRefusal(sent.code, `${url.host} refuses the request: ${message}`, this.#reasonOf(sent));
+      const areAllRetired = this.#keys.areAllRetired;
+      if (attempt > retries.maxRetries || (sent.kind === 'bad_key' && areAllRetired)) throw this.#outage(sent);
+      if (!areAllRetired) await this.#wait({ ...sent, message }, attempt, signal);
     }
-    const about = keys.areAllRetired ? `No key of ${keys.names.join(', ')} is accepted` : 'No answer';
-    throw new Outage(`${about} at ${url.host} (model ${options.model}): ${last}`, { host: url.host });
+  }
+
+  async #wait(failed: Failed, attempt: number, signal: AbortSignal): Promise<void> {
+    const { maxRetries, onRetry } = this.#options.retries;
+    const askedMs = failed.kind === 'unavailable' ? (failed.waitMs ?? 0) : 0;
+    const restMs = Math.max(askedMs, this.#keys.restMs(this.#host.now()));
+    if (restMs > longestRestMs && maxRetries < Infinity) throw this.#resting(restMs);
+    const waitMs = Math.max(restMs, this.#gapMs(attempt));
+    onRetry?.(failed.said ?? failed.message, waitMs);
+    await this.#host.sleep(waitMs, signal);
   }
 
   /** Full jitter (AWS Architecture Blog, 2015). */
   #gapMs(attempt: number): number {
+    const { firstGapMs, longestGapMs } = this.#options.retries;
     return Math.min(longestGapMs, firstGapMs * 2 ** (attempt - 1)) * (0.5 + this.#host.random() / 2);
   }
 
   async #sendOnce<Answer extends object>(request: Sending<Answer>, signal: AbortSignal): Promise<Sent<Answer>> {
-    const correct = await this.#budget?.take(request.tokens, signal);
+    const correct = await this.#budget?.take(request.tokens ?? 0, signal);
     const key = await this.#takeKey(signal);
     let isSettled = false;
     try {
-      const sent = await this.#queue.add(() => this.#sendWith(key, request, signal), { signal });
+      const sendIt = (): Promise<Sent<Answer>> => this.#sendWith(key, request, signal);
+      const sent = await (this.#queue === null ? sendIt() : this.#queue.add(sendIt, { signal }));
       this.#settle(key, sent);
       isSettled = true;
-      const tokens = sent.kind === 'answer' ? request.countTokens(sent.answer) : 0;
+      const tokens = sent.kind === 'answer' ? (request.countTokens?.(sent.answer) ?? 0) : 0;
       if (tokens > 0) correct?.(tokens);
       return sent;
     } finally {
@@ -95,8 +158,9 @@ export class RequestSender {
   }
 
   #sendWith<Answer extends object>(key: Key, request: Request<Answer>, signal: AbortSignal): Promise<Sent<Answer>> {
-    const timeoutMs = this.#options.limits.timeoutSeconds * 1000;
-    return sendRequest(request, { url: this.#url.href, key: key.value, timeoutMs }, { host: this.#host, signal });
+    const { url, limit } = this.#options;
+    const authorization = key.value === '' ? undefined : `${key.scheme ?? 'Bearer'} ${key.value}`;
+    return sendRequest(request, { url: url.href, authorization, limit }, { host: this.#host, signal });
   }
 
   async #takeKey(signal: AbortSignal): Promise<Key> {
@@ -104,28 +168,56 @@ export class RequestSender {
       const taken = this.#keys.take(this.#host.now());
       if ('key' in taken) return taken.key;
       if (taken.waitMs > longestRestMs) throw this.#resting(taken.waitMs);
-      await this.#host.sleep(Math.min(taken.waitMs, longestGapMs), signal);
+      await this.#host.sleep(taken.waitMs, signal);
     }
   }
 
-  #resting(waitMs: number): Outage {
-    const [keys, url, options] = [this.#keys, this.#url, this.#options];
-    return new Outage(
-      `The rate limit of every key of ${keys.names.join(', ')} at ${url.host} (model ${options.model}) lasts ${Math.round(waitMs / 60_000)} more minutes`,
-      { host: url.host },
+  #outage(failed: Failed): ModelOutage {
+    const [keys, { url, model }] = [this.#keys, this.#options];
+    const about = keys.areAllRetired ? `No key of ${keys.names.join(', ')} is accepted` : 'No answer';
+    const message = `${about} at ${url.host} (model ${model}): ${keys.redact(failed.message)}`;
+    return new ModelOutage(message, url.host, this.#reasonOf(failed));
+  }
+
+  #resting(waitMs: number): ModelOutage {
+    const [keys, { url, model }] = [this.#keys, this.#options];
+    return new ModelOutage(
+      `The rate limit of every key of ${keys.names.join(', ')} at ${url.host} (model ${model}) lasts ${Math.round(waitMs / 60_000)} more minutes`,
+      url.host,
     );
+  }
+
+  #reasonOf({ status, said }: Failed): Reason {
+    return { status, said: said === undefined ? undefined : this.#keys.redact(said) };
   }
 
   #settle(key: Key, sent: Sent<object>): void {
     const [keys, host] = [this.#keys, this.#host];
     if (sent.kind === 'bad_key') keys.retire(key, host.now());
-    else if (sent.kind === 'busy') keys.rest(key, host.now() + (sent.waitMs ?? 2 * firstGapMs));
+    else if (sent.kind === 'busy') keys.rest(key, host.now() + (sent.waitMs ?? 2 * this.#options.retries.firstGapMs));
     else if (sent.kind === 'answer') keys.succeed(key);
     else keys.release(key);
   }
 }
 
-function readAddress(baseUrl: string, route: string): URL {
+/** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
+export function openSender(options: ServerOptions, route: string, host: ClientHost): RequestSender {
+  const { timeoutSeconds, maxRetries, ...limits } = options.limits;
+  const url = readAddress(options.baseUrl, route);
+  return new RequestSender(
+    {
+      url,
+      model: options.model,
+      keys: readKeys(options, host.environment, url),
+      retries: { ...usualRetries, maxRetries },
+      limit: { ms: timeoutSeconds * 1000, of: 'request' },
+      limits,
+    },
+    host,
+  );
+}
+
+export function readAddress(baseUrl: string, route: string): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new ConfigError(

@@ -1,100 +1,116 @@
-import { toErrorMessage } from '@agentjet/core';
+import { parseJsonObject, toErrorMessage } from '@agentjet/core';
+import { StreamStop } from './delta-outlet.js';
 import type { ClientHost } from './host.js';
+import { Leash, type TimeLimit } from './leash.js';
+import { readRefusal, shorten, type Failed } from './read-refusal.js';
+import type { Mistake } from './wire/to-chat-response.js';
 
-/** What one request came to. `message` names the cause, without the key. */
-export type Sent<Answer> =
-  | { readonly kind: 'answer'; readonly answer: Answer }
-  /** The key is refused, or has no quota left. */
-  | { readonly kind: 'bad_key'; readonly message: string }
-  /** Too many requests for now. `waitMs`: what the server asked for. */
-  | { readonly kind: 'busy'; readonly message: string; readonly waitMs: number | null }
-  /** The same request may succeed later: the connection, the server, an answer that nobody can read. */
-  | { readonly kind: 'unavailable'; readonly message: string }
-  /** The request itself is wrong. */
-  | { readonly kind: 'refused'; readonly status: number; readonly message: string };
+/** What one request came to. Messages name the cause. */
+export type Sent<Answer> = { readonly kind: 'answer'; readonly answer: Answer } | Failed;
 
-export type Address = { readonly url: string; readonly key: string; readonly timeoutMs: number };
+export type Address = {
+  readonly url: string;
+  /** The header with the key; undefined: none is sent. */
+  readonly authorization: string | undefined;
+  readonly limit: TimeLimit;
+};
+
+/** An answer that is read while it comes. */
+export interface AnswerStream<Answer> {
+  push(text: string): void;
+  /** The body of an error that the server sent in the middle of the stream. */
+  readonly error: unknown;
+  end(): Answer | Mistake;
+}
 
 export type Request<Answer> = {
-  readonly body: object;
+  /** Undefined: a GET. */
+  readonly body: object | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
   /** The answer that the body of a response is, or what is wrong with it. */
-  readonly read: (text: string) => Answer | { readonly mistake: string };
+  readonly read: (body: string) => Answer | Mistake;
+  /** For servers that answer with events; each try opens another one. */
+  readonly openStream?: (() => AnswerStream<Answer>) | undefined;
 };
 
 /** A longer answer is not one of a model. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** Sends one request. Rejects only if the signal aborts. */
+/** Sends one request. Rejects only if the signal aborts, or with StreamStop. */
 export async function sendRequest<Answer extends object>(
-  { body, read }: Request<Answer>,
-  address: Address,
+  { body, headers, read, openStream }: Request<Answer>,
+  { url, authorization, limit }: Address,
   { host, signal }: { readonly host: ClientHost; readonly signal: AbortSignal },
 ): Promise<Sent<Answer>> {
-  const timeout = AbortSignal.timeout(address.timeoutMs);
+  const leash = new Leash(limit, signal);
   try {
-    const response = await host.fetch(address.url, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${address.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.any([signal, timeout]),
+    const response = await host.fetch(url, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        ...(authorization !== undefined && { authorization }),
+        'content-type': 'application/json',
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: leash.signal,
       redirect: 'error',
     });
-    const text = await readBody(response);
-    if (!response.ok) return readRefusal(response, text);
-    const answer = read(text);
-    if (!('mistake' in answer)) return { kind: 'answer', answer };
-    return { kind: 'unavailable', message: `${answer.mistake}: ${shorten(text)}` };
+    const stream = isEventStream(response) ? openStream?.() : undefined;
+    const text = await readBody(response, leash, stream);
+    if (stream?.error !== undefined) return readRefusal(500, JSON.stringify(stream.error), response.headers);
+    if (stream === undefined && (!response.ok || hasError(text)))
+      return readRefusal(response.ok ? 500 : response.status, text, response.headers);
+    const answer = stream === undefined ? read(text) : stream.end();
+    return 'mistake' in answer
+      ? unavailable(text === '' ? answer.mistake : `${answer.mistake}: ${shorten(text)}`)
+      : { kind: 'answer', answer };
   } catch (error) {
     signal.throwIfAborted();
-    const message = timeout.aborted ? `no answer in ${address.timeoutMs / 1000} s` : causeOf(error);
-    return { kind: 'unavailable', message };
+    if (error instanceof StreamStop) throw error;
+    return unavailable(leash.complaint ?? causeOf(error));
+  } finally {
+    leash.end();
   }
 }
 
-async function readBody(response: Response): Promise<string> {
-  if (response.body === null) return '';
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of response.body) {
-    size += part.length;
-    if (size > maxBodyBytes) throw new Error(`an answer of more than ${maxBodyBytes} bytes`);
-    parts.push(part);
+const isEventStream = ({ ok, headers }: Response): boolean =>
+  ok && (headers.get('content-type') ?? '').startsWith('text/event-stream');
+
+/** Servers that answer slowly send their status first, and an error later. */
+const hasError = (text: string): boolean => (parseJsonObject(text)?.['error'] ?? null) !== null;
+
+/** The text that no stream took. What came is read also if the connection was cut: a server may break a long answer off after its error. */
+async function readBody(response: Response, leash: Leash, stream: AnswerStream<object> | undefined): Promise<string> {
+  const decoder = new TextDecoder();
+  const reader = response.body?.getReader();
+  let [text, size] = ['', 0];
+  for (;;) {
+    const next = await reader?.read().catch((error: unknown) => {
+      if (!hasError(text)) throw error;
+      return undefined;
+    });
+    if (next === undefined || next.done) return text;
+    leash.renew();
+    const part = decoder.decode(next.value, { stream: true });
+    if (stream !== undefined) stream.push(part);
+    else if ((size += next.value.length) > maxBodyBytes)
+      throw new Error(`an answer of more than ${maxBodyBytes} bytes`);
+    else text += part;
   }
-  return Buffer.concat(parts).toString('utf8');
 }
 
-/** Codes that providers give with 429, 403 or 400 for an account without money. */
-const quota = /insufficient_quota|quota_exceeded|billing|insufficient balance|arrearage|credit/i;
+const unavailable = (message: string): Failed => ({ kind: 'unavailable', message, waitMs: null });
 
-function readRefusal({ status, headers }: Response, text: string): Sent<never> {
-  const message = `HTTP ${status}: ${shorten(text)}`;
-  if (status === 401 || status === 402 || status === 403) return { kind: 'bad_key', message };
-  if (status === 429)
-    return quota.test(text) ? { kind: 'bad_key', message } : { kind: 'busy', message, waitMs: readWait(headers) };
-  if (status === 400 && quota.test(text)) return { kind: 'bad_key', message };
-  if (status >= 500 || status === 408 || status === 409 || status === 425 || status < 400)
-    return { kind: 'unavailable', message };
-  return { kind: 'refused', status, message };
-}
-
-/** `retry-after-ms`, or `retry-after` in seconds or as a date; null without them. */
-function readWait(headers: Headers): number | null {
-  const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
-  if (Number.isFinite(ms) && ms >= 0) return ms;
-  const after = headers.get('retry-after');
-  if (after === null) return null;
-  const seconds = Number(after);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(after);
-  return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
-}
-
+/** fetch says only "fetch failed"; the reason is in its cause. */
 function causeOf(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
-  return cause === undefined ? toErrorMessage(error) : `${toErrorMessage(error)}: ${toErrorMessage(cause)}`;
+  return cause === undefined
+    ? toErrorMessage(error)
+    : `${toErrorMessage(error)}: ${codeOf(cause)}${toErrorMessage(cause)}`;
 }
 
-function shorten(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > 200 ? `${line.slice(0, 200)}...` : line;
+/** Some failures of a connection have a code and no message. */
+function codeOf(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return code === '' || toErrorMessage(cause).includes(code) ? '' : `${code} `;
 }

@@ -16,7 +16,6 @@ export {
   type EnvironmentRegistration,
 } from './environment/environment-registration.js';
 export { limitSessions } from './environment/limit-sessions.js';
-export { replayDeltas } from './model/replay-deltas.js';
 export {
   checkVerdict,
   createGroupJudge,

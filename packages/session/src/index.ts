@@ -10,7 +10,6 @@ export type {
 } from './events.js';
 export { failEpisodesThatExit } from '@agentjet/rollout/inputs';
 export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
-export { createEndpointModel } from './debug/endpoint-model.js';
 export { readJobData, type JobData } from './inputs/job-data.js';
 export { loadInputs, type GivenInputs } from './inputs/job-inputs.js';
 export { loadJudge } from './inputs/load-judge.js';

@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, quoteForShell } from '@agentjet/core';
-import { createEndpointModel } from '@agentjet/session';
 import {
   createProgramWorkflow,
   programsEnded,
@@ -195,8 +194,9 @@ async function readRoutes({ untrained = [], debugModel = [] }: SwarmRunFlags): P
           'wrong_value',
           `--debug-model is ${JSON.stringify(text)}; give a pattern and a model, such as '*mini*=gpt-4o-mini', and the address of that model in AJET_DEBUG_BASE_URL (its key in AJET_DEBUG_API_KEY).`,
         );
-      const apiKey = process.env['AJET_DEBUG_API_KEY'] ?? '';
-      return { pattern, model: await createEndpointModel({ baseUrl, apiKey, model, sampling: {} }) };
+      const key = { value: process.env['AJET_DEBUG_API_KEY'], name: 'AJET_DEBUG_API_KEY' };
+      const { createChatModel } = await import('@agentjet/model-client');
+      return { pattern, model: createChatModel({ baseUrl, key, name: model }) };
     }),
   );
   return [...others, ...untrained.map((pattern) => ({ pattern }))];

@@ -42,7 +42,7 @@ export function scriptedHost(
     },
     fetch: async (url, { headers, body, signal }) => {
       const key = headers['authorization']?.replace('Bearer ', '') ?? '';
-      const request = { url, key, body: JSON.parse(body) };
+      const request = { url, key, body: JSON.parse(body ?? '{}') };
       requests.push(request);
       const answer = reply(request, requests.length - 1);
       if (answer === 'broken') throw new TypeError('fetch failed', { cause: new Error('read ECONNRESET') });

@@ -3,6 +3,7 @@ import {
   deriveSeed,
   EngineError,
   rejectOnAbort,
+  replayDeltas,
   toErrorMessage,
   type ChatDelta,
   type ChatOptions,
@@ -22,7 +23,6 @@ import type { CallLedger } from './call-ledger.js';
 import { checkRequestSize } from './check-request-size.js';
 import { failLater } from './fail-later.js';
 import { hashPrompt, untrainedIndex, type RecordedCall } from './recorded-call.js';
-import { replayDeltas } from './replay-deltas.js';
 import { printRequest, type RequestPrint, requireSameRequest, toStepId } from './request-print.js';
 import { type RequestSampling, resolveSampling } from './sampling.js';
 import { isNamed } from './is-named.js';

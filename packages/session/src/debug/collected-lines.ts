@@ -1,5 +1,5 @@
 import { isJsonObject, parseJsonObject, snakeKeys, type ChatMessage, type ChatRequest } from '@agentjet/core';
-import { toRequestBody } from '@agentjet/chat-completions';
+import { toRequestBody } from '@agentjet/model-client';
 import type { RecordedCall, Transcript } from './transcript-recorder.js';
 
 /**

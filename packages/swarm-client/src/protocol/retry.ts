@@ -4,7 +4,8 @@ import type { ClientHost } from '../host.js';
 
 /**
  * Repeats a request with the same ids until the server gives an answer that would not change: it may be away for as long
- * as it likes. Gaps grow to a limit and are spread by chance. Ends early only if the signal is aborted.
+ * as it likes. Gaps grow to a limit and are spread by chance. Ends early only if the signal is aborted. For the swarm's own
+ * protocol, not the OpenAI wire: its errors say themselves what is final.
  */
 export async function retry<Answer>(
   host: ClientHost,

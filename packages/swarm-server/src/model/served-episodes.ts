@@ -1,6 +1,7 @@
 import {
   EngineError,
   isCountingChatModel,
+  replayDeltas,
   type ChatModel,
   type ChatOptions,
   type ChatRequest,
@@ -11,13 +12,7 @@ import {
 import { packTurns, type AgentIdentity } from '@agentjet/context-tracker';
 import { createSession, LoopTurns, putResponse, type EndpointSession, type StoredResponse } from '@agentjet/endpoint';
 import { defaultPolicy, isOf, named, type RecordIndex } from '@agentjet/ledger';
-import {
-  openEpisode,
-  replayDeltas,
-  type OpenEpisode,
-  type OpenEpisodeOptions,
-  type RecordedCall,
-} from '@agentjet/rollout';
+import { openEpisode, type OpenEpisode, type OpenEpisodeOptions, type RecordedCall } from '@agentjet/rollout';
 import { sealRows } from '@agentjet/session/served';
 import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';

@@ -1,5 +1,5 @@
 /**
- * Requests of the Tinker API over HTTP, as JSON; those over rows and their answers as protobuf if the server wants it. A server answers most of them with a future, which is asked for until it is
+ * Not `@agentjet/model-client`: the Tinker API has futures, and a request that is repeated may train twice. Requests of the Tinker API over HTTP, as JSON; those over rows and their answers as protobuf if the server wants it. A server answers most of them with a future, which is asked for until it is
  * there. What can be sent twice without harm is sent again if no answer comes: a request carries a sequence number, so
  * the server gives the same future for it and computes nothing a second time.
  */

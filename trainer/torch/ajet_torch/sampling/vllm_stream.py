@@ -1,4 +1,7 @@
-"""One request at one vLLM server: its body, its answer token by token, and what is left of it after a server has failed."""
+"""One request at one vLLM server: its body, its answer token by token, and what is left of it after a server has failed.
+
+Not `@agentjet/model-client`: a completion of token ids over a Unix socket inside the worker, which goes on at another replica.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-import {
-  EngineError,
-  type AssistantMessage,
-  type ChatFinishReason,
-  type ChatResponse,
-  type ToolCall,
-} from '@agentjet/core';
+import type { AssistantMessage, ChatFinishReason, ChatResponse, ToolCall } from '@agentjet/core';
+
+/** What is wrong with an answer. */
+export type Mistake = { readonly mistake: string };
 
 type WireCall = {
   readonly id?: unknown;
@@ -19,12 +16,14 @@ type WireMessage = {
 type WireBody = {
   readonly id?: unknown;
   readonly model?: unknown;
-  readonly choices?: readonly { readonly message?: WireMessage; readonly finish_reason?: unknown }[];
-  readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown };
+  readonly choices?: readonly { readonly message?: WireMessage | null; readonly finish_reason?: unknown }[];
+  readonly usage?: { readonly prompt_tokens?: unknown; readonly completion_tokens?: unknown } | null;
 };
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
-const toCount = (value: unknown): number => (typeof value === 'number' ? value : 0);
+/** 0 if the server does not say. */
+const toCount = (value: unknown): number =>
+  typeof value === 'number' && value >= 0 && Number.isFinite(value) ? value : 0;
 
 function fromWireCall(call: WireCall, index: number): ToolCall {
   return {
@@ -50,22 +49,25 @@ function toFinishReason(reason: unknown, message: AssistantMessage): ChatFinishR
   return message.toolCalls === undefined ? 'stop' : 'tool_calls';
 }
 
-/** What an OpenAI-compatible server answered. Throws EngineError `failed` if the body holds no answer. */
-export function fromCompletion(body: unknown, fallback: { readonly id: string; readonly model: string }): ChatResponse {
+/** What an OpenAI-compatible server answered. */
+export function toChatResponse(
+  body: unknown,
+  fallback: { readonly id: string; readonly model: string },
+): ChatResponse | Mistake {
   const { id, model, choices, usage } = (typeof body === 'object' && body !== null ? body : {}) as WireBody;
-  const [choice] = choices ?? [];
-  if (choice?.message === undefined) {
-    throw new EngineError(
-      'failed',
-      `The endpoint answered without choices[0].message: ${JSON.stringify(body).slice(0, 300)}`,
-    );
-  }
-  const message = fromWireMessage(choice.message);
+  const given = Array.isArray(choices) ? choices[0]?.message : undefined;
+  if (typeof given !== 'object' || given === null) return { mistake: 'An answer without choices[0].message' };
+  const message = fromWireMessage(given);
   return {
     id: toText(id) || fallback.id,
     model: toText(model) || fallback.model,
     message,
-    finishReason: toFinishReason(choice.finish_reason, message),
+    finishReason: toFinishReason(choices?.[0]?.finish_reason, message),
     usage: { promptTokens: toCount(usage?.prompt_tokens), completionTokens: toCount(usage?.completion_tokens) },
   };
+}
+
+/** Whether the answer in a body has text, even if it is empty: a refusal, and thinking that was cut off, have none. */
+export function hasText(body: unknown): boolean {
+  return typeof ((body ?? {}) as WireBody).choices?.[0]?.message?.content === 'string';
 }

@@ -1,6 +1,6 @@
 import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
 import { createParser, type EventSourceParser } from 'eventsource-parser';
-import { fromCompletion } from './from-completion.js';
+import { toChatResponse, type Mistake } from './to-chat-response.js';
 
 /**
  * Reads a streamed completion: text in as it comes from the connection, deltas out, and the whole answer at the end. A tool
@@ -33,13 +33,9 @@ export class ChunkReader {
     return this.#error;
   }
 
-  /** Whether the stream has come to its end, and did not break off. */
-  get isDone(): boolean {
-    return this.#isDone;
-  }
-
-  /** Call it once `isDone`. */
-  finish(fallback: { readonly id: string; readonly model: string }): ChatResponse {
+  /** The whole answer, or that it did not come to its end. */
+  finish(fallback: { readonly id: string; readonly model: string }): ChatResponse | Mistake {
+    if (!this.#isDone) return { mistake: 'The stream broke off' };
     this.#emitCalls(this.#toolCalls.length);
     const message = {
       content: this.#content,
@@ -47,7 +43,7 @@ export class ChunkReader {
       tool_calls: this.#toolCalls.map(({ id, ...call }) => ({ id, function: call })),
     };
     const choices = [{ message, finish_reason: this.#finishReason }];
-    return fromCompletion({ ...this.#last, choices, usage: this.#usage }, fallback);
+    return toChatResponse({ ...this.#last, choices, usage: this.#usage }, fallback);
   }
 
   #read(data: string): void {

@@ -1,4 +1,4 @@
-import type { ChatOptions, ChatResponse } from '@agentjet/core';
+import type { ChatOptions, ChatResponse } from './chat.js';
 
 /** A whole answer as one burst of deltas, for a caller who asked for a stream of what is there already. */
 export function replayDeltas({ message }: ChatResponse, { onDelta }: ChatOptions): void {

@@ -1,0 +1,54 @@
+import { setMaxListeners } from 'node:events';
+
+/** How long a request may take: as a whole, or without a byte of its answer. */
+export type TimeLimit = { readonly ms: number; readonly of: 'request' | 'silence' };
+
+/** Aborts a request when its time is over, or with its caller's signal. */
+export class Leash {
+  readonly #controller = new AbortController();
+  readonly #limit: TimeLimit;
+  readonly #release: () => void;
+  #timer: NodeJS.Timeout;
+  #isOver = false;
+
+  constructor(limit: TimeLimit, signal: AbortSignal) {
+    this.#limit = limit;
+    // Not AbortSignal.any: a run's signal lives long, and old versions of Node keep each signal that follows it.
+    const onAbort = (): void => this.#controller.abort(signal.reason);
+    setMaxListeners(0, signal); // many calls at a time may have one caller
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#release = () => signal.removeEventListener('abort', onAbort);
+    this.#timer = this.#begin();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Why the request was given up; undefined if it was not. */
+  get complaint(): string | undefined {
+    return this.#isOver ? `no answer in ${this.#limit.ms / 1000} s` : undefined;
+  }
+
+  /** A part of the answer came. */
+  renew(): void {
+    if (this.#limit.of !== 'silence') return;
+    clearTimeout(this.#timer);
+    this.#timer = this.#begin();
+  }
+
+  /** Also ends a request whose answer nobody reads any more. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#release();
+    this.#controller.abort(new Error('The request has ended.'));
+  }
+
+  #begin(): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#isOver = true;
+      this.#controller.abort(new Error(this.complaint));
+    }, this.#limit.ms);
+  }
+}
