@@ -25,6 +25,7 @@ export const jobs = {
   releases: 'Does each tutorial learn as well and as fast as in the last releases?',
   'reasoning-gym': 'Does the math agent learn families of problems from a Python process?',
   engines: 'Do the GPU worker and its backbone agree with the embedded one?',
+  golden: 'Does training give the figures, episodes and weights that are kept, also if it is killed?',
   verl: 'Does verl, in one process on the CPU, train as our other backbones, and survive what Ray does?',
   skyrl: 'Does the tinker backbone train through a server of others, SkyRL on the CPU?',
   nodes: 'Do `npm start` and `npm test` pass on every Node that we promise, without a warning?',

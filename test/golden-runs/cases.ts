@@ -1,0 +1,86 @@
+/**
+ * Small runs in which the rules of a training loop decide: which episodes are trained, drawn again, left out, or sampled by older weights.
+ * Each is made once as it is, and again with the process killed at each of the points, and resumed.
+ */
+
+export type Task = { readonly task_id: string; readonly main_query: string; readonly metadata: object };
+
+export type GoldenCase = {
+  readonly name: string;
+  readonly tasks: readonly Task[];
+  /** Sections of the configuration. */
+  readonly changes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Where the process dies: see `job/agent.ts` and `job/backbone.ts`. Steps 2 and 4 are saved, so that step 3 is made again after `decided 3`. */
+  readonly kills: readonly string[];
+  /** The error that ends the run at the third step. Then it is resumed without the cause. */
+  readonly failsWith?: string;
+};
+
+/** `mishapsOf(index)` is what `job/agent.ts` does with the task. */
+function makeTasks(count: number, mishapsOf: (index: number) => object = () => ({})): readonly Task[] {
+  return Array.from({ length: count }, (_, index) => ({
+    task_id: `train${index}`,
+    main_query: `Say ${index}`,
+    metadata: { mishaps: mishapsOf(index) },
+  }));
+}
+
+/** 7 tasks and batches of 3: a batch reaches into the next pass. */
+const numTasks = 7;
+const kills = ['sampling 30', 'decided 3', 'saving 4'];
+
+export const goldenCases: readonly GoldenCase[] = [
+  {
+    name: 'failing-places',
+    tasks: makeTasks(numTasks, (index) => ({ fails: [[1], [], [0, 2, 3], [3], [0, 1], [2], []][index] })),
+    changes: { rollout: { failed_episode_policy: 'partial_group', min_group_share: 0.5 } },
+    kills,
+  },
+  {
+    name: 'failing-tasks',
+    tasks: makeTasks(numTasks, (index) => ({ fails: [[], [0, 1, 2, 3], [2], [], [0, 1, 2, 3], [], []][index] })),
+    changes: { rollout: { failed_episode_policy: 'drop_group' } },
+    kills,
+  },
+  {
+    name: 'refill-groups',
+    tasks: makeTasks(numTasks, (index) => (index % 3 === 0 ? { reward: 1 } : {})),
+    changes: { rollout: { refill_groups: 2 } },
+    kills: ['sampling 36', 'decided 3', 'trained 4'],
+  },
+  {
+    name: 'max-staleness',
+    tasks: makeTasks(15),
+    changes: {
+      trainer_common: { max_staleness: 2 },
+      task_reader: { shuffle: false },
+      golden: { ahead: 2 },
+    },
+    kills: ['sampling 30', 'decided 3', 'trained 4'],
+  },
+  {
+    name: 'mini-batches-and-epochs',
+    tasks: makeTasks(numTasks),
+    changes: { trainer_common: { mini_batch_num: 2, ppo_epochs: 2 } },
+    kills: ['sampling 30', 'decided 11', 'saving 16'],
+  },
+  {
+    name: 'zero-reward',
+    tasks: makeTasks(numTasks, (index) => ({ fails: [[1], [], [0, 2, 3], [3], [0, 1], [2], [0, 1, 2, 3]][index] })),
+    changes: { rollout: { failed_episode_policy: 'zero_reward' } },
+    kills,
+  },
+  {
+    name: 'outage-in-a-group',
+    tasks: makeTasks(numTasks, (index) => ({ lost: index % 2 === 0 ? [index % 4] : [], isGroupLost: index === 5 })),
+    changes: { rollout: { max_attempts: 2 } },
+    kills: ['sampling 30', 'decided 3', 'trained 4'],
+  },
+  {
+    name: 'gradient-not-finite',
+    tasks: makeTasks(numTasks),
+    changes: { golden: { nan_at: 3 } },
+    kills: ['sampling 30', 'decided 3', 'saving 2'],
+    failsWith: 'The gradient norm is NaN',
+  },
+];

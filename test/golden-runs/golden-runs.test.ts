@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { goldenCases } from './cases.js';
+import { inKeysOf, readGolden } from './golden-files.js';
+import { contract, keptNames, type Kept } from './read-kept.js';
+import { runCase } from './run-case.js';
+
+const isAsked = process.env['AJET_LONG_TESTS'] === '1';
+if (!isAsked) console.warn('Skipped the golden runs that are killed and resumed: AJET_LONG_TESTS=1 asks for them.');
+
+function expectGolden(name: string, kept: Kept): void {
+  const golden = readGolden(name);
+  for (const file of keptNames) expect(inKeysOf(golden[file], kept[file]), file).toEqual(golden[file]);
+}
+
+describe.concurrent.each(goldenCases)('a run with $name', (golden) => {
+  it('gives the figures, episodes and weights that are kept', async () => {
+    expectGolden(golden.name, await runCase(golden));
+  });
+
+  it.skipIf(!isAsked).each(golden.kills)('gives them if it is killed at "%s" and resumed', async (dieAt) => {
+    expectGolden(golden.name, await runCase(golden, dieAt));
+  });
+});
+
+it.each(goldenCases)('the list of what repeats names every key that is kept: $name', ({ name }) => {
+  const golden = readGolden(name);
+  for (const file of keptNames) {
+    const keys = new Set(golden[file].flatMap((row) => Object.keys(row)));
+    expect([...keys].filter((key) => !contract.repeats[file].includes(key))).toEqual([]);
+  }
+});

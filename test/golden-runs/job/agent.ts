@@ -1,0 +1,44 @@
+import type { Task, Tuner, WorkflowOutput } from 'agentjet';
+
+/** What happens to the episodes of a task, by their places in its group. */
+type Mishaps = {
+  /** They throw after their first answer. */
+  readonly fails?: readonly number[];
+  /** Their first attempt is lost to the world. */
+  readonly lost?: readonly number[];
+  /** Every attempt of the whole group is lost until the group is drawn again. */
+  readonly isGroupLost?: boolean;
+  /** All episodes get this reward. */
+  readonly reward?: number;
+};
+
+const placeOf = (episodeId: string): number => Number(/-r(\d+)/.exec(episodeId)?.[1]);
+
+function outage(): Error {
+  return Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ECONNREFUSED' });
+}
+
+let numAnswered = 0;
+
+/** The process ends while it samples, after so many episodes had their first answer. */
+function dieIfAsked(): void {
+  if (process.env['GOLDEN_DIE_AT'] === `sampling ${++numAnswered}`) process.kill(process.pid, 'SIGKILL');
+}
+
+/** Two calls. The reward is the share of letters in the answers. */
+export async function spell(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
+  const { fails = [], lost = [], isGroupLost = false, reward } = (task.metadata['mishaps'] ?? {}) as Mishaps;
+  const place = placeOf(tuner.episodeId);
+  const model = tuner.selectModel({ agentName: 'speller' }, (tuned) => tuned);
+  const question = { role: 'user', content: task.mainQuery } as const;
+  const { message: first } = await model.generate({ messages: [question] });
+  dieIfAsked();
+  if (fails.includes(place)) throw new Error(`Place ${place} of ${task.taskId} fails.`);
+  if (lost.includes(place) && tuner.attempt === 1) throw outage();
+  if (isGroupLost && !tuner.episodeId.includes('try2-')) throw outage();
+  const { message: second } = await model.generate({
+    messages: [question, first, { role: 'user', content: 'And now?' }],
+  });
+  const letters = (first.content + second.content).match(/[a-z]/gi)?.length ?? 0;
+  return { reward: reward ?? letters / 16, isSuccess: letters > 4, logMetrics: { letters } };
+}

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { root } from '../../.ci/workspaces.mjs';
+import { listRuns } from '../e2e/support/read-run.js';
+import { runAjet } from '../e2e/support/run-ajet.js';
+import { readKept, type Kept } from './read-kept.js';
+
+export type Tutorial = { readonly name: string; readonly configuration: string };
+
+/** Their last digits depend on the processor: see repeats.json. */
+export const tutorials: readonly Tutorial[] = [
+  { name: 'tutorial-1', configuration: 'tutorial/frozen-lake/frozen_lake.yaml' },
+  { name: 'tutorial-2', configuration: 'tutorial/math-agent/math_agent.yaml' },
+  { name: 'tutorial-3', configuration: 'tutorial/werewolves/werewolves.yaml' },
+];
+
+const timeoutMs = 20 * 60_000;
+
+/** 20 steps with two threads, as the golden files have them. Episodes are not kept: they are long, and the figures follow from them. */
+export async function runTutorial({ name, configuration }: Tutorial): Promise<Partial<Kept>> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'golden-'));
+  try {
+    const changes = {
+      experiment_dir: path.join(folder, 'saved_experiments'),
+      experiment_name: 'e2e',
+      'trainer_common.seed': 42,
+      'trainer_common.total_training_steps': 20,
+      'onnx.num_threads': 2,
+    };
+    const overrides = Object.entries(changes).map(([key, value]) => `${key}=${value}`);
+    const { code, stderr } = await runAjet(folder, ['--conf', path.join(root, configuration), ...overrides], {
+      timeoutMs,
+    });
+    const [run] = listRuns(folder);
+    if (code !== 0 || run === undefined) throw new Error(`${name} ended with ${code}.\n${stderr}`);
+    const { metrics, evaluations, checkpoints } = readKept(run);
+    return { metrics, evaluations, checkpoints: checkpoints.slice(-1) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
