@@ -22,7 +22,9 @@ function createRunDir(secondsSampling: number): string {
   const evaluation = (at: number, success: number): object => ({ step: at, success_rate: success, seconds: 3 });
   writeFileSync(path.join(runDir, 'evaluations.jsonl'), toLines([evaluation(0, 0), evaluation(2, 0.5)]));
   const episode = (task: string, isSuccess: boolean): object => ({
-    episode_id: `eval-${task}`,
+    episode_id: task,
+    phase: 'evaluation',
+    group_id: `eval-2-${task}`,
     task_id: task,
     is_success: isSuccess,
     reward: isSuccess ? 1 : 0,
@@ -30,7 +32,7 @@ function createRunDir(secondsSampling: number): string {
     seconds_judging: 0.5,
   });
   const served = { ...episode('b', false), episode_id: 'e0f1' };
-  const trained = { ...episode('c', false), episode_id: 'e2', group_id: 'g0.0', seconds_judging: 0 };
+  const trained = { ...episode('c', false), phase: 'train', seconds_judging: 0 };
   const episodes = [episode('a', true), episode('a', true), episode('b', true), served, trained];
   writeFileSync(path.join(runDir, 'episodes', 'step-000002.jsonl'), toLines(episodes));
   return runDir;

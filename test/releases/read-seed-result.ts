@@ -44,9 +44,11 @@ function describeEnding({ reward, metadata, error }: Line): string {
   return JSON.stringify(error === undefined ? { reward, metadata } : { error }).slice(0, longestEnding);
 }
 
-/** A server's ids say nothing of an episode; what it evaluates is in no group. */
-const isHeldOut = (episode: Line): boolean =>
-  String(episode['episode_id']).startsWith('eval-') || episode['group_id'] === undefined;
+/** Throws for an episode without a task: its outcome would be kept under the name "undefined". */
+function taskOf({ task_id: task, episode_id: id }: Line): string {
+  if (typeof task === 'string') return task;
+  throw new Error(`The line of episode ${String(id)} has no task_id.`);
+}
 
 /**
  * The evaluation after `step`: the success of each task, where every repeat of a task must succeed, and how a task's episode
@@ -64,8 +66,8 @@ export async function readHeldOut(
   for await (const episode of readEpisodes(
     path.join(runDir, 'episodes', `step-${String(step).padStart(6, '0')}.jsonl`),
   )) {
-    if (!isHeldOut(episode)) continue;
-    const task = String(episode['task_id']);
+    if (episode['phase'] !== 'evaluation') continue;
+    const task = taskOf(episode);
     const isSuccess = episode['is_success'] === true;
     if (outcomes[task] === undefined || (outcomes[task] && !isSuccess)) endings[task] = describeEnding(episode);
     outcomes[task] = (outcomes[task] ?? true) && isSuccess;

@@ -67,7 +67,7 @@ type Ended = { readonly turns: PackedTurns };
 
 function turnsOf({ swarm }: SwarmServer, { episode_id }: Claimed): readonly object[] {
   const content = swarm?.context.records.end(episode_id)?.content as Ended | undefined;
-  return unpackTurns(content?.turns ?? []);
+  return content === undefined ? [] : unpackTurns(content.turns);
 }
 
 const clientOf = ({ base_url, key }: Claimed): OpenAI =>

@@ -1,3 +1,4 @@
+export { tellOlderFormat } from './older-format.js';
 export type {
   AssistantMessage,
   ChatDelta,

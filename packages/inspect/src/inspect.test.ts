@@ -66,6 +66,7 @@ const turns = [
 const record = {
   episode_id: 'e1-<b>-r0',
   step: 3,
+  phase: 'train',
   task_id: 'sum',
   status: 'completed',
   reward: 0.5,

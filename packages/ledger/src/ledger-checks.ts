@@ -91,10 +91,11 @@ export function isForExactly(episodeIds: readonly string[], scores: readonly Sco
 }
 
 export function rewardsOf(state: LedgerState, group: Readonly<LedgerGroup>): ManifestGroup['episodes'] {
-  return membersOf(state, group).map(({ episodeId, place, reward, rewards, end }) => ({
+  return membersOf(state, group).map(({ episodeId, place, reward, isSuccess, rewards, end }) => ({
     episodeId,
     place,
     reward: reward ?? 0,
+    ...(isSuccess !== null && { isSuccess }),
     ...(rewards !== undefined && { rewards }),
     ...(end?.turnRewards !== undefined && { turnRewards: end.turnRewards }),
   }));

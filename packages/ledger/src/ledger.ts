@@ -29,6 +29,8 @@ import {
   canBecomeTrainable,
   isSampled,
   isTrainable,
+  isMember,
+  lastAttemptsOf,
   membersOf,
   placeStateOf,
 } from './places.js';
@@ -325,6 +327,17 @@ export class Ledger {
   /** Episodes that hold a place of the group, in the order of places. */
   membersOf(groupId: string): readonly Readonly<LedgerEpisode>[] {
     return membersOf(this.state, this.group(groupId));
+  }
+
+  /** What became of each place of the group that was claimed, in the order of places. */
+  lastAttemptsOf(groupId: string): readonly Readonly<LedgerEpisode>[] {
+    return lastAttemptsOf(this.state, this.group(groupId));
+  }
+
+  /** Attempts of the group that ended and hold no place: their agents failed, or the world did. */
+  failedOf(groupId: string): readonly Readonly<LedgerEpisode>[] {
+    const group = this.group(groupId);
+    return attemptsOf(this.state, group).filter((each) => each.end !== undefined && !isMember(group, each));
   }
 
   /** Tasks whose attempts are lost while those of others finish. */

@@ -53,6 +53,12 @@ export function membersOf(state: LedgerState, group: LedgerGroup): LedgerEpisode
   });
 }
 
+/** Of each place that was claimed the last attempt, in the order of places: the one that holds it, or with which it was given up. */
+export function lastAttemptsOf(state: LedgerState, group: LedgerGroup): LedgerEpisode[] {
+  const last = new Map(attemptsOf(state, group).map((episode) => [episode.place, episode]));
+  return [...last.values()].sort((a, b) => a.place - b.place);
+}
+
 /** Whether the episode holds its place. A step of the group takes no other episodes of it. */
 export const isMember = ({ places }: Readonly<LedgerGroup>, { place, episodeId }: Readonly<LedgerEpisode>): boolean =>
   places[place]?.episodeId === episodeId;

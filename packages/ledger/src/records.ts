@@ -191,6 +191,8 @@ export type ManifestEpisode = {
   readonly episodeId: string;
   readonly place: number;
   readonly reward: number;
+  /** Absent: nobody said. */
+  readonly isSuccess?: boolean;
   readonly rewards?: TargetRewards;
   readonly turnRewards?: readonly PolicyTurnReward[];
 };
@@ -239,6 +241,8 @@ export type EvaluationRecord = {
   readonly groupIds: readonly string[];
   /** Number of tasks that the result rests on. */
   readonly restsOn: number;
+  /** How long it took. */
+  readonly seconds?: number;
 };
 
 export type CheckpointRecord = { readonly kind: 'checkpoint'; readonly step: number; readonly policy?: string };

@@ -1,14 +1,12 @@
 import { appendFile, mkdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
-import type { EpisodeRecord } from './episode-record.js';
+import { BackboneError, tellOlderFormat } from '@agentjet/core';
+import type { EpisodePhase, EpisodeRecord, RecordedEpisode } from './episode-record.js';
 import { readFolder, reading } from './file-error.js';
 import { filterJsonLines, readJsonLineAt, readJsonLines, readLineBeginnings } from './json-lines.js';
 
 /** How every line begins. */
 const lineStart = '{"episode_id":';
-/** How the ids of the episodes of an evaluation after `step` steps begin. */
-const evaluationPrefix = (step: number): string => `eval-${step}-`;
 /** Most bytes of a line that are looked at for its id. */
 const maxIdBytes = 4096;
 
@@ -22,11 +20,14 @@ export class EpisodeFiles {
     this.dir = dir;
   }
 
-  async append(step: number, records: readonly EpisodeRecord[]): Promise<void> {
+  async append(
+    { step, phase }: Pick<RecordedEpisode, 'step' | 'phase'>,
+    records: readonly EpisodeRecord[],
+  ): Promise<void> {
     if (records.length === 0) return;
     await mkdir(this.dir, { recursive: true });
     const lines = records.map(
-      ({ episode_id: id, ...rest }) => `${JSON.stringify({ episode_id: id, step, ...rest })}\n`,
+      ({ episode_id: id, ...rest }) => `${JSON.stringify({ episode_id: id, step, phase, ...rest })}\n`,
     );
     await appendFile(this.#fileOf(step), lines.join(''));
   }
@@ -39,13 +40,13 @@ export class EpisodeFiles {
       .sort((a, b) => a - b);
   }
 
-  async readStep(step: number): Promise<EpisodeRecord[]> {
+  async readStep(step: number): Promise<RecordedEpisode[]> {
     const file = this.#fileOf(step);
     return (await readJsonLines(file)).map((line, index) => toRecord(line, `${file}:${index + 1}`));
   }
 
   /** The newest record with this id; undefined where there is none. */
-  async find(episodeId: string): Promise<EpisodeRecord | undefined> {
+  async find(episodeId: string): Promise<RecordedEpisode | undefined> {
     const wanted = `${lineStart}${JSON.stringify(episodeId)},`;
     for (const step of (await this.steps()).reverse()) {
       const file = this.#fileOf(step);
@@ -84,17 +85,21 @@ export class EpisodeFiles {
   }
 }
 
-/** Throws BackboneError `run_folder` for a line that no run has written. */
-function toRecord(line: Readonly<Record<string, unknown>>, place: string): EpisodeRecord {
-  const { episode_id: id, samples } = line;
-  if (typeof id === 'string' && Array.isArray(samples)) return { ...line, episode_id: id, samples };
-  throw new BackboneError(
-    'run_folder',
-    `${place} is not an episode: it has ${typeof id === 'string' ? 'no list of samples' : 'no episode_id'}. Remove that line.`,
-  );
+/** Throws BackboneError `run_folder` for a line that no run has written, `older_format` for one of an older version. */
+function toRecord(line: Readonly<Record<string, unknown>>, place: string): RecordedEpisode {
+  const { episode_id: id, step, phase, samples } = line;
+  if (typeof id !== 'string' || !Array.isArray(samples))
+    throw new BackboneError(
+      'run_folder',
+      `${place} is not an episode: it has ${typeof id === 'string' ? 'no list of samples' : 'no episode_id'}. Remove that line.`,
+    );
+  if (typeof step === 'number' && isPhase(phase)) return { ...line, episode_id: id, step, phase, samples };
+  throw new BackboneError('older_format', tellOlderFormat(place));
 }
 
-async function findLine(file: string, beginning: string): Promise<EpisodeRecord | undefined> {
+const isPhase = (value: unknown): value is EpisodePhase => value === 'train' || value === 'evaluation';
+
+async function findLine(file: string, beginning: string): Promise<RecordedEpisode | undefined> {
   for await (const line of readLineBeginnings(file, Buffer.byteLength(beginning)))
     if (line.beginning === beginning) return toRecord(await readJsonLineAt(file, line), file);
   return undefined;
@@ -122,8 +127,7 @@ async function isSpoiled(file: string): Promise<boolean> {
 }
 
 async function cut(file: string, step: number, evaluatedSteps: ReadonlySet<number>): Promise<readonly string[]> {
-  const isOfCutEvaluation = (id: unknown): boolean =>
-    !evaluatedSteps.has(step) && typeof id === 'string' && id.startsWith(evaluationPrefix(step));
-  const { broken } = await filterJsonLines(file, ({ episode_id: id }) => !isOfCutEvaluation(id));
+  const isEvaluated = evaluatedSteps.has(step);
+  const { broken } = await filterJsonLines(file, ({ phase }) => isEvaluated || phase !== 'evaluation');
   return broken === 0 ? [] : [`${broken} lines of ${file} were not whole records; they are removed.`];
 }

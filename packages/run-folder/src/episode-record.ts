@@ -11,12 +11,37 @@ export type SampleRecord = {
   readonly policy_versions: readonly number[];
 };
 
-/** One line of an episodes file. Whoever ran the episode may add keys of its own: task, error, messages, metadata. */
+/** `train`: sampled for a step of training. `evaluation`: to measure the model; never trained. */
+export type EpisodePhase = 'train' | 'evaluation';
+
+/**
+ * One line of an episodes file, as its writer gives it: the folder adds `step` and `phase`. Ordinary runs and swarms write the same
+ * keys. An episode that a run made has these; a key in brackets is absent if there is nothing to say.
+ * ```
+ * episode_id, step, phase, group_id
+ * task_id, [main_query], repeat_index, seed, [attempt]   from 1; the world lost the attempts before it
+ * status                              completed | failed
+ * reward, is_success, [rewards, parts, reason]           of a completed episode: what its judge or workflow said
+ * error                               of a failed one: { code, message, [agent, place, stack, outage: { source, host }] }
+ * seconds, [seconds_judging]
+ * [turn_rewards, spans]               began_ms and ended_ms count from the beginning of the episode
+ * calls                               how many were answered, aborted, failed, ...
+ * [swallowed_errors, untrained_calls, special_tokens, ignored_parameters]
+ * forks, splices, foreign_messages    by agent and cause
+ * generated_tokens, trained_tokens, trained_over_generated
+ * metadata, log_metrics               of the workflow
+ * turns                               one for each model call, in the form of `toTurnRecord`
+ * samples                             with the advantages that were trained; of an evaluation as they were sampled, or none
+ * ```
+ */
 export type EpisodeRecord = {
   readonly episode_id: string;
   readonly samples: readonly SampleRecord[];
   readonly [key: string]: unknown;
 };
+
+/** A line that was read. */
+export type RecordedEpisode = EpisodeRecord & { readonly step: number; readonly phase: EpisodePhase };
 
 /** Plain arrays; logprobs and advantages with seven digits. */
 export function toSampleRecord(sample: Sample): SampleRecord {

@@ -88,8 +88,8 @@ describe('a run folder', () => {
     ]);
     expect(await run.readEvaluations()).toEqual([{ step: 2, success_rate: 0.75 }]);
     expect(await run.episodes.readStep(1)).toEqual([
-      { episode_id: 'a', step: 1, reward: 1, samples },
-      { episode_id: 'b', step: 1, reward: 0, samples: [] },
+      { episode_id: 'a', step: 1, phase: 'train', reward: 1, samples },
+      { episode_id: 'b', step: 1, phase: 'train', reward: 0, samples: [] },
     ]);
     expect(await run.episodes.find('a')).toMatchObject({ step: 2, reward: 0.5 });
     expect(await run.episodes.find('b')).toMatchObject({ step: 1 });
@@ -217,15 +217,27 @@ describe('a run folder', () => {
   });
 
   it('cuts an evaluation that a kill or a full disk cut short, so that it is made again', async () => {
-    await run.recordStep({ step: 1, reward_mean: 0 }, [{ episode_id: 'e1-a-r0', samples }]);
-    await run.recordEvaluation({ step: 0, success_rate: 0 }, [{ episode_id: 'eval-0-a-r0', samples: [] }]);
-    await run.episodes.append(1, [{ episode_id: 'eval-1-a-r0', samples: [] }]);
-    await appendFile(path.join(run.dir, 'episodes', 'step-000001.jsonl'), '{"episode_id":"eval-1-b-r0","st');
+    await run.recordStep({ step: 1, reward_mean: 0 }, [{ episode_id: 't1', samples }]);
+    await run.recordEvaluation({ step: 0, success_rate: 0 }, [{ episode_id: 'a0', samples: [] }]);
+    await run.episodes.append({ step: 1, phase: 'evaluation' }, [{ episode_id: 'a1', samples: [] }]);
+    await appendFile(path.join(run.dir, 'episodes', 'step-000001.jsonl'), '{"episode_id":"b1","st');
     await run.rewind(stateOf(1));
-    expect((await run.episodes.readStep(0)).map(({ episode_id: id }) => id)).toEqual(['eval-0-a-r0']);
-    expect((await run.episodes.readStep(1)).map(({ episode_id: id }) => id)).toEqual(['e1-a-r0']);
-    await run.recordEvaluation({ step: 1, success_rate: 1 }, [{ episode_id: 'eval-1-a-r0', samples: [] }]);
-    expect(await run.episodes.findIds('eval-1')).toEqual(['eval-1-a-r0']);
+    expect((await run.episodes.readStep(0)).map(({ episode_id: id }) => id)).toEqual(['a0']);
+    expect((await run.episodes.readStep(1)).map(({ episode_id: id }) => id)).toEqual(['t1']);
+    await run.recordEvaluation({ step: 1, success_rate: 1 }, [{ episode_id: 'a1', samples: [] }]);
+    expect(await run.episodes.findIds('a1')).toEqual(['a1']);
+  });
+
+  it('says of each episode whether it was trained or evaluated, and refuses lines of older versions by name', async () => {
+    await run.recordStep({ step: 1 }, [{ episode_id: 'eval-1-named-like-one', samples: [] }]);
+    await run.recordEvaluation({ step: 1 }, [{ episode_id: 'e7', samples: [] }]);
+    expect((await run.episodes.readStep(1)).map(({ phase }) => phase)).toEqual(['train', 'evaluation']);
+    const file = path.join(run.dir, 'episodes', 'step-000002.jsonl');
+    await appendFile(file, '{"episode_id":"old","step":2,"samples":[]}\n');
+    await expect(run.episodes.readStep(2)).rejects.toThrow(
+      /step-000002.jsonl:1 was written in an older format.*commit e2a79bc1/,
+    );
+    await expect(run.episodes.find('old')).rejects.toMatchObject({ code: 'older_format' });
   });
 
   it('keeps whole records of a file whose torn line was appended to', async () => {

@@ -127,7 +127,7 @@ export class RunFolder {
   /** Episodes first, then the line in metrics.jsonl that makes the step count, then the curve. */
   async recordStep(metrics: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
-    await writing(this.episodes.dir, () => this.episodes.append(metrics.step, episodes));
+    await writing(this.episodes.dir, () => this.episodes.append({ step: metrics.step, phase: 'train' }, episodes));
     await this.#writing('metrics', (file) => appendJsonLine(file, metrics));
     await this.#noteRecords('metrics', metrics.step);
     this.#drawn?.metrics.push(metrics);
@@ -137,7 +137,9 @@ export class RunFolder {
   /** Episodes first, then the line in evaluations.jsonl that makes the evaluation count, then the curve. */
   async recordEvaluation(evaluation: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
-    await writing(this.episodes.dir, () => this.episodes.append(evaluation.step, episodes));
+    await writing(this.episodes.dir, () =>
+      this.episodes.append({ step: evaluation.step, phase: 'evaluation' }, episodes),
+    );
     await this.#writing('evaluations', (file) => appendJsonLine(file, evaluation));
     await this.#noteRecords('evaluations', evaluation.step);
     this.#drawn?.evaluations.push(evaluation);

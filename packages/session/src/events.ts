@@ -13,9 +13,11 @@ export type Evaluation = {
   readonly failedEpisodes: number;
   /** Of the failed ones, those that the world or the judge lost: they count in no mean. Absent if there are none. */
   readonly unscoredEpisodes?: number;
-  /** Share of all episodes that succeeded, 0..1; a failed episode did not. */
+  /** Places that no episode has filled when the patience with a swarm's clients was over. Absent if there are none. */
+  readonly missingEpisodes?: number;
+  /** Share of the scored episodes that succeeded, 0..1; a failed episode did not. */
   readonly successRate: number;
-  /** Over all episodes; a failed one counts as 0. */
+  /** Over the scored episodes; a failed one counts as 0. */
   readonly rewardMean: number;
   /** Answers of models that learn. */
   readonly answers: number;

@@ -10,6 +10,9 @@ export {
   type SealedRow,
   type SealedRows,
 } from './served/sealed-rows.js';
-export { countAnswers } from './schedule/count-answers.js';
+export { shortenQuery } from './records/episode-line.js';
+export { toGroupLines, toGroupReport, type SampledGroup } from './records/group-report.js';
+export { contentOf, readEnd, type EndContent, type Ended } from './records/read-end.js';
+export { summarizeEvaluation, toEvaluationRecord } from './records/summarize-evaluation.js';
 export { toLeftOut } from './served/to-left-out.js';
 export { requireCollection, requireOwnKey } from './served/policy-configs.js';

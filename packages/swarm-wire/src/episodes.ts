@@ -121,8 +121,25 @@ export const endRequestSchema = z.strictObject({
   reason: z.string().max(100_000).optional(),
   /** What went wrong, for `failed` and `outage`. */
   error: z.string().max(100_000).optional(),
+  /** The kind of it in one word, such as `timeout`. */
+  error_code: z.string().max(200).optional(),
   /** Revision of the reward. Default: that of the claim. */
   revision: z.string().max(200).optional(),
+  /** How long the agent ran, and how long its judge took, as the client measured it. Default: the time since the claim. */
+  seconds: z.number().min(0).max(1e9).optional(),
+  seconds_judging: z.number().min(0).max(1e9).optional(),
+  /** Work of tools and environments, in milliseconds since the episode began. */
+  spans: z
+    .array(
+      z.strictObject({
+        name: z.string().max(1000),
+        began_ms: z.number(),
+        ended_ms: z.number(),
+        has_failed: z.boolean().default(false),
+      }),
+    )
+    .max(10_000)
+    .optional(),
   /** Messages of agents that do not learn; kept, never trained. */
   messages: z.array(z.record(z.string(), z.unknown())).optional(),
   /** Model calls that failed while the episode continued. */

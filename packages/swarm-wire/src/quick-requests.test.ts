@@ -53,6 +53,9 @@ const ends = shuffledRecord({
   parts: or(record(number)),
   reason: or(name),
   error: or(name),
+  error_code: or(name),
+  seconds: or(number),
+  seconds_judging: or(number),
   revision: or(name),
   messages: or(fc.array(or(record(anything)), { maxLength: 2 })),
   more: anything,
@@ -70,6 +73,7 @@ const usual = {
     is_success: true,
     metadata: { moves: 7 },
     log_metrics: { n: 1 },
+    seconds: 0.5,
   },
 } as const;
 

@@ -19,6 +19,7 @@ const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
 const isAnything = (): boolean => true;
 const isRecord = isRecordOf(isAnything);
 const isDefaultShare = (value: unknown): boolean => value === 'default' || shareName.safeParse(value).success;
+const isSeconds = (value: unknown): boolean => isNumber(value) && (value as number) >= 0 && (value as number) <= 1e9;
 const left = { otherwise: undefined };
 
 const quickClaim = createQuickCheck<ClaimRequest>({
@@ -44,7 +45,10 @@ const quickEnd = createQuickCheck<EndRequest>({
   parts: { accepts: isRecordOf(isNumber), ...left },
   reason: { accepts: isText(0, 100_000), ...left },
   error: { accepts: isText(0, 100_000), ...left },
+  error_code: { accepts: isText(0, 200), ...left },
   revision: { accepts: isText(0, 200), ...left },
+  seconds: { accepts: isSeconds, ...left },
+  seconds_judging: { accepts: isSeconds, ...left },
   messages: { accepts: isListOf(isRecord, 0, Infinity), ...left },
 });
 
@@ -52,7 +56,7 @@ function isAbove(least: number, most: number): (value: unknown) => boolean {
   return (value) => isNumber(value) && (value as number) > least && (value as number) <= most;
 }
 
-/** The quick checks by their schemas. An end with rewards of turns, or with swallowed errors, is left to its schema. */
+/** The quick checks by their schemas. An end with rewards of turns, spans or swallowed errors is left to its schema. */
 export const quickChecks: ReadonlyMap<z.ZodType, QuickCheck<unknown>> = new Map<z.ZodType, QuickCheck<unknown>>([
   [claimRequestSchema, quickClaim],
   [endRequestSchema, quickEnd],

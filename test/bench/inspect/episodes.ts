@@ -3,7 +3,7 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { EpisodeRecord } from '@agentjet/run-folder';
 import type { Episode } from '@agentjet/rollout';
-import { toEpisodeRecord } from '@agentjet/session/training';
+import { toEpisodeLine } from '@agentjet/session/training';
 import {
   agent,
   concurrent,
@@ -99,6 +99,6 @@ function createEpisode(name: string, episode: ReturnType<Workload>, chatTokenize
     calls: turns.length,
     treeTokens,
     rowTokens,
-    record: (episodeId) => toEpisodeRecord(toEpisode(episodeId)),
+    record: (episodeId) => toEpisodeLine(toEpisode(episodeId)),
   };
 }

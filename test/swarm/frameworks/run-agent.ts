@@ -75,9 +75,10 @@ export async function runAgent(framework: Framework): Promise<AgentOutcome> {
     const said = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Pick<AgentOutcome, 'completed' | 'answers'>;
     const { records, ledger } = server.swarm?.context ?? {};
     const episodes = [...(ledger?.state.episodes.values() ?? [])];
-    const turns = episodes.flatMap(({ episodeId }) =>
-      unpackTurns((records?.end(episodeId)?.content as Ended | undefined)?.turns ?? []),
-    );
+    const turns = episodes.flatMap(({ episodeId }) => {
+      const ended = records?.end(episodeId)?.content as Ended | undefined;
+      return ended === undefined ? [] : unpackTurns(ended.turns);
+    });
     const forks: Record<string, number> = {};
     for (const { fork } of turns) if (typeof fork === 'string') forks[fork] = (forks[fork] ?? 0) + 1;
     return {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnDescription } from '../contract.js';
 import { packTurns, unpackTurns } from './packed-turn.js';
-import { toTurnRecord } from './turn-record.js';
 
 const author = fc.constantFrom('system' as const, 'user' as const, 'model' as const);
 const part = fc.record(
@@ -46,12 +45,12 @@ const turn = fc.record(
   },
 );
 
-test('turns that were packed, written as JSON and read again are the records that they would have been', () => {
+test('turns that were packed, written as JSON and read again are what they were', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 4 }), (found) => {
       const turns: readonly TurnDescription[] = found.map((each, index) => ({ ...each, index }));
       const written = JSON.parse(JSON.stringify(packTurns(turns))) as ReturnType<typeof packTurns>;
-      expect(unpackTurns(written)).toStrictEqual(turns.map(toTurnRecord));
+      expect(unpackTurns(written)).toStrictEqual(turns);
     }),
   );
 });
@@ -77,21 +76,4 @@ test('a usual turn is written without what is as usual', () => {
     names: ['e', 'main', 'user'],
     numbers: [0, 0, 1, 1, 9, 0, 4, 2, 0, 1, 2, 2, 6, -1],
   });
-});
-
-test('turns of format 5 are read as they were written', () => {
-  const named = ['user', 2, 6, 'critic'] as const;
-  const turns = [
-    ['e/0', 'main', 'main', 9, 0, 4, 2, 0, [['user', 2, 6]]],
-    ['e/3', 'main', 'main', 9, 9, 4, 2, null, [named], { isTruncated: true, fork: 'edited' }],
-  ] as const;
-  expect(unpackTurns(turns)).toMatchObject([
-    { turn_id: 'e/0', index: 0, prompt_tokens: 9, sample: 0, is_truncated: false, fork: null, splices: [] },
-    { turn_id: 'e/3', index: 1, sample: null, is_truncated: true, fork: 'edited', parts: [{ name: 'critic' }] },
-  ]);
-});
-
-test('records of older stores are read as they are', () => {
-  const record = { turn_id: 'e/0', index: 0, parts: [] };
-  expect(unpackTurns([record])).toStrictEqual([record]);
 });

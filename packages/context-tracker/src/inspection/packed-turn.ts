@@ -1,5 +1,4 @@
 import type { TurnDescription, TurnPart } from '../contract.js';
-import { toTurnRecord, type TurnRecord } from './turn-record.js';
 
 /**
  * The turns of an episode as the store of a swarm keeps them: numbers, of which some are places in a list of names; what is as usual
@@ -13,22 +12,6 @@ export type PackedTurns = {
   /** By the place of the turn. */
   readonly unusual?: Readonly<Record<string, Unusual>>;
 };
-
-/** A turn in stores of format 5 and before. */
-type PackedTurn = readonly [
-  turnId: string,
-  agentName: string,
-  targetTag: string,
-  promptTokens: number,
-  reusedTokens: number,
-  generatedTokens: number,
-  policyVersion: number,
-  sample: number | null,
-  parts: readonly PackedPart[],
-  unusual?: Unusual,
-];
-
-type PackedPart = readonly [author: TurnPart['author'], start: number, end: number, name?: string];
 
 /** What most turns do not have. */
 type Unusual = Partial<Pick<TurnDescription, 'isTruncated' | 'isTrained' | 'fork' | 'splices' | 'foreignMessages'>>;
@@ -67,16 +50,11 @@ function callOf(turnId: string, slash: number): number {
   return slash !== -1 && Number.isSafeInteger(call) && call >= 0 && String(call) === text ? call : none;
 }
 
-/** As an episode's record has them. Older stores keep each turn for itself, or the records themselves. */
-export function unpackTurns(turns: PackedTurns | readonly (PackedTurn | TurnRecord)[]): readonly TurnRecord[] {
-  if ('numbers' in turns) return unpackNumbers(turns).map(toTurnRecord);
-  return turns.map((turn, index) => (isPacked(turn) ? toTurnRecord(unpackTurn(turn, index)) : turn));
-}
-
 const numbersOfTurn = 10;
 const numbersOfPart = 4;
 
-function unpackNumbers({ names, numbers, unusual = {} }: PackedTurns): readonly TurnDescription[] {
+/** The turns that `packTurns` was given. */
+export function unpackTurns({ names, numbers, unusual = {} }: PackedTurns): readonly TurnDescription[] {
   const turns: TurnDescription[] = [];
   for (let at = 0; at < numbers.length; ) {
     const [id = 0, call = none, agent = 0, target = 0, prompt = 0, reused = 0, generated = 0, version = 0, ...more] =
@@ -117,29 +95,6 @@ function unpackPart(
 }
 
 const usual = { isTruncated: false, fork: null, splices: [], foreignMessages: {} } as const;
-
-const isPacked = (turn: PackedTurn | TurnRecord): turn is PackedTurn => Array.isArray(turn);
-
-function unpackTurn(turn: PackedTurn, index: number): TurnDescription {
-  const [turnId, agentName, targetTag, promptTokens, reusedTokens, generatedTokens, policyVersion, sample, parts] =
-    turn;
-  return {
-    turnId,
-    index,
-    agentName,
-    targetTag,
-    promptTokens,
-    reusedTokens,
-    generatedTokens,
-    policyVersion,
-    ...usual,
-    sample,
-    parts: parts.map(([author, start, end, name]) =>
-      name === undefined ? { author, start, end } : { author, name, start, end },
-    ),
-    ...turn[9],
-  };
-}
 
 function unusualOf({ isTruncated, isTrained, fork, splices, foreignMessages }: TurnDescription): Unusual | undefined {
   const isUsual = !isTruncated && isTrained === undefined && fork === null && splices.length === 0;

@@ -1,4 +1,4 @@
-import { openRunFolder, type EpisodeRecord } from '@agentjet/run-folder';
+import { openRunFolder, type RecordedEpisode } from '@agentjet/run-folder';
 import { modelDirOf } from './run-tokenizer.js';
 
 /** One line of a list of episodes. */
@@ -22,21 +22,18 @@ export async function* listEpisodes(runDir: string): AsyncGenerator<EpisodeSumma
   }
 }
 
-function summarize(record: EpisodeRecord): EpisodeSummary {
+function summarize(record: RecordedEpisode): EpisodeSummary {
   return {
     episodeId: record.episode_id,
-    step: toNumber(record['step']),
+    step: record.step,
     taskId: toText(record['task_id']),
     status: toText(record['status']),
     reward: typeof record['reward'] === 'number' ? record['reward'] : null,
     samples: record.samples.length,
     generatedTokens: toNumber(record['generated_tokens']),
-    trainedTokens: isEvaluation(record.episode_id) ? null : toNumber(record['trained_tokens']),
+    trainedTokens: record.phase === 'evaluation' ? null : toNumber(record['trained_tokens']),
   };
 }
-
-/** Whether the id is that of an episode of an evaluation. */
-export const isEvaluation = (episodeId: string): boolean => /^eval-\d+-/.test(episodeId);
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);

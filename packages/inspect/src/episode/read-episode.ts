@@ -1,11 +1,11 @@
 import { layOutEpisode, readTurnRecords, type EpisodeTree } from '@agentjet/context-tracker';
 import { BackboneError, quoteForShell } from '@agentjet/core';
-import { openRunFolder, type EpisodeRecord } from '@agentjet/run-folder';
+import { openRunFolder, type RecordedEpisode } from '@agentjet/run-folder';
 import { loadRunTokenizer } from './run-tokenizer.js';
 
 /** An episode as its run folder keeps it, laid out for showing. */
 export type InspectedEpisode = {
-  readonly record: EpisodeRecord;
+  readonly record: RecordedEpisode;
   readonly tree: EpisodeTree;
   /** Text of one token after another; undefined if the model's tokenizer is gone. */
   readonly createDecoder: (() => { push(id: number): string; flush(): string }) | undefined;

@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
-import { isEvaluation } from '../episode/list-episodes.js';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { formatInteger } from './number-text.js';
 import { describeUntrained } from './untrained-facts.js';
@@ -20,7 +19,7 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ['outcome', describeOutcome(record)],
     [
       'tokens',
-      isEvaluation(record.episode_id)
+      record.phase === 'evaluation'
         ? `${formatInteger(generated)} generated in an evaluation, which trains nothing`
         : `${formatInteger(generated)} generated, ${formatInteger(trained)} trained: trained / generated = ${generated === 0 ? '-' : (trained / generated).toFixed(3)}`,
     ],

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
+import { tellOlderFormat } from '@agentjet/core';
 import type { open } from 'lmdb';
 import type { Entry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
@@ -306,17 +307,7 @@ export type LmdbStoreOptions = {
 
 type OpenDatabase = typeof open;
 
-const format = 'agentjet-ledger-6';
-/** Their records mean the same to this version, so a store of theirs is gone on with, and is of the present format then. */
-const olderFormats: readonly string[] = [
-  'agentjet-ledger-1',
-  'agentjet-ledger-2',
-  'agentjet-ledger-3',
-  'agentjet-ledger-4',
-  'agentjet-ledger-5',
-];
-/** For tests: what can be gone on with; the present format is the last one. */
-export const readableFormats: readonly string[] = [...olderFormats, format];
+const format = 'agentjet-ledger-7';
 const minFreeBytes = 256 * 2 ** 20;
 const heartbeatMs = 5000;
 const deadAfterMs = 30_000;
@@ -330,12 +321,16 @@ function numbersIn(dir: string): readonly number[] {
 }
 
 function requireFormat(meta: FileMeta, file: string): void {
-  if (meta.format === undefined || meta.format === format || olderFormats.includes(meta.format)) return;
+  if (meta.format === undefined || meta.format === format) return;
   throw new StoreError(
     'other_format',
-    `${file} is a store of format ${JSON.stringify(meta.format)}; this version reads ${JSON.stringify(format)}. Use the version that wrote it, or begin a new run.`,
+    isOlder(meta.format)
+      ? tellOlderFormat(`${file}, a store of format ${JSON.stringify(meta.format)},`)
+      : `${file} is a store of format ${JSON.stringify(meta.format)}; this version reads ${JSON.stringify(format)}. Use the version that wrote it, or begin a new run.`,
   );
 }
+
+const isOlder = (found: string): boolean => /^agentjet-ledger-[1-6]$/.test(found);
 
 /** An owner is dead if its process is gone from this machine, or if it has been silent for long enough. */
 function requireDead(owner: Owner | undefined, bootId: string): void {

@@ -8,7 +8,7 @@ export function toRunError(error: unknown): Error {
   const isDisk = error instanceof StoreError;
   return new BackboneError(
     isDisk ? 'run_folder' : code,
-    `Episodes cannot be recorded: ${toErrorMessage(error)} ${repairs[code] ?? repairs.other}`,
+    `Episodes cannot be recorded: ${toErrorMessage(error)} ${repairs[code] ?? repairs.other}`.trim(),
     { cause: error },
   );
 }
@@ -16,6 +16,7 @@ export function toRunError(error: unknown): Error {
 const repairs: Readonly<Record<string, string>> & { readonly other: string } = {
   full: 'Then go on with --resume.',
   not_owner: 'Two processes must not write one run. Wait until the other one has ended, then go on with --resume.',
+  other_format: '',
   redo_impossible: 'Restore the files of its folder "recorded", or go back with --from to a checkpoint.',
   other: 'Go on with --resume, or without recording: rollout.record=false.',
 };

@@ -212,5 +212,4 @@ type Opened = {
 const claimIdOf = (groupId: string, episodeId: string): string => `${groupId} ${episodeId}`;
 
 const isUnreadable = (error: unknown): boolean =>
-  error instanceof LedgerError ||
-  (error instanceof StoreError && (error.code === 'damaged' || error.code === 'other_format'));
+  error instanceof LedgerError || (error instanceof StoreError && error.code === 'damaged');

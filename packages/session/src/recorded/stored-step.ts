@@ -3,7 +3,7 @@ import type { ManifestRecord } from '@agentjet/ledger';
 import type { Draw } from '@agentjet/run-folder';
 import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
 import type { RatePlan } from '../training/rate-plan.js';
-import { toEpisodeRecord } from '../rollout/episode-record.js';
+import { toEpisodeLine } from '../records/episode-line.js';
 import type { RunLedger } from './run-ledger.js';
 import { fromStored } from './stored-episode.js';
 
@@ -72,7 +72,7 @@ export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonl
     const episodes = trained === undefined ? [] : (members.get(trained) ?? []);
     return {
       ...group,
-      episodes: episodes.map(({ episodeId, place: _place, ...rewards }) => {
+      episodes: episodes.map(({ episodeId, place: _place, isSuccess: _said, ...rewards }) => {
         const { samples, episodeId: name } = fromStored(ledger.read(episodeId), taskOf(''));
         return { ...rewards, episodeId: name, samples };
       }),
@@ -85,7 +85,7 @@ export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonl
 
 function openLine(record: StoredRecord, ledger: RunLedger): EpisodeLine {
   if ('line' in record) return record.line;
-  const line = toEpisodeRecord(fromStored(ledger.read(record.end), taskOf(record.taskId)));
+  const line = toEpisodeLine(fromStored(ledger.read(record.end), taskOf(record.taskId)));
   return record.hasSamples ? line : { ...line, samples: [] };
 }
 

@@ -1,8 +1,8 @@
 import type { Task } from '@agentjet/core';
-import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
-import { toEpisodeRecord } from './episode-record.js';
+import type { RunFolder } from '@agentjet/run-folder';
 import { evaluatePhase } from './evaluate-phase.js';
-import type { Evaluation } from '../events.js';
+import { toGroupLines } from '../records/group-report.js';
+import { toEvaluationRecord } from '../records/summarize-evaluation.js';
 import type { RolloutContext } from './run-phase.js';
 
 /** The evaluations of one run: made once per step, written to the run folder, found there again after a resume. */
@@ -25,31 +25,13 @@ type EvaluationOptions = {
   readonly onRecorded?: ((step: number) => Promise<void>) | undefined;
 };
 
-function toRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation): MetricsRecord {
-  return {
-    step,
-    success_rate: evaluation.successRate,
-    reward_mean: evaluation.rewardMean,
-    ...(passes && { [`pass_at_${passes.episodesPerTask}`]: passes.any, all_pass: passes.all }),
-    episodes: evaluation.episodes,
-    failed_episodes: evaluation.failedEpisodes,
-    ...(evaluation.unscoredEpisodes !== undefined && { unscored_episodes: evaluation.unscoredEpisodes }),
-    answers: evaluation.answers,
-    answers_cut: evaluation.cutAnswers,
-    generated_tokens: evaluation.generatedTokens,
-    seconds: Math.round(evaluation.seconds * 1000) / 1000,
-    ...means,
-    ...Object.fromEntries(Object.entries(logMetrics).map(([name, value]) => [`workflow/${name}`, value])),
-  };
-}
-
 export function createRunEvaluations({ context, run, tasks, signal, onRecorded }: EvaluationOptions): RunEvaluations {
   let seconds = 0;
   const evaluate = async (step: number): Promise<number | null> => {
     const outcome = await evaluatePhase(context, { step, tasks, signal });
     if (outcome === undefined) return null;
     seconds += outcome.evaluation.seconds;
-    await run.recordEvaluation(toRecord(outcome.evaluation), outcome.episodes.map(toEpisodeRecord));
+    await run.recordEvaluation(toEvaluationRecord(outcome.evaluation), outcome.groups.flatMap(toGroupLines));
     await onRecorded?.(step);
     return outcome.evaluation.successRate;
   };

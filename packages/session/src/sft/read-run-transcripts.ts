@@ -27,7 +27,7 @@ export async function readRunTranscripts(dir: string, options: RunReaderOptions)
   const transcripts: Transcript[] = [];
   for (const step of await run.episodes.steps())
     for (const record of await run.episodes.readStep(step)) {
-      if (record.episode_id.startsWith('eval-')) continue;
+      if (record.phase === 'evaluation') continue;
       hash.update(JSON.stringify([record.episode_id, record.samples]));
       transcripts.push(toTranscript(record, `${dir}, episode ${record.episode_id}`, options));
     }

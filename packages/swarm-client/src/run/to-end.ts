@@ -4,6 +4,7 @@ import type { EndRequest } from '@agentjet/swarm-wire';
 /** Longer than that, what untrained agents said is left out: it is for people. */
 const maxMessageBytes = 2 ** 20;
 const maxErrorLength = 100_000;
+const maxCodeLength = 200;
 
 /** Ids of the answers of each agent that are trained, in their order. */
 export type TurnIds = ReadonlyMap<string, readonly string[]>;
@@ -17,11 +18,14 @@ type More = {
 
 /** What the server is told of an episode. */
 export function toEnd(episode: Episode, { client, awayMs, turnIds }: More): EndRequest {
-  const { metadata, logMetrics } = episode;
+  const { metadata, logMetrics, seconds, secondsJudging } = episode;
   const shared = {
     client,
     metadata: { ...metadata },
     log_metrics: { ...logMetrics },
+    seconds,
+    ...(secondsJudging !== undefined && { seconds_judging: secondsJudging }),
+    ...toSpans(episode),
     ...turnRewards(episode, turnIds),
     ...untrainedMessages(episode),
     ...swallowedErrors(episode),
@@ -31,7 +35,8 @@ export function toEnd(episode: Episode, { client, awayMs, turnIds }: More): EndR
     const isTimeout = error.code === 'timeout' && awayMs > 0;
     const status = isAgentsFailure(error) && !isTimeout ? 'failed' : 'outage';
     const text = [error.message, error.place].filter(Boolean).join('\n').slice(0, maxErrorLength);
-    return { ...shared, status, reward: null, is_success: null, error: text };
+    const code = error.code.slice(0, maxCodeLength);
+    return { ...shared, status, reward: null, is_success: null, error: text, error_code: code };
   }
   const { reward, rewards, isSuccess, parts, reason } = episode;
   return {
@@ -51,6 +56,16 @@ function turnRewards({ paidTurns }: Episode, turnIds: TurnIds): Pick<EndRequest,
     return { agent: agentName, turn: turnIds.get(agentName)?.indexOf(turnId) ?? -1, value };
   });
   return { turn_rewards: paid.filter(({ turn }) => turn >= 0) };
+}
+
+const maxSpans = 10_000;
+
+function toSpans({ spans }: Episode): Pick<EndRequest, 'spans'> {
+  if (spans === undefined) return {};
+  const sent = spans.slice(0, maxSpans).map(({ name, beganMs, endedMs, hasFailed }) => {
+    return { name: name.slice(0, 1000), began_ms: beganMs, ended_ms: endedMs, has_failed: hasFailed };
+  });
+  return { spans: sent };
 }
 
 function swallowedErrors({ swallowedErrors: swallowed }: Episode): Pick<EndRequest, 'swallowed_errors'> {

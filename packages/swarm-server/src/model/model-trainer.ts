@@ -1,5 +1,4 @@
-import { unpackTurns } from '@agentjet/context-tracker';
-import { AgentJetError, type CommonConfig, type RewardedEpisode, type Sample } from '@agentjet/core';
+import { AgentJetError, type CommonConfig, type RewardedEpisode } from '@agentjet/core';
 import {
   defaultPolicy,
   isOf,
@@ -10,22 +9,26 @@ import {
   type Outcome,
   type RecordIndex,
 } from '@agentjet/ledger';
-import { Diagnosis, type EpisodeFacts } from '@agentjet/diagnose';
+import { Diagnosis } from '@agentjet/diagnose';
 import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import type { Episode } from '@agentjet/rollout';
 import {
-  countAnswers,
-  openRows,
+  contentOf,
+  readEnd,
+  summarizeEvaluation,
+  toEvaluationRecord,
+  toGroupLines,
+  toGroupReport,
   toLeftOut,
-  type RowHead,
-  type RowSpans,
-  type SealedRow,
+  type Ended,
+  type SampledGroup,
   type ServedWeights,
   type StepRecipe,
 } from '@agentjet/session/served';
 import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
 import { RedoGap } from './redo-gap.js';
 import type { LostAttempt } from '../swarm/attempt-lengths.js';
-import type { EvaluatedEpisode, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
+import type { Evaluated, EvaluatedGroup, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
 
 /** What a manifest says of its step beside its groups: everything else that the step is computed from. */
 export type StepContent = {
@@ -34,6 +37,8 @@ export type StepContent = {
   readonly isOnPolicy: boolean;
   /** Attempts that were lost since the step before; only the metrics of the step tell of them. */
   readonly lost?: readonly LostAttempt[];
+  /** By group: its attempts that ended without a place; lines and metrics of the step tell of them. */
+  readonly failed?: PlanContext['failed'];
   /** Of AgentJet. */
   readonly version: string;
 };
@@ -68,17 +73,19 @@ export class ModelTrainer implements TrainerPort {
   /** The engine samples from the new weights as soon as they are made. */
   publish = (): Promise<void> => Promise.resolve();
 
-  plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes, lost }: PlanContext): StepPlan => {
+  plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes, lost, failed }: PlanContext): StepPlan => {
     const recipe = this.#options.weights.recipe(changes);
-    const { prepared } = this.#prepare(groups, { recipe, lost });
+    const { prepared } = this.#prepare(groups, { recipe, lost, failed });
     const { version } = this.#options;
-    const content: StepContent = { recipe, isOnPolicy, version, ...(lost.length > 0 && { lost }) };
+    const hasFailed = Object.keys(failed).length > 0;
+    const more = { ...(lost.length > 0 && { lost }), ...(hasFailed && { failed }) };
+    const content: StepContent = { recipe, isOnPolicy, version, ...more };
     return { optimizerSteps: withIdleGroups(prepared.optimizerSteps, groups), content };
   };
 
   optimize = async (manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> => {
-    const { recipe, isOnPolicy, lost = [] } = manifest.content as StepContent;
-    const { prepared } = this.#prepare(manifest.groups, { recipe, lost });
+    const { recipe, isOnPolicy, lost = [], failed = {} } = manifest.content as StepContent;
+    const { prepared } = this.#prepare(manifest.groups, { recipe, lost, failed });
     const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
     const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
     if (index === manifest.optimizerSteps.length - 1)
@@ -86,23 +93,15 @@ export class ModelTrainer implements TrainerPort {
     return { isApplied, leftOut };
   };
 
-  recordEvaluation = async (step: number, episodes: readonly EvaluatedEpisode[]): Promise<void> => {
-    const { folder, records } = this.#options;
-    const numEpisodes = Math.max(1, episodes.length);
-    const lines = episodes.map((episode) => ({
-      samples: [],
-      ...toRecord(episode, records.end(episode.episodeId), this.#policy),
-      phase: 'evaluate',
-    }));
-    await folder.recordEvaluation(
-      {
-        step,
-        episodes: episodes.length,
-        success_rate: episodes.filter(({ isSuccess }) => isSuccess === true).length / numEpisodes,
-        reward_mean: episodes.reduce((sum, { reward }) => sum + reward, 0) / numEpisodes,
-      },
-      lines,
-    );
+  /** An evaluation that a process before this one has written down is not written again. */
+  recordEvaluation = async (step: number, { groups, seconds }: Evaluated): Promise<void> => {
+    const { folder } = this.#options;
+    if ((await folder.readEvaluations()).some((evaluation) => evaluation.step === step)) return;
+    const sampled = groups.map((group) => this.#toSampledGroup(group));
+    const summary = summarizeEvaluation(sampled.map(({ episodes }) => episodes));
+    const missing = groups.reduce((sum, { numPlaces, attempts }) => sum + numPlaces - attempts.length, 0);
+    const evaluation = { ...summary, step, seconds, ...(missing > 0 && { missingEpisodes: missing }) };
+    await folder.recordEvaluation(toEvaluationRecord(evaluation), sampled.flatMap(toGroupLines));
     this.#options.onRecorded?.();
   };
 
@@ -151,12 +150,14 @@ export class ModelTrainer implements TrainerPort {
   /** Planned and trained from one preparation: the weights do not change in between. */
   #prepare(
     groups: readonly ManifestGroup[],
-    { recipe, lost }: Required<Pick<StepContent, 'recipe' | 'lost'>>,
+    { recipe, lost, failed }: Required<Pick<StepContent, 'recipe' | 'lost' | 'failed'>>,
   ): { readonly prepared: PreparedBatch } {
     const name = JSON.stringify(groups);
     if (this.#batch?.name === name) return this.#batch;
     const prepared = this.#options.weights.prepare(
-      groups.map((group, at) => this.#toTrainingGroup(group, at === 0 ? lost : [])),
+      groups.map((group, at) =>
+        this.#toTrainingGroup(group, { lost: at === 0 ? lost : [], failed: failed[group.groupId] ?? [] }),
+      ),
       recipe,
     );
     this.#batch = { name, prepared };
@@ -177,28 +178,47 @@ export class ModelTrainer implements TrainerPort {
     );
   }
 
-  #toTrainingGroup({ groupId, rank, episodes }: ManifestGroup, lost: readonly LostAttempt[]): TrainingGroup {
-    const policy = this.#policy;
-    const ends = episodes.map((each) => ({ episode: toOwn(each, policy), end: this.#endOf(each.episodeId) }));
+  #toSampledGroup({ groupId, taskId, attempts }: EvaluatedGroup): SampledGroup {
+    const episodes = attempts.map((each) => {
+      const { episodeId, place, attempt, seed, reward, isSuccess, rewards, reason } = each;
+      const seat = { taskId, place, attempt: attempt + 1, seed };
+      const end = this.#options.records.end(episodeId);
+      return this.#toEpisode({ episodeId, seat, end, reward, isSuccess, rewards, dropped: reason });
+    });
+    return { groupId, episodes, lost: [] };
+  }
+
+  #toTrainingGroup({ groupId, rank, episodes }: ManifestGroup, { lost, failed }: Untrained): TrainingGroup {
+    const members = episodes.map((each) => {
+      const own = toOwn(each, this.#policy);
+      const end = this.#endOf(each.episodeId);
+      const { isSuccess = end.isSuccess, reward, rewards } = own;
+      return { own, end, episode: this.#toEpisode({ ...own, end, reward, rewards, isSuccess }) };
+    });
+    const others = failed.map((episodeId) => {
+      return this.#toEpisode({ episodeId, end: this.#endOf(episodeId), reward: null, isSuccess: null });
+    });
+    const sampled = toSampledGroup(
+      groupId,
+      members.map(({ episode }) => episode),
+      others,
+    );
+    const lengths = members.map(({ end }) => toAttemptLength(end, this.#policy));
     return {
       groupId,
       ...(rank !== undefined && { rank }),
-      episodes: ends.map(({ episode, end }) => toRewarded(episode, end, policy)),
-      report: {
-        episodes: ends.length,
-        failedEpisodes: ends.filter(({ end }) => end?.status === 'failed').length,
-        successes: ends.filter(({ end }) => end?.isSuccess === true).length,
-        rewardSum: ends.reduce((sum, { episode }) => sum + episode.reward, 0),
-        generatedTokens: ends.reduce((sum, { end }) => sum + tokensOf(end, policy), 0),
-        attempts: [...ends.map(({ end }) => toAttemptLength(end, policy)), ...lost],
-        logMetrics: ends.map(({ end }) => contentOf(end, policy).log_metrics ?? {}),
-        means: ends.map(({ episode }) => toMeans(episode)),
-        counts: countCalls(ends.map(({ end }) => contentOf(end, policy))),
-        records: ends.map(({ episode, end }) => toRecord(episode, end, policy)),
-      },
+      episodes: members.map(({ own, episode }) => toRewarded(own, episode)),
+      report: { ...toGroupReport(sampled), attempts: [...lengths, ...lost] },
     };
   }
+
+  #toEpisode(ended: Ended): Episode {
+    return readEnd(ended, this.#policy);
+  }
 }
+
+/** What a group had beside what is trained of it. */
+type Untrained = { readonly lost: readonly LostAttempt[]; readonly failed: readonly string[] };
 
 export type ModelTrainerOptions = {
   /** Whose weights these are. Default: `default`. */
@@ -224,33 +244,6 @@ type OneStep = {
   readonly known: Outcome | undefined;
 };
 
-/** The content of an end, as `ServedEpisodes.seal` and the end's own request make it. */
-type EndContent = {
-  readonly task_id?: string;
-  /** The place in its group. */
-  readonly repeat_index?: number;
-  readonly rows?: readonly (SealedRow | RowHead | RowSpans)[];
-  readonly turns?: Parameters<typeof unpackTurns>[0];
-  readonly metadata?: unknown;
-  readonly log_metrics?: Readonly<Record<string, number>>;
-  readonly error?: string;
-  readonly messages?: unknown;
-  readonly ignored_parameters?: Readonly<Record<string, unknown>>;
-  readonly swallowed_errors?: EpisodeFacts['swallowed_errors'];
-  readonly stats?: { readonly generatedTokens?: number };
-  /** Which of the end's bytes is the first one of these rows. Default: 0. */
-  readonly bytes_at?: number;
-  /** What differs between several policies. */
-  readonly policies?: Readonly<
-    Record<string, Pick<EndContent, 'rows' | 'turns' | 'stats' | 'bytes_at' | 'ignored_parameters'>>
-  >;
-};
-
-function contentOf(end: EndRecord | undefined, policy: string): EndContent {
-  const content = (end?.content ?? {}) as EndContent;
-  return { ...content, ...content.policies?.[policy] };
-}
-
 /** Generated by the policy. */
 function tokensOf(end: EndRecord | undefined, policy: string): number {
   const { policies, stats } = contentOf(end, policy);
@@ -274,11 +267,8 @@ function toAttemptLength(end: EndRecord, policy: string) {
 
 function toRewarded(
   { episodeId, place, reward, rewards, turnRewards }: ManifestEpisode,
-  end: EndRecord | undefined,
-  policy: string,
+  { samples }: Episode,
 ): RewardedEpisode {
-  const { rows = [], bytes_at: from } = contentOf(end, policy);
-  const samples: readonly Sample[] = openRows(episodeId, rows, end?.bytes?.slice(from));
   return {
     episodeId,
     place,
@@ -289,11 +279,13 @@ function toRewarded(
   };
 }
 
-function toMeans({ rewards = {}, turnRewards }: ManifestEpisode): Readonly<Record<string, number>> {
-  return {
-    ...Object.fromEntries(Object.entries(rewards).map(([target, reward]) => [`reward/${target}`, reward])),
-    ...(turnRewards !== undefined && { turn_rewards: turnRewards.reduce((sum, { value }) => sum + value, 0) }),
-  };
+/** `others`: attempts that ended without a place. The last one of a place that was given up is its episode; the world lost those before. */
+function toSampledGroup(groupId: string, members: readonly Episode[], others: readonly Episode[]): SampledGroup {
+  const last = new Map<number, Episode>();
+  for (const other of others) last.set(other.repeatIndex, other); // in the order of their claims
+  for (const member of members) last.set(member.repeatIndex, member);
+  const episodes = [...last.values()].sort((a, b) => a.repeatIndex - b.repeatIndex);
+  return { groupId, episodes, lost: others.filter((other) => !episodes.includes(other)) };
 }
 
 /** What each share was to have of the batch, and what it had, in groups. Nothing in a run without shares. */
@@ -305,45 +297,6 @@ function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<strin
     [`share/${share}/got`, got[share] ?? 0] as const,
   ]);
   return Object.fromEntries(rows);
-}
-
-/** For the metrics of a step, under the names of an ordinary run. */
-function countCalls(contents: readonly EndContent[]): Readonly<Record<string, number>> {
-  const turns = contents.map((content) => (content.turns === undefined ? [] : unpackTurns(content.turns)));
-  const swallowed = contents.flatMap((content) => content.swallowed_errors ?? []);
-  return {
-    ...countAnswers(
-      turns.map((each) => ({ turns: each.map((turn) => ({ isTruncated: turn.is_truncated === true })) })),
-    ),
-    ...(swallowed.length > 0 && { swallowed_errors: swallowed.reduce((sum, { times }) => sum + times, 0) }),
-  };
-}
-
-/** The line of an episode in episodes/, without its samples. */
-function toRecord(
-  { episodeId, reward, rewards }: Omit<ManifestEpisode, 'place'>,
-  end: EndRecord | undefined,
-  policy: string,
-) {
-  const content = contentOf(end, policy);
-  const { task_id, repeat_index, turns, metadata, log_metrics, error, messages, swallowed_errors } = content;
-  const { ignored_parameters: ignored } = content;
-  return {
-    episode_id: episodeId,
-    ...(task_id !== undefined && { task_id, repeat_index }),
-    status: end?.status ?? 'completed',
-    reward,
-    is_success: end?.isSuccess ?? null,
-    ...(rewards !== undefined && { rewards }),
-    ...(error !== undefined && { error }),
-    ...(turns !== undefined && { turns: unpackTurns(turns) }),
-    ...(messages !== undefined && { messages }),
-    ...(swallowed_errors !== undefined && { swallowed_errors }),
-    ...(ignored !== undefined && Object.keys(ignored).length > 0 && { ignored_parameters: ignored }),
-    metadata: metadata ?? {},
-    log_metrics: log_metrics ?? {},
-    generated_tokens: tokensOf(end, policy),
-  };
 }
 
 /** Every group is in an optimizer step, those too of which nothing is trained: their fate falls with the first one. */

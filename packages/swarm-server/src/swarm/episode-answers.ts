@@ -7,6 +7,7 @@ import {
   type LedgerState,
   type NewEnd,
 } from '@agentjet/ledger';
+import { shortenQuery } from '@agentjet/session/served';
 import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
 import type { Writable } from '../writable.js';
@@ -140,7 +141,9 @@ type EndParts = {
   readonly bodyHash: string;
   readonly sealed: SealedEnd | undefined;
   readonly group: Pick<LedgerGroup, 'taskId' | 'revision'>;
-  readonly place: number;
+  readonly episode: Pick<LedgerEpisode, 'place' | 'attempt' | 'seed'>;
+  /** Of its task; empty if it stays at the client. */
+  readonly query: string;
   /** Since it was claimed. */
   readonly seconds: number;
   /** Of an attempt that was lost to the world, which is not sealed. */
@@ -153,18 +156,25 @@ type EndParts = {
  */
 export function toNewEnd(
   request: EndRequest,
-  { bodyHash, sealed, group, place, seconds, tokens = 0 }: EndParts,
+  { bodyHash, sealed, group, episode, query, seconds, tokens = 0 }: EndParts,
 ): NewEnd {
   const { rewards } = request;
   const content = sealed?.content ?? {};
   content['task_id'] = group.taskId;
-  content['repeat_index'] = place;
+  content['repeat_index'] = episode.place;
+  content['seed'] = episode.seed;
+  if (query !== '') content['main_query'] = shortenQuery(query);
+  if (episode.attempt > 0) content['attempt'] = episode.attempt + 1;
   content['metadata'] = request.metadata;
   content['log_metrics'] = request.log_metrics;
   content['parts'] = request.parts;
   content['reason'] = request.reason;
   content['error'] = request.error;
+  content['error_code'] = request.error_code;
   content['messages'] = request.messages;
+  if (request.seconds !== undefined) content['seconds'] = request.seconds;
+  if (request.seconds_judging !== undefined) content['seconds_judging'] = request.seconds_judging;
+  if (request.spans !== undefined) content['spans'] = request.spans;
   if (request.swallowed_errors !== undefined) content['swallowed_errors'] = request.swallowed_errors;
   const end: Writable<NewEnd> = {
     status: request.status,

@@ -1,4 +1,4 @@
-import { named, shareOf, taskKey, type LedgerEpisode, type OpenPlace } from '@agentjet/ledger';
+import { named, shareOf, taskKey, type LedgerEpisode, type LedgerGroup, type OpenPlace } from '@agentjet/ledger';
 import { placeSeed } from '@agentjet/core';
 import {
   WireError,
@@ -75,7 +75,9 @@ export class EpisodeRoutes {
         metadata: {},
         log_metrics: {},
       };
-      this.#accept(episode, { ...request, error }, JSON.stringify(['failed', null, null])).catch(() => {}); // dropped
+      this.#accept(episode, { ...request, error, error_code: 'timeout' }, JSON.stringify(['failed', null, null])).catch(
+        () => {},
+      ); // dropped
     }
   }
 
@@ -303,17 +305,23 @@ export class EpisodeRoutes {
     const { groupId, place, attempt, seed } = ledger.episode(episodeId);
     const group = ledger.group(groupId);
     const { purpose, taskId } = group;
-    const share = shareOf(group);
-    const position = { group_id: groupId, place, attempt, seed, purpose, task_id: taskId, share };
-    const split = purpose === 'evaluation' ? { split: purpose } : {};
-    const task = ledger.state.tasks.get(taskKey({ taskId, share, ...split }))?.content;
+    const task = this.#taskOf(group);
+    const position = { group_id: groupId, place, attempt, seed, purpose, task_id: taskId, share: shareOf(group) };
     return {
       episode_id: episodeId,
       ...position,
-      ...(task !== undefined && { task: task as WireTask }),
+      ...(task !== undefined && { task }),
       lease_seconds: leaseSeconds,
       ...this.#access(episodeId),
     };
+  }
+
+  /** Undefined if its content stays at the client. */
+  #taskOf(group: Readonly<LedgerGroup>): WireTask | undefined {
+    const { purpose, taskId } = group;
+    const split = purpose === 'evaluation' ? { split: purpose } : {};
+    const key = taskKey({ taskId, share: shareOf(group), ...split });
+    return this.#context.ledger.state.tasks.get(key)?.content as WireTask | undefined;
   }
 
   /** Seals what the episode's agents were answered, and ends it in the same turn of the event loop. */
@@ -326,9 +334,9 @@ export class EpisodeRoutes {
       const isLost = request.status === 'outage';
       const sealed = isLost ? undefined : this.#model?.seal(episodeId, request);
       const tokens = isLost ? this.#model?.tokensOf(episodeId) : undefined;
-      const { groupId, place } = episode;
-      const seconds = lengths.secondsOf(episodeId);
-      const parts = { bodyHash, sealed, group: ledger.group(groupId), place, seconds, tokens };
+      const group = ledger.group(episode.groupId);
+      const query = this.#taskOf(group)?.main_query ?? '';
+      const parts = { bodyHash, sealed, group, episode, query, seconds: lengths.secondsOf(episodeId), tokens };
       ledger.end(episodeId, toNewEnd(request, parts));
     } catch (error) {
       if (!isReplayMismatch(error)) throw error;

@@ -1,4 +1,11 @@
-import { defaultShare, isClosed, named, type LedgerGroup } from '@agentjet/ledger';
+import {
+  defaultShare,
+  isClosed,
+  named,
+  type EvaluationRecord,
+  type LedgerEpisode,
+  type LedgerGroup,
+} from '@agentjet/ledger';
 import { changesOf } from './config-changes.js';
 import { isThrough, shareNames } from './share-watch.js';
 import { appendSynced, hasPolicies, isDown, requireEngine, type SwarmContext } from './swarm-context.js';
@@ -35,12 +42,13 @@ function hasTasks(context: SwarmContext): boolean {
 }
 
 async function evaluate(context: SwarmContext, step: number): Promise<void> {
-  const { ledger, settings, changes, intake } = context;
+  const { host, ledger, settings, changes, intake, writer } = context;
   const { state } = ledger;
   openGroups(context, step);
   if (groupsOf(context, step).length === 0) return; // `numEvaluationTasks` is 0
   changes.notify();
   const startedMs = ledger.clock.read();
+  const beganMs = host.now();
   let numTasks = state.tasks.size;
   const mayWait = (): boolean => ledger.clock.read() - startedMs < settings.evaluationPatienceMs;
   while (!isOver(context, step) && mayWait()) {
@@ -51,30 +59,30 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
     numTasks = state.tasks.size;
   }
   const groups = groupsOf(context, step);
-  const restsOn = groups.filter(({ groupId }) => ledger.membersOf(groupId).some((each) => each.state === 'pooled'));
+  const restsOn = groups.filter(({ groupId }) => ledger.lastAttemptsOf(groupId).some(isScored)).length;
   const groupIds = groups.map(({ groupId }) => groupId);
-  await recordEvaluation(context, step, groupIds);
-  await appendSynced(context, {
-    kind: 'evaluation',
-    step,
-    ...named(context.policy),
-    groupIds,
-    restsOn: restsOn.length,
-  });
+  const seconds = (host.now() - beganMs) / 1000;
+  await writer.committed(); // the trainer reads ends from the store
+  await recordEvaluation(context, { step, groupIds, seconds });
+  await appendSynced(context, { kind: 'evaluation', step, ...named(context.policy), groupIds, restsOn, seconds });
 }
 
-/** What the episodes of an evaluation got, as far as they ended. */
+/** Whether the attempt says something of the model: it has a reward, or its agent failed. */
+const isScored = ({ end, reward }: Readonly<LedgerEpisode>): boolean =>
+  reward !== null || (end?.status === 'failed' && !end.isSuspect);
+
+/** Writes down what the episodes of an evaluation got. */
 export async function recordEvaluation(
   { ledger, trainer }: SwarmContext,
-  step: number,
-  groupIds: readonly string[],
+  { step, groupIds, seconds = 0 }: Pick<EvaluationRecord, 'step' | 'groupIds' | 'seconds'>,
 ): Promise<void> {
-  const known = groupIds.filter((groupId) => ledger.state.groups.has(groupId));
-  const episodes = known.flatMap((groupId) => ledger.membersOf(groupId)).filter(({ reward }) => reward !== null);
-  await trainer.recordEvaluation?.(
-    step,
-    episodes.map(({ episodeId, reward, isSuccess }) => ({ episodeId, reward: reward ?? 0, isSuccess })),
-  );
+  const groups = groupIds.flatMap((groupId) => ledger.state.groups.get(groupId) ?? []);
+  await trainer.recordEvaluation?.(step, {
+    seconds,
+    groups: groups.map(({ groupId, taskId, places }) => {
+      return { groupId, taskId, numPlaces: places.length, attempts: ledger.lastAttemptsOf(groupId) };
+    }),
+  });
 }
 
 /** Whether the evaluation of the newest step is due and not over. */

@@ -6,6 +6,7 @@ import {
   nextBatch,
   planRetirement,
   type Batch,
+  type LedgerEpisode,
   type LedgerGroup,
   type ManifestRecord,
   type Outcome,
@@ -88,7 +89,7 @@ async function openWeights(context: SwarmContext): Promise<void> {
   for (let step = newest + 1; step <= line.step; step++) {
     await optimizeStep(context, manifestOf(context, step));
     const evaluation = line.evaluations.get(step);
-    if (evaluation !== undefined) await recordEvaluation(context, step, evaluation.groupIds);
+    if (evaluation !== undefined) await recordEvaluation(context, evaluation);
   }
   if (line.step > newest && !trainer.repeatsExactly) {
     await appendSynced(context, { kind: 'incarnation', ...named(policy), value: line.incarnation + 1 });
@@ -171,9 +172,16 @@ function planContext(context: SwarmContext, groups: readonly LedgerGroup[]): Pla
   return {
     isOnPolicy: calls.every(({ incarnation }) => incarnation === line.incarnation),
     lost: lengths.take(policy, groups),
+    failed: Object.fromEntries(groups.flatMap(({ groupId }) => toFailed(groupId, ledger.failedOf(groupId)))),
     changes: changedKeys(context),
   };
 }
+
+const toFailed = (
+  groupId: string,
+  failed: readonly Readonly<LedgerEpisode>[],
+): readonly (readonly [string, string[]])[] =>
+  failed.length === 0 ? [] : [[groupId, failed.map(({ episodeId }) => episodeId)]];
 
 /** Makes the optimizer steps of a manifest; those that were made before follow what was recorded of them. */
 async function optimizeStep(context: SwarmContext, manifest: ManifestRecord): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
+import type { LedgerEpisode, ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
 import type { LostAttempt } from './attempt-lengths.js';
 
 /** What the swarm asks of the holder of the weights. Steps are numbered from 1; step 0 is the model as it began. */
@@ -18,15 +18,22 @@ export type TrainerPort = {
   /** How a batch is to be trained. What it says goes into the manifest, and `optimize` follows it. */
   readonly plan: (groups: readonly ManifestGroup[], context: PlanContext) => StepPlan;
   /** Writes down an evaluation; made again, with its steps, after a recovery. */
-  readonly recordEvaluation?: (step: number, episodes: readonly EvaluatedEpisode[]) => Promise<void>;
+  readonly recordEvaluation?: (step: number, evaluated: Evaluated) => Promise<void>;
   /** Lets the weights go. */
   readonly close?: () => Promise<void>;
 };
 
-export type EvaluatedEpisode = {
-  readonly episodeId: string;
-  readonly reward: number;
-  readonly isSuccess: boolean | null;
+export type Evaluated = {
+  readonly groups: readonly EvaluatedGroup[];
+  readonly seconds: number;
+};
+
+export type EvaluatedGroup = {
+  readonly groupId: string;
+  readonly taskId: string;
+  readonly numPlaces: number;
+  /** What became of each place that was claimed, in the order of places. */
+  readonly attempts: readonly Readonly<LedgerEpisode>[];
 };
 
 export type PlanContext = {
@@ -34,6 +41,8 @@ export type PlanContext = {
   readonly isOnPolicy: boolean;
   /** Attempts that were lost since the step before. */
   readonly lost: readonly LostAttempt[];
+  /** By group: its attempts that ended without a place. They are not trained, and the step tells of them. */
+  readonly failed: Readonly<Record<string, readonly string[]>>;
   /** Keys of the configuration that were changed since the run began. */
   readonly changes: Readonly<Record<string, unknown>>;
 };

@@ -1,6 +1,8 @@
 import type { Episode } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
-import { summarizeEpisodes, summarizePasses } from './evaluate-phase.js';
+import { summarizeEvaluation } from './summarize-evaluation.js';
+
+const oneEach = (episodes: readonly Episode[]): (readonly Episode[])[] => episodes.map((episode) => [episode]);
 
 const base = {
   task: { taskId: 't', mainQuery: '', initMessages: [], metadata: {} },
@@ -41,7 +43,7 @@ it('a failed episode has reward 0 and is no success; metrics are averaged over t
     { ...base, episodeId: 'b', logMetrics: { steps: 2, falls: 1 }, status: 'completed', reward: 0.5, isSuccess: false },
     { ...base, episodeId: 'c', logMetrics: {}, status: 'failed', error: { code: 'timeout', message: '' } },
   ];
-  expect(summarizeEpisodes(episodes)).toEqual({
+  expect(summarizeEvaluation(oneEach(episodes))).toEqual({
     episodes: 3,
     failedEpisodes: 1,
     successRate: 1 / 3,
@@ -51,7 +53,7 @@ it('a failed episode has reward 0 and is no success; metrics are averaged over t
     generatedTokens: 30,
     logMetrics: { steps: 3, falls: 1 },
   });
-  expect(summarizeEpisodes([])).toMatchObject({ successRate: 0, rewardMean: 0 });
+  expect(summarizeEvaluation([])).toMatchObject({ successRate: 0, rewardMean: 0 });
 });
 
 it('with several episodes per task it is told how often any and how often all of them succeeded', () => {
@@ -70,9 +72,9 @@ it('with several episodes per task it is told how often any and how often all of
     [episode(true), failed],
     [episode(false), failed],
   ];
-  expect(summarizePasses(groups)).toEqual({ passes: { episodesPerTask: 2, any: 0.75, all: 0.25 } });
-  expect(summarizePasses([[episode(true)]])).toEqual({});
-  expect(summarizePasses([])).toEqual({});
+  expect(summarizeEvaluation(groups).passes).toEqual({ episodesPerTask: 2, any: 0.75, all: 0.25 });
+  expect(summarizeEvaluation([[episode(true)]]).passes).toBeUndefined();
+  expect(summarizeEvaluation([]).passes).toBeUndefined();
 });
 
 it('parts of a judge and rewards of targets are averaged over the episodes that have them', () => {
@@ -81,5 +83,9 @@ it('parts of a judge and rewards of targets are averaged over the episodes that 
     { ...common, episodeId: 'a', parts: { form: 1 }, rewards: { wolf: 1 } },
     { ...common, episodeId: 'b', parts: { form: 0 }, turnRewards: [{ agentName: 'a', turnIndex: 0, value: 2 }] },
   ];
-  expect(summarizeEpisodes(episodes).means).toEqual({ 'judge/form': 0.5, 'reward/wolf': 1, turn_rewards: 2 });
+  expect(summarizeEvaluation(oneEach(episodes)).means).toEqual({
+    'judge/form': 0.5,
+    'reward/wolf': 1,
+    turn_rewards: 2,
+  });
 });

@@ -4,7 +4,10 @@ import type { Episode, TaskGroup } from '@agentjet/rollout';
  * For the metrics of a step: attempts that the world lost (`outages`), what they had generated, and those among all attempts whose judge
  * gave no verdict (`judge_unavailable`), which are never rewarded. What did not happen is not named.
  */
-export function countLosses({ episodes, lost }: TaskGroup): Readonly<Record<string, number>> {
+export function countLosses({
+  episodes,
+  lost,
+}: Pick<TaskGroup, 'episodes' | 'lost'>): Readonly<Record<string, number>> {
   const attempts = [...lost, ...episodes];
   const outages = attempts.filter((each) => each.status === 'failed' && each.error.outage !== undefined);
   const unjudged = attempts.filter(lacksVerdict).length;

@@ -3,8 +3,8 @@ import { toTurnRecord } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
 
-/** The line of an episode in episodes/. */
-export function toEpisodeRecord(episode: Episode): EpisodeRecord {
+/** The line of an episode in episodes/, of an ordinary run and of a swarm. `EpisodeRecord` says what its keys mean. */
+export function toEpisodeLine(episode: Episode): EpisodeRecord {
   const { task, stats, calls } = episode;
   const outcome =
     episode.status === 'completed'
@@ -13,6 +13,7 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
   return {
     episode_id: episode.episodeId,
     task_id: task.taskId,
+    ...(task.mainQuery !== '' && { main_query: shortenQuery(task.mainQuery) }),
     repeat_index: episode.repeatIndex,
     seed: episode.seed,
     status: episode.status,
@@ -40,6 +41,14 @@ export function toEpisodeRecord(episode: Episode): EpisodeRecord {
     samples: episode.samples.map(toSampleRecord),
   };
 }
+
+/** What a record keeps of a task's text: all of it is in the tokens of the episode. */
+export function shortenQuery(query: string): string {
+  if (query.length <= maxQueryLength) return query;
+  return `${query.slice(0, maxQueryLength)} ... (${query.length} characters)`;
+}
+
+const maxQueryLength = 4000;
 
 /** A call of an agent that does not learn: what was new in its request, and what came back. */
 function toCallRecord(call: NonNullable<Episode['untrainedCalls']>[number]) {

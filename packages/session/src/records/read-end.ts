@@ -1,0 +1,194 @@
+import type { Task, TurnReward } from '@agentjet/core';
+import { unpackTurns, type CountsByAgent, type PackedTurns, type TrackerStats } from '@agentjet/context-tracker';
+import { isOf, type EndRecord, type PolicyTurnReward, type TargetRewards } from '@agentjet/ledger';
+import type { CallCounts, Episode, SpanRecord, SwallowedError, UntrainedCall } from '@agentjet/rollout';
+import { openRows, type RowHead, type RowSpans, type SealedRow } from '../served/sealed-rows.js';
+
+/** The `content` of an end record in a swarm's ledger. What is zero, empty or unknown is not in it. */
+export type EndContent = {
+  readonly task_id?: string;
+  readonly main_query?: string;
+  /** The place in its group. */
+  readonly repeat_index?: number;
+  readonly seed?: number;
+  /** Absent: 1. */
+  readonly attempt?: number;
+  /** As the client measured it. Absent: the end's own. */
+  readonly seconds?: number;
+  readonly seconds_judging?: number;
+  readonly spans?: readonly StoredSpan[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly log_metrics?: Readonly<Record<string, number>>;
+  readonly parts?: Readonly<Record<string, number>>;
+  readonly reason?: string;
+  readonly error?: string;
+  readonly error_code?: string;
+  /** What agents that do not learn said: calls as our client sends them, or anything that another client sends. */
+  readonly messages?: readonly Readonly<Record<string, unknown>>[];
+  readonly swallowed_errors?: readonly {
+    readonly agent_name: string;
+    readonly code: string;
+    readonly message: string;
+    readonly times: number;
+  }[];
+  /** What differs between several policies. */
+  readonly policies?: Readonly<Record<string, PolicyContent>>;
+} & PolicyContent;
+
+type PolicyContent = {
+  readonly rows?: readonly (SealedRow | RowHead | RowSpans)[];
+  readonly turns?: PackedTurns;
+  readonly stats?: Partial<TrackerStats>;
+  readonly calls?: Partial<CallCounts>;
+  readonly ignored_parameters?: CountsByAgent<string>;
+  /** Which of the end's bytes is the first one of these rows. Default: 0. */
+  readonly bytes_at?: number;
+};
+
+type StoredSpan = {
+  readonly name: string;
+  readonly began_ms: number;
+  readonly ended_ms: number;
+  readonly has_failed: boolean;
+};
+
+type Swallowed = NonNullable<EndContent['swallowed_errors']>[number];
+
+/** An attempt of a swarm. What its end says of its place and its task comes first. */
+export type Ended = {
+  readonly episodeId: string;
+  /** If there is no end. */
+  readonly seat?: { readonly taskId: string; readonly place: number; readonly attempt: number; readonly seed: number };
+  /** Undefined: the attempt was lost before it ended. */
+  readonly end: EndRecord | undefined;
+  /** As it is now: rewards may be revised. Null: there is none yet. */
+  readonly reward: number | null;
+  readonly isSuccess: boolean | null;
+  readonly rewards?: TargetRewards | undefined;
+  /** Why it was dropped, if it was. */
+  readonly dropped?: string | undefined;
+};
+
+/** The episode behind an end record, as an ordinary run would have it. `policy`: whose turns and rows it shows. */
+export function readEnd(ended: Ended, policy: string): Episode {
+  const { end, episodeId, seat } = ended;
+  const content = contentOf(end, policy);
+  const { rows = [], bytes_at: from, metadata = {}, log_metrics: logMetrics = {}, turns, calls } = content;
+  const { attempt = seat?.attempt ?? 1 } = content;
+  const swallowed = content.swallowed_errors?.map(toSwallowedError);
+  const spans = content.spans?.map(toSpan);
+  const untrained = toUntrainedCalls(content.messages);
+  const turnRewards = (end?.turnRewards ?? []).filter((each) => isOf(each, policy)).map(toTurnReward);
+  return {
+    episodeId,
+    task: toTask(content.task_id ?? seat?.taskId ?? '', content.main_query),
+    repeatIndex: content.repeat_index ?? seat?.place ?? 0,
+    seed: content.seed ?? seat?.seed ?? 0,
+    samples: openRows(episodeId, rows, end?.bytes?.slice(from)),
+    turns: turns === undefined ? [] : unpackTurns(turns),
+    stats: statsOf(content, end),
+    calls: { ...noCalls, ...calls },
+    ignoredParameters: content.ignored_parameters ?? {},
+    metadata,
+    logMetrics,
+    seconds: content.seconds ?? end?.seconds ?? 0,
+    ...(content.seconds_judging !== undefined && { secondsJudging: content.seconds_judging }),
+    ...(spans !== undefined && { spans }),
+    ...(attempt > 1 && { attempt }),
+    ...(swallowed !== undefined && { swallowedErrors: swallowed }),
+    ...(untrained !== undefined && { untrainedCalls: untrained }),
+    ...(turnRewards.length > 0 && { turnRewards }),
+    ...toOutcome(ended, content),
+  };
+}
+
+/** A record names its task and tells nothing else of it but its text. */
+const toTask = (taskId: string, mainQuery = ''): Task => ({ taskId, mainQuery, initMessages: [], metadata: {} });
+
+/** What the end says, with the parts of the policy. */
+export function contentOf(end: EndRecord | undefined, policy: string): EndContent {
+  const content = (end?.content ?? {}) as EndContent;
+  return { ...content, ...content.policies?.[policy] };
+}
+
+const toSpan = ({ name, began_ms: beganMs, ended_ms: endedMs, has_failed: hasFailed }: StoredSpan): SpanRecord => {
+  return { name, beganMs, endedMs, hasFailed };
+};
+
+const toSwallowedError = ({ agent_name: agentName, ...error }: Swallowed): SwallowedError => ({ agentName, ...error });
+
+const toTurnReward = ({ agentName, turnIndex, value }: PolicyTurnReward): TurnReward => ({
+  agentName,
+  turnIndex,
+  value,
+});
+
+function statsOf({ stats, policies }: EndContent, end: EndRecord | undefined): TrackerStats {
+  const generatedTokens = policies === undefined ? (end?.tokens ?? 0) : 0;
+  return { ...noStats, generatedTokens, ...stats };
+}
+
+type Outcome = Pick<Extract<Episode, { status: 'completed' }>, 'status' | 'reward' | 'isSuccess'> | Failure;
+type Failure = Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>;
+
+function toOutcome({ end, reward, isSuccess, rewards, dropped }: Ended, content: EndContent): Outcome {
+  const { parts, reason, error, error_code: code } = content;
+  if (end === undefined) return lost(dropped ?? 'no_end', 'The attempt was lost before it ended.', 'connection');
+  const isOutage = end.status === 'outage' || end.isSuspect;
+  if (isOutage) return lost(code ?? 'outage', error ?? 'The world failed, not the agent.', 'workflow');
+  if (end.status === 'failed')
+    return failed(code ?? 'workflow_failed', error ?? 'The agent failed, and its client gave no reason.');
+  if (reward === null) return lost('no_reward', 'No reward came for this episode.', 'judge');
+  return {
+    status: 'completed',
+    reward,
+    isSuccess: isSuccess ?? false,
+    ...(rewards !== undefined && { rewards }),
+    ...(parts !== undefined && { parts }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+const failed = (code: string, message: string): Failure => ({ status: 'failed', error: { code, message } });
+
+function lost(code: string, message: string, source: 'connection' | 'judge' | 'workflow'): Failure {
+  return { status: 'failed', error: { code, message, outage: { source, host: source } } };
+}
+
+const noCalls: CallCounts = {
+  answered: 0,
+  aborted: 0,
+  failed: 0,
+  untrained: 0,
+  repeated: 0,
+  truncated: 0,
+  malformedToolCalls: 0,
+  malformedArguments: 0,
+  unknownTools: 0,
+  malformedJson: 0,
+};
+
+const noStats: TrackerStats = {
+  calls: 0,
+  generatedTokens: 0,
+  trainedTokens: 0,
+  samples: 0,
+  forks: {},
+  splices: {},
+  foreignMessages: {},
+  specialTokens: {},
+};
+
+/** Messages of a client that is not ours are kept as one call of an agent without a name. */
+function toUntrainedCalls(messages: EndContent['messages']): readonly UntrainedCall[] | undefined {
+  if (messages === undefined || messages.length === 0) return undefined;
+  if (messages.every(isCall)) return messages as readonly UntrainedCall[];
+  const said = messages.map(({ role, content, ...more }) => {
+    const isPlain = typeof role === 'string' && typeof content === 'string' && Object.keys(more).length === 0;
+    return isPlain ? { role, content } : { role: 'user', content: JSON.stringify({ role, content, ...more }) };
+  }) as UntrainedCall['messages'];
+  return [{ agentName: '', model: '', repeatedMessages: 0, messages: said, answer: null, beganMs: 0, endedMs: 0 }];
+}
+
+const isCall = (message: Readonly<Record<string, unknown>>): boolean =>
+  typeof message['agentName'] === 'string' && Array.isArray(message['messages']) && 'answer' in message;
