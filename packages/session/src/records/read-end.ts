@@ -69,7 +69,7 @@ export type Ended = {
   readonly dropped?: string | undefined;
 };
 
-/** The episode behind an end record, as an ordinary run would have it. `policy`: whose turns and rows it shows. */
+/** The episode of an end record, as an ordinary run would have it. `policy`: whose turns and rows it shows. */
 export function readEnd(ended: Ended, policy: string): Episode {
   const { end, episodeId, seat } = ended;
   const content = contentOf(end, policy);

@@ -217,7 +217,7 @@ export class ModelTrainer implements TrainerPort {
   }
 }
 
-/** What a group had beside what is trained of it. */
+/** What of a group is not trained. */
 type Untrained = { readonly lost: readonly LostAttempt[]; readonly failed: readonly string[] };
 
 export type ModelTrainerOptions = {
