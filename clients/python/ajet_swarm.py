@@ -464,6 +464,34 @@ class _RunState:
             self._left += 1
 
 
+class _Connection(http.client.HTTPConnection):
+    """A server that refuses a long body answers before it has read it all, and the rest cannot be sent: the answer counts."""
+
+    def send(self, data: Any) -> None:
+        try:
+            super().send(data)
+        except (BrokenPipeError, ConnectionResetError):
+            if self.sock is None:
+                raise
+
+
+class _SecureConnection(_Connection, http.client.HTTPSConnection):
+    pass
+
+
+class _Handler(urllib.request.HTTPHandler):
+    def http_open(self, req: urllib.request.Request) -> Any:
+        return self.do_open(_Connection, req)
+
+
+class _SecureHandler(urllib.request.HTTPSHandler):
+    def https_open(self, req: urllib.request.Request) -> Any:
+        return self.do_open(_SecureConnection, req)
+
+
+_opener = urllib.request.build_opener(_Handler, _SecureHandler)
+
+
 def _request(method: str, url: str, key: Optional[str], body: Optional[Json], timeout: float, headers: Mapping[str, str]) -> Json:
     data = None if body is None else json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
     request = urllib.request.Request(url, data=data, method=method, headers=dict(headers))
@@ -472,7 +500,7 @@ def _request(method: str, url: str, key: Optional[str], body: Optional[Json], ti
     if key:
         request.add_header("authorization", f"Bearer {key}")
     try:
-        with urllib.request.urlopen(request, timeout=timeout) as response:
+        with _opener.open(request, timeout=timeout) as response:
             text = response.read()
     except urllib.error.HTTPError as error:
         raise _to_error(error.code, error.read(), error.headers.get("retry-after")) from None

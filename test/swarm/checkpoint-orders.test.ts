@@ -107,6 +107,18 @@ it('an order that was carried out is done, for the next server too', async () =>
   expect(next.swarm?.describe().state).toBe('rolling'); // such an order pauses nothing
 });
 
+it('an order saves the checkpoint again if its files are gone, and only then', async () => {
+  const server = await startWithStep();
+  const orderAnother = async (id: string): Promise<number> => {
+    await send(server, 'POST', '/run/checkpoint', id);
+    await expect.poll(() => send(server, 'GET', `/operations/${id}`)).toMatchObject({ state: 'done' });
+    return numSavings;
+  };
+  expect([await orderAnother('one'), await orderAnother('two')]).toEqual([1, 1]);
+  servers.trainer.lose(1);
+  expect([await orderAnother('three'), await orderAnother('four')]).toEqual([2, 2]);
+});
+
 it('a policy of several whose checkpoint cannot be saved is opened again, and saves no other', async () => {
   saving = 'fails';
   let numOpened = 0;

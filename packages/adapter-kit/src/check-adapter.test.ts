@@ -1,98 +1,17 @@
-import type { AssistantMessage, ChatMessage, ChatModel } from '@agentjet/core';
+import type { AssistantMessage, ChatModel } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 import { describe, expect, it } from 'vitest';
-import { type AdapterDriver, checkAdapter, formatReport } from './index.js';
-
-/** The smallest framework there is: its model is ChatModel itself. */
-type History = readonly ChatMessage[];
-const driver: AdapterDriver<ChatModel, History> = {
-  name: 'plain',
-  asModel: (tuner, options) => tuner.selectModel(options, (model) => model),
-  debugModel: { name: 'debug', generate: () => Promise.reject(new Error('not asked')) },
-  says: [
-    'stream',
-    'abort',
-    'reasoning',
-    'usage',
-    'finishReason',
-    'temperature',
-    'topP',
-    'topK',
-    'maxTokens',
-    'stop',
-    'seed',
-    'toolChoice',
-    'parallelToolCalls',
-    'requestId',
-  ],
-  begin: (question, system) => [
-    { role: 'system', content: system },
-    { role: 'user', content: question },
-  ],
-  addQuestion: (history, content) => [...history, { role: 'user', content }],
-  addToolResults: (history, results) => [
-    ...history,
-    ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content })),
-  ],
-  withoutThinking: (history) =>
-    history.map((message) => {
-      if (message.role !== 'assistant') return message;
-      const { reasoning: _reasoning, ...others } = message;
-      return others;
-    }),
-  addOthersAnswers: (history, content) => [
-    [...history, { role: 'assistant', content, reasoning: 'hm' }],
-    [
-      ...history,
-      { role: 'assistant', content, toolCalls: [{ id: 'x', name: 'look', arguments: '' }] },
-      { role: 'tool', toolCallId: 'x', content: 'nothing' },
-    ],
-  ],
-  call: (model, history, options) => generate(model, history, options),
-  stream: (model, history, options, onText) => generate(model, history, options, onText),
-};
-
-type Call = AdapterDriver<ChatModel, History>['call'];
-
-async function generate(
-  model: ChatModel,
-  history: History,
-  { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: Parameters<Call>[2],
-  onText?: (text: string) => void,
-): ReturnType<Call> {
-  const onDelta = onText && {
-    onDelta: (delta: { readonly type: string; readonly text?: string }) =>
-      delta.type === 'content' && onText(delta.text ?? ''),
-  };
-  const { message, finishReason, usage } = await model.generate(
-    {
-      messages: history,
-      tools,
-      sampling,
-      ...(toolChoice && { toolChoice }),
-      ...(parallelToolCalls === false && { parallelToolCalls }),
-      ...(requestId && { requestId }),
-    },
-    { ...(signal && { signal }), ...onDelta },
-  );
-  return {
-    history: [...history, message],
-    text: message.content,
-    toolCalls: message.toolCalls ?? [],
-    reasoning: message.reasoning,
-    finishReason,
-    usage,
-  };
-}
+import { checkAdapter, formatReport } from './index.js';
+import { plainDriver } from './plain-driver.js';
 
 /** An adapter with one fault: what it does to a call. */
-function faulty(change: (model: ChatModel) => ChatModel['generate']): AdapterDriver<ChatModel, History> {
+function faulty(change: (model: ChatModel) => ChatModel['generate']): typeof plainDriver {
   const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel =>
     tuner.selectModel(options, (model) => ({ name: 'faulty', generate: change(model) }));
-  return { ...driver, asModel };
+  return { ...plainDriver, asModel };
 }
 
-async function brokenOf(broken: AdapterDriver<ChatModel, History>): Promise<string> {
+async function brokenOf(broken: typeof plainDriver): Promise<string> {
   const { results } = await checkAdapter(broken);
   return results
     .filter(({ outcome }) => outcome === 'broken')
@@ -108,13 +27,13 @@ const withAnswer = (change: (message: AssistantMessage) => AssistantMessage) =>
 
 describe('checkAdapter', () => {
   it('finds a faithful adapter to keep every promise', async () => {
-    const report = await checkAdapter(driver);
+    const report = await checkAdapter(plainDriver);
     expect(formatReport(report)).toMatch(/^(kept .*\n)+plain: \d+ kept, 0 broken, 0 skipped$/);
     expect(report.isKept).toBe(true);
   });
 
   it('skips what the framework has no words for, and says so', async () => {
-    const { results, isKept } = await checkAdapter({ ...driver, says: [] });
+    const { results, isKept } = await checkAdapter({ ...plainDriver, says: [] });
     expect(isKept).toBe(true);
     expect(results).toContainEqual({
       promise: 'temperature reaches the engine.',
@@ -123,7 +42,7 @@ describe('checkAdapter', () => {
     });
   });
 
-  const faults: readonly (readonly [string, AdapterDriver<ChatModel, History>, RegExp])[] = [
+  const faults: readonly (readonly [string, typeof plainDriver, RegExp])[] = [
     ['drops the signal', faulty((model) => (request) => model.generate(request)), /aborted call .*rejec/i],
     [
       'retries',
@@ -272,29 +191,29 @@ describe('checkAdapter', () => {
     const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel => ({
       ...tuner.selectModel(options, (model) => model),
     });
-    expect(await brokenOf({ ...driver, asModel })).toMatch(/very debugModel.*returned another object/);
+    expect(await brokenOf({ ...plainDriver, asModel })).toMatch(/very debugModel.*returned another object/);
   });
 
   it('says what is wrong with one that makes its model later', async () => {
     const asModel = (async (tuner: Tuner, options: ModelOptions<ChatModel>) =>
       tuner.selectModel(options, (model) => model)) as never;
-    expect(await brokenOf({ ...driver, asModel })).toMatch(
+    expect(await brokenOf({ ...plainDriver, asModel })).toMatch(
       /asModel returned a promise; it must return the model itself/,
     );
   });
 
   it('says what is missing from an answer', async () => {
-    expect(await brokenOf({ ...driver, call: (async () => ({ text: 'x' })) as never })).toMatch(
+    expect(await brokenOf({ ...plainDriver, call: (async () => ({ text: 'x' })) as never })).toMatch(
       /call resolved with \{"text":"x"\}; it must be \{ history, text, toolCalls \}/,
     );
   });
 
   it.each([
     [{}, 'no function asModel'],
-    [{ ...driver, stream: undefined }, 'no function stream, although it says "stream"'],
-    [{ ...driver, says: undefined }, 'says is undefined; it must list what the framework has words for: stream, abort'],
-    [{ ...driver, says: ['streaming'] }, 'says "streaming", which the suite does not know'],
-    [{ ...driver, name: undefined }, 'has no name'],
+    [{ ...plainDriver, stream: undefined }, 'no function stream, although it says "stream"'],
+    [{ ...plainDriver, says: undefined }, 'says is undefined; it must list what the framework has words for: stream, abort'],
+    [{ ...plainDriver, says: ['streaming'] }, 'says "streaming", which the suite does not know'],
+    [{ ...plainDriver, name: undefined }, 'has no name'],
   ])('refuses a driver that it cannot use: %#', async (wrong, words) => {
     await expect(checkAdapter(wrong as never)).rejects.toThrow(words);
   });

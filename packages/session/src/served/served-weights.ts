@@ -1,6 +1,5 @@
 import {
   BackboneError,
-  toErrorMessage,
   type Backbone,
   type CommonConfig,
   type OptimizerOptions,
@@ -16,6 +15,7 @@ import { toEnginePolicy } from '../policy/open-policy.js';
 import { describeOldRule, rateAt, type RatePlan } from '../training/rate-plan.js';
 import { toBatchSettings, toOptimizerOptions, toRates } from '../training/train-settings.js';
 import { loadCheckpoint } from '../training-run.js';
+import { WholeCheckpoints } from './whole-checkpoints.js';
 
 /** Everything but its groups that a step is computed from. Plain JSON: a server keeps it to make the step again. */
 export type StepRecipe = BatchSettings & {
@@ -80,7 +80,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
   const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
   const { schedule } = await folder.readRules();
   emit({ message: describeOldRule({ optimizer, schedule }) });
-  const whole = new WholeCheckpoints(folder, options.onNotice);
+  const whole = new WholeCheckpoints(folder.checkpoints, options.onNotice);
   let isFresh = true; // the weights are those of model.path
   return {
     policy,
@@ -110,7 +110,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     save: async (step) => {
       const state = { step, policyVersion: backbone.policyVersion, groupsDrawn: 0 };
       await folder.save(backbone, state, { maxCheckpoints: 0 });
-      whole.add(step);
+      await whole.add(step);
       await folder.writeReport();
     },
     removeCheckpoint: async (step) => {
@@ -149,40 +149,4 @@ function withChanges(optimizer: OptimizerOptions, changes: Readonly<Record<strin
     ...(typeof weightDecay === 'number' && { weightDecay }),
     ...(typeof maxGradNorm === 'number' && { maxGradNorm }),
   };
-}
-
-/** Looks into each checkpoint once: its sums cost a reading of all its files. */
-class WholeCheckpoints {
-  readonly #folder: RunFolder;
-  readonly #onNotice: (message: string) => void;
-  readonly #isWhole = new Map<number, boolean>();
-
-  constructor(folder: RunFolder, onNotice: (message: string) => void) {
-    this.#folder = folder;
-    this.#onNotice = onNotice;
-  }
-
-  async steps(): Promise<readonly number[]> {
-    const steps = await this.#folder.checkpoints.steps();
-    for (const step of steps) if (!this.#isWhole.has(step)) this.#isWhole.set(step, await this.#open(step));
-    return steps.filter((step) => this.#isWhole.get(step) === true);
-  }
-
-  add(step: number): void {
-    this.#isWhole.set(step, true);
-  }
-
-  delete(step: number): void {
-    this.#isWhole.delete(step);
-  }
-
-  async #open(step: number): Promise<boolean> {
-    try {
-      await this.#folder.checkpoints.open(`step-${step}`);
-      return true;
-    } catch (error) {
-      this.#onNotice(`${toErrorMessage(error)} The steps after the one before it are made again.`);
-      return false;
-    }
-  }
 }

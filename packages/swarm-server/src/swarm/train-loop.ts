@@ -56,15 +56,21 @@ async function nextChange({ changes, settings, writer }: SwarmContext): Promise<
 
 /** A checkpoint that an operator asked for, or that is the last one: nothing is left to train. */
 async function saveIfAsked(context: SwarmContext): Promise<void> {
-  const { weights, line } = context;
+  const { weights } = context;
   const asked = openOrders(context);
-  const isSaved = weights.version === 0 || line.checkpoints.has(weights.version);
+  const isSaved = weights.version === 0 || (await isKept(context, asked.length > 0));
   if (!isSaved && (asked.length > 0 || isOver(context)))
     await saveCheckpoint(context, weights.version).catch((error: unknown) => {
       failOrders(context, error);
       throw error;
     });
   if (asked.length > 0) await settleOrders(context, asked);
+}
+
+/** Whether the present step has a checkpoint. An order is done only if its files are there, too. */
+async function isKept({ weights, line, trainer }: SwarmContext, mustBeThere: boolean): Promise<boolean> {
+  if (!line.checkpoints.has(weights.version)) return false;
+  return !mustBeThere || (await trainer.checkpoints()).includes(weights.version);
 }
 
 /** The run drains or is through, and everything that was drawn is trained or dropped. */

@@ -4,6 +4,8 @@ import type { TrainerPort } from '../swarm/trainer-port.js';
 export function createCountingTrainer(): {
   readonly open: () => Promise<TrainerPort>;
   readonly counts: () => ReadonlyMap<string, number>;
+  /** Somebody removes the files of a checkpoint. */
+  readonly lose: (step: number) => void;
 } {
   const saved = new Map<number, ReadonlyMap<string, number>>([[0, new Map()]]);
   let published: ReadonlyMap<string, number> = new Map();
@@ -31,5 +33,5 @@ export function createCountingTrainer(): {
       plan: (groups) => ({ optimizerSteps: [groups.map(({ groupId }) => groupId)] }),
     };
   };
-  return { open, counts: () => published };
+  return { open, counts: () => published, lose: (step) => void saved.delete(step) };
 }

@@ -1,0 +1,82 @@
+import type { ChatMessage, ChatModel } from '@agentjet/core';
+import type { AdapterDriver, DriverAnswer, DriverCall } from './driver.js';
+
+type History = readonly ChatMessage[];
+
+async function call(
+  model: ChatModel,
+  history: History,
+  { tools, sampling, toolChoice, parallelToolCalls, requestId, signal }: DriverCall,
+  onText?: (text: string) => void,
+): Promise<DriverAnswer<History>> {
+  const { message, finishReason, usage } = await model.generate(
+    {
+      messages: history,
+      tools,
+      sampling,
+      ...(toolChoice && { toolChoice }),
+      ...(parallelToolCalls === false && { parallelToolCalls }),
+      ...(requestId && { requestId }),
+    },
+    {
+      ...(signal && { signal }),
+      ...(onText && { onDelta: (delta) => delta.type === 'content' && onText(delta.text) }),
+    },
+  );
+  return {
+    history: [...history, message],
+    text: message.content,
+    toolCalls: message.toolCalls ?? [],
+    reasoning: message.reasoning,
+    finishReason,
+    usage,
+  };
+}
+
+/** For tests: the smallest framework there is. Its model is ChatModel itself, and its history the messages of ours. */
+export const plainDriver: AdapterDriver<ChatModel, History> = {
+  name: 'plain',
+  asModel: (tuner, options) => tuner.selectModel(options, (model) => model),
+  debugModel: { name: 'debug', generate: () => Promise.reject(new Error('not asked')) },
+  says: [
+    'stream',
+    'abort',
+    'reasoning',
+    'usage',
+    'finishReason',
+    'temperature',
+    'topP',
+    'topK',
+    'maxTokens',
+    'stop',
+    'seed',
+    'toolChoice',
+    'parallelToolCalls',
+    'requestId',
+  ],
+  begin: (question, system) => [
+    { role: 'system', content: system },
+    { role: 'user', content: question },
+  ],
+  addQuestion: (history, content) => [...history, { role: 'user', content }],
+  addToolResults: (history, results) => [
+    ...history,
+    ...results.map(({ id, name, content }) => ({ role: 'tool' as const, toolCallId: id, name, content })),
+  ],
+  withoutThinking: (history) =>
+    history.map((message) => {
+      if (message.role !== 'assistant') return message;
+      const { reasoning: _reasoning, ...others } = message;
+      return others;
+    }),
+  addOthersAnswers: (history, content) => [
+    [...history, { role: 'assistant', content, reasoning: 'hm' }],
+    [
+      ...history,
+      { role: 'assistant', content, toolCalls: [{ id: 'x', name: 'look', arguments: '' }] },
+      { role: 'tool', toolCallId: 'x', content: 'nothing' },
+    ],
+  ],
+  call,
+  stream: call,
+};

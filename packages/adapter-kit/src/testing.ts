@@ -1,0 +1,1 @@
+export { plainDriver } from './plain-driver.js';

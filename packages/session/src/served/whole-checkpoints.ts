@@ -1,0 +1,61 @@
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { toErrorMessage } from '@agentjet/core';
+import type { RunFolder } from '@agentjet/run-folder';
+
+type Looked = { readonly isWhole: boolean; readonly files: string };
+
+/** The checkpoints that are whole. Each is read once, because its sums cost a reading of all its files, and again if its files change. */
+export class WholeCheckpoints {
+  readonly #checkpoints: RunFolder['checkpoints'];
+  readonly #onNotice: (message: string) => void;
+  readonly #looked = new Map<number, Looked>();
+
+  constructor(checkpoints: RunFolder['checkpoints'], onNotice: (message: string) => void) {
+    this.#checkpoints = checkpoints;
+    this.#onNotice = onNotice;
+  }
+
+  async steps(): Promise<readonly number[]> {
+    const steps = await this.#checkpoints.steps();
+    for (const step of steps) await this.#look(step);
+    return steps.filter((step) => this.#looked.get(step)?.isWhole === true);
+  }
+
+  /** It was written by this process. */
+  async add(step: number): Promise<void> {
+    this.#looked.set(step, { isWhole: true, files: await this.#filesOf(step) });
+  }
+
+  delete(step: number): void {
+    this.#looked.delete(step);
+  }
+
+  async #look(step: number): Promise<void> {
+    const files = await this.#filesOf(step);
+    if (this.#looked.get(step)?.files !== files) this.#looked.set(step, { isWhole: await this.#open(step), files });
+  }
+
+  /** Names, sizes and times of its files. */
+  async #filesOf(step: number): Promise<string> {
+    const dir = path.join(this.#checkpoints.dir, `step-${String(step).padStart(6, '0')}`);
+    const names = (await readdir(dir, { recursive: true }).catch(() => [])).toSorted();
+    const lines = await Promise.all(names.map((name) => describe(path.join(dir, name))));
+    return lines.join('\n');
+  }
+
+  async #open(step: number): Promise<boolean> {
+    try {
+      await this.#checkpoints.open(`step-${step}`);
+      return true;
+    } catch (error) {
+      this.#onNotice(`${toErrorMessage(error)} The steps after the one before it are made again.`);
+      return false;
+    }
+  }
+}
+
+async function describe(file: string): Promise<string> {
+  const found = await stat(file).catch(() => undefined);
+  return `${file} ${found?.size} ${found?.mtimeMs}`;
+}
