@@ -211,7 +211,10 @@ describe('checkAdapter', () => {
   it.each([
     [{}, 'no function asModel'],
     [{ ...plainDriver, stream: undefined }, 'no function stream, although it says "stream"'],
-    [{ ...plainDriver, says: undefined }, 'says is undefined; it must list what the framework has words for: stream, abort'],
+    [
+      { ...plainDriver, says: undefined },
+      'says is undefined; it must list what the framework has words for: stream, abort',
+    ],
     [{ ...plainDriver, says: ['streaming'] }, 'says "streaming", which the suite does not know'],
     [{ ...plainDriver, name: undefined }, 'has no name'],
   ])('refuses a driver that it cannot use: %#', async (wrong, words) => {

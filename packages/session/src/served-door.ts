@@ -1,4 +1,5 @@
 export { evaluationSampling, samplingDefaults } from './rollout/sampling-defaults.js';
+export { findLedgerOfRun, hasLedger, type LedgerOfRun } from './served/ledger-places.js';
 export { openServedRun, type ServedPolicy, type ServedRun, type ServedRunOptions } from './served/served-run.js';
 export type { ServedWeights, StepRecipe } from './served/served-weights.js';
 export { packFloats, packInts, unpackFloats, unpackInts } from './served/packed-numbers.js';

@@ -120,13 +120,16 @@ describe.each(suites)('of a server with %s', (server, cases) => {
   });
 });
 
-it.skipIf(noPython !== undefined)('a client in Python is refused with what is too large, and does not repeat it', async () => {
-  const { swarm, key } = find('one policy');
-  const client = createPythonDriver({ url: swarm.server.url, key, client: 'large' });
-  const large = [{ taskId: 'large', mainQuery: 'x'.repeat(9_000_000), metadata: {} }];
-  expect(await client.ask('add_tasks', { tasks: large, rows: {} })).toEqual({ error: 'too_large' });
-  await client.close();
-});
+it.skipIf(noPython !== undefined)(
+  'a client in Python is refused with what is too large, and does not repeat it',
+  async () => {
+    const { swarm, key } = find('one policy');
+    const client = createPythonDriver({ url: swarm.server.url, key, client: 'large' });
+    const large = [{ taskId: 'large', mainQuery: 'x'.repeat(9_000_000), metadata: {} }];
+    expect(await client.ask('add_tasks', { tasks: large, rows: {} })).toEqual({ error: 'too_large' });
+    await client.close();
+  },
+);
 
 it.skipIf(noPython !== undefined)('a workflow in Python runs all the tasks that are left', async () => {
   const { swarm, key } = find('one policy');

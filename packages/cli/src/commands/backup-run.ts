@@ -14,11 +14,11 @@ import { findStore } from './verify-store.js';
 export async function backupRun(run: string, target: string, flags: VerifyFlags): Promise<number> {
   if (existsSync(target) && (await readdir(target)).length > 0)
     throw new ConfigError('wrong_value', `${target} is not empty. Name a new folder: a backup replaces nothing.`);
-  const storeDir = findStore(run);
+  const store = findStore(run);
   for (let tries = 0; ; tries++) {
     await mkdir(target, { recursive: true });
-    await copyFolder(run, target, storeDir);
-    const step = await copyLedger(storeDir, path.join(target, path.basename(storeDir)));
+    await copyFolder(run, target, store.dir);
+    const step = await copyLedger(store.dir, path.join(target, store.name));
     if (step !== undefined) return tell(target, step, flags);
     if (tries === 2)
       throw new ConfigError(

@@ -1,12 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
-import path from 'node:path';
 import { AgentJetError } from '@agentjet/core';
 import { LmdbStore, verifyStore, type PolicyVerdict, type StoreVerdict } from '@agentjet/ledger';
+import { findLedgerOfRun, hasLedger, type LedgerOfRun } from '@agentjet/session/served';
 import type { VerifyFlags } from '../swarm-program.js';
 
 /** `ajet swarm verify`: folds the ledger of a run and changes nothing. Returns 1 if the ledger contradicts itself. */
 export async function verifyRunStore(run: string, { json = false }: VerifyFlags): Promise<number> {
-  const store = await LmdbStore.open(findStore(run), { isReadOnly: true });
+  const store = await LmdbStore.open(findStore(run).dir, { isReadOnly: true });
   try {
     const verdict = verifyStore(store);
     console.log(json ? JSON.stringify(toReport(verdict)) : describe(verdict));
@@ -16,17 +15,14 @@ export async function verifyRunStore(run: string, { json = false }: VerifyFlags)
   }
 }
 
-export function findStore(run: string): string {
-  const dir = [path.join(run, 'ledger'), path.join(run, 'recorded'), run].find(hasStore);
-  if (dir !== undefined) return dir;
+export function findStore(run: string): LedgerOfRun {
+  const found = findLedgerOfRun(run) ?? (hasLedger(run) ? ({ dir: run, name: 'ledger' } as const) : undefined);
+  if (found !== undefined) return found;
   throw new AgentJetError(
     'no_ledger',
-    `${run} has no ledger: neither it nor its folders "ledger" and "recorded" hold numbered .mdb files. Name the folder of a run.`,
+    `${run} has no ledger: neither it, nor its folders "ledger" and "recorded", nor the swarm.store_dir of its config.yaml hold numbered .mdb files. Name the folder of a run.`,
   );
 }
-
-const hasStore = (dir: string): boolean =>
-  existsSync(dir) && readdirSync(dir).some((name) => /^\d{6}\.mdb$/.test(name));
 
 function describe(verdict: StoreVerdict): string {
   if (!verdict.isSound) return `The ledger is not sound. ${verdict.problem}`;

@@ -66,7 +66,7 @@ export const swarm = z
     store_dir: setting(
       text.nullable(),
       null,
-      'folder of the ledger, on a local disk; null: ledger/ in the run folder',
+      'folder on a local disk in which each run has a folder for its ledger; null: ledger/ in the run folder',
       { path: 'output' },
     ),
     sync: setting(

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createConfig, testComposition } from '../testing/test-composition.js';
 import { chatsOfAgents, kwargsOf, readTemplateKwargs, withTemplateKwargs } from './template-kwargs.js';
 import { writeTemplateDefaults } from './template-defaults.js';
 import { readTrainedKwargs } from './trained-kwargs.js';
@@ -46,13 +47,10 @@ it('a checkpoint is opened with the variables of its run', async () => {
   const dir = path.join(root, 'run', 'checkpoints', 'step-000001');
   mkdirSync(dir, { recursive: true });
   expect(await readTrainedKwargs(dir)).toEqual(readTemplateKwargs(undefined));
-  const yaml =
-    'model:\n  chat_template_kwargs: { enable_thinking: false }\n  agent_chat_template_kwargs: [{ agent: A_b, kwargs: { x_1: 2 } }]\n';
-  writeFileSync(path.join(root, 'run', 'config.yaml'), yaml);
-  expect(await readTrainedKwargs(dir)).toEqual({
-    chatTemplateKwargs: off,
-    agentChatTemplateKwargs: [{ agent: 'A_b', kwargs: { x_1: 2 } }],
-  });
+  const model = { chatTemplateKwargs: off, agentChatTemplateKwargs: [{ agent: 'A_b', kwargs: { x_1: 2, yZ: 3 } }] };
+  const config = createConfig({ model: { path: 'nano', ...model } });
+  writeFileSync(path.join(root, 'run', 'config.yaml'), testComposition.format(config));
+  expect(await readTrainedKwargs(dir)).toEqual(model);
 });
 
 it.each([true, false])(

@@ -54,7 +54,8 @@ function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer
 
 /** The variables in a parsed config.yaml; none if an older version wrote it. */
 export function readTemplateKwargs(config: unknown): TemplateKwargs {
-  const model = isJsonObject(config) && isJsonObject(config['model']) ? config['model'] : {};
+  const ajet = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet'] : {};
+  const model = isJsonObject(ajet['model']) ? ajet['model'] : {};
   const { chat_template_kwargs: kwargs, agent_chat_template_kwargs: agents } = model;
   const own = (Array.isArray(agents) ? (agents as readonly unknown[]) : []).flatMap((entry) =>
     isJsonObject(entry) && typeof entry['agent'] === 'string' && isJsonObject(entry['kwargs'])

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
-import path from 'node:path';
 import { toErrorMessage, type Backbone, type CommonConfig, type ConfigDifference } from '@agentjet/core';
 import { LedgerError, StoreError, type ManifestRecord } from '@agentjet/ledger';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
+import { recordedOf } from '../served/ledger-places.js';
 import type { RatePlan } from '../training/rate-plan.js';
 import { RecordedRun } from './recorded-run.js';
 import { RunLedger } from './run-ledger.js';
@@ -28,7 +28,7 @@ export type RecordedRunOptions = {
  */
 export async function openRecordedRun(options: RecordedRunOptions): Promise<RecordedRun | undefined> {
   const { config, folder, onNotice } = options;
-  const dir = recordingOf(config, folder.dir);
+  const dir = recordedOf(folder.dir, config.swarm.storeDir);
   if (!config.rollout.record) {
     await rm(dir, { recursive: true, force: true }); // it would tell of steps that this run makes otherwise
     return undefined;
@@ -50,12 +50,6 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
     await ledger.close();
     throw error;
   }
-}
-
-/** The ledger of an ordinary run. A server's is elsewhere: neither takes the other's for its own. */
-function recordingOf({ swarm }: CommonConfig, runDir: string): string {
-  if (swarm.storeDir === null) return path.join(runDir, 'recorded');
-  return path.join(swarm.storeDir, `${path.basename(path.dirname(runDir))}-${path.basename(runDir)}`);
 }
 
 /** Why a run goes on without recording; undefined if it must not. */

@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AvailableMemory } from '../needs/available-memory.js';
 import { createConfig, testComposition, type ConfigInput } from '../testing/test-composition.js';
+import { findLedgerOfRun } from './ledger-places.js';
 import { openServedRun } from './served-run.js';
 
 let experimentDir = '';
@@ -50,4 +51,43 @@ it('is refused before anything is written if its models do not fit together', as
     ) as unknown,
   });
   expect(readdirSync(experimentDir)).toEqual([]);
+});
+
+describe('the ledger of a run with swarm.store_dir', () => {
+  type Places = { readonly dir: string; readonly storeDir: string };
+  const openIn = async (
+    storeDir: string,
+    more: { readonly isNew?: boolean; readonly run?: string },
+  ): Promise<Places> => {
+    const config = createConfig({ experimentDir, model: { path: 'nano' }, swarm: { storeDir } });
+    const served = await openServedRun({ config, composition: testComposition, onNotice: () => undefined, ...more });
+    await served.close();
+    return { dir: served.folder.dir, storeDir: served.storeDir };
+  };
+  const begin = ({ storeDir }: Places): void => {
+    mkdirSync(storeDir, { recursive: true });
+    writeFileSync(path.join(storeDir, '000001.mdb'), '');
+  };
+
+  it('is in a folder of its run, which is found from the run folder', async () => {
+    const store = path.join(experimentDir, 'store');
+    const first = await openIn(store, {});
+    begin(first);
+    expect(await openIn(store, {})).toEqual(first);
+    const second = await openIn(store, { isNew: true });
+    expect(second.storeDir).not.toBe(first.storeDir);
+    begin(second);
+    expect(await openIn(store, {})).toEqual(second);
+    expect(await openIn(store, { run: first.dir })).toEqual(first);
+    expect(findLedgerOfRun(first.dir)).toEqual({ dir: first.storeDir, name: 'ledger' });
+  });
+
+  it('stays in store_dir itself if an older server began it there, and a new run gets another', async () => {
+    const store = path.join(experimentDir, 'store');
+    const { dir } = await openIn(store, {});
+    begin({ dir, storeDir: store });
+    expect(await openIn(store, {})).toEqual({ dir, storeDir: store });
+    expect(findLedgerOfRun(dir)).toEqual({ dir: store, name: 'ledger' });
+    expect((await openIn(store, { isNew: true })).storeDir).not.toBe(store);
+  });
 });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigError, type CommonConfig, type ConfigComposition, type ConfigDifference } from '@agentjet/core';
@@ -11,6 +11,7 @@ import type { AvailableMemory } from '../needs/available-memory.js';
 import { checkKeepBest, checkServedStart } from '../training/check-start.js';
 import { hashCode } from '../training/code-hashes.js';
 import { openFolderAgain, recordChanges } from '../training/resume-run.js';
+import { findLedger, hasLedger, newLedgerOf } from './ledger-places.js';
 import { createPolicyConfigs, type PolicyConfig } from './policy-configs.js';
 import { openServedWeights, type ServedWeights } from './served-weights.js';
 
@@ -71,20 +72,20 @@ export async function openServedRun<Config extends CommonConfig>(
     ...options,
     modelDir: isOnly ? lead.modelDir : undefined,
   });
-  const { folder, isResumed } = opened;
+  const { folder, isResumed, storeDir } = opened;
   const policies: ServedPolicy[] = [];
   for (const each of prepared) {
     const own = isOnly ? opened : await openPolicyFolder(each, folder, options);
     const onNotice = noticeOf(each, prepared.length, options);
     const { takesOver = false, signal } = options;
-    const parts = { ...each, ...own, onNotice, runDir: folder.dir, takesOver, signal };
+    const parts = { ...each, ...own, onNotice, runDir: folder.dir, storeDir, takesOver, signal };
     policies.push({ name: each.name, config: each.config, folder: own.folder, openWeights: createOpenWeights(parts) });
   }
   return {
     config,
     folder,
     isResumed,
-    storeDir: storeDirOf(config, folder.dir),
+    storeDir,
     policies,
     close: async () => {
       for (const each of new Set([...policies.map((policy) => policy.folder), folder])) await each.close();
@@ -168,6 +169,7 @@ type Opened = {
   readonly folder: RunFolder;
   readonly changes: readonly ConfigDifference[];
   readonly isResumed: boolean;
+  readonly storeDir: string;
 };
 
 type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'run' | 'isNew' | 'onNotice'> & {
@@ -180,11 +182,13 @@ async function openFolder(
   { composition }: ServedInputs,
   { run, isNew = false, modelDir, onNotice }: FolderOptions,
 ): Promise<Opened> {
-  const { experimentDir, experimentName, trainerCommon } = config;
+  const { experimentDir, experimentName, trainerCommon, swarm } = config;
   const newest = run ?? (isNew ? undefined : await findLatestRun(experimentDir, experimentName));
-  if (newest !== undefined && (run !== undefined || hasLedger(config, newest))) {
+  const known = newest === undefined ? undefined : findLedger(newest, swarm.storeDir);
+  if (newest !== undefined && (run !== undefined || known !== undefined)) {
     const again = await openFolderAgain(config, { dir: newest, modelDir, onNotice, composition });
-    return { folder: again.run, changes: again.changes, isResumed: true };
+    const storeDir = known ?? newLedgerOf(newest, swarm.storeDir);
+    return { folder: again.run, changes: again.changes, isResumed: true, storeDir };
   }
   const folder = await createRunFolder({
     experimentDir,
@@ -194,14 +198,7 @@ async function openFolder(
     code: hashCode(config),
     keepBest: trainerCommon.keepBest,
   });
-  return { folder, changes: [], isResumed: false };
-}
-
-const storeDirOf = ({ swarm }: CommonConfig, dir: string): string => swarm.storeDir ?? path.join(dir, 'ledger');
-
-function hasLedger(config: CommonConfig, dir: string): boolean {
-  const storeDir = storeDirOf(config, dir);
-  return existsSync(storeDir) && readdirSync(storeDir).some((name) => name.endsWith('.mdb'));
+  return { folder, changes: [], isResumed: false, storeDir: newLedgerOf(folder.dir, swarm.storeDir) };
 }
 
 type WeightsParts = {
@@ -213,6 +210,7 @@ type WeightsParts = {
   readonly changes: readonly ConfigDifference[];
   readonly onNotice: (message: string) => void;
   readonly runDir: string;
+  readonly storeDir: string;
   readonly takesOver: boolean;
   readonly signal: AbortSignal | undefined;
 };
@@ -237,7 +235,7 @@ function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<S
       return await openServedWeights({ ...parts, onLoad });
     } catch (error) {
       // A run that never began must not be the newest one.
-      if (!hasLedger(config, parts.runDir)) await rm(parts.runDir, { recursive: true, force: true });
+      if (!hasLedger(parts.storeDir)) await rm(parts.runDir, { recursive: true, force: true });
       throw error;
     }
   };

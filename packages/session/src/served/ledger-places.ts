@@ -1,0 +1,53 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { isJsonObject } from '@agentjet/core';
+import { parse } from 'yaml';
+
+/**
+ * Where the ledger of a run is. Each run has one: `ledger` (a server's) or `recorded` (an ordinary run's) in its folder, or else a folder of
+ * `swarm.store_dir` that is named after the run. Older servers had one ledger for all runs, `swarm.store_dir` itself.
+ */
+
+export const hasLedger = (dir: string): boolean =>
+  existsSync(dir) && readdirSync(dir).some((name) => /^\d{6}\.mdb$/.test(name));
+
+/** Of a new run that is served. */
+export function newLedgerOf(runDir: string, storeDir: string | null): string {
+  return storeDir === null ? path.join(runDir, 'ledger') : `${recordedIn(runDir, storeDir)}-ledger`;
+}
+
+/** Of a served run that has one; undefined if there is none. */
+export function findLedger(runDir: string, storeDir: string | null): string | undefined {
+  const elsewhere = storeDir === null ? [] : [newLedgerOf(runDir, storeDir), storeDir];
+  return [path.join(runDir, 'ledger'), ...elsewhere].find(hasLedger);
+}
+
+/** Of an ordinary run. */
+export const recordedOf = (runDir: string, storeDir: string | null): string =>
+  storeDir === null ? path.join(runDir, 'recorded') : recordedIn(runDir, storeDir);
+
+function recordedIn(runDir: string, storeDir: string): string {
+  const dir = path.resolve(runDir);
+  return path.join(storeDir, `${path.basename(path.dirname(dir))}-${path.basename(dir)}`);
+}
+
+export type LedgerOfRun = { readonly dir: string; readonly name: 'ledger' | 'recorded' };
+
+/** Of a run folder of either kind, whose own configuration says where else to look; undefined if there is none. */
+export function findLedgerOfRun(runDir: string): LedgerOfRun | undefined {
+  const storeDir = readStoreDir(runDir);
+  const recorded = [path.join(runDir, 'recorded'), recordedOf(runDir, storeDir)].find(hasLedger);
+  const own = path.join(runDir, 'ledger');
+  if (recorded !== undefined && !hasLedger(own)) return { dir: recorded, name: 'recorded' };
+  const dir = findLedger(runDir, storeDir);
+  return dir === undefined ? undefined : { dir, name: 'ledger' };
+}
+
+function readStoreDir(runDir: string): string | null {
+  const file = path.join(runDir, 'config.yaml');
+  const config: unknown = existsSync(file) ? parse(readFileSync(file, 'utf8')) : undefined;
+  const ajet = isJsonObject(config) ? config['ajet'] : undefined;
+  const swarm = isJsonObject(ajet) ? ajet['swarm'] : undefined;
+  const found = isJsonObject(swarm) ? swarm['store_dir'] : undefined;
+  return typeof found === 'string' ? found : null;
+}
