@@ -1,19 +1,23 @@
 /** Words that take an answer back, or that do not claim it: "the answer is not 42", "it could be 42", "if the answer is 42". */
 
 const before =
-  /\b(?:not|never|neither|nor|cannot|unless|if|whether|suppose|assume|could|might|may|maybe|perhaps|possibly|probably|unlikely|either|doubt|wrong|impossible|untrue|hardly|rarely|incorrect|false|nobody|asked|asks|such as|for example|some say|they say|people say|previous|expected format)\b|\b(?:nicht|vielleicht|peut-être|qui[zs]ás?|tal vez|talvez|forse)(?!\p{L})|возможно|不(?![难妨])|[没若]|如果|可能|也许|或许|n['’]t\b|\be\.g\.|≠|\\neq?\b|\b(?:says|claims|claimed|thinks|believes)(?: that)?(?: the| my| his| her| their)?\s*$|\b(?:of|twice|half|double|than) the\s*(?:final |correct )?$|\?\s*$/iu;
+  /\b(?:not|never|neither|nor|cannot|unless|if|whether|suppose|assume|imagine|(?:let['’]s|let us) say|could|might|may|maybe|perhaps|possibly|probably|unlikely|either|doubt|wrong|impossible|untrue|hardly|rarely|incorrect|false|nobody|asked|asks|told|heard|naive(?:ly)?|mistakenly|wrongly|(?:some|others|he|she|they|people|you) would|such as|for example|some say|they say|people say|previous|expected format)\b|\b(?:nicht|vielleicht|peut-être|qui[zs]ás?|tal vez|talvez|forse)(?!\p{L})|возможно|不(?![难妨])|[没若]|如果|可能|也许|或许|n['’]t\b|\be\.g\.|≠|\\neq?\b|\b(?:says|claims|claimed|thinks|believes)(?: that)?(?: the| my| his| her| their)?\s*$|\b(?:(?<!\b(?:letter|number|value|option) )of|twice|half|double|than) the\s*(?:final |correct )?$|\?\s*$/iu;
 const example = /\b(?:for example|for instance|e\.g\.?|such as|say)[,:]?\s*[$\\([*`"']*\s*$/i;
 const beforeBox = /\b(?:in|inside|within|into|inside of|form|format|like|as)\s*[:$\\([`"'*]*\s*$/i;
 
+/** "Otherwise, the answer is", and "had we known, the answer would be". */
 const otherwise =
-  /(?:^|[.!?;,\n]\s*)(?:or|otherwise|or else|alternatively),?\s+(?:the (?:final |correct )?)?[$\\([*]*$/i;
+  /(?:^|[.!?;,\n]\s*)(?:(?:or|otherwise|or else|alternatively),?|(?:had|were) [^.!?\n]{1,80},)\s+(?:the (?:final |correct )?)?[$\\([*]*$/i;
 
 /** What comes right after an answer in the same sentence. */
 const after =
-  /^[\s$\\\])*_.,;:"'`)}]*(?:\(\s*)?(?:[?？吗]|or\b|and\/or\b|maybe\b|perhaps\b|possibly\b|probably\b|if\b|unless\b|not sure\b|i(?: am|['’]m) not\b|just a guess|(?:(?:this|that|it|which) )?(?:(?:is|was|are|seems|looks) )?(?:clearly |obviously |definitely |certainly |probably )?(?:not (?:sure|certain|correct|right|true|really|necessarily|exactly|quite|the (?:right |correct |final )?(?:answer|choice|option))\b|wrong|incorrect|false|impossible)|(?:is|was|are|seems) (?:clearly |definitely |certainly |probably )?not\b|(?:is|was|ca|could|wo)n['’]t\b|(?:could|might|may|cannot|can not)\b|which (?:contradicts|violates)\b)/i;
+  /^[\s$\\\])*_.,;:"'`)}–—-]*(?:\(\s*)?(?:(?:but|though|although),?\s)?(?:[?？吗]|or\b|and\/or\b|maybe\b|perhaps\b|possibly\b|probably\b|if\b|unless\b|not sure\b|i(?: am|['’]m) not\b|just a guess|(?:(?:this|that|it|which) )?(?:(?:is|was|are|seems|looks) )?(?:clearly |obviously |definitely |certainly |probably )?(?:not (?:sure|certain|correct|right|true|really|necessarily|exactly|quite|the (?:right |correct |final )?(?:answer|choice|option))\b|wrong|incorrect|false|impossible)|(?:is|was|are|seems) (?:clearly |definitely |certainly |probably )?not\b|(?:is|was|ca|could|wo)n['’]t\b|(?:could|might|may|cannot(?! be determined)|can not)\b|which (?:contradicts|violates)\b|(?:=>|->|→)\s*[$\d-])/i;
+/** In the same sentence: "..., so this cannot be right", "..., but we counted twice, so it is 18". */
+const within =
+  /^[^.!?\n]{0,200}?(?:\b(?:this|that|it|which) can(?:not|['’]t) be (?:right|correct|true)\b|\b[A-H]\)? (?:is|would be|could be|may be|might be|looks|seems) (?:also|equally|just as)\b|\bbut [^.!?\n]{0,100}\bso (?:it|the (?:answer|total|result|count)) (?:is|equals|must be) [$\\(*]*[-\dA-Z])/;
 /** Another answer next to it. */
 const another =
-  /^[\s$\\\])*_.,;:"'`)}]*(?:\([^()\n]{1,60}\)\s?)?(?:and|,|\/|;|&)\s*(?:[$\\([*]*\d|\\boxed|[$(]*[A-Z]\b[).]?(?:\s|$))/;
+  /^[\s$\\\])*_.,;:"'`)}]*(?:\([^()\n]{1,60}\)\s?)?(?:and|,|\/|;|&)\s*(?:[$\\([*]*\d|\\boxed|[$(]*[A-Z]\b[).]?(?:\s(?!(?:is|are) (?:wrong|incorrect|false|not)\b|(?:violates|contradicts|fails|ignores|lacks|confuses|misses|does not)\b)|$))/;
 
 /** `A because ..., or B because ...`, `5 for adults, 3 for children`, `A since ...; otherwise B`: each has its own reason or case. */
 const value = String.raw`[$\\(*]{0,3}(?:[A-Z]\b|-?\d[\d,./]{0,20})[$)*]{0,3}`;
@@ -24,7 +28,7 @@ const cases = new RegExp(
 
 /** A later sentence that takes it back. */
 const later =
-  /(?:^[\s,;]{0,5}|[.!?\n。！？，]\s*|\)\s*)(?:(?:oh|hmm|oops|but|however|and|or|so),?\s+)?(?:wait\b|actually\b|no[,!] |no wait|no[.] +\S|hmm\b|oops\b|sorry\b|scratch that|correction\b|on second thought|i (?:was|am|might be|may be|could be) (?:wrong|mistaken|not sure|unsure)|i['’]m (?:wrong|mistaken|not sure|unsure)|i (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell|think)|(?:that|this|it)(?:['’]s| is| was| may be| might be| could be) (?:clearly |probably )?(?:wrong|not\b|incorrect|false|a mistake|just a guess|a guess)|never ?mind|just kidding|alternatively\b|(?:it|the answer) (?:could|might|may) (?:also )?be|maybe\b|perhaps\b|or\b|otherwise\b,? (?:it|the answer) (?:is|equals)|(?:edit|update)\s?:|mine is\b|i g[eo]t [-$\\\d]|(?:it|that|this|the answer) (?:should (?:be [-$\\(*\d]|be [b-h]|have been)|ignores|misses|forgets|neglects|omits|cannot be|can['’]t be)\b|(?:non|nein|нет|perd[óo]n|pardon|entschuldigung)[,.! ]|等等|不对)/i;
+  /(?:^[\s,;]{0,5}|[.!?\n。！？，]\s*|\)\s*)(?:(?:oh|hmm|oops|but|however|and|or|so),?\s+)?(?:wait\b|actually\b|no[,!] |no wait|no[.] +\S|hmm\b|oops\b|sorry\b|scratch that|correction\b|on second thought|i (?:was|am|might be|may be|could be) (?:wrong|mistaken|not sure|unsure)|i['’]m (?:wrong|mistaken|not sure|unsure)|i (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell|think)|(?:that|this|it)(?:['’]s| is| was| may be| might be| could be) (?:clearly |probably )?(?:wrong|not\b|incorrect|false|a mistake|just a guess|a guess)|never ?mind|just kidding|alternatively\b(?!,? (?:one|we|you|i) (?:can|could|may|might)\b)|(?:it|the answer) (?:could|might|may) (?:also )?be|maybe\b|perhaps\b|or\b|otherwise\b,? (?:it|the answer) (?:is|equals)|(?:edit|update)\s?:|my (?:mistake|bad|apologies)\b|apologies\b|let me (?:correct|fix)\b|i (?:made an? (?:\w+ )?(?:mistake|error|slip)|misread|miscounted|miscalculated|forgot|overlooked)\b|mine is\b|i g[eo]t [-$\\\d]|(?:it|that|this|the answer) (?:should (?:be [-$\\(*\d]|be [b-h]|have been)|ignores|misses|forgets|neglects|omits|cannot be(?! determined)|can['’]t be)\b|(?:non|nein|нет|perd[óo]n|pardon|entschuldigung)[,.! ]|等等|不对)/i;
 const laterAnswer = /\banswer\b[^.!?\n]{0,40}(?:\bnot\b|n['’]t\b|\bwrong\b|\bincorrect\b)/i;
 
 /** The clause in front of a mark: from the last full stop, comma or "so". */
@@ -48,7 +52,7 @@ export function isDoubtedBefore(
   return (
     before.test(clause) ||
     /(?<!question|problem)['’]s\s*$/i.test(clause) ||
-    otherwise.test(text.slice(Math.max(0, start - 40), start)) ||
+    otherwise.test(text.slice(Math.max(0, start - 120), start)) ||
     before.test(text.slice(start, from).replace(/\\f?boxed/, '')) ||
     (isBox && beforeBox.test(clause))
   );
@@ -57,7 +61,14 @@ export function isDoubtedBefore(
 /** Whether what follows an answer denies or weakens it, in its sentence or later. */
 export function isDoubtedAfter(rest: string): boolean {
   const near = rest.slice(0, 4000);
-  return after.test(near) || another.test(near) || cases.test(near) || later.test(near) || laterAnswer.test(near);
+  return (
+    after.test(near) ||
+    another.test(near) ||
+    within.test(near) ||
+    cases.test(near) ||
+    later.test(near) ||
+    laterAnswer.test(near)
+  );
 }
 
 export function isDoubtful(text: string): boolean {

@@ -50,23 +50,31 @@ function variablesOf(...formulas: readonly Expression[]): readonly string[] {
   return [...names].filter((name) => constants[name] === undefined).sort();
 }
 
-/** Holds is null at a point where one of the formulas has no value. */
+/**
+ * Holds is null at a point where one of the formulas has no value. Formulas that have one at too few points, such as `n!` and `binom(n, 2)`, are
+ * asked at whole numbers.
+ */
 function holdsAtPoints(variables: readonly string[], holds: (point: Point) => boolean | null): boolean {
-  let points = 0;
-  for (const [at] of numerators.entries()) {
-    const isSo = holds(pointAt(at, variables));
-    if (isSo === false) return false;
-    if (isSo === true) points++;
+  for (const valueOf of [primeAt, wholeAt]) {
+    const found = numerators.map((_, at) => holds(pointAt(variables, (index) => valueOf(at, index))));
+    if (found.includes(false)) return false;
+    if (found.filter((isSo) => isSo === true).length >= neededPoints) return true;
   }
-  return points >= neededPoints;
+  return false;
 }
 
 type Point = ReadonlyMap<string, Fraction>;
 
-function pointAt(at: number, variables: readonly string[]): Point {
-  const valueOf = (index: number): Fraction =>
-    new Fraction(numerators[(at + index * 3) % numerators.length] ?? 1, 29 + 2 * index);
+function pointAt(variables: readonly string[], valueOf: (index: number) => Fraction): Point {
   return new Map(variables.map((name, index) => [name, valueOf(index)]));
+}
+
+function primeAt(at: number, index: number): Fraction {
+  return new Fraction(numerators[(at + index * 3) % numerators.length] ?? 1, 29 + 2 * index);
+}
+
+function wholeAt(at: number, index: number): Fraction {
+  return new Fraction(9 + at + 5 * index);
 }
 
 /** Null: one of them has no value at this point. */

@@ -30,6 +30,12 @@ it.each([
   ['答案是7。 谢谢', '7'],
   ['Answer choice: B', 'B'],
   ['Ans. B', 'B'],
+  ['__Answer__: 7', '7'],
+  ['<final_answer>7</final_answer>', '7'],
+  ['The answer is:\n```\n7\n```', '7'],
+  ['Answer: ~~8~~ 7', '7'],
+  ['<b>Answer: 7</b>', '7'],
+  ['The answer corresponds to 7.', '7.'],
   ['The length of the side is 7.', '7.'],
   ['The difference between 9 and 2 is 7.', '7.'],
   ['La respuesta correcta es la B.', 'B.'],
@@ -75,6 +81,12 @@ it.each([
   "Tom's answer is 7. Mine is 8.",
   'The user says the total is 7.',
   'The letter to avoid is B.',
+  'I was told the answer is 7.',
+  'Had we known, the answer would be 7.',
+  'A naive count gives \\boxed{7}.',
+  "The answer is 7. My mistake, it's 8.",
+  '\\boxed{7}, but we counted twice, so it is 3.',
+  '7 is the answer? No.',
 ])('finds none in %j', (text) => {
   expect(find(text)).toBeNull();
 });

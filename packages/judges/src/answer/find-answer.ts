@@ -54,7 +54,7 @@ const maxMarks = 40;
 
 /** The answer as the judge should read it; null if there is none, or if it is denied, hedged or one of several. */
 export function findAnswer(text: string, search: AnswerSearch): string | null {
-  const said = withoutThoughts(text).replace(endOfTurn, '');
+  const said = withoutMarkup(withoutThoughts(text)).replace(endOfTurn, '');
   const marks = findMarks(said, search.after).slice(-maxMarks);
   for (let at = marks.length - 1; at >= 0; at--) {
     const mark = marks[at];
@@ -66,6 +66,13 @@ export function findAnswer(text: string, search: AnswerSearch): string | null {
     return search.isList ? joinedBoxes(said, marks.slice(0, at + 1)) : null;
   }
   return search.after === null && search.isWhole !== false ? readWhole(said, search) : null;
+}
+
+/** Without tags of type and words that are struck out. */
+function withoutMarkup(text: string): string {
+  return text
+    .replaceAll(/<\|begin_of_box\|>([^<\n]{1,300})<\|end_of_box\|>/g, '\\boxed{$1}')
+    .replaceAll(/<\/?(?:b|strong|em|i|u|p|br|h[1-6])\s?\/?>|~~[^~\n]{1,200}~~/g, ' ');
 }
 
 /** The contents of boxes that only commas or "and" are between, as one list; null if another mark is among them. */
@@ -134,7 +141,7 @@ function readingsOf(content: string, kind: Mark['kind']): readonly Reading[] {
 }
 
 const clauseEnd =
-  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s(?=[*_("']{0,3}(?:[a-z]{2}|an? [a-z]{3}))(?!(?:sqrt|sin|cos|tan|log|ln|exp|pi|abs|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|no)\b)|\s=>|[，；]\s?(?:而?不是|而非|因为)|是(?:正确|对)的|(?:です|である|だ|입니다|이다)(?=[。.!]?$)|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so)\b))/i;
+  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|no matter|regardless|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s(?=[*_("']{0,3}(?:[a-z]{2}|an? [a-z]{3}))(?!(?:sqrt|sin|cos|tan|log|ln|exp|pi|abs|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|no)\b)|\s=>|[，；]\s?(?:而?不是|而非|因为)|是(?:正确|对)的|(?:です|である|だ|입니다|이다)(?=[。.!]?$)|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so)\b))/i;
 
 function upTo(content: string, end: RegExp): Reading {
   const at = end.exec(content)?.index ?? content.length;
@@ -211,7 +218,7 @@ function readWhole(said: string, search: AnswerSearch): string | null {
   const { isReadable, isPreferred } = search;
   const text = said.trim().replace(/(?<=\S)\s{0,5}\n####$/, '');
   // A mark that holds nothing, or that was never closed: the answer was cut.
-  if (/\\f?box(?:ed)?\s*\{|####|<answer>/.test(text)) return null;
+  if (/\\f?box(?:ed)?\s*\{|####|<(?:final_?)?answer>/.test(text)) return null;
   const fenced = /^```[a-z]{0,20}\n([^`]{1,300})\n```$/.exec(text)?.[1];
   if (fenced !== undefined) return readWhole(fenced, search);
   const inside = /^(?:\\\[|\$\$)\s*([^$]*?)\s*(?:\\\]|\$\$)$/.exec(text.slice(0, 2000))?.[1] ?? text;

@@ -48,7 +48,7 @@ function boxes(text: string): readonly Mark[] {
 function tags(text: string): readonly Mark[] {
   const found: Mark[] = [];
   let open: { readonly start: number; readonly from: number } | null = null;
-  for (const { 0: tag, index } of text.matchAll(/<(\/?)answer>/gi)) {
+  for (const { 0: tag, index } of text.matchAll(/<(\/?)(?:final_?)?answer>/gi)) {
     if (tag[1] !== '/') open = { start: index, from: index + tag.length };
     else if (open !== null) {
       found.push({ ...open, end: index + tag.length, kind: 'enclosed' });
@@ -61,7 +61,7 @@ function tags(text: string): readonly Mark[] {
 /** What a mark holds. */
 export function contentOf(text: string, { from, end, kind }: Mark): string {
   const content = text.slice(from, end);
-  return (kind === 'enclosed' ? content.replace(/(?:\}|<\/answer>)$/i, '') : content).trim();
+  return (kind === 'enclosed' ? content.replace(/(?:\}|<\/(?:final_?)?answer>)$/i, '') : content).trim();
 }
 
 /** The outermost of nested ones: `<answer>\boxed{5}</answer>` is one answer. */
@@ -97,7 +97,7 @@ function linesAfter(text: string, mark: string, kind: 'line' | 'heading' = 'line
 
 /** Looks over at most a few empty lines; null if nothing follows. */
 function lineFrom(text: string, at: number): { readonly from: number; readonly end: number } | null {
-  const gap = /^\s{0,40}/.exec(text.slice(at, at + 40))?.[0].length ?? 0;
+  const gap = /^\s{0,40}(?:```[a-z]{0,10}\n\s{0,10})?/.exec(text.slice(at, at + 65))?.[0].length ?? 0;
   const from = at + gap;
   const breaks = text.indexOf('\n', from);
   const end = Math.min(breaks < 0 ? text.length : breaks, from + maxLine);
@@ -112,13 +112,13 @@ function mathEnd(text: string, from: number, end: number): number {
 }
 
 const noun = String.raw`(?:answer|solution|result)s?`;
-const chosen = String.raw`(?:correct|right|best|final|my)\s{1,3}(?:option|choice|value|number)`;
-const adverbs = String.raw`(?:[ \t]{1,3}(?:therefore|thus|then|hence|simply|just|clearly|indeed|exactly|equal to|given by)\b,?){0,3}`;
+const chosen = String.raw`(?:correct|right|best|final|my)\s{1,3}(?:option|choice|letter|value|number)`;
+const adverbs = String.raw`(?:[ \t]{1,3}(?:therefore|thus|then|hence|simply|just|clearly|indeed|definitely|certainly|exactly|equal to|given by)\b,?){0,3}`;
 const labelled = new RegExp(
-  String.raw`\b(?:${noun}\b[^.!?\n:=]{0,60}?|${chosen}\b[^.!?\n:=]{0,30}?)(?:\b(?:is|are|was|would be|will be|should be|must be|equals)\b)${adverbs}[ \t]{0,3}:?[ \t]{0,3}` +
-    String.raw`|\banswers?(?: choice)?(?:[*_ \t)]{0,5}(?:=>|->|[:=→])|[ \t]{1,3}[-–—](?=[ \t]))` +
+  String.raw`\b(?:${noun}\b[^.!?\n:=]{0,60}?|${chosen}\b[^.!?\n:=]{0,30}?)(?:\b(?:is|are|was|would be|will be|should be|must be|equals|corresponds to)\b)${adverbs}[ \t]{0,3}(?::|\.{3}|…)?[ \t]{0,3}` +
+    String.raw`|(?<!\p{L})answers?(?: choice)?(?:[*_ \t)]{0,5}(?:=>|->|[:=→])|[ \t]{1,3}[-–—](?=[ \t]))` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})ans\.(?=[ \t])` +
-    String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:ans|solution|result|choice|output)\.?[*_ \t]{0,5}[:=]` +
+    String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:ans|solution|result|(?:selected |chosen )?(?:choice|option|letter)|output)\.?[*_ \t]{0,5}[:=]` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:the )?(?:correct|right|best)(?: option| choice)?[*_ \t]{0,5}[:=]` +
     String.raw`|(?:答案|答え?|正解|정?답)[ \t]{0,3}(?:是|为|は|은|[:：])|(?<![不没])选择?(?=[(（]?[A-Z](?![a-z]))|选项(?=[A-Z]是(?:正确|对)的(?!吗))` +
     String.raw`|(?<!\p{L})(?:respuesta|resposta|alternativa|risposta|réponse|antwort|antwoord|odpowiedź|svar|cevap|ответ)(?: finale?| corr?ec?t?[ae])?(?: (?:es|é|è|est|ist|lautet|is|to|är|er)(?!\p{L})|[ \t]{0,3}:)` +
@@ -160,13 +160,13 @@ function fields(text: string): readonly Mark[] {
 }
 
 const opening =
-  /^(?:[a-z]{3}[a-z ]{0,27}:\s+)?(?:(?:among|of|from|out of|based on|according to|therefore|thus|hence|so|given)\b[^,.\d]{0,60},\s+|(?:therefore|thus|hence|so)\s+)?(?=\S)/i;
+  /^(?:[a-z]{3}[a-z ]{0,27}:\s+)?(?:(?:among|of|from|out of|based on|according to|therefore|thus|hence|so|given)\b[^,.\d]{0,60},\s+|(?:therefore|thus|hence|so|but)\s+)?(?=\S)/i;
 
 /** "42 is the answer" and "(B) is the correct choice". */
 function verdicts(text: string): readonly Mark[] {
   const found: Mark[] = [];
   const claim =
-    /\b(?:is|was) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution|(?<=(?:correct|right) )one)\b(?! (?:to|for|of) (?:an?|another|some|any|other)\b)|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$|,? (?:and|while) [^.!?\n]{1,60} (?:is|are) (?:incorrect|wrong|false)[.!]?$)/gi;
+    /\b(?:is|was|must be) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution|(?<=(?:correct|right) )one)\b(?! (?:to|for|of) (?:an?|another|some|any|other)\b|\s?[?？])|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$|,? (?:and|while) [^.!?\n]{1,60} (?:is|are) (?:incorrect|wrong|false)[.!]?$)/gi;
   for (const { 0: words, index } of text.matchAll(claim)) {
     const before = text.slice(Math.max(0, index - 100), index);
     const sentence = /(?:^|[.!?\n:]\s|\n|,\s)([^\n]{1,60}?)\s$/.exec(before)?.[1] ?? before;

@@ -87,7 +87,7 @@ function numeralOf(text: string): string {
 }
 
 function isSideOf(side: string, value: Expression): boolean {
-  const words = /^\p{L}[\p{L}\s]{2,40}$/u.test(side);
+  const words = /^(?:\p{L}[\p{L}\s]{2,40}|(?:m ?)?(?:\\angle|∠) ?[A-Z]{1,3})$/u.test(side);
   if (words) return !isDoubtful(side);
   const of = readExpression(side.replaceAll(/(?<=\d),(?=\d{3}\b)/g, ''), { hasAlgebra: true });
   if (of === null) return false;

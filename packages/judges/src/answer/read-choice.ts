@@ -33,9 +33,10 @@ function isNamedOnly(rest: string, letter: string): boolean {
     words !== undefined &&
     /[\p{L}\d]/u.test(words) &&
     !(/\d/.test(letter) ? /^[("'*]*[1-9][).:*"']*$/ : /^[("'*]*[A-Z][).:*"']*$/).test(words) &&
-    !/^(?:or|and|nor|&|\/|,|[-+*^=<>]|\()\s*\(?(?:[A-Z1-9]\b|not\b)/.test(words) &&
+    !/^(?:or|and|nor|&|\/|,|[-+*^=<>])\s*\(?(?:[A-Z1-9]\b|not\b)/.test(words) &&
+    !(/\d/.test(letter) ? /^\(+[1-9]\b/ : /^\(+(?:[A-Z]\b|not\b)/).test(words) &&
     !/^\([^()]*\)\s*(?:or|and|[,;/])\s*\(?[A-Z]\b/.test(words) &&
-    !/^(?:or|and|nor|vs|is|isn't|may|might|could)\b/i.test(words)
+    !/^\(?(?:or|and|nor|vs|is|isn't|may|might|could)\b/i.test(words)
   );
 }
 

@@ -254,7 +254,7 @@ function hasVariables(of: Expression): boolean {
 function nameOfSide(text: string): string | null {
   const plain = withoutWordMarks(text);
   if (isDoubtful(plain)) return null;
-  return /^(?:\([a-z](?:,\s?[a-z]){1,4}\)|[\p{L}Δ](?:_\{?\w{1,5}\}?)?'?(?:\([a-zA-Z](?:,\s?[a-zA-Z])*\))?|\p{L}[\p{L}\s]{2,30}|\\angle [A-Z]{1,3}|[A-Z]{1,3})$/u.test(
+  return /^(?:\([a-z](?:,\s?[a-z]){1,4}\)|[\p{L}Δ](?:_\{?\w{1,5}\}?)?'?(?:\([a-zA-Z](?:,\s?[a-zA-Z])*\))?|\p{L}[\p{L}\s]{2,30}|\\angle [A-Z]{1,3}|\\(?:vec|overrightarrow) \{[a-zA-Z]{1,2}\}|[A-Z]{1,3})$/u.test(
     plain,
   )
     ? plain
@@ -284,8 +284,10 @@ function readFormula(given: string): Value | null {
   const { formula, unit } = withoutUnit(text);
   const of = unit === null ? null : readExpression(formula, { hasAlgebra: true });
   if (of !== null && unit !== null) return formulaOf(of, unit);
-  const isLatex = /\\[a-zA-Z]{2}/.test(text) && !text.includes(wordsOpen);
-  return isLatex ? { kind: 'literal', text: text.replaceAll(/\s/g, '') } : null;
+  const isLatex = /\\[a-zA-Z]{2}|[∖∩]/.test(text) && !text.includes(wordsOpen);
+  return isLatex
+    ? { kind: 'literal', text: text.replaceAll(/\s/g, '').replaceAll(/(?<=\^)\((\w)\)|(?<=_)\{(\w)\}/g, '$1$2') }
+    : null;
 }
 
 /** Degrees inside of a trigonometric formula. Elsewhere they are a unit. */
