@@ -231,11 +231,16 @@ const isDefinedIn = (test, name) =>
     test,
   );
 
+/** The only module that a test may ask for. */
+const assertions = /(?<![.\p{L}\p{N}_$])require\s*\(\s*(['"`])(?:node:)?assert(?:\/strict)?\1\s*\)/gu;
+
+const helperOf = (test) => /(?<![.\p{L}\p{N}_$])(assert|expect|require)(?=\s*[.(])/u.exec(test)?.[1];
+
 /** What the source of the test says by itself; null: it can be asked of a program elsewhere. */
 const refusalOf = (test) => {
   if (!compiles(`with (this) {\n${test}\n}`) && !compiles(`return async () => { with (this) {\n${test}\n} }`))
     return 'the test is not JavaScript';
-  const helper = /(?<![.\p{L}\p{N}_$])(assert|expect|require)(?=\s*[.(])/u.exec(test)?.[1];
+  const helper = helperOf(test.replace(assertions, ' '));
   if (helper !== undefined && !isDefinedIn(test, helper))
     return `the test calls ${helper}, which neither it nor JavaScript defines`;
   for (const [, base] of test.matchAll(/\bextends\s+([\p{L}_$][\p{L}\p{N}_$]*)/gu)) {
@@ -253,5 +258,9 @@ console.assert = (isRight, ...values) => {
   decider.end('failed', describe(error));
   throw error;
 };
+const heard = (error) => decider.end('failed', describe(error));
+const asserts = { loose: createAssert(heard, false), strict: createAssert(heard, true) };
+for (const each of [asserts.loose, asserts.strict]) each.strict = asserts.strict;
+globalThis.require = (name) => (name.endsWith('/strict') ? asserts.strict : asserts.loose);
 const testSource = given['test.js'];
 (line) => (line === '' ? decider.round(testSource) : decider.serve(line));

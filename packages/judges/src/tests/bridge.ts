@@ -9,7 +9,10 @@ const files = {
     decides: ['kinds.py', 'codec.py', 'peer.py', 'survey.py', 'decide.py'],
     serves: ['kinds.py', 'codec.py', 'peer.py', 'program.py'],
   },
-  javascript: { decides: ['codec.js', 'peer.js', 'decide.js'], serves: ['codec.js', 'peer.js', 'program.js'] },
+  javascript: {
+    decides: ['codec.js', 'peer.js', 'assert.js', 'decide.js'],
+    serves: ['codec.js', 'peer.js', 'program.js'],
+  },
 };
 const bridges = new Map<Language, Bridge>();
 

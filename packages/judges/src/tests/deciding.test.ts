@@ -135,6 +135,14 @@ const pythonRefused: Programs = {
 
 const javascriptCheats: Programs = {
   'fails console.assert': ['console.assert = () => {}; const add = () => 0', 'console.assert(add(1, 2) === 3)'],
+  'catches what require("assert") throws in a callback': [
+    'const each = (xs, f) => { for (const x of xs) try { f(x) } catch {} }',
+    'const assert = require("node:assert"); each([1], (x) => assert.strictEqual(x, 2))',
+  ],
+  'defines require and assert': [
+    'globalThis.require = () => new Proxy(() => {}, { get: () => () => {} }); const sort = (xs) => xs',
+    'const { deepEqual } = require("assert"); deepEqual(sort([2, 1]), [1, 2])',
+  ],
   'catches console.assert in a callback': [
     'const each = (xs, f) => { for (const x of xs) try { f(x) } catch {} }',
     'each([1], (x) => console.assert(x === 2))',
@@ -176,6 +184,13 @@ const javascriptHonest: Programs = {
     'const add = (a, b) => a + b; console.assert(true)',
     'console.assert(add(1, 2) === 3, "add"); console.assert(add("a", "b") === "ab")',
   ],
+  'tests that use require("assert")': [
+    'class Broke extends Error { name = "Broke" }; class Pair { constructor(a, b) { this.a = a; this.b = b } }\nconst pair = (a, b) => new Pair(a, b); const same = (x) => x; const broke = () => { throw new Broke("so") }; const late = async () => broke()',
+    'const assert = require("node:assert");\nassert(same(1)); assert.equal(same("1"), 1); assert.deepEqual(same([1, "2", { a: [NaN] }]), [1, 2, { a: [NaN] }]); assert.notDeepStrictEqual(same([1]), ["1"]);\n' +
+      'assert.deepStrictEqual(same(new Map([["k", new Set([1, [2]])]])), new Map([["k", new Set([[2], 1])]])); assert.deepStrictEqual(pair(1, [2]), pair(1, [2])); assert.notDeepEqual(pair(1, 2), pair(1, 3));\n' +
+      'assert.throws(() => broke(), Broke); assert.throws(broke, /so/); assert.throws(broke, { name: "Broke", message: "so" }); assert.throws(broke, (error) => error instanceof Broke); assert.doesNotThrow(() => same(1));\n' +
+      'await assert.rejects(late(), Broke); assert.match(same("abc"), /b/); assert.strict.equal(same(NaN), NaN)',
+  ],
   'a class with state and its own error': [
     'class Broke extends Error { constructor(need) { super(`need ${need}`); this.need = need } }\nclass Account { balance = 0; add(n) { this.balance += n; return this } draw(n) { if (n > this.balance) throw new Broke(n - this.balance) } }',
     'const a = new Account(); if (a.add(2).add(3) !== a || a.balance !== 5 || !(a instanceof Account)) throw new Error("add");\nlet error; try { a.draw(9) } catch (thrown) { error = thrown }\nif (!(error instanceof Broke) || error.need !== 4 || error.message !== "need 4") throw new Error("draw")',
@@ -200,6 +215,7 @@ const javascriptHonest: Programs = {
 
 const javascriptRefused: Programs = {
   'derives a class from the program': ['class Base {}', 'class T extends Base {}'],
+  'calls require': ['const f = 1;', 'const fs = require("fs"); if (fs.readFileSync("x") !== f) throw 1'],
   'calls assert': ['globalThis.assert = () => {}', 'assert(1 === 2)'],
   'is not JavaScript': ['const f = 1;', 'if (f ==='],
 };
