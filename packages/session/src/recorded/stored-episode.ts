@@ -1,11 +1,14 @@
 import type { Task } from '@agentjet/core';
 import type { LedgerRules } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
+import { shortenQuery } from '../records/episode-line.js';
 import { openRow, sealRow, type SealedRow } from '../served/sealed-rows.js';
 
-/** An episode as its end record keeps it: plain JSON, tokens and logprobs to the last bit. Its task is in the task table. */
+/** An episode as its end record keeps it: plain JSON, tokens and logprobs to the last bit. */
 export type StoredEpisode = {
   readonly episode: StoredPart<Episode>;
+  /** As the line of the episode has it. */
+  readonly mainQuery: string;
   readonly rows: readonly SealedRow[];
   /** Of the weights that answered it. */
   readonly incarnation: number;
@@ -13,8 +16,8 @@ export type StoredEpisode = {
 
 type StoredPart<E> = E extends Episode ? Omit<E, 'task' | 'samples'> : never;
 
-export function toStored({ task: _task, samples, ...episode }: Episode, incarnation: number): StoredEpisode {
-  return { episode, rows: samples.map(sealRow), incarnation };
+export function toStored({ task, samples, ...episode }: Episode, incarnation: number): StoredEpisode {
+  return { episode, mainQuery: shortenQuery(task.mainQuery), rows: samples.map(sealRow), incarnation };
 }
 
 export function fromStored({ episode, rows }: StoredEpisode, task: Task): Episode {

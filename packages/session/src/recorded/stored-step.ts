@@ -85,9 +85,10 @@ export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonl
 
 function openLine(record: StoredRecord, ledger: RunLedger): EpisodeLine {
   if ('line' in record) return record.line;
-  const line = toEpisodeLine(fromStored(ledger.read(record.end), taskOf(record.taskId)));
+  const stored = ledger.read(record.end);
+  const line = toEpisodeLine(fromStored(stored, taskOf(record.taskId, stored.mainQuery)));
   return record.hasSamples ? line : { ...line, samples: [] };
 }
 
-/** Lines of episodes name their task and tell nothing else of it. */
-const taskOf = (taskId: string): Task => ({ taskId, mainQuery: '', initMessages: [], metadata: {} });
+/** Lines of episodes name their task and tell nothing of it but its text. */
+const taskOf = (taskId: string, mainQuery = ''): Task => ({ taskId, mainQuery, initMessages: [], metadata: {} });

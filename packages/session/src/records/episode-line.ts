@@ -45,7 +45,8 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
 /** What a record keeps of a task's text: all of it is in the tokens of the episode. */
 export function shortenQuery(query: string): string {
   if (query.length <= maxQueryLength) return query;
-  return `${query.slice(0, maxQueryLength)} ... (${query.length} characters)`;
+  const rest = ` ... (${query.length} characters)`;
+  return `${query.slice(0, maxQueryLength - rest.length)}${rest}`;
 }
 
 const maxQueryLength = 4000;
