@@ -243,6 +243,8 @@ export type EvaluationRecord = {
   readonly restsOn: number;
   /** How long it took. */
   readonly seconds?: number;
+  /** False: its rewards are of several revisions, and it compares with nothing. */
+  readonly isUsed?: false;
 };
 
 export type CheckpointRecord = { readonly kind: 'checkpoint'; readonly step: number; readonly policy?: string };

@@ -30,7 +30,7 @@ import {
   type EpisodeParts,
 } from './episode-answers.js';
 import { EpisodeDeadlines } from './episode-deadlines.js';
-import { isEvaluationPending, openEvaluation } from './evaluate.js';
+import { isEvaluationPending, takeOverEvaluation } from './evaluate.js';
 import { findPlace } from './find-place.js';
 import { isAtWork } from './finish-work.js';
 import { greetClient } from './greet-client.js';
@@ -261,12 +261,15 @@ export class EpisodeRoutes {
     return mayEverDraw(this.#context, request.can) ? 'no_open_place' : 'no_task';
   }
 
-  /** The first client of a share may open the evaluation that waits for its code. */
+  /** A revision that nobody came with before takes over the open evaluation; an old one does if no client has the newest any more. */
   #noteNewest({ can, revision }: ClaimRequest): void {
-    const { newest } = this.#context;
-    const isFirst = can.some((share) => !newest.has(share));
-    for (const share of can) newest.set(share, revision);
-    if (isFirst) openEvaluation(this.#context);
+    const { revisions, lives } = this.#context;
+    const taken = can.filter((share) => {
+      const newest = revisions.newestOf(share);
+      return newest !== revision && (newest === undefined || !revisions.has(share, revision) || !lives.mayRun(newest));
+    });
+    for (const share of taken) revisions.promote(share, revision);
+    if (taken.length > 0) takeOverEvaluation(this.#context, taken);
   }
 
   /** What runs may be lost, and its place come back; an evaluation may follow a step. */

@@ -1,6 +1,7 @@
 import {
   defaultShare,
   isClosed,
+  shareOf,
   named,
   type EvaluationRecord,
   type LedgerEpisode,
@@ -37,45 +38,106 @@ async function othersMade({ policies, changes, settings }: SwarmContext): Promis
 
 /** Whether there is a task whose code a client has come with. */
 function hasTasks(context: SwarmContext): boolean {
-  const { tasks, newest } = context;
-  return shareNames(context).some((share) => newest.has(share) && tasks.evaluationTask(0, share) !== undefined);
+  const { tasks, revisions } = context;
+  return shareNames(context).some(
+    (share) => revisions.newestOf(share) !== undefined && tasks.evaluationTask(0, share) !== undefined,
+  );
 }
 
 async function evaluate(context: SwarmContext, step: number): Promise<void> {
-  const { host, ledger, settings, changes, intake, writer } = context;
+  const { ledger, host, changes, intake, evaluation } = context;
   const { state } = ledger;
   openGroups(context, step);
   if (groupsOf(context, step).length === 0) return; // `numEvaluationTasks` is 0
   changes.notify();
-  const startedMs = ledger.clock.read();
+  evaluation.sinceMs = ledger.clock.read();
   const beganMs = host.now();
   let numTasks = state.tasks.size;
-  const mayWait = (): boolean => ledger.clock.read() - startedMs < settings.evaluationPatienceMs;
-  while (!isOver(context, step) && mayWait()) {
+  while (!isOver(context, step) && mayWait(context)) {
     requireEngine(context);
     if (intake.isClosing) return; // the next process waits for it
-    await changes.next(settings.tickMs);
+    await changes.next(context.settings.tickMs);
     if (state.tasks.size > numTasks) openGroups(context, step); // the table of another share may have come
     numTasks = state.tasks.size;
   }
+  await conclude(context, step, (host.now() - beganMs) / 1000);
+}
+
+const mayWait = ({ ledger, evaluation, settings }: SwarmContext): boolean =>
+  ledger.clock.read() - evaluation.sinceMs < settings.evaluationPatienceMs;
+
+async function conclude(context: SwarmContext, step: number, seconds: number): Promise<void> {
+  const { ledger, writer } = context;
   const groups = groupsOf(context, step);
+  if (!isOver(context, step)) noticeUnfilled(context, step, groups);
   const restsOn = groups.filter(({ groupId }) => ledger.lastAttemptsOf(groupId).some(isScored)).length;
+  const mixed = findMixed(context, groups);
+  if (mixed !== undefined) noticeMixed(context, step, mixed);
   const groupIds = groups.map(({ groupId }) => groupId);
-  const seconds = (host.now() - beganMs) / 1000;
+  const more = { restsOn, seconds, ...(mixed !== undefined && { isUsed: false as const }) };
+  const record: EvaluationRecord = { kind: 'evaluation', step, ...named(context.policy), groupIds, ...more };
   await writer.committed(); // the trainer reads ends from the store
-  await recordEvaluation(context, { step, groupIds, seconds });
-  await appendSynced(context, { kind: 'evaluation', step, ...named(context.policy), groupIds, restsOn, seconds });
+  await recordEvaluation(context, record);
+  await appendSynced(context, record);
+}
+
+function noticeUnfilled(
+  { ledger, settings, notice }: SwarmContext,
+  step: number,
+  groups: readonly LedgerGroup[],
+): void {
+  const numPlaces = groups.reduce((sum, { places }) => sum + places.length, 0);
+  const numFilled = groups.reduce(
+    (sum, { groupId }) => sum + ledger.lastAttemptsOf(groupId).filter(isScored).length,
+    0,
+  );
+  const seconds = settings.evaluationPatienceMs / 1000;
+  notice(
+    `The evaluation after step ${step} has waited for ${seconds} s (trainer_common.evaluation_patience) and goes on without ${numPlaces - numFilled} of ${numPlaces} places, which no client has filled.`,
+  );
+}
+
+/** The revisions of the rewards of a share, if there are several: such an evaluation compares with nothing. */
+function findMixed({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): readonly string[] | undefined {
+  const byShare = new Map<string, Set<string>>();
+  for (const group of groups) {
+    const revisions = byShare.get(shareOf(group)) ?? new Set();
+    byShare.set(shareOf(group), revisions);
+    for (const { reward, rewardRevision } of ledger.lastAttemptsOf(group.groupId))
+      if (reward !== null) revisions.add(rewardRevision ?? group.revision);
+  }
+  const mixed = [...byShare.values()].find(({ size }) => size > 1);
+  return mixed === undefined ? undefined : [...mixed].sort();
+}
+
+function noticeMixed({ notice }: SwarmContext, step: number, revisions: readonly string[]): void {
+  const count = revisions.length === 2 ? 'two' : String(revisions.length);
+  const names = revisions.map((revision) => JSON.stringify(revision)).join(', ');
+  notice(
+    `The evaluation after step ${step} is not used: its rewards are of ${count} revisions, ${names}. The next evaluation measures the newest one.`,
+  );
+}
+
+/** The newest revision of these shares has changed: all of the open evaluation is measured with it, what has ended too. */
+export function takeOverEvaluation(context: SwarmContext, shares: readonly string[]): void {
+  const { ledger, revisions, evaluation, line } = context;
+  const open = groupsOf(context, line.step).filter((group) => shares.includes(shareOf(group)));
+  for (const group of open)
+    if (group.revision !== revisions.newestOf(shareOf(group))) ledger.dropGroup(group.groupId, 'superseded');
+  evaluation.sinceMs = ledger.clock.read();
+  openEvaluation(context);
 }
 
 /** Whether the attempt says something of the model: it has a reward, or its agent failed. */
 const isScored = ({ end, reward }: Readonly<LedgerEpisode>): boolean =>
   reward !== null || (end?.status === 'failed' && !end.isSuspect);
 
-/** Writes down what the episodes of an evaluation got. */
+/** Writes down what the episodes of an evaluation got, unless it is not used. */
 export async function recordEvaluation(
   { ledger, trainer }: SwarmContext,
-  { step, groupIds, seconds = 0 }: Pick<EvaluationRecord, 'step' | 'groupIds' | 'seconds'>,
+  { step, groupIds, isUsed, seconds = 0 }: EvaluationRecord,
 ): Promise<void> {
+  if (isUsed === false) return;
   const groups = groupIds.flatMap((groupId) => ledger.state.groups.get(groupId) ?? []);
   await trainer.recordEvaluation?.(step, {
     seconds,
@@ -91,8 +153,8 @@ export function isEvaluationPending(context: SwarmContext): boolean {
   return !evaluations.has(step) && isDue(context, step);
 }
 
-/** Opens what is pending: the first client of a share has come, with the code that runs its tasks. */
-export function openEvaluation(context: SwarmContext): void {
+/** Opens what is pending: a client has come, with the code that runs its tasks. */
+function openEvaluation(context: SwarmContext): void {
   const { step } = context.line;
   if (context.weights.version === step && isEvaluationPending(context)) openGroups(context, step);
 }
@@ -114,16 +176,17 @@ function openGroups(context: SwarmContext, step: number): void {
 
 /** None before a client of the share was heard of: a group is for the code of one revision. */
 function openGroupsOf(context: SwarmContext, step: number, share: string): void {
-  const { ledger, settings, tasks, newest, policies } = context;
-  const revision = newest.get(share);
+  const { ledger, settings, tasks, revisions, policies } = context;
+  const revision = revisions.newestOf(share);
   if (revision === undefined) return;
+  const open = groupsOf(context, step).filter((group) => shareOf(group) === share);
+  const known = new Set(open.map(({ draw }) => draw));
   for (let index = 0; index < settings.numEvaluationTasks; index++) {
     const task = tasks.evaluationTask(index, share);
-    const groupId = share === defaultShare ? `v${step}.${index}` : `v-${share}-${step}.${index}`;
     if (task === undefined) return;
-    if (ledger.state.groups.has(groupId)) continue;
+    if (known.has(index)) continue;
     ledger.openGroup({
-      groupId,
+      ...newGroup(context, share === defaultShare ? `v${step}.${index}` : `v-${share}-${step}.${index}`),
       taskId: task.taskId,
       draw: index,
       numPlaces: settings.evaluationPlaces,
@@ -133,6 +196,15 @@ function openGroupsOf(context: SwarmContext, step: number, share: string): void 
       evaluates: step,
       revision,
     });
+  }
+}
+
+/** Groups of the same task may have been superseded before. */
+function newGroup({ ledger }: SwarmContext, name: string): { readonly groupId: string; readonly tryIndex: number } {
+  const { groups, finished } = ledger.state;
+  for (let tryIndex = 0; ; tryIndex++) {
+    const groupId = tryIndex === 0 ? name : `${name}~${tryIndex}`;
+    if (!groups.has(groupId) && !finished.has(groupId)) return { groupId, tryIndex };
   }
 }
 

@@ -31,7 +31,8 @@ import {
 } from '@agentjet/swarm-wire';
 import { findCheckpointOrder, orderCheckpoint } from './checkpoint-orders.js';
 import { randomName } from './episode-answers.js';
-import { lookAt, requireShares } from './share-watch.js';
+import { takeOverEvaluation } from './evaluate.js';
+import { lookAt, requireShares, shareNames } from './share-watch.js';
 import { rulesOf } from './rules-of.js';
 import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
 import { describePolicies, stateName } from './describe-policies.js';
@@ -203,10 +204,13 @@ export class OperatorRoutes {
   }
 
   async supersede(revision: string): Promise<void> {
-    const { ledger, writer } = this.#context;
+    const { ledger, revisions, writer } = this.#context;
+    const shares = shareNames(this.#context);
+    for (const share of shares) if (revisions.newestOf(share) !== undefined) revisions.promote(share, revision);
     for (const group of this.#openGroups()) {
       if (group.revision !== revision) ledger.dropGroup(group.groupId, 'superseded');
     }
+    takeOverEvaluation(this.#context, shares);
     await writer.synced();
   }
 

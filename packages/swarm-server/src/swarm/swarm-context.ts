@@ -16,6 +16,7 @@ import type { WantedCheckpoint } from './checkpoint-orders.js';
 import type { Changes } from './changes.js';
 import type { ClientLives } from './client-lives.js';
 import type { SwarmSettings } from './settings.js';
+import type { Revisions } from './revisions.js';
 import type { StragglerNotice } from './straggler-notice.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
@@ -34,10 +35,11 @@ export type SharedContext = {
   readonly stragglers: StragglerNotice;
   /** The process is about to end: no place is given away, and what is open waits for the next one. */
   readonly intake: { isClosing: boolean };
-  /** Revision of the agent code that was claimed with last, by share. */
-  readonly newest: Map<string, string>;
-  /** An evaluation is under way: no policy makes a step. */
-  readonly evaluation: { isRunning: boolean };
+  readonly revisions: Revisions;
+  /** While one is under way no policy makes a step. `sinceMs`: on the clock of the leases, when its present revision began. */
+  readonly evaluation: { isRunning: boolean; sinceMs: number };
+  /** Tells an operator. */
+  readonly notice: (message: string) => void;
 };
 
 /** The swarm as one of its policies sees it. What concerns the run as a whole is the same for all. */

@@ -3,7 +3,6 @@ import {
   Ledger,
   recover,
   settleFinished,
-  shareOf,
   StoreError,
   StoreWriter,
   type AuditRecord,
@@ -42,6 +41,7 @@ import type { ClaimKey, EpisodeAccess, EpisodesQuery } from './episode-answers.j
 import { findEpisode, listEpisodes } from './episode-queries.js';
 import { EpisodeRoutes } from './episode-routes.js';
 import { OperatorRoutes, type Asked } from './operator-routes.js';
+import { Revisions } from './revisions.js';
 import { StragglerNotice } from './straggler-notice.js';
 import type { GenerateCall, SwarmListener, SwarmOptions } from './swarm-options.js';
 import { appendSynced, createContexts, hasPolicies, isDown, type SwarmContext } from './swarm-context.js';
@@ -117,14 +117,15 @@ export class Swarm {
       },
     });
     ledger.clock.stop();
-    const newest = new Map([...state.groups.values()].map((group) => [shareOf(group), group.revision]));
+    const revisions = new Revisions(state.groups.values());
     const tasks = options.tasks ?? new TaskTable(state, settings);
     const lives = new ClientLives(() => ledger.clock.read(), settings.aliveMs);
-    const flags = { intake: { isClosing: false }, evaluation: { isRunning: false } };
+    const flags = { intake: { isClosing: false }, evaluation: { isRunning: false, sinceMs: 0 } };
     const policies = options.policies ?? [{ name: defaultPolicy, trainer: trainerOf(options), settings }];
     lengths = new AttemptLengths(ledger, policies);
-    const watches = { changes, lives, lengths, stragglers: new StragglerNotice(options.onNotice), newest, ...flags };
-    const shared = { host, ledger, store, writer, records, tasks, ...watches };
+    const watches = { changes, lives, lengths, stragglers: new StragglerNotice(options.onNotice), revisions, ...flags };
+    const notice = (message: string): void => options.onNotice?.(message);
+    const shared = { host, ledger, store, writer, records, tasks, notice, ...watches };
     const context = createContexts(shared, policies);
     for (const { episodeId, state: found } of state.episodes.values()) {
       if (found === 'running') ledger.renew(episodeId, settings.leaseMs);
