@@ -135,7 +135,7 @@ function readingInside(content: string, search: AnswerSearch): ChosenReading | u
 
 /** A line as a whole, its first sentence, and its first clause. Only the first that can be read is. */
 function readingsOf(content: string, kind: Mark['kind']): readonly Reading[] {
-  const whole = { answer: withoutOuterBox(withoutEmphasis(content)), length: content.length };
+  const whole = { answer: withoutOuterBox(withoutEmphasis(content).replace(emptyWords, '')), length: content.length };
   if (kind !== 'line') return [whole];
   return [whole, upTo(content, /[.!]{1,5}(?=["')*_]{0,3}\s|["')*_]{0,3}$)|[。！]/), upTo(content, clauseEnd)];
 }
@@ -145,8 +145,12 @@ const clauseEnd =
 
 function upTo(content: string, end: RegExp): Reading {
   const at = end.exec(content)?.index ?? content.length;
-  return { answer: withoutEmphasis(content.slice(0, at)), length: at };
+  return { answer: withoutEmphasis(content.slice(0, at)).replace(emptyWords, ''), length: at };
 }
+
+/** Words in front of a formula or a number that add nothing to it. */
+const emptyWords =
+  /^(?:the (?:point|number|value|fraction|interval|set|pair|ordered pair|expression|function)|[Ee]xactly|[Aa] total of|[Ii]t(?:['’]s| is)) (?=[$\\(\d-])/;
 
 /** `**42` of `**Answer: 42**` without its half of the emphasis. */
 function withoutEmphasis(text: string): string {
@@ -166,7 +170,7 @@ function withoutOuterBox(text: string): string {
 
 /** Words that may be between two guesses and say nothing of a correction. */
 const fillers =
-  /\b(?:and|or|also|either|maybe|the|final|correct|answer|answers|option|choice|is|are|it|could|be|alternatively|perhaps|boxed|part|case|an)\b/gi;
+  /\b(?:and|or|also|either|maybe|the|final|correct|right|statement|answer|answers|option|choice|is|are|it|could|be|alternatively|perhaps|boxed|part|case|an)\b/gi;
 
 /** "The answer is 5 for adults. For children the answer is 6." */
 const isCase =
@@ -202,16 +206,16 @@ function isSameReading(first: string, second: string, { isSame }: AnswerSearch):
 const subjects =
   'total|sum|value|result|difference|product|quotient|ratio|average|mean|median|mode|remainder|profit|loss|cost|price|charge|amount|number of|area|volume|perimeter|circumference|' +
   'probability|chance|percentage|share|length|width|height|depth|distance|radius|diameter|sides?|angle|slope|speed|velocity|acceleration|force|mass|weight|energy|power|temperature|' +
-  'pressure|time|age|domain|range|limit|integral|derivative|equation|function|point|vertex|roots?|maximum|minimum';
+  'pressure|time|age|cent(?:er|re)|midpoint|intersection|domain|range|limit|integral|derivative|equation|function|point|vertex|roots?|maximum|minimum';
 const rest = String.raw`(?: (?!(?:is|are|equals?)\b(?! divided))(?:[a-z'’-]{1,15}|\$[^$\n]{1,40}\$)|(?<=(?:between|by|of|and|from|to)) \$?\d{1,9}\$?){0,9}`;
 const lead = new RegExp(
-  String.raw`^(?:(?:(?:it|that|this)(?:['’]s| is| equals| costs)|i(?: would|['’]d)? (?:say|choose|pick|select|go with)|i(?: a|['’])m going with|my (?:choice|pick) is|` +
+  String.raw`^(?:(?:(?:it|that|this)(?:['’]s| is| equals| costs| should be| must be)|i (?:think|believe)|i(?: would|['’]d| will|['’]ll)? (?:say|choose|pick|select|go with)|i(?: a|['’])m going with|my (?:choice|pick) is|` +
     String.raw`so|thus|therefore|hence|∴|a:|total:|=|→|=>|the (?:[a-z-]{1,15} ){0,2}(?:${subjects})${rest} (?:is|are|equals?|measures?))[,:]?\s+){1,3}`,
   'i',
 );
 /** Subjects of a sentence that repeats the question, or says what another one said: "the given length is 5". */
 const repeated =
-  /\b(?:given|question|problem|example|exercise|page|step|task|says|said|claims?|claimed|thinks?|thought|guess|got|first|mistake|expected)\b/i;
+  /\b(?:given|question|problem|example|exercise|page|step|task|says|said|claims?|claimed|thinks|thought|guess|got|first|mistake|expected)\b/i;
 
 /** The text from its first to its last character, apart from the signs of a formula and words such as "It is". */
 function readWhole(said: string, search: AnswerSearch): string | null {

@@ -61,6 +61,8 @@ function tags(text: string): readonly Mark[] {
 /** What a mark holds. */
 export function contentOf(text: string, { from, end, kind }: Mark): string {
   const content = text.slice(from, end);
+  const isDisplayed = /^(?:\$\$|\\\[)/.test(content);
+  if (isDisplayed) return content.replaceAll('\n', ' ').trim();
   return (kind === 'enclosed' ? content.replace(/(?:\}|<\/(?:final_?)?answer>)$/i, '') : content).trim();
 }
 
@@ -112,14 +114,14 @@ function mathEnd(text: string, from: number, end: number): number {
 }
 
 const noun = String.raw`(?:answer|solution|result)s?`;
-const chosen = String.raw`(?:correct|right|best|final|my)\s{1,3}(?:option|choice|letter|value|number)`;
+const chosen = String.raw`(?:correct|right|best|final|my)\s{1,3}(?:option|choice|letter|statement|value|number)`;
 const adverbs = String.raw`(?:[ \t]{1,3}(?:therefore|thus|then|hence|simply|just|clearly|indeed|definitely|certainly|exactly|equal to|given by)\b,?){0,3}`;
 const labelled = new RegExp(
-  String.raw`\b(?:${noun}\b[^.!?\n:=]{0,60}?|${chosen}\b[^.!?\n:=]{0,30}?)(?:\b(?:is|are|was|would be|will be|should be|must be|equals|corresponds to)\b)${adverbs}[ \t]{0,3}(?::|\.{3}|…)?[ \t]{0,3}` +
-    String.raw`|(?<!\p{L})answers?(?: choice)?(?:[*_ \t)]{0,5}(?:=>|->|[:=→])|[ \t]{1,3}[-–—](?=[ \t]))` +
+  String.raw`\b(?:${noun}\b[^.!?\n:=]{0,60}?|${chosen}\b[^.!?\n:=]{0,30}?)(?:\b(?:is|are|was|would (?:then |thus |therefore )?be|will be|should be|must be|equals|corresponds to)\b)${adverbs}[ \t]{0,3}(?::|\.{3}|…)?[ \t]{0,3}` +
+    String.raw`|(?<!\p{L})answers?(?: choice)?(?:[*_ \t)]{0,5}(?:=>|->|[:=→])(?:[ \t]?\})?|[ \t]{1,3}[-–—](?=[ \t]))` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})ans\.(?=[ \t])` +
     String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:ans|solution|result|(?:selected |chosen )?(?:choice|option|letter)|output)\.?[*_ \t]{0,5}[:=]` +
-    String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:the )?(?:correct|right|best)(?: option| choice)?[*_ \t]{0,5}[:=]` +
+    String.raw`|(?<=(?:^|\n)[ \t*_#>-]{0,8})(?:the )?(?:correct|right|best|final|my)(?: option| choice| letter)?[*_ \t]{0,5}[:=]` +
     String.raw`|(?:答案|答え?|正解|정?답)[ \t]{0,3}(?:是|为|は|은|[:：])|(?<![不没])选择?(?=[(（]?[A-Z](?![a-z]))|选项(?=[A-Z]是(?:正确|对)的(?!吗))` +
     String.raw`|(?<!\p{L})(?:respuesta|resposta|alternativa|risposta|réponse|antwort|antwoord|odpowiedź|svar|cevap|ответ)(?: finale?| corr?ec?t?[ae])?(?: (?:es|é|è|est|ist|lautet|is|to|är|er)(?!\p{L})|[ \t]{0,3}:)` +
     String.raw`[ \t]{0,3}:?[ \t]{0,3}(?:(?:la|el|a|o|die|letra|lettre|opción|opção|option)[ \t]{1,3}(?=(?:\p{L}{5,7}[ \t]{1,3})?\(?[A-Z](?!\p{L}))){0,2}`,
@@ -151,7 +153,8 @@ function headings(text: string): readonly Mark[] {
 /** `"answer": 5` of JSON. */
 function fields(text: string): readonly Mark[] {
   const found: Mark[] = [];
-  const field = /"(?:final_?)?answer"\s{0,3}:\s{0,3}(?:"([^"\\\n]{1,300})"|(-?[\d.]{1,60}))(?=\s{0,10}[,}])/gi;
+  const field =
+    /["'](?:(?:final_?)?answer|choice)["']\s{0,3}:\s{0,3}(?:["']([^"'\\\n]{1,300})["']|(-?[\d.]{1,60}))(?=\s{0,10}[,}])/gi;
   for (const { 0: all, 1: words, 2: digits, index } of text.matchAll(field)) {
     const end = index + all.length - (words === undefined ? 0 : 1);
     found.push({ start: index, from: end - (words ?? digits ?? '').length, end, kind: 'heading' });
@@ -160,15 +163,19 @@ function fields(text: string): readonly Mark[] {
 }
 
 const opening =
-  /^(?:[a-z]{3}[a-z ]{0,27}:\s+)?(?:(?:among|of|from|out of|based on|according to|therefore|thus|hence|so|given)\b[^,.\d]{0,60},\s+|(?:therefore|thus|hence|so|but)\s+)?(?=\S)/i;
+  /^(?:[a-z]{3}[a-z ]{0,27}:\s+)?(?:(?:among|of|from|out of|based on|according to|therefore|thus|hence|so|given)\b[^,.\d]{0,60},\s+|(?:therefore|thus|hence|so|but|only|(?:this|that|which) means(?: that)?)\s+)?(?=\S)/i;
 
 /** "42 is the answer" and "(B) is the correct choice". */
 function verdicts(text: string): readonly Mark[] {
   const found: Mark[] = [];
   const claim =
-    /\b(?:is|was|must be) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution|(?<=(?:correct|right) )one)\b(?! (?:to|for|of) (?:an?|another|some|any|other)\b|\s?[?？])|\bis (?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$|,? (?:and|while) [^.!?\n]{1,60} (?:is|are) (?:incorrect|wrong|false)[.!]?$)/gi;
+    /\b(?:is|was|must be) (?:the|my|our) (?:final |correct |right |best ){0,2}(?:answer|choice|option|solution|(?<=(?:correct|right) )one)\b(?! (?:to|for|of) (?:an?|another|some|any|other)\b|\s?[?？])|\bis (?:also )?(?:correct|right)(?=[.!]|\s{0,3}\n|\s{0,3}$|,? (?:and|while) [^.!?\n]{1,60} (?:is|are) (?:incorrect|wrong|false)[.!]?$)/gi;
   for (const { 0: words, index } of text.matchAll(claim)) {
-    const before = text.slice(Math.max(0, index - 100), index);
+    const before =
+      text
+        .slice(Math.max(0, index - 100), index)
+        .split(/(?<=[.!?\n])\s(?=\S)/)
+        .at(-1) ?? '';
     const sentence = /(?:^|[.!?\n:]\s|\n|,\s)([^\n]{1,60}?)\s$/.exec(before)?.[1] ?? before;
     const content = sentence.replace(opening, '');
     found.push({

@@ -1,7 +1,7 @@
 import { plainText } from './plain-text.js';
 
 const option =
-  /^(?:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:option|choice|letter|answer)\s+)?(?:[(["'`{*_\s]*)([A-Z]|[1-9])(?![A-Za-z0-9]|['’][a-z]|[.,:]\d|\.[A-Z]\.)/;
+  /^(?:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:option|choice|letter|answer|statement)\s+)?(?:[(["'`{*_\s]*)([A-Z]|[1-9])(?![A-Za-z0-9]|['’][a-z]|[.,:]\d|\.[A-Z]\.)/;
 const small = /^(?:(?:option|choice|letter)\s{1,3})?[\s(["'`{*_]*([a-z])[\s)\]"'`}*_.]*$/;
 /** Reasons that name another letter or that claim nothing. */
 const doubt =
@@ -21,7 +21,7 @@ export function readChoice(text: string): string | null {
 
 /** `option B` as `Option B`: the pattern is of small letters, and must not take `option b` for two words of a sentence. */
 function capitalFirst(text: string): string {
-  return text.replace(/^(?:The|Option|Choice|Letter|Answer|OPTION|CHOICE)\b/, (word) => word.toLowerCase());
+  return text.replace(/^(?:The|Option|Choice|Letter|Answer|Statement|OPTION|CHOICE)\b/, (word) => word.toLowerCase());
 }
 
 /** What follows the letter: nothing, or a sign and the words of the option. */

@@ -35,7 +35,7 @@ const sizes: Readonly<Record<string, number>> = {
  */
 export function readQuantity(text: string): Quantity | null {
   if (text.length > 300) return null;
-  const groups = shape.exec(bareNumber(plainText(text)))?.groups;
+  const groups = shape.exec(bareNumber(plainText(text.replace(/^\s*\$(\\\$[^$]*)\$/, '$1'))))?.groups;
   if (groups === undefined) return null;
   const unit = readUnit(`${groups['before'] ?? ''} ${groups['unit'] ?? ''}`.trim());
   const isApart = groups['gap'] !== '' || isAttachable(unit ?? '');
@@ -96,7 +96,7 @@ const unitLetters = new Set('gmslhLNJWVACFKdtTPΩμµ');
 /** The words of a unit, or null: these are not words of a unit. */
 function readUnit(text: string): string | null {
   const unit = text
-    .replaceAll(/[{}"'`*]/g, '')
+    .replaceAll(/[{}"'`*]|(?<=\bleft) over$/g, '')
     .replace(/^\((.*)\)$/, '$1')
     .trim();
   if (unit === '') return '';

@@ -35,12 +35,17 @@ const maxDepth = 8;
 /** Null if the text is not one answer. */
 export function readValue(text: string): Value | null {
   if (text.length > maxLength) return null;
-  const plain = plainFormula(text)
+  const plain = plainFormula(withUnitAfter(text))
     .replaceAll('$', '')
     .replaceAll(/\b([ap])\.\s?m\b\.?/gi, '$1m')
     .replaceAll(/\^\s*(?:\(°\)|°)/g, '°');
   const value = readPlain(withoutOuterMarks(plain), 0);
   return value?.kind === 'formula' && value.unit === '' && hasCurrency(text) ? { ...value, unit: '$' } : value;
+}
+
+/** `$\pi$ meters` as `$\pi\text{ meters}$`. */
+function withUnitAfter(text: string): string {
+  return text.replace(/^\s*\$([^$]{1,300})\$\s+(\p{L}[\p{L}\s]{0,40}(?:\^?[23²³])?)\.?\s*$/u, '$1\\text{ $2}');
 }
 
 /** A dollar that opens no formula. */
@@ -134,9 +139,9 @@ const readMatrix: Reader = (text, readPart) => {
   );
 };
 
-/** `x ∈ [0, 1)` says the interval. */
+/** `x ∈ [0, 1)` says the interval, as does `{x ∈ R | x ≥ 2}`. */
 const readMember: Reader = (text, readPart) => {
-  const set = /^[a-zA-Z]\s*∈\s*(.+)$/.exec(text)?.[1];
+  const set = (/^\{\s*[a-zA-Z](?:\s*∈\s*R)?\s*[|:]([^|:]+)\}$/.exec(text) ?? /^[a-zA-Z]\s*∈\s*(.+)$/.exec(text))?.[1];
   return set === undefined ? undefined : readPart(set);
 };
 
@@ -199,7 +204,8 @@ const readList: Reader = (text, readPart) => {
   if (parts.length < 2) return parts.length === 1 && parts[0] !== text ? null : undefined;
   const values = parts.slice(0, maxParts).map(readPart);
   const names = values.map((value) => (value?.kind === 'formula' ? value.name : null));
-  const isPoint = !names.includes(null) && new Set(names).size === names.length;
+  const isRoots = new Set(names.map((name) => name?.replace(/_\{?\d\}?$/, '_'))).size < names.length;
+  const isPoint = !names.includes(null) && !isRoots;
   if (!isPoint) return partsOf(isAlternative(text, parts) ? '∪' : '', values.map(unnamed));
   const ordered = values.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
   return partsOf('()', ordered.map(unnamed));
@@ -254,7 +260,7 @@ function hasVariables(of: Expression): boolean {
 function nameOfSide(text: string): string | null {
   const plain = withoutWordMarks(text);
   if (isDoubtful(plain)) return null;
-  return /^(?:\([a-z](?:,\s?[a-z]){1,4}\)|[\p{L}Δ](?:_\{?\w{1,5}\}?)?'?(?:\([a-zA-Z](?:,\s?[a-zA-Z])*\))?|\p{L}[\p{L}\s]{2,30}|\\angle [A-Z]{1,3}|\\(?:vec|overrightarrow) \{[a-zA-Z]{1,2}\}|[A-Z]{1,3})$/u.test(
+  return /^(?:\([a-z](?:_\{?\d\}?)?(?:,\s?[a-z](?:_\{?\d\}?)?){1,4}\)|[\p{L}Δ](?:_\{?\w{1,5}\}?)?'?(?:\([a-zA-Z](?:,\s?[a-zA-Z])*\))?|\p{L}[\p{L}\s]{2,30}|\\angle [A-Z]{1,3}|\\(?:vec|overrightarrow) \{[a-zA-Z]{1,2}\}|[A-Z]{1,3})$/u.test(
     plain,
   )
     ? plain
