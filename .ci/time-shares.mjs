@@ -23,7 +23,15 @@ export const shares = [
   {
     part: 'data',
     minutes: 0.7,
-    folders: ['packages/data', 'packages/judges', 'packages/model-client', 'packages/environments', 'packages/sandbox'],
+    folders: [
+      'packages/data',
+      'packages/generation',
+      'packages/traces',
+      'packages/judges',
+      'packages/model-client',
+      'packages/environments',
+      'packages/sandbox',
+    ],
   },
   {
     part: 'engines',

@@ -5,6 +5,8 @@ import { judges as namedJudges } from '@agentjet/judges/registrations';
 import { judges as ownJudges, readers as ownReaders } from '@agentjet/rollout/registrations';
 import { templates } from '@agentjet/tokenizer/registrations';
 import { algorithms as ownAlgorithms, backbones, presets } from '@agentjet/trainer/registrations';
+import { dataGeneration } from './readers/data-generation.js';
+import { feedbackTracing } from './readers/feedback-tracing.js';
 
 /**
  * The one list of everything that a configuration may name. What it names is loaded when it is opened; listing it costs its
@@ -12,7 +14,7 @@ import { algorithms as ownAlgorithms, backbones, presets } from '@agentjet/train
  */
 const algorithms = [...ownAlgorithms, ...presets] as const;
 const judges = [...ownJudges, ...namedJudges] as const;
-const readers = [...tableReaders, ...ownReaders, ...worldReaders] as const;
+const readers = [...tableReaders, dataGeneration, feedbackTracing, ...ownReaders, ...worldReaders] as const;
 const registrations = { backbones, algorithms, readers, judges, environments, templates };
 
 /** The resolved configuration of a job: every key has a value, paths are absolute. */

@@ -11,4 +11,5 @@ export {
   type ModelQuestion,
   type ModelUsage,
 } from './model-client.js';
+export { readStrings } from './read-strings.js';
 export { toRequestBody } from './wire/to-request-body.js';

@@ -11,14 +11,16 @@ function probeSource(file: string) {
   return probeImport(pathToFileURL(path.join(root, file)).href, { cwd: root, nodeArgs: ['--import', 'tsx'], env });
 }
 
-it('importing agentjet loads no native library, no trainer and no server', () => {
+it('importing agentjet loads no native library, no trainer, no server and no maker of tasks', () => {
   const { files, native } = probeSource('packages/agentjet/src/index.ts');
   const inRepository = files.map((file) => path.relative(root, file).replaceAll('\\', '/'));
   expect(inRepository).toContain('packages/agentjet/src/job.ts');
   expect(native).toEqual([]);
   expect(
     inRepository.filter((file) =>
-      /^packages\/(endpoint|context-tracker)\/|^trainer\/src\/(loop|packing)\/|onnxruntime|\/hono\//.test(file),
+      /^packages\/(endpoint|context-tracker|generation|traces)\/|^trainer\/src\/(loop|packing)\/|onnxruntime|\/hono\//.test(
+        file,
+      ),
     ),
   ).toEqual([]);
 });

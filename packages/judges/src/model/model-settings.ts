@@ -1,30 +1,17 @@
 import path from 'node:path';
 import { setting, z, type CommonConfig, type SectionOf } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
-
-const count = z.number().int().positive();
-const names = z.array(
-  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: 'the name of an environment variable, not a key' }),
-);
+import { limitSettings, serverSettings, toServerOptions } from '@agentjet/model-client/settings';
 
 /** Settings of every judge that asks a language model: which one, with which keys, and how much. */
 export const modelSettings = {
-  base_url: setting(z.string().min(1), 'https://api.openai.com/v1', 'any OpenAI-compatible server'),
+  base_url: serverSettings.base_url,
   model: setting(z.string().min(1).nullable(), null),
-  keys: setting(
-    names.nullable(),
-    null,
-    'environment variables, such as [DASHSCOPE_API_KEY]; several keys in one are separated by "|"; null: OPENAI_API_KEY, or DASHSCOPE_API_KEY for a server of aliyuncs.com',
-  ),
-  backup_keys: setting(names, [], 'used while none of keys can be; <NAME>_BACKUP is read too'),
+  keys: serverSettings.keys,
+  backup_keys: serverSettings.backup_keys,
 };
 
-export const modelLimits = {
-  max_concurrent: setting(count, 8, 'requests at the same time'),
-  requests_per_minute: setting(count.nullable(), null),
-  tokens_per_minute: setting(count.nullable(), null),
-  timeout: setting(z.number().positive(), 60, 'seconds for one request'),
-};
+export const modelLimits = limitSettings(60);
 
 export const onOutage = ['pause', 'drop', 'stop'] as const;
 
@@ -43,14 +30,7 @@ export async function openJudgeModel(
   section: Omit<Section, 'model'> & { readonly model: string },
   { experimentDir, experimentName }: Pick<CommonConfig, 'experimentDir' | 'experimentName'>,
 ): Promise<ModelClient> {
-  const { baseUrl, model, keys, backupKeys, maxConcurrent, requestsPerMinute, tokensPerMinute, timeout } = section;
   const { openModelClient } = await import('@agentjet/model-client');
-  return openModelClient({
-    baseUrl,
-    model,
-    keys,
-    backupKeys,
-    limits: { maxConcurrent, requestsPerMinute, tokensPerMinute, timeoutSeconds: timeout, maxRetries: 4 },
-    cacheFile: path.join(experimentDir, experimentName, 'judge-answers.jsonl'),
-  });
+  const cacheFile = path.join(experimentDir, experimentName, 'judge-answers.jsonl');
+  return openModelClient(toServerOptions(section, section.model, cacheFile));
 }

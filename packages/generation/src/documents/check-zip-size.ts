@@ -9,7 +9,7 @@ const deflated = 8;
 
 /**
  * Throws an error for a ZIP archive whose entries unpack to more than a document can have. They are unpacked to find out, since an
- * archive may say less than the truth. What is not such an archive is left to whoever reads it.
+ * archive may say less than the truth. What is not such an archive is left to the reader.
  */
 export function checkZipSize(bytes: Uint8Array): void {
   const zip = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Task } from '@agentjet/core';
 import { says, scriptedHost, type ScriptedAnswer } from '@agentjet/model-client/testing';
+import { tableReaderCases } from '@agentjet/data/testing';
 import type { TaskReader } from '@agentjet/rollout';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tableReaderCases } from '../../testing/table-reader-cases.js';
 import { createGenerationReader, type GenerationOptions } from './create-generation-reader.js';
 
 let dir: string;
@@ -40,7 +40,7 @@ const textOf = (document: number): string =>
   names
     .map(
       (name, at) =>
-        `Tower ${name}${document} stands on a rock by the sea, and was built in ${1800 + 10 * document + at}.`,
+        `Tower ${name}${document} rises from a rock in the sea, and was built in ${1800 + 10 * document + at}.`,
     )
     .join(' ');
 

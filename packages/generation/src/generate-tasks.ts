@@ -1,18 +1,11 @@
 import { createHash } from 'node:crypto';
 import { deriveSeed, type Task } from '@agentjet/core';
-import { ModelRefusal, type ModelAnswer, type ModelQuestion } from '@agentjet/model-client';
+import { NearDuplicates } from '@agentjet/data/tables';
+import { ModelRefusal, readStrings, type ModelAnswer, type ModelQuestion } from '@agentjet/model-client';
 import type { DroppedTasks } from '@agentjet/rollout/inputs';
-import { NearDuplicates } from '../splits/near-duplicates.js';
 import { findFault, type Checks } from './check-proposal.js';
 import { KnownMeanings, type Meaning } from './known-meanings.js';
-import {
-  askForQuestion,
-  askForVariation,
-  readStrings,
-  type Example,
-  type Proposal,
-  type Sampling,
-} from './questions.js';
+import { askForQuestion, askForVariation, type Example, type Proposal, type Sampling } from './questions.js';
 import type { Chunk } from './split-chunks.js';
 
 /**

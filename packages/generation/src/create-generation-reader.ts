@@ -2,20 +2,15 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isJsonObject, parseJsonObject, TaskError, type Task } from '@agentjet/core';
+import { createSplitReader, once, openFiles, tellProgress, type Fields, type SideRows } from '@agentjet/data/tables';
 import { openEmbedder, openModelClient, systemHost, type ClientHost } from '@agentjet/model-client';
+import { toClientOptions, type ModelSection } from '@agentjet/model-client/settings';
 import type { DroppedTasks, TaskReader } from '@agentjet/rollout/inputs';
-import type { Checks } from '../../generation/check-proposal.js';
-import { generateFromChunks, generateFromExamples, type Generated } from '../../generation/generate-tasks.js';
-import type { Meaning } from '../../generation/known-meanings.js';
-import { promptVersion, type Example } from '../../generation/questions.js';
-import { readMaterial, type Material, type SideMaterial } from '../../generation/read-material.js';
-import type { SideRows } from '../../splits/open-splits.js';
-import { tellProgress } from '../../splits/tell-progress.js';
-import type { Fields } from '../../tasks/fields.js';
-import { toClientOptions, type ModelSection } from '../model-settings.js';
-import { once } from '../once.js';
-import { openFiles } from '../open-files.js';
-import { createSplitReader } from '../split-reader.js';
+import type { Checks } from './check-proposal.js';
+import { generateFromChunks, generateFromExamples, type Generated } from './generate-tasks.js';
+import type { Meaning } from './known-meanings.js';
+import { promptVersion, type Example } from './questions.js';
+import { readMaterial, type Material, type SideMaterial } from './read-material.js';
 
 export type GenerationOptions = {
   readonly documentReader: { readonly documentPath: readonly string[]; readonly chunkSize: number };

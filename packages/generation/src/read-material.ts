@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { ConfigError, TaskError } from '@agentjet/core';
-import { findFiles } from '../readers/open-files.js';
-import { TaskFile } from '../table/task-file.js';
-import type { Fields } from '../tasks/fields.js';
+import { findFiles, TaskFile, type Fields } from '@agentjet/data/tables';
 import type { Example } from './questions.js';
-import { readDocument } from '../documents/read-document.js';
+import { readDocument } from './documents/read-document.js';
 import { splitChunks, type Chunk } from './split-chunks.js';
 
 /** What tasks of one side are made from. */

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { ConfigError, setting, z } from '@agentjet/core';
+import { fieldsOf, tableSettings } from '@agentjet/data/registrations';
+import { modelSettings } from '@agentjet/model-client/settings';
 import { defineReader } from '@agentjet/rollout/inputs';
-import { modelSettings } from '../model-settings.js';
-import { fieldsOf, tableSettings } from '../table-settings.js';
 
 export const dataGeneration = defineReader({
   name: 'data_generation',
@@ -60,7 +60,7 @@ export const dataGeneration = defineReader({
         'no_tasks',
         'task_reader.data_generation has neither documents nor examples. Set document_reader.document_path, or query_reader.file_path.',
       );
-    const { createGenerationReader } = await import('./create-generation-reader.js');
+    const { createGenerationReader } = await import('@agentjet/generation');
     return createGenerationReader({
       ...section,
       queryReader: { filePath: queryReader.filePath, fields: fieldsOf(queryReader.fields) },

@@ -27,7 +27,7 @@ async function readDocx(bytes: Uint8Array): Promise<string> {
   return (await mammoth.extractRawText({ buffer: Buffer.from(bytes) })).value;
 }
 
-/** The article without menus and footers; of a page that is no article, or a very deep one, everything. */
+/** The article without menus and footers; of another page, or of a very deep one, everything. */
 async function readHtml(bytes: Uint8Array): Promise<string> {
   const { parseHTML } = await import('linkedom');
   const whole = completePage(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -16,7 +16,7 @@ export type Message = { readonly role: 'system' | 'user' | 'assistant'; readonly
 /** What a person said of an answer. Silence says nothing: neither that it was good nor that it was bad. */
 export type Feedback = {
   readonly thumb?: 'up' | 'down';
-  /** On the scale of whoever gave it. */
+  /** On the scale of the one who gave it. */
   readonly score?: number;
   /** What the answer should have been. */
   readonly correction?: string;

@@ -2,17 +2,20 @@ import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { TaskError } from '@agentjet/core';
+import {
+  createSplitReader,
+  findFiles,
+  normalizedText,
+  openFiles,
+  tellProgress,
+  type SideRows,
+} from '@agentjet/data/tables';
 import { openModelClient, systemHost, type ClientHost } from '@agentjet/model-client';
+import { toClientOptions, type ModelSection } from '@agentjet/model-client/settings';
 import type { DroppedTasks, TaskReader } from '@agentjet/rollout/inputs';
-import { normalizedText } from '../../table/text-hash.js';
-import { tellProgress } from '../../splits/tell-progress.js';
-import type { SideRows } from '../../splits/open-splits.js';
-import { addFeedback, readTraces } from '../../traces/read-traces.js';
-import { askFilter, type FilterVerdict } from '../../traces/filter-trace.js';
-import type { Trace } from '../../traces/trace.js';
-import { toClientOptions, type ModelSection } from '../model-settings.js';
-import { findFiles, openFiles } from '../open-files.js';
-import { createSplitReader } from '../split-reader.js';
+import { addFeedback, readTraces } from './read-traces.js';
+import { askFilter, type FilterVerdict } from './filter-trace.js';
+import type { Trace } from './trace.js';
 
 export type TracingOptions = {
   readonly sources: readonly string[];

@@ -32,7 +32,7 @@ async function read(request: ThreadRequest, limits: ThreadLimits): Promise<strin
     if ('text' in answer) return answer.text;
     throw new Error(answer.error);
   } catch (error) {
-    thread = null; // what a broken document leaves behind is not known
+    thread = null; // the state after a broken document is not known
     await started.terminate();
     throw error;
   }

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Task } from '@agentjet/core';
+import { tableReaderCases } from '@agentjet/data/testing';
 import { says, scriptedHost, type ScriptedAnswer } from '@agentjet/model-client/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tableReaderCases } from '../../testing/table-reader-cases.js';
 import { createTracingReader, type TracingOptions } from './create-tracing-reader.js';
 
 let dir: string;

@@ -1,9 +1,8 @@
-import { isJsonObject, parseJsonObject } from '@agentjet/core';
 import type { ModelQuestion } from '@agentjet/model-client';
 
 /**
- * What a model is asked while tasks are made. Passages and examples are data: they go in as JSON strings in a message of their
- * own, so that nothing in a document can speak for us.
+ * What a model is asked while tasks are made. Passages and examples are data: they go in as JSON strings in a separate
+ * message, so that nothing in a document can speak for us.
  */
 
 /** Changes with the prompts: it is part of the key under which generated tasks are kept. */
@@ -75,23 +74,6 @@ export function askForAnswer(
       ? 'Answer the question in a few words. If you do not know, the answer is "unknown".'
       : 'Answer the question in a few words, from the passage alone. If the passage does not say, the answer is "unknown".';
   return ask(system, { question, ...(passage !== null && { passage }) }, ['answer'], { ...sampling, temperature: 0 });
-}
-
-/** The strings of these names; undefined if the text is not such an object. Models like to put it into a code block. */
-export function readStrings<Name extends string>(
-  answer: string,
-  names: readonly Name[],
-): Readonly<Record<Name, string>> | undefined {
-  const body = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1);
-  const value: unknown = parseJsonObject(body);
-  if (!isJsonObject(value)) return undefined;
-  const found: Partial<Record<Name, string>> = {};
-  for (const name of names) {
-    const each = value[name];
-    if (typeof each !== 'string' || each.trim() === '') return undefined;
-    found[name] = each.trim();
-  }
-  return found as Readonly<Record<Name, string>>;
 }
 
 /** Whether two short answers say the same, up to case, signs and words around. */

@@ -1,9 +1,10 @@
 import { deriveSeed } from '@agentjet/core';
-import { askForAnswer, isSameAnswer, readStrings, type Proposal, type Sampling } from './questions.js';
+import { readStrings } from '@agentjet/model-client';
+import { askForAnswer, isSameAnswer, type Proposal, type Sampling } from './questions.js';
 import type { Ask } from './generate-tasks.js';
 
 export type Checks = {
-  /** The evidence stands in the passage word for word. */
+  /** The evidence is in the passage word for word. */
   readonly evidence: boolean;
   /** The model finds the answer if it sees the passage. */
   readonly withPassage: boolean;
@@ -11,7 +12,7 @@ export type Checks = {
   readonly withoutPassage: boolean;
 };
 
-/** Why a question is no good; undefined if it is. */
+/** Why a question cannot be used; undefined if it can. */
 export async function findFault(
   { question, answer, evidence }: Proposal,
   passage: string,

@@ -103,7 +103,7 @@ const packed = (bytes: Uint8Array, layers = 1, dictionary = '') => {
 };
 const says = (text: string): Buffer => Buffer.from(`BT /F 9 Tf (${text}) Tj ET`);
 
-it('reads packed pages, also beside a large picture', async () => {
+it('reads packed pages, also next to a large picture', async () => {
   const picture = packed(Buffer.alloc(140 * 2 ** 20), 1, '/Type /XObject /Subtype /Image /Width 1 /Height 1');
   const file = write('p.pdf', createPdf(catalog, pages, page, packed(says('Arkona')), font, picture, picture));
   expect(await readDocument(file)).toBe('Arkona');

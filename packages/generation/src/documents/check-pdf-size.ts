@@ -9,7 +9,7 @@ const dictionaryBytes = 2048;
 
 /**
  * Throws an error for a PDF whose streams unpack to more than a document can have. They are unpacked to find out, since a file may say
- * less than the truth. What cannot be unpacked is left to whoever reads it.
+ * less than the truth. What cannot be unpacked is left to the reader.
  */
 export function checkPdfSize(bytes: Uint8Array): void {
   const pdf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { ConfigError, setting, z } from '@agentjet/core';
+import { modelSettings } from '@agentjet/model-client/settings';
 import { defineReader } from '@agentjet/rollout/inputs';
-import { modelSettings } from '../model-settings.js';
 
 export const feedbackTracing = defineReader({
   name: 'feedback_tracing',
@@ -62,7 +62,7 @@ export const feedbackTracing = defineReader({
         'no_tasks',
         'task_reader.type is feedback_tracing, but task_reader.feedback_tracing.sources is empty. Name files, such as traces/*.jsonl.',
       );
-    const { createTracingReader } = await import('./create-tracing-reader.js');
+    const { createTracingReader } = await import('@agentjet/traces');
     return createTracingReader({
       ...section,
       dir: path.join(config.experimentDir, config.experimentName, 'traces'),

@@ -4,7 +4,7 @@ import { splitChunks } from './split-chunks.js';
 it('cuts text between sentences, and a sentence only if it is too long', () => {
   const sentences = Array.from(
     { length: 40 },
-    (_, at) => `This is sentence number ${at} of a text about lighthouses. `,
+    (_, at) => `This is sentence number ${at} of a page about lighthouses. `,
   );
   const chunks = splitChunks('a.md', sentences.join(''), 500);
   expect(chunks.map(({ text }) => text).join(' ')).toBe(sentences.join('').trim());

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ModelRefusal, type ModelAnswer, type ModelQuestion } from '@agentjet/model-client';
-import { readStrings } from '../generation/questions.js';
+import { ModelRefusal, readStrings, type ModelAnswer, type ModelQuestion } from '@agentjet/model-client';
 import type { Trace } from './trace.js';
 
 export type FilterVerdict = { readonly isKept: boolean; readonly reason: string };
@@ -11,7 +10,7 @@ const names = ['code', 'verdict', 'reason'] as const;
 
 /**
  * Whether a model finds the trace worth training on. What people and the agent wrote goes in as a JSON string, and the verdict must repeat
- * a code that they cannot know. Rejects with Outage if the model cannot be reached; an answer that is no verdict keeps the trace out, and
+ * a code that they cannot know. Rejects with Outage if the model cannot be reached; an answer without a verdict keeps the trace out, and
  * says so.
  */
 export async function askFilter(

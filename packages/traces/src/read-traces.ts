@@ -3,8 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { TaskError } from '@agentjet/core';
-import { jsonlRows } from '../rows/jsonl-rows.js';
-import { checkTaskFile } from '../rows/text-lines.js';
+import { checkTaskFile, jsonlRows } from '@agentjet/data/tables';
 import { isSilentEpisode, readExportedTrace, textOf } from './exported-traces.js';
 import { isOtlp, readOtlpTraces } from './otlp-traces.js';
 import { isSqlite, readStudioTraces } from './studio-traces.js';
@@ -31,7 +30,7 @@ export async function readTraces(files: readonly string[]): Promise<readonly Tra
   return newestOfCalls([...traces.values()]);
 }
 
-/** Tools count from 1, each for itself: another question under an id that is taken gets an id of its own, such as `1#2`. */
+/** Tools count from 1, each for itself: another question under an id that is taken gets another id, such as `1#2`. */
 function withOwnId(trace: Trace, known: ReadonlyMap<string, Trace>): Trace {
   const question = JSON.stringify(trace.messages);
   for (let at = 1; ; at++) {
@@ -85,7 +84,7 @@ function newestOfCalls(traces: readonly Trace[]): readonly Trace[] {
   return [...newest.values()];
 }
 
-/** Feedback in a file of its own: lines with `id` (or `trace_id`), or `conversation_id` for its last answer. */
+/** Feedback in a separate file: lines with `id` (or `trace_id`), or `conversation_id` for its last answer. */
 export async function addFeedback(traces: readonly Trace[], file: string): Promise<readonly Trace[]> {
   const found = new Map<string, Feedback>();
   for await (const { rows } of jsonlRows.read(file))

@@ -1,0 +1,1 @@
+export { createGenerationReader, type GenerationOptions } from './create-generation-reader.js';

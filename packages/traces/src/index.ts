@@ -1,0 +1,1 @@
+export { createTracingReader, type TracingOptions } from './create-tracing-reader.js';
