@@ -234,7 +234,11 @@ export type TrainStepMetrics = {
 export type BackboneCapabilities = {
   /** `packs`: token trees. `rows`: every pack of a batch must be one row. */
   readonly takes: 'packs' | 'rows';
-  /** The same request with the same seed gives the same tokens, also among other calls; so the same run gives the same metrics. */
+  /**
+   * The same request with the same seed gives the same tokens, also among other calls, and the same batch gives the same weights, to the
+   * last bit, as long as `Backbone.arithmetic` is the same. So the same run gives the same metrics on-policy. The last digits of a sampled
+   * logprob may depend on other calls, and off-policy the loss reads them.
+   */
   readonly repeatsSeed: boolean;
   readonly reportsGradNorm: boolean;
   /** What a loss may hold: `kl` and `entropy` are a policy loss with that coefficient above 0. */
@@ -268,6 +272,8 @@ export interface Backbone {
   /** Folder with config.json, tokenizer.json, tokenizer_config.json and weights it was loaded from, or a handle if the weights are elsewhere. */
   readonly modelDir: string | ModelHandle;
   readonly policyVersion: number;
+  /** What the last digits depend on in addition to the inputs, such as `2 threads, AMD EPYC 9654`. Default: nothing. */
+  readonly arithmetic?: string;
   /**
    * One optimizer step; the engine samples from the new weights afterwards. Rejects, with the weights unchanged, with `bad_batch`
    * (a malformed pack, no supervised token, or a slope that is not a finite number), `non_finite_gradient` or `aborted`.

@@ -9,6 +9,7 @@ export const runFiles = {
   code: 'code.json',
   model: 'model.json',
   rules: 'rules.json',
+  arithmetic: 'arithmetic.json',
   tasks: 'tasks.json',
   sums: 'sums.jsonl',
   curve: 'reward.svg',

@@ -51,6 +51,7 @@ export type RunFolderOptions = {
  * code.json          SHA-256 of the code that the configuration names
  * model.json         length and SHA-256 of the files of the model folder that the run began with
  * rules.json         the rules that the run began with, of those that changed between versions of AgentJet
+ * arithmetic.json    threads and processor that made the newest weights, if their last digits depend on them
  * tasks.json         where the tasks come from, with their sums, how many there are, and which were left out
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          what happened, with times
@@ -103,6 +104,17 @@ export class RunFolder {
   /** For a new folder only. */
   async writeRules(rules: RunRules): Promise<void> {
     await this.#writing('rules', (file) => replaceFile(file, `${JSON.stringify(rules)}\n`));
+  }
+
+  /** `Backbone.arithmetic` of the process that made the newest weights; undefined if nothing is known. */
+  async readArithmetic(): Promise<string | undefined> {
+    const text = await readFile(this.#path('arithmetic'), 'utf8').catch(() => '{}');
+    const arithmetic = parseJsonObject(text)?.['arithmetic'];
+    return typeof arithmetic === 'string' ? arithmetic : undefined;
+  }
+
+  async writeArithmetic(arithmetic: string): Promise<void> {
+    await this.#writing('arithmetic', (file) => replaceFile(file, `${JSON.stringify({ arithmetic })}\n`));
   }
 
   readConfig(): Promise<string> {

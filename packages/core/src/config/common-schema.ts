@@ -243,7 +243,7 @@ const trainerCommon = z.strictObject({
   seed: setting(
     seed,
     42,
-    "of everything random: tasks, sampling, agents' tuner seeds. onnx: the same seed, the same metrics",
+    "of everything random: tasks, sampling, agents' tuner seeds. onnx: the same seed, the same metrics, with as many threads on one processor, if every step is on-policy",
   ),
   algorithm: z.strictObject({
     whiten_advantages: setting(

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { toErrorMessage, type Backbone, type CommonConfig, type ConfigDifference } from '@agentjet/core';
 import { LedgerError, StoreError, type ManifestRecord } from '@agentjet/ledger';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
+import { noteArithmetic, repeatsAsBefore } from '../policy/repeats-as-before.js';
 import { recordedOf } from '../served/ledger-places.js';
 import type { RatePlan } from '../training/rate-plan.js';
 import { RecordedRun } from './recorded-run.js';
@@ -11,7 +12,7 @@ import type { StoredStep } from './stored-step.js';
 export type RecordedRunOptions = {
   readonly config: CommonConfig;
   readonly folder: RunFolder;
-  readonly backbone: Pick<Backbone, 'capabilities' | 'policyVersion'>;
+  readonly backbone: Pick<Backbone, 'arithmetic' | 'capabilities' | 'policyVersion'>;
   readonly rates: RatePlan;
   /** Undefined: the run begins. */
   readonly checkpoint: Checkpoint | undefined;
@@ -43,8 +44,10 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   });
   if (ledger === undefined) return undefined;
   try {
-    const redo = findRedo(ledger, options);
+    const repeats = await repeatsAsBefore(options.backbone, folder);
+    const redo = findRedo(ledger, { ...options, repeats });
     await ledger.synced();
+    await noteArithmetic(options.backbone, folder);
     return new RecordedRun({ ledger, folder, rates: options.rates, redo, older: findOlder(ledger) });
   } catch (error) {
     await ledger.close();
@@ -62,8 +65,13 @@ function whyUnavailable(error: unknown): string | undefined {
 /** Changes that leave episodes as they are. */
 const changesNoSampling = /^trainer_common\.(optim\.|total_)/;
 
+type RedoOptions = RecordedRunOptions & {
+  /** Weights that are made again are the same to the last bit. */
+  readonly repeats: boolean;
+};
+
 /** Brings the ledger to where the run goes on from, and returns the manifests of the steps that are made again, in their order. */
-function findRedo(ledger: RunLedger, options: RecordedRunOptions): ReadonlyMap<number, ManifestRecord> {
+function findRedo(ledger: RunLedger, options: RedoOptions): ReadonlyMap<number, ManifestRecord> {
   const { isChosen, changes, onNotice } = options;
   const from = options.checkpoint?.state.step ?? 0;
   const { state } = ledger;
@@ -102,9 +110,9 @@ const toEntry = (step: number, manifest: ManifestRecord | undefined): readonly (
 const isOfVersion = (manifest: ManifestRecord | undefined, policyVersion: number): boolean =>
   manifest === undefined || (manifest.content as StoredStep).policyVersion === policyVersion;
 
-/** Weights that are made again may differ in their last bits, unless the backbone repeats exactly. */
-function raiseIncarnation(ledger: RunLedger, numSteps: number, { backbone }: RecordedRunOptions): void {
-  if (numSteps === 0 || backbone.capabilities.repeatsSeed) return;
+/** Weights that are made again may differ in their last bits, unless the backbone repeats exactly, on the same processor and with as many threads. */
+function raiseIncarnation(ledger: RunLedger, numSteps: number, { repeats }: RedoOptions): void {
+  if (numSteps === 0 || repeats) return;
   ledger.ledger.append({ kind: 'incarnation', value: ledger.state.incarnation + 1 });
 }
 

@@ -270,6 +270,22 @@ describe('episodes of a step that is not decided', () => {
     const batch = [toTrainingGroup(group, createConfig({}) as CommonConfig, undefined)];
     expect(await again.beforeStep(startOf(2, batch))).toEqual({ isOnPolicy: false });
   });
+
+  it.each([
+    ['on-policy', '2 threads', undefined],
+    ['off-policy', '3 threads', { isOnPolicy: false }],
+  ])('count as %s if the steps before them, made with 2 threads, were made again with %s', async (_, now, changes) => {
+    const made = (arithmetic: string) => ({ backbone: { ...atVersion(0), arithmetic } });
+    const run = await open(made('2 threads'));
+    await run.beforeStep(startOf(1, await sampleStep(run, 1)));
+    await run.afterStep(endOf(1));
+    await sampleGroup(keeperOf(run).during({ purpose: 'train', step: 2 }), 'a', [[won], [lost]]);
+    const again = await crashAndOpen(await crashAndOpen(run, made(now)), made(now));
+    const { group } = await sampleGroup(keeperOf(again).during({ purpose: 'train', step: 2 }), 'a', [[], []]);
+    const batch = [toTrainingGroup(group, createConfig({}) as CommonConfig, undefined)];
+    expect(await again.beforeStep(startOf(2, batch))).toEqual(changes);
+    expect(await folder.readArithmetic()).toBe(now);
+  });
 });
 
 it('ends the run with the reason when its ledger cannot be written', async () => {

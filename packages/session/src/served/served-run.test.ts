@@ -91,3 +91,27 @@ describe('the ledger of a run with swarm.store_dir', () => {
     expect((await openIn(store, { isNew: true })).storeDir).not.toBe(store);
   });
 });
+
+it('makes steps again to the last bit only with as many threads as before', async () => {
+  const openWith = async (numThreads: number, goesOn?: string) => {
+    const config = createConfig({ experimentDir, model: { path: 'nano' }, onnx: { numThreads } });
+    const run = await openServedRun({ config, composition: testComposition, run: goesOn, onNotice: () => {} });
+    const [policy] = run.policies;
+    if (policy === undefined) throw new Error('There is no policy.');
+    const weights = await policy.openWeights();
+    const close = async (): Promise<void> => {
+      await weights.close();
+      await run.close();
+    };
+    return { weights, dir: run.folder.dir, close };
+  };
+  const first = await openWith(1);
+  expect(first.weights.repeatsExactly).toBe(true);
+  await first.weights.settle();
+  await first.close();
+  const second = await openWith(2, first.dir);
+  expect(second.weights.repeatsExactly).toBe(false);
+  await second.weights.settle();
+  expect(second.weights.repeatsExactly).toBe(true);
+  await second.close();
+});

@@ -10,6 +10,7 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
 import { checkLoss, prepareBatch, type BatchSettings, type PreparedBatch, type TrainingGroup } from '@agentjet/trainer';
 import type { ServedInputs } from '../inputs/served-inputs.js';
+import { noteArithmetic, repeatsAsBefore } from '../policy/repeats-as-before.js';
 import { openBackbone } from '../policy/open-backbone.js';
 import { toEnginePolicy } from '../policy/open-policy.js';
 import { describeOldRule, rateAt, type RatePlan } from '../training/rate-plan.js';
@@ -30,6 +31,8 @@ export type ServedWeights = {
   readonly policy: Policy;
   /** Whether making a step again gives the same weights to the last bit. */
   readonly repeatsExactly: boolean;
+  /** The weights that were made again are the ones that sample now; `repeatsExactly` is about these from now on. */
+  readonly settle: () => Promise<void>;
   /** Of optimizer steps, as samples name it. */
   readonly policyVersion: () => number;
   /** How the next step is made, with keys of the configuration changed since the start. */
@@ -81,10 +84,17 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
   const { schedule } = await folder.readRules();
   emit({ message: describeOldRule({ optimizer, schedule }) });
   const whole = new WholeCheckpoints(folder.checkpoints, options.onNotice);
+  let repeats = await repeatsAsBefore(backbone, folder);
   let isFresh = true; // the weights are those of model.path
   return {
     policy,
-    repeatsExactly: backbone.capabilities.repeatsSeed,
+    get repeatsExactly() {
+      return repeats;
+    },
+    settle: async () => {
+      await noteArithmetic(backbone, folder);
+      repeats = backbone.capabilities.repeatsSeed;
+    },
     policyVersion: () => backbone.policyVersion,
     recipe: (changes = {}) => ({
       ...toBatchSettings(config, inputs.algorithm),

@@ -71,7 +71,7 @@ export class ModelTrainer implements TrainerPort {
   removeCheckpoint = (step: number): Promise<void> => this.#options.weights.removeCheckpoint(step);
 
   /** The engine samples from the new weights as soon as they are made. */
-  publish = (): Promise<void> => Promise.resolve();
+  publish = (): Promise<void> => this.#options.weights.settle();
 
   plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes, lost, failed }: PlanContext): StepPlan => {
     const recipe = this.#options.weights.recipe(changes);

@@ -32,6 +32,7 @@ export class ReopenableWeights implements ServedWeights {
     return this.#current.repeatsExactly;
   }
 
+  settle: ServedWeights['settle'] = () => this.#current.settle();
   policyVersion: ServedWeights['policyVersion'] = () => this.#current.policyVersion();
   recipe: ServedWeights['recipe'] = (changes) => this.#current.recipe(changes);
   prepare: ServedWeights['prepare'] = (groups, recipe) => this.#current.prepare(groups, recipe);

@@ -79,7 +79,7 @@ class PortWorker implements WorkerThread {
 
 async function openOverPort(): Promise<Backbone> {
   const { port1, port2 } = new MessageChannel();
-  const connected = connectBackbone(new PortWorker(port1), modelDir);
+  const connected = connectBackbone(new PortWorker(port1), { modelDir, threads: 1 });
   const local = await openLocalOnnxBackbone({ modelDir, optimizer: plainOptimizer, threads: 1, engine: {} });
   new BackboneServer(local, port2, () => port2.close()).start();
   return connected;
@@ -129,7 +129,7 @@ describe('in its worker thread', () => {
     const deaf =
       "require('node:worker_threads').parentPort.on('message', () => {}).postMessage({ type: 'ready', contextLength: 64, policyVersion: 0 });";
     const worker = new Worker(deaf, { eval: true });
-    const backbone = await connectBackbone(worker, modelDir);
+    const backbone = await connectBackbone(worker, { modelDir, threads: 1 });
     const died = {
       code: 'failed',
       message: expect.stringMatching(/thread of the onnx backbone has died: exit code 1.*last checkpoint/),

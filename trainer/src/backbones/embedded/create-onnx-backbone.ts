@@ -40,7 +40,7 @@ export async function createOnnxBackbone(options: OnnxBackboneOptions): Promise<
     const { openLocalOnnxBackbone } = await import('./local-onnx-backbone.js');
     return await openLocalOnnxBackbone(resolved);
   }
-  return await connectBackbone(startWorker(resolved), resolved.modelDir);
+  return await connectBackbone(startWorker(resolved), resolved);
 }
 
 function resolveOptions({

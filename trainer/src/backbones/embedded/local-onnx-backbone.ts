@@ -16,7 +16,7 @@ import type {
   TreePack,
   TruncatedSampling,
 } from '@agentjet/core';
-import { embeddedCapabilities } from './capabilities.js';
+import { embeddedArithmetic, embeddedCapabilities } from './capabilities.js';
 import { countParameters } from './training/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
 import type { OnnxModel } from './training/onnx-model.js';
@@ -37,6 +37,7 @@ export type LocalBackboneOptions = {
 
 export class LocalOnnxBackbone implements Backbone {
   readonly capabilities = embeddedCapabilities;
+  readonly arithmetic: string;
   readonly modelDir: string;
   readonly engine: EmbeddedEngine;
   readonly #options: LocalBackboneOptions;
@@ -45,6 +46,7 @@ export class LocalOnnxBackbone implements Backbone {
 
   constructor(model: OnnxModel, options: LocalBackboneOptions) {
     this.modelDir = options.modelDir;
+    this.arithmetic = embeddedArithmetic(options.threads);
     this.#options = options;
     this.#model = model;
     const contextLength = Math.min(options.contextLength ?? Infinity, model.config.contextLength);

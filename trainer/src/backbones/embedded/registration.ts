@@ -7,7 +7,11 @@ export const onnx = defineBackbone({
   name: 'onnx',
   summary: 'trains on this CPU',
   section: z.strictObject({
-    num_threads: setting(z.int().min(0).max(256), 0, '0: as many as there are cores, at most 8'),
+    num_threads: setting(
+      z.int().min(0).max(256),
+      0,
+      '0: as many as there are cores, at most 8; the last digits of figures depend on it',
+    ),
   }),
   freeOnResume: ['num_threads'],
   capabilities: embeddedCapabilities,

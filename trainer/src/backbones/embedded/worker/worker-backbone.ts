@@ -12,19 +12,24 @@ import type {
 } from '@agentjet/core';
 import { StepQueue } from '../../../slope/step-queue.js';
 import { trainInPasses } from '../../../slope/train-in-passes.js';
-import { embeddedCapabilities } from '../capabilities.js';
+import { embeddedArithmetic, embeddedCapabilities } from '../capabilities.js';
+import type { LocalBackboneOptions } from '../local-onnx-backbone.js';
 import { alone, WorkerClient } from './worker-client.js';
 import type { WorkerThread } from './worker-client.js';
+
+type OpenedModel = Pick<LocalBackboneOptions, 'modelDir' | 'threads'>;
 
 export class WorkerBackbone implements Backbone {
   readonly modelDir: string;
   readonly engine: Engine;
   readonly capabilities = embeddedCapabilities;
+  readonly arithmetic: string;
   readonly #client: WorkerClient;
   readonly #steps = new StepQueue();
 
-  constructor(client: WorkerClient, modelDir: string, contextLength: number) {
+  constructor(client: WorkerClient, { modelDir, threads }: OpenedModel, contextLength: number) {
     this.modelDir = modelDir;
+    this.arithmetic = embeddedArithmetic(threads);
     this.#client = client;
     this.engine = { contextLength, generate: (request) => client.generate(request) };
   }
@@ -68,8 +73,8 @@ export class WorkerBackbone implements Backbone {
 }
 
 /** Waits until the worker has opened its backbone. */
-export async function connectBackbone(worker: WorkerThread, modelDir: string): Promise<WorkerBackbone> {
+export async function connectBackbone(worker: WorkerThread, model: OpenedModel): Promise<WorkerBackbone> {
   const client = new WorkerClient(worker);
   const { contextLength } = await client.started();
-  return new WorkerBackbone(client, modelDir, contextLength);
+  return new WorkerBackbone(client, model, contextLength);
 }
