@@ -28,7 +28,7 @@ class Placement:
 
 
 LAYERS_A_GROUP = 4
-"""The host takes longer for the hooks of one group than the GPU takes for the forward pass of one small layer."""
+"""The hooks of a group take the host about as long as the forward pass of a small layer takes the GPU."""
 
 
 def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:
@@ -38,24 +38,13 @@ def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> No
     offload = CPUOffloadPolicy(pin_memory=placement.device.type == "cuda") if config.cpu_offload else OffloadPolicy()
     options = {"mesh": mesh, "mp_policy": precision, "offload_policy": offload}
     keep = keeps_whole(policy, config, placement)
-    groups = layer_groups(decoder_layers(policy.lm), LAYERS_A_GROUP if keep else 1)
-    for group in groups:
+    for group in layer_groups(decoder_layers(policy.lm), LAYERS_A_GROUP if keep else 1):
         fully_shard(group, **options, reshard_after_forward=not keep)
     fully_shard(policy, **options, reshard_after_forward=False)
-    if keep:
-        gather_ahead([policy, *(group[0] for group in groups)])
-
-
-def gather_ahead(modules: list[FSDPModule]) -> None:
-    """Each group of weights is on its way while the one before computes, also if the host has only just reached that one."""
-    for module, following in zip(modules, modules[1:]):
-        module.set_modules_to_forward_prefetch([following])
 
 
 def layer_groups(layers: nn.ModuleList, size: int) -> list[list[nn.Module]]:
-    """The first layer alone, since nothing overlaps with its gathering in the forward pass or with its reduction in the backward pass."""
-    starts = [0, *range(1, len(layers), size)]
-    return [list(layers[start:end]) for start, end in zip(starts, [*starts[1:], len(layers)])]
+    return [list(layers[start : start + size]) for start in range(0, len(layers), size)]
 
 
 def end_broken_pass(policy: PolicyModel) -> None:
