@@ -157,7 +157,7 @@ function withoutEmphasis(text: string): string {
   const bare = text
     .trim()
     .replace(/^[*_]{1,3}\s*(?=\S)/, '')
-    .replace(/\s*[*_]{1,3}$/, '');
+    .replace(/[*_]{1,3}$/, '');
   return bare.trim();
 }
 
