@@ -16,6 +16,8 @@ export { findParents, unpackRow } from './packing/unpack-rows.js';
 export {
   batchesAhead,
   train,
+  type OptimizerStep,
+  type StepChanges,
   type StepEnd,
   type StepStart,
   type TrainObserver,
@@ -27,12 +29,12 @@ export {
   type BatchSettings,
   type BatchTrainerOptions,
   type OptimizeOptions,
+  type OptimizerOutcome,
   type PreparedBatch,
-} from './loop/batch-trainer.js';
+} from './loop/prepare-batch.js';
 export { checkLoss } from './loop/choose-loss.js';
 export type { LeftOutEpisode } from './loop/left-out.js';
 export type { TokenReport } from './loop/token-reports.js';
-export type { OptimizerStep, StepChanges } from './loop/update-weights.js';
 export type { AttemptLength, GroupReport, TrainingGroup } from './loop/training-group.js';
 
 export { learningRateAt } from './backbones/embedded/training/optimizer/learning-rate.js';

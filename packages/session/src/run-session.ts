@@ -90,6 +90,7 @@ function makeSteps(
     observer: recorded === undefined ? observer : withCheckpoints(observer, recorded),
     ...(recorded !== undefined && {
       beforeStep: recorded.beforeStep,
+      afterOptimizerStep: recorded.afterOptimizerStep,
       afterStep: recorded.afterStep,
       recoveryBudget: new RecoveryBudget(config.swarm.recoveryBudget),
     }),

@@ -14,6 +14,7 @@ export {
 export { shortenQuery } from './records/episode-line.js';
 export { toGroupLines, toGroupReport, type SampledGroup } from './records/group-report.js';
 export { contentOf, readEnd, type EndContent, type Ended } from './records/read-end.js';
+export { toManifestSteps } from './records/manifest-steps.js';
 export { summarizeEvaluation, toEvaluationRecord } from './records/summarize-evaluation.js';
 export { toLeftOut } from './served/to-left-out.js';
 export { requireCollection, requireOwnKey } from './served/policy-configs.js';

@@ -1,7 +1,6 @@
 import { createRandom, type Backbone, type EpisodeGroup, type RewardedEpisode, type Sample } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
-import { creditGroups } from '../loop/credit-groups.js';
-import { updateWeights } from '../loop/update-weights.js';
+import { prepareBatch, type BatchSettings } from '../loop/prepare-batch.js';
 import { createTinyTaskBackbone } from '../testing/tiny-task.js';
 import { createGrpo } from './grpo/grpo.js';
 
@@ -44,26 +43,32 @@ async function chance(backbone: Backbone, side: Side): Promise<number> {
   return Math.exp(row?.[1] ?? Number.NaN);
 }
 
+const settings: BatchSettings = {
+  whitenAdvantages: false,
+  loss: {
+    kind: 'policy',
+    clipLow: 0.2,
+    clipHigh: 0.2,
+    dualClip: 3,
+    klCoef: 0,
+    klEstimator: 'k3',
+    entropyCoef: 0,
+    temperature: 1,
+  },
+  packing: { maxPackTokens: 256 },
+  lengthLimit: { maxSampleTokens: Infinity, policy: 'error' },
+  numMiniBatches: 1,
+  numEpochs: 1,
+};
+
 describe('two sides of a game', () => {
   it('learn in opposite directions from opposite rewards', async () => {
     const backbone = createTinyTaskBackbone(1);
     const before = { up: await chance(backbone, 'up'), down: await chance(backbone, 'down') };
     for (let step = 0; step < 12; step++) {
-      const credited = creditGroups(createGrpo(), [await play(backbone, `g${step}`, 100 + step)]);
-      await updateWeights(credited, {
-        backbone,
-        loss: {
-          kind: 'policy',
-          clipLow: 0.2,
-          clipHigh: 0.2,
-          dualClip: 3,
-          klCoef: 0,
-          klEstimator: 'k3',
-          entropyCoef: 0,
-          temperature: 1,
-        },
-        packing: { maxPackTokens: 256 },
-      });
+      const groups = [await play(backbone, `g${step}`, 100 + step)];
+      const batch = prepareBatch(groups, settings, { backbone, algorithm: createGrpo() });
+      await batch.optimize(0);
     }
     expect(await chance(backbone, 'up')).toBeGreaterThan(2 * before.up);
     expect(await chance(backbone, 'down')).toBeLessThan(before.down / 2);

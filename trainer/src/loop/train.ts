@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Algorithm, Backbone, LossOptions, RecoveryBudget } from '@agentjet/core';
+import type { Algorithm, Backbone, LossOptions, OptimizerOverrides, RecoveryBudget } from '@agentjet/core';
 import type { LengthLimit } from '../packing/length-policy.js';
 import type { PackOptions } from '../packing/pack-trees.js';
 import {
@@ -11,15 +11,12 @@ import {
   type TrainingState,
 } from '@agentjet/run-folder';
 import { batched } from './batched.js';
-import { checkLoss, chooseLoss } from './choose-loss.js';
-import { creditGroups } from './credit-groups.js';
-import { toEpisodeRecords } from './episode-records.js';
+import { checkLoss } from './choose-loss.js';
 import type { LeftOutEpisode } from './left-out.js';
 import { pullAhead } from './pull-ahead.js';
-import { toStepMetrics } from './step-metrics.js';
+import { prepareBatch, type BatchSettings, type PreparedBatch } from './prepare-batch.js';
 import type { TrainingGroup } from './training-group.js';
 import type { TokenReport } from './token-reports.js';
-import { updateWeights, type OptimizerStep, type StepChanges } from './update-weights.js';
 
 export type TrainOptions = {
   readonly backbone: Backbone;
@@ -77,6 +74,8 @@ export type TrainOptions = {
   readonly onStepDone?: (step: number) => void;
   /** Awaited when a step is recorded, before the next batch is asked for. */
   readonly afterStep?: (step: StepEnd) => Promise<void>;
+  /** Told of each optimizer step that was made. */
+  readonly afterOptimizerStep?: (start: StepStart, index: number) => void;
   /** Gives `afterStep` what each optimizer step found at each token. */
   readonly reportTokens?: boolean;
   /** Learning rate of each optimizer step of a step. Default: the backbone's own schedule; a step without optimizer steps then reports 0. */
@@ -91,6 +90,24 @@ export type StepStart = {
   readonly groups: readonly TrainingGroup[];
   /** Episodes of the groups that are not trained. */
   readonly leftOut: readonly LeftOutEpisode[];
+  /** Ids of the groups that each optimizer step trains, over all passes. */
+  readonly optimizerSteps: readonly (readonly string[])[];
+};
+
+/** One of the optimizer steps of a batch. */
+export type OptimizerStep = {
+  /** Counted from 0 within the batch, over all passes. */
+  readonly index: number;
+  /** The version of the weights that it is made on. */
+  readonly policyVersion: number;
+};
+
+/** What a step may change for itself. */
+export type StepChanges = {
+  /** Changes of all its optimizer steps, or of each. */
+  readonly optimizer?: OptimizerOverrides | ((at: OptimizerStep) => OptimizerOverrides);
+  /** False: tokens of the present version count as sampled by other weights. */
+  readonly isOnPolicy?: boolean;
 };
 
 /** A step that was made and recorded. */
@@ -183,44 +200,58 @@ async function makeSteps(options: TrainOptions, progress: Progress): Promise<voi
     const sampling = secondsSince(drawnAt);
     observer?.onUpdate?.(step);
     if (batchesAhead(options) > 0) await setImmediate(); // the next batch begins before the step takes the engine
-    const credited = creditGroups(options.algorithm, groups, options.whitenAdvantages);
-    const { learningRate: scheduled } = options;
-    const learningRate = scheduled && ((at: OptimizerStep) => scheduled({ ...at, step }));
-    const plannedRate = learningRate?.({ index: 0, policyVersion: backbone.policyVersion });
-    const update = await updateWeights(credited, {
-      ...options,
-      learningRate,
-      loss: chooseLoss(options),
-      beforeUpdate: async (leftOut) =>
-        options.beforeStep?.({ step, policyVersion: backbone.policyVersion, groups, leftOut }),
-    });
-    const state = {
+    const batch = prepareBatch(groups, toSettings(options), options);
+    const { leftOut, optimizerSteps } = batch;
+    const { learningRate } = options;
+    const plannedRate = learningRate?.({ step, index: 0, policyVersion: backbone.policyVersion });
+    const start = { step, policyVersion: backbone.policyVersion, groups, leftOut, optimizerSteps };
+    const tokens = await optimize(batch, start, options);
+    const state = { step, policyVersion: backbone.policyVersion, ...takeDraws(progress.state, groups) };
+    const metrics = await batch.record(run, {
       step,
-      policyVersion: backbone.policyVersion,
-      ...takeDraws(progress.state, groups),
-    };
-
-    const metrics = toStepMetrics({
-      ...update,
-      ...state,
-      groups,
-      seconds: { sampling, ...update.seconds },
-      ...(plannedRate !== undefined && { plannedRate }),
+      secondsSampling: sampling,
       isAhead: batchesAhead(options) > 0,
+      ...(plannedRate !== undefined && { plannedRate }),
     });
-    await run.recordStep(metrics, toEpisodeRecords(credited));
     progress.state = state;
     observer?.onStep?.(metrics);
-    const tokens = update.updates.flatMap((each) => (each.tokens === undefined ? [] : [each.tokens]));
-    await options.afterStep?.({ state, metrics, groups, leftOut: update.leftOut, tokens });
+    await options.afterStep?.({ state, metrics, groups, leftOut, tokens });
     if (isDue(step, options.evaluateEvery) && !signal?.aborted) await options.evaluate?.(step);
-    options.recoveryBudget?.noteStep(update.seconds.packing + update.seconds.training);
+    options.recoveryBudget?.noteStep(batch.seconds.packing + batch.seconds.training);
     const isSpent = options.recoveryBudget?.isDue === true;
     if (isDue(step, options.saveEvery) || isSpent) progress.checkpoint = await save(options, state);
     if (isOver()) return;
     options.onStepDone?.(step);
     drawnAt = performance.now();
   }
+}
+
+/** Makes the optimizer steps of a batch. Throws the error of one that is refused. Returns what each found at its tokens. */
+async function optimize(
+  batch: PreparedBatch,
+  start: StepStart,
+  { backbone, learningRate, reportTokens = false, beforeStep, afterOptimizerStep }: TrainOptions,
+): Promise<StepEnd['tokens']> {
+  const { step } = start;
+  const { optimizer: changed, isOnPolicy = true } = (await beforeStep?.(start)) ?? {};
+  const tokens: (readonly TokenReport[])[] = [];
+  for (let index = 0; index < batch.optimizerSteps.length; index++) {
+    const at = { index, policyVersion: backbone.policyVersion };
+    const planned = learningRate && { learningRate: learningRate({ ...at, step }) };
+    const overrides = typeof changed === 'function' ? changed(at) : changed;
+    const optimizer = (planned ?? overrides) && { ...planned, ...overrides };
+    const outcome = await batch.optimize(index, { isOnPolicy, reportTokens, ...(optimizer && { optimizer }) });
+    if (!outcome.isApplied) throw outcome.error;
+    afterOptimizerStep?.(start, index);
+    if (outcome.tokens !== undefined) tokens.push(outcome.tokens);
+  }
+  return tokens;
+}
+
+function toSettings(options: TrainOptions): BatchSettings {
+  const { whitenAdvantages = false, loss, packing, numMiniBatches = 1, numEpochs = 1, maxStaleness = 0 } = options;
+  const { lengthLimit = { maxSampleTokens: Infinity, policy: 'error' } } = options;
+  return { whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness };
 }
 
 /** A group that does not say which draw it is counts as the next one. */

@@ -100,8 +100,10 @@ function findRedo(ledger: RunLedger, options: RedoOptions): ReadonlyMap<number, 
 /** A checkpoint that is whole proves that its steps were made. */
 function concludeUpTo(ledger: RunLedger, step: number): void {
   const { manifests, outcomes } = ledger.state;
-  for (const made of manifests.keys())
-    if (made <= step && (outcomes.get(made) ?? []).length === 0) ledger.ledger.conclude(made, 0, { isApplied: true });
+  for (const manifest of manifests.values())
+    for (const index of manifest.step <= step ? manifest.optimizerSteps.keys() : [])
+      if (outcomes.get(manifest.step)?.[index] === undefined)
+        ledger.ledger.conclude(manifest.step, index, { isApplied: true });
 }
 
 const toEntry = (step: number, manifest: ManifestRecord | undefined): readonly (readonly [number, ManifestRecord])[] =>

@@ -154,6 +154,7 @@ const startOf = (step: number, groups: readonly TrainingGroup[]): StepStart => (
   policyVersion: step - 1,
   groups,
   leftOut: [],
+  optimizerSteps: [groups.filter(({ episodes }) => episodes.length > 0).map(({ groupId }) => groupId)],
 });
 
 const mixed = {
@@ -190,6 +191,24 @@ describe('the manifest of a step', () => {
     const states = [...again.ledger.state.groups.values()].map(({ fate }) => fate);
     expect(states).not.toContain(undefined);
     expect(states).not.toContain('assigned');
+  });
+
+  it('names the groups of each optimizer step, and what became of each is told apart', async () => {
+    const run = await open();
+    const groups = await sampleStep(run, 1);
+    const [a = '', ...others] = groups.filter(({ episodes }) => episodes.length > 0).map(({ groupId }) => groupId);
+    const start = { ...startOf(1, groups), optimizerSteps: [others, [a]] };
+    await run.beforeStep(start);
+    const nameOf = (groupId: string): string => run.ledger.groupIdOf(groupId, { purpose: 'train', step: 1 });
+    expect(run.ledger.state.manifests.get(1)?.optimizerSteps).toEqual([others.map(nameOf), [nameOf(a)]]);
+    run.afterOptimizerStep(start, 0);
+    const again = await crashAndOpen(run);
+    expect(again.ledger.state.outcomes.get(1)?.map((outcome) => outcome?.index)).toEqual([0]);
+    await again.beforeStep(start);
+    for (const index of start.optimizerSteps.keys()) again.afterOptimizerStep(start, index);
+    await again.afterStep(endOf(1));
+    expect(again.ledger.state.outcomes.get(1)?.map((outcome) => outcome?.index)).toEqual([0, 1]);
+    expect([...again.ledger.state.groups.values()].map(({ fate }) => fate)).not.toContain('assigned');
   });
 
   it('is followed with the rates it was decided with, and the next step takes the new ones', async () => {

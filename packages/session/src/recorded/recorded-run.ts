@@ -1,7 +1,8 @@
 import { BackboneError } from '@agentjet/core';
-import type { LedgerGroup, ManifestRecord } from '@agentjet/ledger';
+import type { LedgerGroup, LeftOut, ManifestRecord } from '@agentjet/ledger';
 import type { RunFolder } from '@agentjet/run-folder';
 import type { OptimizerStep, StepChanges, StepEnd, StepStart, TrainingGroup, TrainOutcome } from '@agentjet/trainer';
+import { toManifestSteps } from '../records/manifest-steps.js';
 import { toLeftOut } from '../served/to-left-out.js';
 import { rateAt, type RatePlan } from '../training/rate-plan.js';
 import { toRates } from '../training/train-settings.js';
@@ -59,27 +60,41 @@ export class RecordedRun {
       isOnPolicy,
       groups: storeGroups(groups, { step, ledger: this.ledger, endOf: this.#endsOf(sampled) }),
     };
+    const nameOf = (groupId: string): string => this.ledger.groupIdOf(groupId, { purpose: 'train', step });
+    const optimizerSteps = toManifestSteps(
+      start.optimizerSteps.map((ids) => ids.map(nameOf)),
+      trained,
+    );
     this.ledger.ledger.assign(
       trained.map((id) => this.ledger.ledger.group(id)),
-      { content },
+      { content, optimizerSteps },
     );
     await this.ledger.synced();
     return isOnPolicy ? undefined : { isOnPolicy };
   };
 
+  /** An optimizer step of a step was made. */
+  afterOptimizerStep = ({ step, leftOut }: Pick<StepStart, 'step' | 'leftOut'>, index: number): void => {
+    const manifest = this.ledger.state.manifests.get(step);
+    const isKnown = this.ledger.state.outcomes.get(step)?.[index] !== undefined;
+    if (manifest === undefined || isKnown) return;
+    const left = index === 0 ? this.#toLeftOut(manifest, leftOut) : [];
+    this.ledger.ledger.conclude(step, index, { isApplied: true, leftOut: left });
+  };
+
   /** The step is made: no token of its weights is sampled, and no checkpoint begun, before that is on the disk. */
   afterStep = async ({ state: { step }, leftOut }: Pick<StepEnd, 'state' | 'leftOut'>): Promise<void> => {
-    const manifest = this.ledger.state.manifests.get(step);
-    const isKnown = (this.ledger.state.outcomes.get(step) ?? []).length > 0;
-    if (manifest === undefined || isKnown) return;
+    this.afterOptimizerStep({ step, leftOut }, 0); // one that trains nothing has no optimizer step to tell of
+    await this.ledger.synced();
+  };
+
+  #toLeftOut(manifest: ManifestRecord, leftOut: StepStart['leftOut']): readonly LeftOut[] {
     const names = this.#namesIn(manifest);
-    const left = leftOut.flatMap((each) => {
+    return leftOut.flatMap((each) => {
       const episodeId = names.get(each.episodeId);
       return episodeId === undefined ? [] : [toLeftOut({ ...each, episodeId })];
     });
-    this.ledger.ledger.conclude(step, 0, { isApplied: true, leftOut: left });
-    await this.ledger.synced();
-  };
+  }
 
   /** What of the ledger only this checkpoint's predecessor needs is removed in the background. */
   noteCheckpoint = (step: number): void => {

@@ -20,6 +20,7 @@ import {
   toGroupLines,
   toGroupReport,
   toLeftOut,
+  toManifestSteps,
   type Ended,
   type SampledGroup,
   type ServedWeights,
@@ -79,8 +80,9 @@ export class ModelTrainer implements TrainerPort {
     const { version } = this.#options;
     const hasFailed = Object.keys(failed).length > 0;
     const more = { ...(lost.length > 0 && { lost }), ...(hasFailed && { failed }) };
+    const ids = groups.map(({ groupId }) => groupId);
     const content: StepContent = { recipe, isOnPolicy, version, ...more };
-    return { optimizerSteps: withIdleGroups(prepared.optimizerSteps, groups), content };
+    return { optimizerSteps: toManifestSteps(prepared.optimizerSteps, ids), content };
   };
 
   optimize = async (manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> => {
@@ -111,8 +113,8 @@ export class ModelTrainer implements TrainerPort {
     if (known?.isApplied === false) return false; // refused before: the weights stay
     if (prepared.optimizerSteps.length === 0) return true; // nothing to train, and nothing refused
     const optimizer = this.#options.weights.ratesOf(recipe, { step: manifest.step, index });
-    const isMade = (await prepared.optimize(index, { optimizer, isOnPolicy })) !== undefined;
-    if (isMade || known === undefined) return isMade;
+    const { isApplied } = await prepared.optimize(index, { optimizer, isOnPolicy });
+    if (isApplied || known === undefined) return isApplied;
     throw new AgentJetError(
       'redo_diverged',
       `Optimizer step ${manifest.step}.${index} was made before, and now its gradient is not finite: the weights have diverged. Go back with --from to a checkpoint before step ${manifest.step}.`,
@@ -124,11 +126,10 @@ export class ModelTrainer implements TrainerPort {
     { step, shares, groups }: ManifestRecord,
     { isRedo, recipe }: { readonly isRedo: boolean; readonly recipe: StepRecipe },
   ): Promise<void> {
-    const { learningRate = 0 } = this.#options.weights.ratesOf(recipe, { step, index: 0 });
-    const planned = prepared.optimizerSteps.length === 0 ? { learning_rate: learningRate } : {};
-    const seconds = (performance.now() - this.#steppedAt) / 1000;
-    const more = { ...planned, ...toShareMetrics(shares), ...this.#gap.noteStep(isRedo) };
-    const metrics = await prepared.record(this.#options.folder, step, seconds, more);
+    const { learningRate: plannedRate = 0 } = this.#options.weights.ratesOf(recipe, { step, index: 0 });
+    const secondsSampling = (performance.now() - this.#steppedAt) / 1000;
+    const more = { ...toShareMetrics(shares), ...this.#gap.noteStep(isRedo) };
+    const metrics = await prepared.record(this.#options.folder, { step, secondsSampling, plannedRate, more });
     this.#notice(metrics, groups);
     this.#steppedAt = performance.now();
     this.#batch = undefined;
@@ -297,15 +298,4 @@ function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<strin
     [`share/${share}/got`, got[share] ?? 0] as const,
   ]);
   return Object.fromEntries(rows);
-}
-
-/** Every group is in an optimizer step, those too of which nothing is trained: their fate falls with the first one. */
-function withIdleGroups(
-  steps: readonly (readonly string[])[],
-  groups: readonly ManifestGroup[],
-): readonly (readonly string[])[] {
-  const trained = new Set(steps.flat());
-  const idle = groups.map(({ groupId }) => groupId).filter((groupId) => !trained.has(groupId));
-  const [first = [], ...others] = steps;
-  return [[...first, ...idle], ...others];
 }

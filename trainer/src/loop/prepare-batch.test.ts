@@ -2,9 +2,8 @@ import type { Backbone, LossOptions, TrainBatch } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { createGrpo } from '../algorithms/grpo/grpo.js';
 import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
-import { creditGroups } from './credit-groups.js';
 import type { TrainingGroup } from './training-group.js';
-import { updateWeights, type UpdateOptions } from './update-weights.js';
+import { prepareBatch, type BatchSettings } from './prepare-batch.js';
 
 const loss: LossOptions = {
   kind: 'policy',
@@ -23,7 +22,7 @@ function createAnchored(backbone: Backbone) {
   const batches: TrainBatch[] = [];
   const anchored: Backbone = {
     engine: backbone.engine,
-    capabilities: backbone.capabilities,
+    capabilities: { ...backbone.capabilities, trainsTruncation: true },
     modelDir: backbone.modelDir,
     get policyVersion() {
       return backbone.policyVersion;
@@ -48,16 +47,22 @@ function createAnchored(backbone: Backbone) {
   return { anchored, asked, batches };
 }
 
-async function update(backbone: Backbone, options: Partial<UpdateOptions>) {
+const settings: BatchSettings = {
+  whitenAdvantages: false,
+  loss,
+  packing: { maxPackTokens: 64 },
+  lengthLimit: { maxSampleTokens: Infinity, policy: 'error' },
+  numMiniBatches: 1,
+  numEpochs: 1,
+};
+
+async function update(backbone: Backbone, changes: Partial<BatchSettings>): Promise<void> {
   const groups: TrainingGroup[] = [];
   for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
     groups.push(group);
-  return updateWeights(creditGroups(createGrpo(), groups), {
-    backbone,
-    loss,
-    packing: { maxPackTokens: 64 },
-    ...options,
-  });
+  const batch = prepareBatch(groups, { ...settings, ...changes }, { backbone, algorithm: createGrpo() });
+  for (const index of batch.optimizerSteps.keys())
+    expect(await batch.optimize(index)).toMatchObject({ isApplied: true });
 }
 
 describe('a loss that takes its ratio against the weights a batch began with', () => {

@@ -1,4 +1,4 @@
-import type { Backbone, OptimizerOverrides, Sample, TrainBatch, TrainStepMetrics, TreePack } from '@agentjet/core';
+import type { Backbone, Sample, TrainBatch, TreePack } from '@agentjet/core';
 import { withKeptTokens } from '../slope/train-in-passes.js';
 import { limitLengths, type LengthLimit, type LimitedSamples } from '../packing/length-policy.js';
 import { packFor } from '../packing/pack-for.js';
@@ -6,117 +6,18 @@ import type { PackOptions, PackReport } from '../packing/pack-trees.js';
 import type { CreditedGroup } from './credit-groups.js';
 import { findLeftOut, type LeftOutEpisode } from './left-out.js';
 import { dropStaleEpisodes, type FreshSamples } from './stale-episodes.js';
-import { toTokenReports, type TokenReport } from './token-reports.js';
 import type { TrainingGroup } from './training-group.js';
+
+/** What is trained of a batch, and how it is divided into optimizer steps. */
 
 export type StepLoss = TrainBatch['loss'];
 
-/** One of the optimizer steps of a batch. */
-export type OptimizerStep = {
-  /** Counted from 0 within the batch, over all passes. */
-  readonly index: number;
-  /** The version of the weights that it is made on. */
-  readonly policyVersion: number;
-};
-
-/** What a step may change for itself. */
-export type StepChanges = {
-  /** Changes of all its optimizer steps, or of each. */
-  readonly optimizer?: OptimizerOverrides | ((at: OptimizerStep) => OptimizerOverrides);
-  /** False: tokens of the present version count as sampled by other weights. */
-  readonly isOnPolicy?: boolean;
-};
-
-export type UpdateOptions = {
-  readonly backbone: Backbone;
-  readonly loss: StepLoss;
-  readonly packing: PackOptions;
-  readonly lengthLimit?: LengthLimit;
-  readonly numMiniBatches?: number;
-  readonly numEpochs?: number;
-  /** Most versions that a trained token's weights may be behind; default 0. */
-  readonly maxStaleness?: number;
-  /** Learning rate of each optimizer step, unless the changes say another one. Default: the backbone's own schedule. */
-  readonly learningRate?: ((at: OptimizerStep) => number) | undefined;
-  /** Awaited before the first optimizer step. */
-  readonly beforeUpdate?: (leftOut: readonly LeftOutEpisode[]) => Promise<StepChanges | undefined>;
-  readonly reportTokens?: boolean;
-};
-
-export type Update = {
+/** A batch without what is not trained. */
+export type SortedBatch = {
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
   readonly fresh: FreshSamples;
   readonly leftOut: readonly LeftOutEpisode[];
-  /** One per optimizer step. */
-  readonly updates: readonly {
-    readonly report: PackReport;
-    readonly metrics: TrainStepMetrics;
-    /** One per sample, if asked for. */
-    readonly tokens?: readonly TokenReport[];
-  }[];
-  readonly seconds: { readonly packing: number; readonly training: number };
-};
-
-/**
- * The optimizer steps of one batch. Groups without a gradient are left out of the loss and of its denominators, and so
- * are stale episodes; over-long samples follow the policy after credit. Makes no optimizer step where nothing is left to train.
- */
-export async function updateWeights(
-  credited: readonly CreditedGroup<TrainingGroup>[],
-  options: UpdateOptions,
-): Promise<Update> {
-  const {
-    backbone,
-    loss,
-    packing,
-    lengthLimit = { maxSampleTokens: Infinity, policy: 'error' },
-    numMiniBatches = 1,
-    numEpochs = 1,
-    maxStaleness = 0,
-    reportTokens = false,
-  } = options;
-  const sorted = sortOut(credited, { lengthLimit, maxStaleness, policyVersion: backbone.policyVersion });
-  const changes = await options.beforeUpdate?.(sorted.leftOut);
-  const packedAt = performance.now();
-  const parts = packParts(sorted, { numMiniBatches, loss, packing, backbone });
-  const trainedAt = performance.now();
-  const updates: Update['updates'][number][] = [];
-  const steps = parts.length * numEpochs > 1 ? await anchorParts(parts, backbone, loss) : parts;
-  for (let pass = 0; pass < numEpochs; pass++) {
-    for (const part of steps) {
-      const { samples, packs, report } = part;
-      const metrics = await backbone.trainStep({
-        ...toBatch(part, backbone.policyVersion, loss),
-        ...toBatchChanges(changes, options.learningRate, {
-          index: updates.length,
-          policyVersion: backbone.policyVersion,
-        }),
-        ...(reportTokens && { reportTerms: true }),
-      });
-      const { terms } = metrics;
-      updates.push({ report, metrics, ...(terms && { tokens: toTokenReports(samples, packs, terms) }) });
-    }
-  }
-  const seconds = { packing: (trainedAt - packedAt) / 1000, training: (performance.now() - trainedAt) / 1000 };
-  return { ...sorted, updates, seconds };
-}
-
-function toBatchChanges(
-  { optimizer, isOnPolicy }: StepChanges = {},
-  learningRate: UpdateOptions['learningRate'],
-  at: OptimizerStep,
-): Partial<TrainBatch> {
-  const overrides = typeof optimizer === 'function' ? optimizer(at) : optimizer;
-  const planned = learningRate && { learningRate: learningRate(at) };
-  return {
-    ...((overrides ?? planned) && { optimizer: { ...planned, ...overrides } }),
-    ...(isOnPolicy === false && { isOnPolicy }),
-  };
-}
-
-/** A batch without what is not trained. */
-export type SortedBatch = Pick<Update, 'groupsSkipped' | 'limited' | 'fresh' | 'leftOut'> & {
   /** Those with a gradient. */
   readonly groups: readonly CreditedGroup<TrainingGroup>[];
 };

@@ -1,0 +1,174 @@
+import {
+  BackboneError,
+  type Algorithm,
+  type Backbone,
+  type LossOptions,
+  type OptimizerOverrides,
+  type TrainStepMetrics,
+} from '@agentjet/core';
+import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import type { LengthLimit } from '../packing/length-policy.js';
+import type { PackOptions, PackReport } from '../packing/pack-trees.js';
+import { checkLoss, chooseLoss } from './choose-loss.js';
+import { creditGroups, type CreditedGroup } from './credit-groups.js';
+import { toEpisodeRecords } from './episode-records.js';
+import type { LeftOutEpisode } from './left-out.js';
+import { toStepMetrics, type StepResult } from './step-metrics.js';
+import { toTokenReports, type TokenReport } from './token-reports.js';
+import type { TrainingGroup } from './training-group.js';
+import { anchorParts, packParts, sortOut, toBatch, type Part, type SortedBatch, type StepLoss } from './batch-parts.js';
+
+/**
+ * One batch of groups and its optimizer steps, which are made one by one, by a caller who may write down what became of each. What a
+ * batch is computed from is in its settings and its groups, nothing else, so the same steps can be made again.
+ */
+
+/** Everything but the groups that a batch is computed from. Plain JSON. */
+export type BatchSettings = {
+  readonly whitenAdvantages: boolean;
+  readonly loss: LossOptions;
+  readonly packing: PackOptions;
+  readonly lengthLimit: LengthLimit;
+  readonly numMiniBatches: number;
+  readonly numEpochs: number;
+  /** Most versions that a trained token's weights may be behind. Absent: any number. */
+  readonly maxStaleness?: number;
+};
+
+export type BatchTrainerOptions = { readonly backbone: Backbone; readonly algorithm: Algorithm };
+
+/** A batch on its way: credited, packed and divided. */
+export type PreparedBatch = {
+  /** Ids of the groups that each optimizer step trains, over all passes. Empty if nothing of the batch has a gradient. */
+  readonly optimizerSteps: readonly (readonly string[])[];
+  readonly leftOut: readonly LeftOutEpisode[];
+  /** Makes one optimizer step. One that is refused (`non_finite_gradient`) leaves the weights as they are. */
+  readonly optimize: (index: number, options?: OptimizeOptions) => Promise<OptimizerOutcome>;
+  /** Writes down the step, with the episodes that it held. */
+  readonly record: (run: Pick<RunFolder, 'recordStep'>, step: RecordedStep) => Promise<MetricsRecord>;
+  /** So far. */
+  readonly seconds: { readonly packing: number; readonly training: number };
+};
+
+export type OptimizeOptions = {
+  readonly optimizer?: OptimizerOverrides;
+  /** False: tokens of the present version count as sampled by other weights. */
+  readonly isOnPolicy?: boolean;
+  readonly reportTokens?: boolean;
+};
+
+export type OptimizerOutcome =
+  | {
+      readonly isApplied: true;
+      readonly metrics: TrainStepMetrics;
+      /** One per trained sample, if asked for. */
+      readonly tokens?: readonly TokenReport[];
+    }
+  | { readonly isApplied: false; readonly error: BackboneError };
+
+export type RecordedStep = Pick<StepResult, 'step' | 'plannedRate'> & {
+  readonly secondsSampling: number;
+  /** The source samples ahead of training. Default: false. */
+  readonly isAhead?: boolean;
+  /** Metrics of those who chose the batch. */
+  readonly more?: Readonly<Record<string, number>>;
+};
+
+/** Throws BackboneError `unsupported_loss` if the backbone cannot train this loss. */
+export function prepareBatch(
+  groups: readonly TrainingGroup[],
+  settings: BatchSettings,
+  { backbone, algorithm }: BatchTrainerOptions,
+): PreparedBatch {
+  checkLoss({ algorithm, backbone, loss: settings.loss });
+  const loss = chooseLoss({ algorithm, loss: settings.loss });
+  const credited = creditGroups(algorithm, groups, settings.whitenAdvantages);
+  const packedAt = performance.now();
+  const { lengthLimit, numMiniBatches, packing, numEpochs, maxStaleness = Infinity } = settings;
+  const sorted = sortOut(credited, { lengthLimit, maxStaleness, policyVersion: backbone.policyVersion });
+  const parts = packParts(sorted, { numMiniBatches, loss, packing, backbone });
+  const passes = Array.from({ length: numEpochs }, () => parts.map(({ groupIds }) => groupIds)).flat();
+  const batch = new Batch({ groups, credited, sorted, parts, loss, backbone, numSteps: passes.length });
+  batch.seconds.packing = (performance.now() - packedAt) / 1000;
+  return {
+    optimizerSteps: passes,
+    leftOut: sorted.leftOut,
+    optimize: (index, options) => batch.optimize(index, options),
+    record: (run, step) => batch.record(run, step),
+    seconds: batch.seconds,
+  };
+}
+
+type BatchContent = {
+  readonly groups: readonly TrainingGroup[];
+  readonly credited: readonly CreditedGroup<TrainingGroup>[];
+  readonly sorted: SortedBatch;
+  readonly parts: readonly Part[];
+  readonly loss: StepLoss;
+  readonly backbone: Backbone;
+  readonly numSteps: number;
+};
+
+class Batch {
+  readonly seconds = { packing: 0, training: 0 };
+  readonly #content: BatchContent;
+  readonly #updates: { readonly report: PackReport; readonly metrics: TrainStepMetrics }[] = [];
+  #anchored: readonly Part[] | undefined;
+
+  constructor(content: BatchContent) {
+    this.#content = content;
+  }
+
+  async optimize(index: number, options: OptimizeOptions = {}): Promise<OptimizerOutcome> {
+    const startedAt = performance.now();
+    try {
+      return await this.#optimize(index, options);
+    } catch (error) {
+      if (error instanceof BackboneError && error.code === 'non_finite_gradient') return { isApplied: false, error };
+      throw error;
+    } finally {
+      this.seconds.training += (performance.now() - startedAt) / 1000;
+    }
+  }
+
+  async #optimize(
+    index: number,
+    { optimizer, isOnPolicy = true, reportTokens = false }: OptimizeOptions,
+  ): Promise<OptimizerOutcome> {
+    const { parts, loss, backbone, numSteps } = this.#content;
+    this.#anchored ??= numSteps > 1 ? await anchorParts(parts, backbone, loss) : parts;
+    const part = this.#anchored[index % this.#anchored.length];
+    if (part === undefined) throw new RangeError(`There is no optimizer step ${index}; the batch has ${numSteps}.`);
+    const { samples, packs, report } = part;
+    const batch = toBatch(part, backbone.policyVersion, loss);
+    const metrics = await backbone.trainStep({
+      ...batch,
+      isOnPolicy: isOnPolicy && batch.isOnPolicy === true,
+      ...(optimizer !== undefined && { optimizer }),
+      ...(reportTokens && { reportTerms: true }),
+    });
+    this.#updates.push({ report, metrics });
+    const { terms } = metrics;
+    return { isApplied: true, metrics, ...(terms && { tokens: toTokenReports(samples, packs, terms) }) };
+  }
+
+  async record(run: Pick<RunFolder, 'recordStep'>, given: RecordedStep): Promise<MetricsRecord> {
+    const { groups, credited, sorted, backbone } = this.#content;
+    const { step, secondsSampling: sampling, isAhead = false, plannedRate, more = {} } = given;
+    const metrics = {
+      ...toStepMetrics({
+        ...sorted,
+        step,
+        policyVersion: backbone.policyVersion,
+        groups,
+        updates: this.#updates,
+        isAhead,
+        ...(plannedRate !== undefined && { plannedRate }),
+        seconds: { sampling, ...this.seconds },
+      }),
+      ...more,
+    };
+    await run.recordStep(metrics, toEpisodeRecords(credited));
+    return metrics;
+  }
+}
