@@ -21,10 +21,11 @@ function requireBaseline(isNew: boolean): string {
   if (changed !== '') throw new Error(`The working tree differs from its commit. Commit first:\n${changed}`);
   const { commit } = readBaseline();
   if (isNew) return git('rev-parse', '--short=8', 'HEAD');
-  const differing = git('diff', '--stat', commit, 'HEAD', '--', ...code);
+  const differing = git('diff', '--shortstat', commit, 'HEAD', '--', ...code);
   if (differing !== '')
     throw new Error(
-      `The code differs from the baseline commit ${commit}:\n${differing}\nUse a worktree of ${commit} with this folder in it, or give --new-baseline.`,
+      `The code differs from the baseline commit ${commit}:\n${differing}\n` +
+        `Copy test/golden-runs into a worktree of ${commit}, and run \`npx tsx test/golden-runs/main.ts\` there, or give --new-baseline.`,
     );
   return commit;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { root } from '../../.ci/workspaces.mjs';
@@ -6,19 +6,27 @@ import { listRuns } from '../e2e/support/read-run.js';
 import { runAjet } from '../e2e/support/run-ajet.js';
 import { readKept, type Kept } from './read-kept.js';
 
-export type Tutorial = { readonly name: string; readonly configuration: string };
+export type Tutorial = { readonly name: string; readonly folder: string; readonly file: string };
 
 /** Their last digits depend on the processor: see repeats.json. */
 export const tutorials: readonly Tutorial[] = [
-  { name: 'tutorial-1', configuration: 'tutorial/frozen-lake/frozen_lake.yaml' },
-  { name: 'tutorial-2', configuration: 'tutorial/math-agent/math_agent.yaml' },
-  { name: 'tutorial-3', configuration: 'tutorial/werewolves/werewolves.yaml' },
+  { name: 'tutorial-1', folder: 'frozen-lake', file: 'frozen_lake.yaml' },
+  { name: 'tutorial-2', folder: 'math-agent', file: 'math_agent.yaml' },
+  { name: 'tutorial-3', folder: 'werewolves', file: 'werewolves.yaml' },
 ];
+
+/** At the baseline commit the folders have numbers. */
+function findConfiguration({ folder, file }: Tutorial): string {
+  const dir = path.join(root, 'tutorial');
+  const found = readdirSync(dir).find((name) => name.replace(/^\d+-/, '') === folder);
+  if (found === undefined) throw new Error(`${dir} has no tutorial "${folder}".`);
+  return path.join(dir, found, file);
+}
 
 const timeoutMs = 20 * 60_000;
 
 /** 20 steps with two threads, as the golden files have them. Episodes are not kept: they are long, and the figures follow from them. */
-export async function runTutorial({ name, configuration }: Tutorial): Promise<Partial<Kept>> {
+export async function runTutorial(tutorial: Tutorial): Promise<Partial<Kept>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'golden-'));
   try {
     const changes = {
@@ -29,11 +37,11 @@ export async function runTutorial({ name, configuration }: Tutorial): Promise<Pa
       'onnx.num_threads': 2,
     };
     const overrides = Object.entries(changes).map(([key, value]) => `${key}=${value}`);
-    const { code, stderr } = await runAjet(folder, ['--conf', path.join(root, configuration), ...overrides], {
+    const { code, stderr } = await runAjet(folder, ['--conf', findConfiguration(tutorial), ...overrides], {
       timeoutMs,
     });
     const [run] = listRuns(folder);
-    if (code !== 0 || run === undefined) throw new Error(`${name} ended with ${code}.\n${stderr}`);
+    if (code !== 0 || run === undefined) throw new Error(`${tutorial.name} ended with ${code}.\n${stderr}`);
     const { metrics, evaluations, checkpoints } = readKept(run);
     return { metrics, evaluations, checkpoints: checkpoints.slice(-1) };
   } finally {
