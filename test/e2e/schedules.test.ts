@@ -1,6 +1,6 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { AgentJetJob, configuration, type JobEvent, type Task, type Tuner } from 'agentjet';
+import { AgentJetJob, configuration, type Task, type Tuner } from 'agentjet';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { beforeAll, expect, it } from 'vitest';
 import { createScratchFolder } from './support/job-folder.js';
@@ -53,11 +53,6 @@ function createJob({ workflow = createWorkflow(), ...settings }: Settings): Agen
   return new AgentJetJob({ config: createConfig(settings) }).setWorkflow(workflow).setData({ training });
 }
 
-const oldRule = expect.stringContaining('counts updates of the weights, not steps, and keeps it') as unknown;
-
-const ratesOf = (runDir: string | null): readonly unknown[] =>
-  readMetrics(String(runDir)).map((row) => [row['step'], row['policy_version'], row['learning_rate']]);
-
 it('a run whose groups are refilled makes all steps of its epochs, at the rates of its schedule', async () => {
   const settings = { rollout: { refillGroups: 2 }, trainerCommon: { totalEpochs: 2 } };
   const job = createJob({ experimentDir: createScratchFolder(), ...settings });
@@ -68,50 +63,21 @@ it('a run whose groups are refilled makes all steps of its epochs, at the rates 
   rows.forEach((row, index) => expect(row['learning_rate']).toBeCloseTo(0.01 * (1 - index / 6), 12));
 });
 
-it('a run that began without rules.json keeps the schedule of its version, and refuses to train a truncated distribution', async () => {
-  const experimentDir = createScratchFolder();
-  const settings = { experimentDir, trainerCommon: { totalTrainingSteps: 4 }, workflow: createWorkflow() };
-  const controller = new AbortController();
-  const { runDir } = await createJob(settings).tune({
-    signal: controller.signal,
-    onEvent: (event) => void (event.type === 'step_finished' && event.step === 2 && controller.abort()),
-  });
+it('a run of an older version, which has no rules.json, is refused by name, also by a server', async () => {
+  const settings = { experimentDir: createScratchFolder(), trainerCommon: { totalTrainingSteps: 2 } };
+  const { runDir } = await createJob(settings).tune({ onEvent: () => undefined });
   rmSync(path.join(String(runDir), 'rules.json'));
-
-  const file = path.join(String(runDir), 'config.yaml');
-  const yaml = readFileSync(file, 'utf8');
-  writeFileSync(file, yaml.replace(/^( *top_p:) 1$/m, '$1 0.9'));
-  const truncated = createJob({ ...settings, rollout: { topP: 0.9 } });
-  await expect(truncated.tune({ resume: true, onEvent: () => undefined })).rejects.toMatchObject({
-    code: 'resume_mismatch',
-    message: expect.stringContaining('rollout.top_p 0.9'),
-  });
-  writeFileSync(file, yaml);
-
-  const events: JobEvent[] = [];
-  await createJob(settings).tune({ resume: true, onEvent: (event) => events.push(event) });
-  expect(ratesOf(runDir)).toEqual([
-    [1, 0, 0.01],
-    [2, 1, 0.0075],
-    [3, 2, 0.0075],
-    [4, 3, 0.005],
-  ]);
-  const notices = events.flatMap((event) => (event.type === 'notice' ? [event.message] : []));
-  expect(notices).toContainEqual(oldRule);
-});
-
-it('a served run says the same of its schedule', async () => {
-  const settings = { experimentDir: createScratchFolder(), trainerCommon: { totalTrainingSteps: 4 } };
-  const config = configuration.create(createConfig(settings));
-  const serve = async (): Promise<{ readonly runDir: string; readonly notices: readonly string[] }> => {
-    const notices: string[] = [];
-    const onNotice = (message: string): void => void notices.push(message);
-    const { runDir, close } = await serveSwarm({ config, composition: configuration, onNotice });
-    await close();
-    return { runDir, notices };
+  const refusal = {
+    code: 'older_format',
+    message: expect.stringMatching(/The run .* was written in an older format.* commit e2a79bc1, or begin a new run/),
   };
-  const { runDir, notices } = await serve();
-  expect(notices).not.toContainEqual(oldRule);
-  rmSync(path.join(runDir, 'rules.json'));
-  expect(await serve()).toMatchObject({ runDir, notices: expect.arrayContaining([oldRule]) as unknown });
+  const more = createJob({ ...settings, trainerCommon: { totalTrainingSteps: 4 } });
+  await expect(more.tune({ resume: true, onEvent: () => undefined })).rejects.toMatchObject(refusal);
+  const served = { ...settings, experimentDir: createScratchFolder() };
+  const config = configuration.create(createConfig(served));
+  const serve = () => serveSwarm({ config, composition: configuration, onNotice: () => undefined });
+  const { runDir: servedDir, close } = await serve();
+  await close();
+  rmSync(path.join(servedDir, 'rules.json'));
+  await expect(serve()).rejects.toMatchObject(refusal);
 });

@@ -96,6 +96,7 @@ async function inspect(episode: object = record): Promise<InspectedEpisode> {
   const run = path.join(dir, String(numRuns++));
   await mkdir(path.join(run, 'episodes'), { recursive: true });
   await writeFile(path.join(run, 'config.yaml'), 'ajet:\n  model:\n    path: nano\n');
+  await writeFile(path.join(run, 'rules.json'), '{"schedule":"loop_steps"}\n');
   await writeFile(path.join(run, 'episodes', 'step-000003.jsonl'), `${JSON.stringify(episode)}\n`);
   return { ...(await inspectEpisode(run, 'e1')), createDecoder: () => decoder };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
+import { BackboneError, isJsonObject, parseJsonObject, tellOlderFormat, type JsonObject } from '@agentjet/core';
 import { findChangedFile, isSum, sumFiles, type FileSums } from './file-sums.js';
 import { readRegularFile } from './read-regular-file.js';
 
@@ -20,20 +20,21 @@ export async function sealCheckpoint(dir: string, state: JsonObject): Promise<vo
   await writeFile(path.join(dir, stateFile), `${JSON.stringify({ ...body, sha256: sumOf(body) })}\n`);
 }
 
-/** The fields of a seal; undefined if it is missing, not JSON, or not what was written. Old checkpoints have no sums. */
+/** The fields of a seal; undefined if it is missing, not JSON, or not what was written. Throws BackboneError `older_format` for one without sums. */
 export async function readSeal(dir: string): Promise<JsonObject | undefined> {
   const text = await readRegularFile(path.join(dir, stateFile)).catch(() => 'null');
   const seal = parseJsonObject(text);
-  if (seal === undefined || !('files' in seal)) return seal;
+  if (seal === undefined) return undefined;
+  if (!('files' in seal)) throw new BackboneError('older_format', tellOlderFormat(`The checkpoint ${dir}`));
   const { sha256, ...body } = seal;
   return sha256 === sumOf(body) ? seal : undefined;
 }
 
 const isSums = (value: unknown): value is FileSums => isJsonObject(value) && Object.values(value).every(isSum);
 
-/** What is wrong with the files of a checkpoint, in words; undefined if they are what was written, or if it has no sums. */
+/** What is wrong with the files of a checkpoint, in words; undefined if they are what was written. */
 export async function findBrokenSeal(dir: string): Promise<string | undefined> {
   const seal = await readSeal(dir);
   if (seal === undefined) return `its ${stateFile} is missing or has changed since it was written`;
-  return isSums(seal['files']) ? findChangedFile(dir, seal['files']) : undefined;
+  return isSums(seal['files']) ? findChangedFile(dir, seal['files']) : `its ${stateFile} has no sums of files`;
 }

@@ -11,7 +11,7 @@ export {
 export { describeFileError } from './file-error.js';
 export type { MetricsRecord } from './metrics-record.js';
 export { createRunFolder, createRunFolderAt, findLatestRun, openRunFolder, type NewRun } from './open-run.js';
-export type { RunFolder, RunFolderOptions, RunRules } from './run-folder.js';
+export type { RunFolder, RunFolderOptions } from './run-folder.js';
 export { sumModel } from './model-sums.js';
 export { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
 export { claimWriting, releaseWriting } from './writer-claim.js';

@@ -29,7 +29,7 @@ export async function sumModel(dir: string, isWanted = isPartOfModel): Promise<F
 /** A file of the model folder that is not what it was: the beginnings of its sums; null if it was or is missing. */
 export type ModelChange = { readonly file: string; readonly before: string | null; readonly after: string | null };
 
-/** Nothing without files on either side: a run of an older version, or one whose model folder is not on this machine. */
+/** Nothing without files on either side, as for a run whose model folder is not on this machine. */
 export function compareModels(before: FileSums, after: FileSums): readonly ModelChange[] {
   if (Object.keys(before).length === 0 || Object.keys(after).length === 0) return [];
   const short = (sums: FileSums, file: string): string | null => sums[file]?.sha256.slice(0, 12) ?? null;

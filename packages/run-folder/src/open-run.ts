@@ -1,6 +1,6 @@
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, ConfigError, makeFolders } from '@agentjet/core';
+import { BackboneError, ConfigError, makeFolders, parseJsonObject, tellOlderFormat } from '@agentjet/core';
 import { describeFileError } from './file-error.js';
 import { replaceFile } from './replace-file.js';
 import { runFiles } from './run-files.js';
@@ -47,16 +47,18 @@ export async function createRunFolderAt(dir: string, options: RunContents): Prom
 
 type RunContents = Omit<NewRun, 'experimentDir' | 'experimentName'>;
 
+/** What the schedule of the learning rate counts: steps of the loop, skipped ones included. */
+const rules = { schedule: 'loop_steps' };
+
 async function fillRunFolder(dir: string, { configYaml, code = {}, ...options }: RunContents): Promise<RunFolder> {
   await replaceFile(path.join(dir, runFiles.config), configYaml);
   await writeFile(path.join(dir, runFiles.code), `${JSON.stringify(code)}\n`);
   await claimWriting(path.join(dir, runFiles.writer));
-  const folder = new RunFolder(dir, options);
-  await folder.writeRules({ schedule: 'loop_steps' });
-  return folder;
+  await replaceFile(path.join(dir, runFiles.rules), `${JSON.stringify(rules)}\n`);
+  return new RunFolder(dir, options);
 }
 
-/** A run folder that exists. Throws BackboneError `run_folder` for any other folder. */
+/** A run folder that exists. Throws BackboneError `run_folder` for any other folder, `older_format` for one of an older version. */
 export async function openRunFolder(dir: string, options: RunFolderOptions = {}): Promise<RunFolder> {
   const isRun = await stat(path.join(dir, runFiles.config)).then(
     (entry) => entry.isFile(),
@@ -67,7 +69,13 @@ export async function openRunFolder(dir: string, options: RunFolderOptions = {})
       'run_folder',
       `${dir} is not a run folder: it holds no ${runFiles.config}. ${await sayWhereRunsAre(dir)}`,
     );
+  if (!(await hasPresentRules(dir))) throw new BackboneError('older_format', tellOlderFormat(`The run ${dir}`));
   return new RunFolder(path.resolve(dir), options);
+}
+
+async function hasPresentRules(dir: string): Promise<boolean> {
+  const text = await readFile(path.join(dir, runFiles.rules), 'utf8').catch(() => '');
+  return parseJsonObject(text)?.['schedule'] === rules.schedule;
 }
 
 async function sayWhereRunsAre(dir: string): Promise<string> {

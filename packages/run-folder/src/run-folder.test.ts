@@ -5,6 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Backbone, Sample } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sealCheckpoint } from './checkpoint-seal.js';
 import { toSampleRecord } from './episode-record.js';
 import { createRunFolder, findLatestRun, openRunFolder } from './open-run.js';
 import type { RunFolder } from './run-folder.js';
@@ -309,7 +310,8 @@ describe('a run folder', () => {
   it('refuses to be resumed while another process writes it, and forgets one that was killed', async () => {
     const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
     const exited = new Promise((resolve) => other.once('exit', resolve));
-    await writeFile(path.join(run.dir, 'writer.json'), JSON.stringify({ pid: other.pid, host: hostname() }));
+    const claim = { owner: 'other', pid: other.pid, host: hostname() };
+    await writeFile(path.join(run.dir, 'writer.json'), JSON.stringify(claim));
     await expect(run.rewind(stateOf(0))).rejects.toMatchObject({
       code: 'run_in_use',
       message: expect.stringContaining(`Process ${other.pid} is writing this run`),
@@ -361,10 +363,12 @@ describe('checkpoints', () => {
   it('are passed over if their state cannot be read, for the one before', async () => {
     await run.save(backbone, stateOf(1));
     const { dir: saved } = await run.save(backbone, stateOf(2));
-    await writeFile(path.join(saved, 'state.json'), '{"step":1}');
+    await writeFile(path.join(saved, 'state.json'), '{"step":');
     const problems: string[] = [];
     expect(await run.checkpoints.latest((problem) => problems.push(problem))).toMatchObject({ state: stateOf(1) });
-    expect(problems).toEqual([expect.stringMatching(/step-000002 is broken: "policyVersion".*Going on from the/)]);
+    expect(problems).toEqual([
+      expect.stringMatching(/step-000002 is broken: its state.json is missing or has changed.*Going on from the/),
+    ]);
     await rm(path.join(run.checkpoints.dir, 'step-000001'), { recursive: true });
     await expect(run.checkpoints.latest()).rejects.toMatchObject({ code: 'checkpoint' });
     await expect(run.checkpoints.open('step-7')).rejects.toThrow('There is no checkpoint step-7');
@@ -380,10 +384,20 @@ describe('checkpoints', () => {
       'not a set of draws',
     ],
     ['an endless count', { step: 2, policyVersion: 2, groupsDrawn: 1e300 }, '"groupsDrawn" of its state.json'],
-  ])('of older versions, without sums, are refused with %s', async (_, state, message) => {
+  ])('are refused if their seal holds %s', async (_, state, message) => {
     const { dir: saved } = await run.save(backbone, stateOf(2));
-    await writeFile(path.join(saved, 'state.json'), JSON.stringify(state));
+    await rm(path.join(saved, 'state.json'));
+    await sealCheckpoint(saved, state);
     await expect(run.checkpoints.open('step-000002')).rejects.toThrow(message);
+  });
+
+  it('of older versions, without sums, are refused by name', async () => {
+    const { dir: saved } = await run.save(backbone, stateOf(2));
+    await writeFile(path.join(saved, 'state.json'), JSON.stringify(stateOf(2)));
+    await expect(run.checkpoints.open('step-000002')).rejects.toMatchObject({
+      code: 'older_format',
+      message: expect.stringMatching(/The checkpoint .*step-000002 was written in an older format.*commit e2a79bc1/),
+    });
   });
 
   it('are refused if one bit of any of their files has changed', async () => {

@@ -26,11 +26,6 @@ export type RunChanges = {
   readonly code: Readonly<Record<string, string>>;
 };
 
-export type RunRules = {
-  /** What the schedule of the learning rate counts: steps of the loop, skipped ones included, or updates of the weights. */
-  readonly schedule: 'loop_steps' | 'optimizer_steps';
-};
-
 export type RunFolderOptions = {
   readonly clock?: () => Date;
   /** A figure of the evaluations, such as `success_rate`: the checkpoint in which it was highest is kept. */
@@ -50,7 +45,7 @@ export type RunFolderOptions = {
  * changes.jsonl      settings that a resumed run changed, with the first step they hold for; config.yaml has the newest
  * code.json          SHA-256 of the code that the configuration names
  * model.json         length and SHA-256 of the files of the model folder that the run began with
- * rules.json         the rules that the run began with, of those that changed between versions of AgentJet
+ * rules.json         the rules that the run began with; a run of an older version has others, or none, and is refused
  * arithmetic.json    threads and processor that made the newest weights, if their last digits depend on them
  * tasks.json         where the tasks come from, with their sums, how many there are, and which were left out
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
@@ -80,7 +75,7 @@ export class RunFolder {
     this.#clock = clock;
   }
 
-  /** By the name in the configuration; empty for runs of older versions. */
+  /** By the name in the configuration. */
   async readCodeHashes(): Promise<Readonly<Record<string, string>>> {
     const text = await readFile(this.#path('code'), 'utf8').catch(() => '{}');
     const hashes = Object.entries(parseJsonObject(text) ?? {});
@@ -93,17 +88,6 @@ export class RunFolder {
       await this.#writing('changes', (file) => appendJsonLine(file, { first_step: firstStep, ...change }));
     if (changes.length > 0) await this.#writing('config', (file) => replaceFile(file, configYaml));
     await this.#writing('code', (file) => replaceFile(file, `${JSON.stringify(code)}\n`));
-  }
-
-  /** Runs of versions that had no such file began with the old rules. */
-  async readRules(): Promise<RunRules> {
-    const text = await readFile(this.#path('rules'), 'utf8').catch(() => '{}');
-    return { schedule: parseJsonObject(text)?.['schedule'] === 'loop_steps' ? 'loop_steps' : 'optimizer_steps' };
-  }
-
-  /** For a new folder only. */
-  async writeRules(rules: RunRules): Promise<void> {
-    await this.#writing('rules', (file) => replaceFile(file, `${JSON.stringify(rules)}\n`));
   }
 
   /** `Backbone.arithmetic` of the process that made the newest weights; undefined if nothing is known. */

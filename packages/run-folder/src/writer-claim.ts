@@ -161,15 +161,16 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Undefined for nothing, or for what a kill has torn: nobody's claim. Claims of older versions have no owner. */
+/** Undefined for nothing, or for what a kill has torn: nobody's claim. */
 function toWriter(text: string): Writer | undefined {
   const value: unknown = parseJsonObject(text);
-  if (!isJsonObject(value) || typeof value['pid'] !== 'number' || typeof value['host'] !== 'string') return undefined;
-  const { owner: id, boot, heartbeat } = value;
+  if (!isJsonObject(value)) return undefined;
+  const { owner: id, pid, host, boot, heartbeat } = value;
+  if (typeof id !== 'string' || typeof pid !== 'number' || typeof host !== 'string') return undefined;
   return {
-    owner: typeof id === 'string' ? id : '',
-    host: value['host'],
-    pid: value['pid'],
+    owner: id,
+    host,
+    pid,
     boot: typeof boot === 'string' ? boot : null,
     heartbeat: typeof heartbeat === 'number' ? heartbeat : 0,
   };

@@ -32,6 +32,7 @@ it('refuses the folder of an experiment, and names its newest run', async () => 
   for (const time of ['2026-01-01T10-00-00', '2026-01-02T10-00-00']) {
     mkdirSync(path.join(dir, 'lake', time), { recursive: true });
     writeFileSync(path.join(dir, 'lake', time, 'config.yaml'), 'ajet: {}\n');
+    writeFileSync(path.join(dir, 'lake', time, 'rules.json'), '{"schedule":"loop_steps"}\n');
   }
   const newest = path.join(dir, 'lake', '2026-01-02T10-00-00');
   await expect(evaluate(path.join(dir, 'lake'))).rejects.toThrow(

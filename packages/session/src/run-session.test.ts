@@ -85,7 +85,7 @@ function openRun(emit: TrainingRun['emit'], parts: Partial<TrainingRun> = {}): T
   const config = createConfig({ trainerCommon: { valBeforeTrain: false, saveFreq: 1 } });
   return {
     config,
-    rates: toRatePlan(config, 2, { schedule: 'loop_steps' }),
+    rates: toRatePlan(config, 2),
     folder,
     backbone,
     algorithm: createGrpo(),

@@ -16,7 +16,7 @@ import { openRecordedRun, type RecordedRunOptions } from './recorded/open-record
 import type { RecordedRun } from './recorded/recorded-run.js';
 import { openResumedRun, recordChanges, type ResumeOptions } from './training/resume-run.js';
 import { checkLoss } from '@agentjet/trainer';
-import { describeOldRule, toRatePlan, type RatePlan } from './training/rate-plan.js';
+import { toRatePlan, type RatePlan } from './training/rate-plan.js';
 import { toOptimizerOptions, toTrainSettings } from './training/train-settings.js';
 
 /** One training run: its configuration, its folder, the backbone that learns, and where it goes on from. */
@@ -154,8 +154,6 @@ async function openOld(config: CommonConfig, options: ResumeOptions & Open): Pro
   if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);
   const isChosen = from !== undefined;
   const opened = await withRecording(config, { folder, backbone, checkpoint }, { ...options, changes, isChosen });
-  const oldRule = describeOldRule(opened.rates);
-  if (oldRule !== undefined) onNotice(oldRule);
   const firstStep = (opened.recorded?.lastStep ?? checkpoint?.state.step ?? 0) + 1;
   await recordChanges(folder, changes, {
     firstStep,
@@ -174,7 +172,7 @@ async function withRecording(
   given: Omit<Opened, 'recorded' | 'rates'>,
   { onNotice, totalSteps, isRecorded, changes = [], isChosen = false }: Recording,
 ): Promise<Opened> {
-  const rates = toRatePlan(config, totalSteps, await given.folder.readRules());
+  const rates = toRatePlan(config, totalSteps);
   const opened = { ...given, rates };
   if (!isRecorded) return opened;
   try {

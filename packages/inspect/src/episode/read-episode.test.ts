@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createContextTracker, toTurnRecord } from '@agentjet/context-tracker';
@@ -83,11 +83,12 @@ describe('an episode', () => {
 describe('its text', () => {
   it('is read with the tokenizer of the newest checkpoint where the model is gone', async () => {
     const run = await createRun('./gone', [await record('e1')]);
-    const checkpoint = path.join(run.dir, 'checkpoints', 'step-000001');
-    await mkdir(checkpoint, { recursive: true });
-    for (const name of ['tokenizer.json', 'tokenizer_config.json'])
-      await cp(path.join(nanoModelDir, name), path.join(checkpoint, name));
-    await writeFile(path.join(checkpoint, 'state.json'), '{"step":1,"policyVersion":1,"groupsDrawn":1}\n');
+    const save = async (checkpoint: string): Promise<void> => {
+      await mkdir(checkpoint, { recursive: true });
+      for (const name of ['tokenizer.json', 'tokenizer_config.json'])
+        await cp(path.join(nanoModelDir, name), path.join(checkpoint, name));
+    };
+    await run.save({ save }, { step: 1, policyVersion: 1, groupsDrawn: 1 });
     expect(textOf(await inspectEpisode(run.dir, 'e1'))).toBe(
       '<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\nhi',
     );

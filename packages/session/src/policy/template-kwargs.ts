@@ -52,7 +52,7 @@ function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer
   }
 }
 
-/** The variables in a parsed config.yaml; none if an older version wrote it. */
+/** The variables in a parsed config.yaml. */
 export function readTemplateKwargs(config: unknown): TemplateKwargs {
   const ajet = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet'] : {};
   const model = isJsonObject(ajet['model']) ? ajet['model'] : {};

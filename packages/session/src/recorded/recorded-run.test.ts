@@ -36,7 +36,7 @@ async function open(changes: Partial<RecordedRunOptions> = {}): Promise<Recorded
     config: createConfig({}) as CommonConfig,
     folder,
     backbone: { capabilities: { repeatsSeed: true }, policyVersion: 0 } as RecordedRunOptions['backbone'],
-    rates: toRatePlan(createConfig({}) as CommonConfig, 9, { schedule: 'loop_steps' }),
+    rates: toRatePlan(createConfig({}) as CommonConfig, 9),
     checkpoint: undefined,
     isChosen: false,
     changes: [],
@@ -217,7 +217,7 @@ describe('the manifest of a step', () => {
     await run.beforeStep(startOf(1, groups));
     const config = createConfig({ trainerCommon: { optim: { lr: 0.5 } } }) as CommonConfig;
     const change = { key: 'trainer_common.optim.lr', before: 3e-4, after: 0.5 };
-    const rates = toRatePlan(config, 9, { schedule: 'loop_steps' });
+    const rates = toRatePlan(config, 9);
     const again = await crashAndOpen(run, { config, rates, changes: [change] });
     const { optimizer } = (await again.beforeStep(startOf(1, groups))) ?? {};
     expect(typeof optimizer === 'function' && optimizer({ index: 0, policyVersion: 0 }).learningRate).toBe(3e-4);

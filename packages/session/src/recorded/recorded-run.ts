@@ -56,7 +56,6 @@ export class RecordedRun {
     const content: StoredStep = {
       policyVersion,
       optimizer: this.#rates.optimizer,
-      ...(this.#rates.schedule === 'loop_steps' && { schedule: this.#rates.schedule }),
       isOnPolicy,
       groups: storeGroups(groups, { step, ledger: this.ledger, endOf: this.#endsOf(sampled) }),
     };
@@ -133,7 +132,7 @@ export class RecordedRun {
   };
 
   #asDecided(
-    { optimizer, schedule = 'optimizer_steps', isOnPolicy, policyVersion }: StoredStep,
+    { optimizer, isOnPolicy, policyVersion }: StoredStep,
     { step, policyVersion: present }: Pick<StepStart, 'step' | 'policyVersion'>,
   ): StepChanges | undefined {
     if (policyVersion !== present)
@@ -141,7 +140,7 @@ export class RecordedRun {
         'redo_impossible',
         `A step that has to be made again was decided for weights of version ${policyVersion}, and these are of version ${present}. Go back with --from to a checkpoint.`,
       );
-    const plan = { ...this.#rates, optimizer, schedule };
+    const plan = { ...this.#rates, optimizer };
     const isSame = JSON.stringify(plan) === JSON.stringify(this.#rates);
     if (isSame && isOnPolicy) return undefined;
     return {

@@ -2,7 +2,6 @@ import type { OptimizerOptions, Task } from '@agentjet/core';
 import type { ManifestRecord } from '@agentjet/ledger';
 import type { Draw } from '@agentjet/run-folder';
 import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
-import type { RatePlan } from '../training/rate-plan.js';
 import { toEpisodeLine } from '../records/episode-line.js';
 import type { RunLedger } from './run-ledger.js';
 import { fromStored } from './stored-episode.js';
@@ -12,8 +11,6 @@ export type StoredStep = {
   /** Of the weights before the step. */
   readonly policyVersion: number;
   readonly optimizer: OptimizerOptions;
-  /** Absent: `optimizer_steps`. */
-  readonly schedule?: RatePlan['schedule'];
   /** False if a token was sampled by weights that were made again since, and may differ in the last bits. */
   readonly isOnPolicy: boolean;
   /** All groups of the batch, in its order: those too of which nothing is trained, since metrics tell of them. */

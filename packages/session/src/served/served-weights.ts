@@ -13,7 +13,7 @@ import type { ServedInputs } from '../inputs/served-inputs.js';
 import { noteArithmetic, repeatsAsBefore } from '../policy/repeats-as-before.js';
 import { openBackbone } from '../policy/open-backbone.js';
 import { toEnginePolicy } from '../policy/open-policy.js';
-import { describeOldRule, rateAt, type RatePlan } from '../training/rate-plan.js';
+import { rateAt } from '../training/rate-plan.js';
 import { toBatchSettings, toOptimizerOptions, toRates } from '../training/train-settings.js';
 import { loadCheckpoint } from '../training-run.js';
 import { WholeCheckpoints } from './whole-checkpoints.js';
@@ -22,8 +22,6 @@ import { WholeCheckpoints } from './whole-checkpoints.js';
 export type StepRecipe = BatchSettings & {
   readonly algorithm: string;
   readonly optimizer: OptimizerOptions;
-  /** Absent: `optimizer_steps`. */
-  readonly schedule?: RatePlan['schedule'];
 };
 
 /** The weights of a served run: what samples, what trains, and their checkpoints. Steps are numbered from 1; 0 is `model.path`. */
@@ -81,8 +79,6 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     throw error;
   }
   const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
-  const { schedule } = await folder.readRules();
-  emit({ message: describeOldRule({ optimizer, schedule }) });
   const whole = new WholeCheckpoints(folder.checkpoints, options.onNotice);
   let repeats = await repeatsAsBefore(backbone, folder);
   let isFresh = true; // the weights are those of model.path
@@ -100,16 +96,13 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
       ...toBatchSettings(config, inputs.algorithm),
       algorithm: inputs.algorithm.name,
       optimizer: withChanges(optimizer, changes),
-      ...(schedule === 'loop_steps' && { schedule }),
     }),
-    prepare: (groups, { algorithm: name, optimizer: _rates, schedule: _rule, ...settings }) => {
+    prepare: (groups, { algorithm: name, optimizer: _rates, ...settings }) => {
       requireAlgorithm(name, inputs.algorithm.name);
       return prepareBatch(groups, settings, { backbone, algorithm: inputs.algorithm });
     },
-    ratesOf: ({ optimizer: options, schedule: rule = 'optimizer_steps', numMiniBatches, numEpochs }, at) => {
-      const plan = { optimizer: options, schedule: rule, updatesPerStep: numMiniBatches * numEpochs };
-      return toRates(options, rateAt(plan, { ...at, policyVersion: backbone.policyVersion }));
-    },
+    ratesOf: ({ optimizer: options, numMiniBatches, numEpochs }, at) =>
+      toRates(options, rateAt({ optimizer: options, updatesPerStep: numMiniBatches * numEpochs }, at)),
     checkpoints: async () => [0, ...(await whole.steps())],
     load: async (step) => {
       if (step === 0) requireFresh(isFresh);

@@ -2,7 +2,6 @@ import path from 'node:path';
 import {
   BackboneError,
   ConfigError,
-  truncationOf,
   type CommonConfig,
   type ConfigComposition,
   type ConfigDifference,
@@ -114,19 +113,6 @@ type FolderAgain = Omit<ResumeOptions, 'resume' | 'from' | 'modelDir'> & {
   readonly modelDir: string | undefined;
 };
 
-/** Versions without rules.json trained tokens of top-p and top-k over the whole vocabulary; a resumed run would change its gradient silently. */
-async function refuseOldTruncation(run: RunFolder, { rollout, backbone }: CommonConfig): Promise<void> {
-  const { topP, topK } = rollout;
-  if (truncationOf(rollout) === undefined || backbone === 'debug' || (await run.readRules()).schedule === 'loop_steps')
-    return;
-  const key = topP < 1 ? `rollout.top_p ${topP}` : `rollout.top_k ${topK}`;
-  throw new ConfigError(
-    'resume_mismatch',
-    `--resume: the run ${run.dir} began with a version of AgentJet that trained what ${key} keeps over the whole vocabulary, which is wrong and is not done any more. ` +
-      'Start a new run from its weights: leave out --resume and set model.path=<run>/checkpoints/step-....',
-  );
-}
-
 /**
  * A run folder to go on with, and what is configured otherwise than before and may be. Throws ConfigError `resume_mismatch` for
  * anything else.
@@ -136,7 +122,6 @@ export async function openFolderAgain(
   { dir, modelDir, onNotice, composition }: FolderAgain,
 ): Promise<{ readonly run: RunFolder; readonly changes: readonly ConfigDifference[] }> {
   const run = await openRunFolder(dir, { onNotice, keepBest: config.trainerCommon.keepBest });
-  await refuseOldTruncation(run, config);
   const changes = [
     ...findChanges(run, config, composition),
     ...(await findEditedCode(run, config)),

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError, parseJsonObject } from '@agentjet/core';
+import { BackboneError, parseJsonObject, tellOlderFormat } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { exportModel } from '../../model-files/export-model.js';
 import { copyCompanions } from '../../model-files/model-folder.js';
@@ -18,8 +18,8 @@ export type TinkerState = {
   /** As the server names weights and optimizer. */
   readonly path: string;
   readonly policyVersion: number;
-  /** The folder of the model that the server's adapter belongs to; checkpoints of older versions do not name it. */
-  readonly baseDir?: string;
+  /** The folder of the model that the server's adapter belongs to. */
+  readonly baseDir: string;
 };
 
 export type CheckpointKind = 'adapter' | 'merged';
@@ -131,7 +131,7 @@ export async function findTinkerState(dir: string): Promise<TinkerState | undefi
   return existsSync(path.join(dir, stateFile)) ? await readTinkerState(dir) : undefined;
 }
 
-/** Rejects with BackboneError `bad_model_files` if the folder is not a checkpoint of this backbone. */
+/** Rejects with BackboneError `bad_model_files` if the folder is not a checkpoint of this backbone, `older_format` for one of an older version. */
 export async function readTinkerState(dir: string): Promise<TinkerState> {
   const file = path.join(dir, stateFile);
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -142,5 +142,6 @@ export async function readTinkerState(dir: string): Promise<TinkerState> {
   const { path: weights, policyVersion, baseDir } = parseJsonObject(text) ?? {};
   if (typeof weights !== 'string' || typeof policyVersion !== 'number')
     throw new BackboneError('bad_model_files', `${file} does not say "path" and "policyVersion".`);
-  return { path: weights, policyVersion, ...(typeof baseDir === 'string' && { baseDir }) };
+  if (typeof baseDir !== 'string') throw new BackboneError('older_format', tellOlderFormat(`The checkpoint ${dir}`));
+  return { path: weights, policyVersion, baseDir };
 }

@@ -165,7 +165,7 @@ async function findBeginning(
 ): Promise<{ readonly baseDir: string; readonly beginsFrom: string | null }> {
   const state = await findTinkerState(modelDir);
   if (state === undefined) return { baseDir: path.resolve(modelDir), beginsFrom: null };
-  const { baseDir = path.resolve(modelDir) } = state;
+  const { baseDir } = state;
   if (checkpoint === 'merged') await readLocalConfig(baseDir);
   return { baseDir, beginsFrom: state.path };
 }
