@@ -15,7 +15,7 @@ function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<
 }
 
 /** Whether an evaluation counts the episode: what the world or the judge lost says nothing of the model. */
-export const isScored = (episode: Episode): boolean => episode.status === 'completed' || isAgentsFailure(episode.error);
+const isScored = (episode: Episode): boolean => episode.status === 'completed' || isAgentsFailure(episode.error);
 
 /**
  * How good the model is on the tasks of an evaluation, of an ordinary run and of a swarm. `groups`: for each task the last episode of

@@ -39,7 +39,7 @@ export class WholeCheckpoints {
   /** Names, sizes and times of its files. */
   async #filesOf(step: number): Promise<string> {
     const dir = path.join(this.#checkpoints.dir, `step-${String(step).padStart(6, '0')}`);
-    const names = (await readdir(dir, { recursive: true }).catch(() => [])).toSorted();
+    const names = (await readdir(dir, { recursive: true }).catch((): string[] => [])).sort();
     const lines = await Promise.all(names.map((name) => describe(path.join(dir, name))));
     return lines.join('\n');
   }
