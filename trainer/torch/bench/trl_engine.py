@@ -69,6 +69,7 @@ class TrlEngine:
         self.turns = Turns()
         self.trainer.add_callback(self.turns)
         self._watch()
+        self.device = torch.cuda.current_device() if torch.cuda.is_available() else None
         self.thread = threading.Thread(target=self._train, daemon=True)
         self.thread.start()
 
@@ -139,6 +140,8 @@ class TrlEngine:
         setattr(owner, name, timed)
 
     def _train(self) -> None:
+        if self.device is not None:
+            torch.cuda.set_device(self.device)  # a thread begins on the first GPU, that of another process
         try:
             self.trainer.train()
         except BaseException as error:
