@@ -34,13 +34,14 @@ describe('cut answers', () => {
 describe('swallowed errors', () => {
   const call = { agent_name: 'anna', message: 'option "x" is not known', times: 2 };
 
-  it('are reported once with the message, and with episodes that show them', () => {
+  it('are reported once with the message, and an episode that shows them', () => {
     const diagnosis = new Diagnosis(config);
     const episodes = [{ episode_id: 'a' }, { episode_id: 'b', swallowed_errors: [call] }];
     expect(diagnosis.look(undefined, episodes)).toEqual([
       {
-        message: expect.stringMatching(/^In 1 of 2 episodes .* agent "anna": option "x" is not known\. Repair/),
-        episodes: ['b'],
+        message: expect.stringMatching(
+          /^In 1 of 2 episodes .* agent "anna" in episode b: option "x" is not known\. Repair/,
+        ),
       },
     ]);
     expect(diagnosis.look(step(1, 10, 0), episodes)).toEqual([]);

@@ -1,12 +1,12 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
-import type { EpisodeFacts, Finding, Rule } from './rule.js';
+import { stepsKept, type EpisodeFacts, type Finding, type Rule } from './rule.js';
 import { rules as allRules } from './rules.js';
 
 /** The diagnosis of a run in progress: each rule is asked after every step until it finds something. */
 export class Diagnosis {
   readonly #config: CommonConfig;
-  readonly #steps: MetricsRecord[] = [];
+  #steps: readonly MetricsRecord[] = [];
   #silent: readonly Rule[];
 
   constructor(config: CommonConfig, rules: readonly Rule[] = allRules) {
@@ -16,7 +16,7 @@ export class Diagnosis {
 
   /** `metrics`: the line of the step; undefined for an evaluation. `episodes`: those since the last call. */
   look(metrics: MetricsRecord | undefined, episodes: readonly EpisodeFacts[]): readonly Finding[] {
-    if (metrics !== undefined) this.#steps.push(metrics);
+    if (metrics !== undefined) this.#steps = [...this.#steps, metrics].slice(-stepsKept);
     const records = { config: this.#config, steps: this.#steps, episodes };
     const found = this.#silent.flatMap((rule) => {
       const finding = rule.find(records);

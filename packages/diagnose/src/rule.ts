@@ -11,10 +11,13 @@ export type EpisodeFacts = {
   }[];
 };
 
+/** How many steps rules look back. */
+export const stepsKept = 5;
+
 /** The records that a run has written so far. */
 export type RunRecords = {
   readonly config: CommonConfig;
-  /** The lines of `metrics.jsonl` that this process has seen, oldest first. */
+  /** The last lines of `metrics.jsonl` that this process has seen, oldest first, at most `stepsKept`. */
   readonly steps: readonly MetricsRecord[];
   /** The lines of the episodes since the rules were last asked; those of an evaluation too. */
   readonly episodes: readonly EpisodeFacts[];
@@ -23,8 +26,6 @@ export type RunRecords = {
 export type Finding = {
   /** The message says what is wrong, with its figure, and what helps. */
   readonly message: string;
-  /** Episodes that show it. */
-  readonly episodes?: readonly string[];
 };
 
 /** One thing that can keep a run from learning. */

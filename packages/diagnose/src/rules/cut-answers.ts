@@ -1,6 +1,5 @@
 import type { Rule } from '../rule.js';
 
-const mostSteps = 5;
 /** A smaller share costs little, and a few answers are cut in most runs. */
 const leastShare = 0.05;
 /** Fewer answers are too few to measure a share of 5%. */
@@ -13,12 +12,11 @@ const sum = (values: readonly (number | undefined)[]): number =>
 export const cutAnswers: Rule = {
   name: 'cut_answers',
   find({ steps, config }) {
-    const last = steps.slice(-mostSteps);
-    const answers = sum(last.map((step) => step['answers']));
-    const cut = sum(last.map((step) => step['answers_cut']));
+    const answers = sum(steps.map((step) => step['answers']));
+    const cut = sum(steps.map((step) => step['answers_cut']));
     if (answers < leastAnswers || cut / answers < leastShare) return undefined;
     const { maxResponseLengthInOneTurn: limit, maxModelLen } = config.rollout;
-    const where = last.length === 1 ? `of step ${last[0]?.step}` : `of the last ${last.length} steps`;
+    const where = steps.length === 1 ? `of step ${steps[0]?.step}` : `of the last ${steps.length} steps`;
     return {
       message:
         `${cut} of ${answers} answers ${where} (${Math.round((100 * cut) / answers)}%) were cut at a token limit, so the agent got them unfinished. ` +

@@ -5,14 +5,15 @@ export const swallowedErrors: Rule = {
   name: 'swallowed_errors',
   find({ episodes }) {
     const affected = episodes.filter(({ swallowed_errors: calls = [] }) => calls.length > 0);
-    const [first] = affected.flatMap(({ swallowed_errors: calls = [] }) => calls);
+    const [first] = affected.flatMap(({ episode_id: id, swallowed_errors: calls = [] }) =>
+      calls.map((call) => ({ ...call, id })),
+    );
     if (first === undefined) return undefined;
     return {
       message:
         `In ${affected.length} of ${episodes.length} episodes a model call failed and the episode continued, as if a tool had failed. ` +
-        `The first one is of agent "${first.agent_name}": ${withStop(first.message)} ` +
+        `The first one is of agent "${first.agent_name}" in episode ${first.id}: ${withStop(first.message)} ` +
         'Repair the call, or ignore this if the agent handles the error. The metric swallowed_errors counts such calls, and `--backbone=debug` shows them.',
-      episodes: affected.slice(0, 3).map(({ episode_id: id }) => id),
     };
   },
 };
