@@ -98,6 +98,7 @@ export const arrows = {
     '@agentjet/swarm-client',
     '@agentjet/inspect',
     '@agentjet/ledger',
+    '@agentjet/trackers',
     '@agentjet/core',
   ],
   '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],

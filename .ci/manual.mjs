@@ -2,7 +2,7 @@
 // what clients can ask for, from the table that decides it. With `--check` it writes nothing and fails if a file is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { formatParameters } from '@agentjet/core';
+import { formatParameters } from '@agentjet/core/parameters';
 import { configuration } from 'agentjet';
 
 const root = path.dirname(import.meta.dirname);

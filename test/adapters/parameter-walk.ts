@@ -1,4 +1,5 @@
-import { type ChatRequest, type Protocol, protocolNames, type Wish, wishes } from '@agentjet/core';
+import type { ChatRequest } from '@agentjet/core';
+import { type Protocol, protocolNames, type Wish, wishes } from '@agentjet/core/parameters';
 import { asModel as asAiSdkModel } from '@agentjet/ai-sdk';
 import type { EndpointServer } from '@agentjet/endpoint';
 import { asModel as asLangChainModel } from '@agentjet/langgraph';

@@ -1,4 +1,4 @@
-import type { Protocol, Wish } from '@agentjet/core';
+import type { Protocol, Wish } from '@agentjet/core/parameters';
 import { startEndpointServer, type EndpointServer } from '@agentjet/endpoint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {

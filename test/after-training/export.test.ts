@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { exportModelJob, openTunedModel } from '@agentjet/session';
+import { exportModelJob } from '@agentjet/session';
+import { openTunedModel } from '@agentjet/session/agent';
 import { nanoModelDir } from '@agentjet/nano';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 

@@ -44,7 +44,8 @@ export { trainInPasses, type BuiltInBatch, type TwoPasses } from './slope/train-
 export { createTinkerBackbone, type TinkerBackboneOptions } from './backbones/tinker/create-tinker-backbone.js';
 export { createVerlBackbone, type VerlBackbone } from './backbones/verl/create-verl-backbone.js';
 export type { VerlBackboneOptions } from './backbones/verl/options.js';
-export { createTorchBackbone, type TorchBackbone, type TorchBackboneOptions } from './backbones/torch/index.js';
+export { createTorchBackbone, type TorchBackbone } from './backbones/torch/create-torch-backbone.js';
+export type { TorchBackboneOptions } from './backbones/torch/options.js';
 
 export { createModelFolder, type NewModelOptions } from './backbones/embedded/training/create-model-folder.js';
 export { exportModel, readBaseModel, type ExportedModel } from './model-files/export-model.js';

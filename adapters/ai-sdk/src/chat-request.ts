@@ -1,15 +1,13 @@
-import {
-  type ChatMessage,
-  type ChatRequest,
-  namesInside,
-  type ResponseFormat,
-  readTemplateWishes,
-  reviewParameters,
-  type SamplingOptions,
-  type ToolChoice,
-  type ToolMessage,
-  type ToolSpec,
+import type {
+  ChatMessage,
+  ChatRequest,
+  ResponseFormat,
+  SamplingOptions,
+  ToolChoice,
+  ToolMessage,
+  ToolSpec,
 } from '@agentjet/core';
+import { namesInside, readTemplateWishes, reviewParameters } from '@agentjet/core/parameters';
 import { takeTurnsApart } from '@agentjet/rollout';
 import {
   type LanguageModelV3CallOptions,

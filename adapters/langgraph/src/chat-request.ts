@@ -1,7 +1,5 @@
 import {
   EngineError,
-  isServerTool,
-  readTemplateWishes,
   type AssistantMessage,
   type ChatMessage,
   type ChatRequest,
@@ -10,6 +8,7 @@ import {
   type ToolChoice,
   type ToolSpec,
 } from '@agentjet/core';
+import { isServerTool, readTemplateWishes } from '@agentjet/core/parameters';
 import { fromStash, type ShownToolCall } from '@agentjet/rollout';
 import type {
   AIMessage,

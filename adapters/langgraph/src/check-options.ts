@@ -1,4 +1,5 @@
-import { EngineError, isPassed, reviewParameters, wishes } from '@agentjet/core';
+import { EngineError } from '@agentjet/core';
+import { isPassed, reviewParameters, wishes } from '@agentjet/core/parameters';
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
 import type { TunedCallOptions } from './tuned-chat-model.js';
 

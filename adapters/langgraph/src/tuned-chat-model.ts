@@ -7,8 +7,8 @@ import {
   type ChatResponse,
   type SamplingOptions,
   type TokenUsage,
-  wishes,
 } from '@agentjet/core';
+import { wishes } from '@agentjet/core/parameters';
 import { streamChat } from '@agentjet/rollout';
 import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
 import {

@@ -1,15 +1,5 @@
-import {
-  type ChatMessage,
-  type ChatRequest,
-  isServerTool,
-  namesInside,
-  type ResponseFormat,
-  readTemplateWishes,
-  reviewParameters,
-  type SamplingOptions,
-  type ToolChoice,
-  type ToolSpec,
-} from '@agentjet/core';
+import type { ChatMessage, ChatRequest, ResponseFormat, SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
+import { isServerTool, namesInside, readTemplateWishes, reviewParameters } from '@agentjet/core/parameters';
 import { takeTurnsApart } from '@agentjet/rollout';
 import { type ModelRequest, UserError } from '@openai/agents';
 import { findUnshown, toMessages } from './history.js';

@@ -1,24 +1,17 @@
 export type { Calibration } from '@agentjet/judges';
 export { AgentJetJob, type CalibrateOptions, type EvaluateOptions, type RunOptions, type TuneOptions } from './job.js';
 export type { JobOptions } from './job-options.js';
-export { loadRunFollower } from './load-run-follower.js';
 export { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
-export { createLineListener, formatEvent } from './printing/event-lines.js';
-export type { TranscriptStyle } from './printing/format-transcript.js';
+export type { Evaluation, JobEvent, JobListener, JobResult, SftResult } from '@agentjet/session';
 export {
   openFrozenModel,
   openTunedModel,
-  type Evaluation,
   type FrozenModel,
   type FrozenModelOptions,
   type JobData,
-  type JobEvent,
-  type JobListener,
-  type JobResult,
-  type SftResult,
   type TunedModel,
   type TunedModelOptions,
-} from '@agentjet/session';
+} from '@agentjet/session/agent';
 export {
   defineEnvironment,
   defineJudge,

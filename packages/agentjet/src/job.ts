@@ -25,26 +25,10 @@ import {
   type JudgeRegistration,
   type WorkflowSource,
 } from '@agentjet/rollout/inputs';
-import {
-  evaluateJob,
-  loadInputs,
-  loadSftInputs,
-  loadTrainer,
-  readJobData,
-  sftJob,
-  toSftInput,
-  tuneJob,
-  type Evaluation,
-  type JobData,
-  type GivenInputs,
-  type JobListener,
-  type JobResult,
-  type SftResult,
-} from '@agentjet/session';
+import type { Evaluation, GivenInputs, JobListener, JobResult, SftResult } from '@agentjet/session';
+import { readJobData, type JobData } from '@agentjet/session/agent';
 import { toConfigInput, type JobOptions } from './job-options.js';
-import { createLineListener } from './printing/event-lines.js';
 import { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
-import { withTrackers } from './with-trackers.js';
 
 export type RunOptions = {
   /** Default: a line per event on stderr. */
@@ -72,8 +56,6 @@ export type CalibrateOptions = {
   readonly parallel?: number;
   readonly signal?: AbortSignal;
 };
-
-const logToStderr = createLineListener((line) => void process.stderr.write(`${line}\n`));
 
 /** What the processes of `rollout.workflow_processes` run. */
 const workflowProcess = new URL('./workflow-process.js', import.meta.url);
@@ -201,7 +183,8 @@ export class AgentJetJob {
   /** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
   async tune(options: TuneOptions = {}): Promise<JobResult> {
     checkFrom(options);
-    const listener = options.onEvent ?? logToStderr;
+    const { withTrackers, tuneJob } = await loadRunning();
+    const listener = await listenerOf(options);
     const { config, inputs } = await this.#load(listener, options.signal);
     return withTrackers(config, listener, (onEvent) => tuneJob(config, { ...options, inputs, onEvent }));
   }
@@ -212,20 +195,22 @@ export class AgentJetJob {
    */
   async sft(options: TuneOptions = {}): Promise<SftResult> {
     checkFrom(options);
+    const { withTrackers, loadSftInputs, sftJob, toSftInput } = await loadRunning();
     const base = configuration.create(mergeInput(this.#config, toSftInput(this.#config)) as ConfigInput);
     const { backbone, templateFamily, reader } = this.#given;
     const { config, inputs } = await loadSftInputs(
       { backbone, templateFamily, reader },
       { config: base, composition: configuration, signal: options.signal },
     );
-    return withTrackers(config, options.onEvent ?? logToStderr, (onEvent) =>
+    return withTrackers(config, await listenerOf(options), (onEvent) =>
       sftJob(config, { ...options, inputs, onEvent }),
     );
   }
 
   /** Runs the evaluation tasks. Null when the signal ended it. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
-    const onEvent = options.onEvent ?? logToStderr;
+    const { evaluateJob } = await loadRunning();
+    const onEvent = await listenerOf(options);
     const { config, inputs } = await this.#load(onEvent, options.signal);
     return evaluateJob(config, { ...options, inputs, onEvent });
   }
@@ -256,6 +241,7 @@ export class AgentJetJob {
 
   /** What the configuration names, opened, and the configuration with the sections of what came from outside. */
   async #load(listener: JobListener, signal: AbortSignal | undefined) {
+    const { loadInputs, loadTrainer } = await loadRunning();
     await loadTrainer();
     return loadInputs(
       this.#given,
@@ -263,6 +249,19 @@ export class AgentJetJob {
       { onNotice: (message) => listener({ type: 'notice', message }), signal },
     );
   }
+}
+
+/** What a run needs, and an agent that only imports this package does not. */
+async function loadRunning() {
+  const [session, { withTrackers }] = await Promise.all([import('@agentjet/session'), import('./with-trackers.js')]);
+  return { ...session, withTrackers };
+}
+
+/** Default: a line per event on stderr. */
+async function listenerOf({ onEvent }: RunOptions): Promise<JobListener> {
+  if (onEvent !== undefined) return onEvent;
+  const { createLineListener } = await import('./printing/event-lines.js');
+  return createLineListener((line) => void process.stderr.write(`${line}\n`));
 }
 
 function checkFrom({ from, resume = false }: TuneOptions): void {

@@ -1,12 +1,5 @@
-import type { CommonConfig } from '@agentjet/core';
 import type { JobListener } from '@agentjet/session';
-
-/** What a configuration says of trackers. */
-export type TrackersConfig = Pick<CommonConfig, 'trainerCommon' | 'projectName' | 'experimentName'>;
-
-/** Every run prints its steps: `console` is none. */
-export const trackerNames = ({ trainerCommon }: TrackersConfig): readonly string[] =>
-  [trainerCommon.logger].flat().filter((name) => name !== 'console');
+import { followRun, trackerNames, type FollowedRun, type TrackersConfig } from '@agentjet/trackers';
 
 /** Events after which there is a line to send. */
 const wakers: ReadonlySet<string> = new Set(['step_finished', 'evaluated', 'held_out']);
@@ -19,8 +12,7 @@ export async function withTrackers<T>(
 ): Promise<T> {
   const names = trackerNames(config);
   if (names.length === 0) return run(onEvent);
-  const { followRun } = await import('@agentjet/trackers');
-  let followed: ReturnType<typeof followRun> | undefined;
+  let followed: FollowedRun | undefined;
   const { projectName: project, experimentName: experiment } = config;
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });
   try {

@@ -1,4 +1,5 @@
-import { type ChatRequest, isJsonObject, type Protocol, readTemplateWishes, reviewParameters } from '@agentjet/core';
+import { type ChatRequest, isJsonObject } from '@agentjet/core';
+import { type Protocol, readTemplateWishes, reviewParameters } from '@agentjet/core/parameters';
 import { findUnshown } from './others-answers.js';
 import { WireError } from './wire-error.js';
 

@@ -1,4 +1,5 @@
-import { isJsonObject, type Protocol } from '@agentjet/core';
+import { isJsonObject } from '@agentjet/core';
+import type { Protocol } from '@agentjet/core/parameters';
 
 /**
  * Answers in a conversation may be another model's, with parts that this model cannot read. They never end its call: what a part

@@ -1,4 +1,5 @@
-import { isJsonObject, isPassed, type Protocol, requestLimits, reviewParameters } from '@agentjet/core';
+import { isJsonObject, requestLimits } from '@agentjet/core';
+import { isPassed, type Protocol, reviewParameters } from '@agentjet/core/parameters';
 import { z } from 'zod';
 import { WireError } from './wire-error.js';
 

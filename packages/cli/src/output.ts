@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
-import { createLineListener, type JobListener, type TranscriptStyle } from 'agentjet';
+import type { JobListener } from 'agentjet';
+import { createLineListener, type TranscriptStyle } from 'agentjet/printing';
 import { createTerminalListener } from './terminal.js';
 
 /** Where a command writes: with `--json`, stdout is left to the one line of JSON. */

@@ -7,7 +7,8 @@ import {
   type Phase,
   type RunPlan,
 } from '@agentjet/session';
-import { formatEvent, type Episode, type TranscriptStyle } from 'agentjet';
+import type { Episode } from 'agentjet';
+import { formatEvent, type TranscriptStyle } from 'agentjet/printing';
 
 const phaseNames: Readonly<Record<Phase, string>> = {
   evaluate: 'evaluating',

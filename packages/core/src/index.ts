@@ -1,4 +1,4 @@
-export { tellOlderFormat } from './older-format.js';
+export { tellOlderFormat } from './errors.js';
 export type {
   AssistantMessage,
   ChatDelta,
@@ -23,7 +23,7 @@ export type {
   UserMessage,
 } from './chat.js';
 export { isCountingChatModel, limitsOf } from './chat.js';
-export { replayDeltas } from './replay-deltas.js';
+export { replayDeltas } from './chat.js';
 export type { Completion, CompletionTiming, Engine, GenerateRequest, TokenSampling } from './engine.js';
 export type { Algorithm, EpisodeGroup, ForkCause, RewardedEpisode, TurnReward, Sample } from './sample.js';
 export type {
@@ -61,39 +61,34 @@ export {
   toErrorMessage,
   WorkflowError,
 } from './errors.js';
-export { isDeeperThan } from './is-deeper-than.js';
+export { isDeeperThan } from './json-object.js';
 export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
 export { makeFolders } from './make-folders.js';
-export { isReward, maxReward, rewardRange } from './reward.js';
-export {
-  isPassed,
-  isServerTool,
-  namesInside,
-  readTemplateWishes,
-  reviewParameters,
-  type ParameterReview,
-} from './parameters/review-parameters.js';
-export { formatParameters } from './parameters/format-parameters.js';
-export { protocolNames, type Protocol, type Treatment, type Wish } from './parameters/wish.js';
-export { wishes } from './parameters/wishes.js';
-export { power } from './power.js';
-export { quoteForShell } from './quote-for-shell.js';
-export { requestLimits } from './request-limits.js';
+export { isReward, maxReward, rewardRange } from './limits.js';
+export { requestLimits } from './limits.js';
 export { createRandom, deriveSeed, type Random } from './random.js';
 export { drawName, drawPrefix, evaluationSeed, passOrder, passSeed, placeSeed } from './schedule/draws.js';
-export { shuffleIndices } from './schedule/shuffle-indices.js';
+export { shuffleIndices } from './random.js';
 export { rejectOnAbort } from './reject-on-abort.js';
 export {
   defineAlgorithm,
   type AlgorithmParts,
   type AlgorithmRegistration,
-} from './algorithm-registration.js';
+} from './registrations.js';
 export {
   defineBackbone,
   type BackboneParts,
   type BackboneRegistration,
-} from './backbone-registration.js';
-export { sumParts, type Gpus, type MemoryPart, type NeedRequest, type ResourceNeed } from './resource-need.js';
+} from './registrations.js';
+export {
+  sumParts,
+  textConfigOf,
+  type Gpus,
+  type MemoryPart,
+  type EstimateNeed,
+  type NeedRequest,
+  type ResourceNeed,
+} from './resource-need.js';
 export type { ContractCase } from './contract-case.js';
 export { z } from 'zod';
 export {
@@ -105,9 +100,9 @@ export {
   type LoadOptions,
 } from './config/compose-config.js';
 export type { CommonConfig, ConfigOf, InputOf } from './config/compose-schema.js';
-export { isBundledModel, type BundledModel } from './config/bundled-models.js';
+export { isBundledModel, type BundledModel } from './config/resolve-paths.js';
 export { camelKeys, snakeKeys, toSnakeCase, type CamelKeys } from './config/key-names.js';
-export { findNearestName } from './config/nearest-key.js';
+export { findNearestName } from './config/key-names.js';
 export { describePresets } from './config/presets.js';
 export {
   isExportReference,
@@ -125,4 +120,4 @@ export {
 export { setting, type SettingNotes } from './config/setting.js';
 export { sampleCollections } from './config/swarm-schema.js';
 export { RecoveryBudget } from './recovery-budget.js';
-export { cutText, isSecretKey, showValue, withoutCredentials } from './config/show-value.js';
+export { cutText, isSecretKey, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';

@@ -1,5 +1,5 @@
 import type { CommonConfig } from './config/compose-schema.js';
-import type { JsonObject } from './json-object.js';
+import { isJsonObject, type JsonObject } from './json-object.js';
 
 /** What a job would need, told from config.json and the configuration alone: before weights are downloaded or read. */
 
@@ -54,6 +54,14 @@ export type ResourceNeed = {
   /** Why a step's time cannot be said, as a clause. */
   readonly timeUnknown?: string;
 };
+
+/** The part of config.json that describes the text model: of a model with several kinds of input a section, else the whole. */
+export function textConfigOf(config: JsonObject): JsonObject {
+  return isJsonObject(config['text_config']) ? config['text_config'] : config;
+}
+
+/** Throws BackboneError `unsupported_model`. */
+export type EstimateNeed = (request: NeedRequest) => ResourceNeed;
 
 /** Bytes of all parts. */
 export function sumParts(parts: readonly MemoryPart[]): number {

@@ -7,9 +7,9 @@ import {
   type ChatRequest,
   type ChatResponse,
   isCountingChatModel,
-  type Protocol,
   replayDeltas,
 } from '@agentjet/core';
+import type { Protocol } from '@agentjet/core/parameters';
 import { createEventStreamResponse, type EventProtocol, type EventStream } from './event-stream.js';
 import { noteRefusals } from './note-refusals.js';
 import { gatherTools } from './responses/tools.js';

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { toOpenAIErrorBody, toWireError, WireError } from '@agentjet/chat-completions';
-import { type Protocol, toErrorMessage } from '@agentjet/core';
+import { toErrorMessage } from '@agentjet/core';
+import type { Protocol } from '@agentjet/core/parameters';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
 import type { EndpointHost } from '@agentjet/rollout';
 import { type Context, Hono } from 'hono';

@@ -1,6 +1,6 @@
 export { createAnswerJudge, type AnswerOptions } from './answer/answer-judge.js';
 export type { CompareOptions } from './answer/compare-answers.js';
-export type { Comparison } from './answer/comparisons.js';
+export type { Comparison } from './answer-settings.js';
 export { createCountdownJudge, type CountdownOptions } from './countdown/countdown-judge.js';
 export { createEnvironmentJudge, type EnvironmentJudgeOptions } from './environment/environment-judge.js';
 export { createLlmJudge, type LlmJudgeOptions } from './llm/llm-judge.js';

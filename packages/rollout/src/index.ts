@@ -44,7 +44,7 @@ export {
   defineEnvironment,
   type EnvironmentParts,
   type EnvironmentRegistration,
-} from './environment/environment-registration.js';
+} from './environment/environment.js';
 export { limitSessions } from './environment/limit-sessions.js';
 export { toShown } from './model/shown-request.js';
 export {
@@ -58,7 +58,7 @@ export {
   type JudgeUsage,
   type JudgeContext,
 } from './judge.js';
-export { defineJudge, type JudgeParts, type JudgeRegistration } from './judges/judge-registration.js';
+export { defineJudge, type JudgeParts, type JudgeRegistration } from './judge.js';
 export {
   openEpisode,
   type EpisodeRecord,
@@ -85,7 +85,7 @@ export {
 export { Semaphore } from './episode/semaphore.js';
 export { checkTask, createTaskReader, type TaskInput, type TaskReader, type TaskSource } from './tasks/task-reader.js';
 export { createReader } from './readers/customized-protocol/create-reader.js';
-export { defineReader, type ReaderParts, type ReaderRegistration } from './readers/reader-registration.js';
+export { defineReader, type ReaderParts, type ReaderRegistration } from './tasks/task-reader.js';
 export { createListTable, type SourceCard, type TaskTable } from './tasks/task-table.js';
 export type { DroppedTasks, SideCard, TasksCard } from './tasks/tasks-card.js';
 export { importUserModule } from './user-module.js';

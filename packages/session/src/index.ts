@@ -8,9 +8,8 @@ export type {
   SftResult,
   StepMetrics,
 } from './events.js';
-export { failEpisodesThatExit } from '@agentjet/rollout/inputs';
+export { failEpisodesThatExit } from '@agentjet/rollout/loading';
 export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
-export { readJobData, type JobData } from './inputs/job-data.js';
 export { loadInputs, type GivenInputs } from './inputs/job-inputs.js';
 export { loadJudge } from './inputs/load-judge.js';
 export {
@@ -28,10 +27,7 @@ export {
 export type { BackboneCheck, ModelCheck } from './models/check-model.js';
 export { describeNeed, describeParts } from './needs/describe-need.js';
 export type { Verdict } from './needs/judge-need.js';
-export { openFrozenModel, type FrozenModel } from './policy/frozen-model.js';
-export type { FrozenModelOptions } from './policy/open-model.js';
 export type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
-export { openTunedModel, type TunedModel, type TunedModelOptions } from './policy/tuned-model.js';
 export { loadSftInputs } from './sft/load-sft-inputs.js';
 export { toSftInput } from './sft/sft-config.js';
 export type { HeldOutLoss } from './sft/held-out-loss.js';

@@ -21,7 +21,7 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   readonly takeOver?: boolean;
   /** Of a user who stops: a model that is being opened, at the start or later, is left then. Close the server all the same. */
   readonly signal?: AbortSignal;
-  /** Reads what the run writes while it is served, such as for trackers: `loadRunFollower` of `agentjet` makes one. */
+  /** Reads what the run writes while it is served, such as for trackers: `loadRunFollower` of `@agentjet/trackers` makes one. */
   readonly follow?: (files: ServedFiles) => RunFollower | Promise<RunFollower>;
   readonly onNotice: (message: string) => void;
 };

@@ -1,4 +1,4 @@
-import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
+import { BackboneError, isJsonObject, textConfigOf, type JsonObject } from '@agentjet/core';
 
 type AddedToken = { readonly id: number; readonly content: string; readonly special: boolean };
 
@@ -10,7 +10,7 @@ export function checkAddedTokens(
   tokenizerJson: JsonObject,
   { config, template, file }: { readonly config: JsonObject; readonly template: string; readonly file: string },
 ): void {
-  const { vocab_size: vocabSize } = isJsonObject(config['text_config']) ? config['text_config'] : config;
+  const { vocab_size: vocabSize } = textConfigOf(config);
   if (typeof vocabSize !== 'number') return;
   const beyond = readAddedTokens(tokenizerJson).find(
     ({ id, content, special }) => id >= vocabSize && (!special || template.includes(content)),

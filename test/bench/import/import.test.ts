@@ -25,6 +25,13 @@ it('importing agentjet loads no native library, no trainer, no server and no mak
   ).toEqual([]);
 });
 
+it('importing agentjet loads at most 190 files, those of zod among them', () => {
+  const { files } = probeSource('packages/agentjet/src/index.ts');
+  const own = files.filter((file) => !/node_modules[\\/](tsx|get-tsconfig|esbuild|resolve-pkg-maps)[\\/]/.test(file));
+  expect(own.filter((file) => /node_modules[\\/]yaml[\\/]/.test(file))).toEqual([]);
+  expect(own.length).toBeLessThanOrEqual(190);
+});
+
 it('importing inspect loads no native library and no trainer', () => {
   const { files, native } = probeSource('packages/inspect/src/index.ts');
   expect(native).toEqual([]);

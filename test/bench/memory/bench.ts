@@ -31,7 +31,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   const [measured, leftOut]: [Measured[], string[]] = [[], []];
   for (const memoryCase of wanted) {
     const folder = await modelFolderOf(memoryCase);
-    const predicted = predict(memoryCase, folder);
+    const predicted = await predict(memoryCase, folder);
     if (predicted > freemem()) leftOut.push(memoryCase.name);
     else measured.push(toMeasured(memoryCase, predicted, measurePeak(memoryCase, folder)));
     report(
@@ -51,10 +51,10 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 }
 
 /** The figure that `ajet model check` gives for the largest work of the case. */
-function predict(
+async function predict(
   { trains, kl, groups, episodes, promptTokens, answerTokens, packTokens }: MemoryCase,
   folder: string,
-): number {
+): Promise<number> {
   const [onnx] = backbones;
   const config = configuration.create({
     data: { trainBatchSize: groups, maxPromptLength: promptTokens, maxResponseLength: answerTokens },
@@ -66,8 +66,9 @@ function predict(
     trainerCommon: { maxPackTokens: Math.min(packTokens, promptTokens + episodes * answerTokens), useKlLoss: kl },
   });
   const model = JSON.parse(readFileSync(path.join(folder, 'config.json'), 'utf8')) as JsonObject;
-  const need = onnx.estimate?.({ config, section: {}, model, trains, cores: 2, gpus: null });
-  if (need === undefined) throw new Error('The embedded backbone gives no estimate.');
+  const estimate = await onnx.loadEstimate?.();
+  if (estimate === undefined) throw new Error('The embedded backbone gives no estimate.');
+  const need = estimate({ config, section: {}, model, trains, cores: 2, gpus: null });
   return need.fullPackBytes ?? sumParts(need.parts);
 }
 

@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { copyFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, isJsonObject } from '@agentjet/core';
+import { BackboneError, textConfigOf } from '@agentjet/core';
 import { describeFileError, writeDirAtomically } from '@agentjet/run-folder';
 import { copyCompanions, readModelFolder } from './model-folder.js';
 import { type Adapter, readAdapter } from './read-adapter.js';
@@ -101,7 +101,7 @@ const headWeight = 'lm_head.weight';
 /** Published Qwen and Llama folders say so in config.json; then the head has no tensor. */
 async function isTied(dir: string): Promise<boolean> {
   const config = (await readModelConfig(dir)) ?? {};
-  const text = isJsonObject(config['text_config']) ? config['text_config'] : config;
+  const text = textConfigOf(config);
   return config['tie_word_embeddings'] === true || text['tie_word_embeddings'] === true;
 }
 

@@ -4,7 +4,6 @@ import {
   BackboneError,
   createRandom,
   EngineError,
-  power,
   type Backbone,
   type BackboneCapabilities,
   type Completion,
@@ -16,6 +15,7 @@ import {
   type TrainStepMetrics,
   type TreePack,
 } from '@agentjet/core';
+import { power } from '../backbones/power.js';
 import { trainInPasses, type BuiltInBatch } from '../slope/train-in-passes.js';
 import {
   createTinyWeights,

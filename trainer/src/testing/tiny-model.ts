@@ -1,4 +1,5 @@
-import { createRandom, power, type LossOptions, type TermReport, type TreePack } from '@agentjet/core';
+import { createRandom, type LossOptions, type TermReport, type TreePack } from '@agentjet/core';
+import { power } from '../backbones/power.js';
 import { termLoss } from '../slope/term-loss.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ChatRequest } from '@agentjet/core';
-import { failureFrames } from '@agentjet/rollout/inputs';
+import { failureFrames } from '@agentjet/rollout/loading';
 import type { RecordedCall, Transcript } from '@agentjet/session';
 
 /** Styles one part of a transcript, for example with a colour. */

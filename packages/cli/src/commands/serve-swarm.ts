@@ -1,6 +1,7 @@
 import { ConfigError } from '@agentjet/core';
 import { serveStandby, serveSwarm, type ServedSwarm, type ServeSwarmOptions } from '@agentjet/swarm-server';
-import { AgentJetJob, configuration, loadRunFollower } from 'agentjet';
+import { loadRunFollower } from '@agentjet/trackers';
+import { AgentJetJob, configuration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { SwarmFlags } from '../swarm-program.js';

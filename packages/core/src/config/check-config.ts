@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../json-object.js';
 import { namesOf, type CommonYaml, type Entries } from './compose-schema.js';
 import type { ConfigSource } from './config-source.js';
 import { findConflicts, findUnsupported } from './find-conflicts.js';
-import { findNearestKey, findNearestName } from './nearest-key.js';
+import { findNearestKey, findNearestName } from './key-names.js';
 import { acceptOriginalKeys } from './original-keys.js';
 import { presetSources } from './presets.js';
 import { allKinds, isExportReference, kinds, type Kind } from './registration.js';

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { debug } from './debug-schema.js';
-import { optim } from './optim-section.js';
 import {
   count,
   countOrZero,
@@ -18,9 +16,8 @@ import {
   topK,
   topP,
 } from './ranges.js';
-import { model } from './model-schema.js';
+import { debug, model, optim, sft } from './sections.js';
 import { setting } from './setting.js';
-import { sft } from './sft-schema.js';
 import { swarm } from './swarm-schema.js';
 
 /**

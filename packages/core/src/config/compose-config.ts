@@ -17,11 +17,10 @@ import {
   type Registrations,
 } from './registration.js';
 import { resolvePaths } from './resolve-paths.js';
-import { readConfigText } from './read-config-text.js';
 import { withoutCredentials } from './show-value.js';
 import { defaultOf, listKeys, notesOf, shapeOf } from './setting.js';
 import { writeManual } from './write-manual.js';
-import { loadYaml } from './yaml-library.js';
+import { loadYaml, readConfigText } from './read-config-text.js';
 
 /**
  * The configuration of a set of registrations: the common sections, and in their places the sections of every entry.

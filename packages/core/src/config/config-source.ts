@@ -2,7 +2,7 @@ import type { Document, Pair, YAMLMap } from 'yaml';
 import { ConfigError, toErrorMessage } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
 import { cutText, isSecretKey, showValue } from './show-value.js';
-import { loadYaml } from './yaml-library.js';
+import { loadYaml } from './read-config-text.js';
 
 /**
  * One origin of settings: a file, an override, or code. `values` stands under `ajet:`; `locate` says where a dotted

@@ -1,5 +1,14 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type * as yaml from 'yaml';
 import { ConfigError } from '../errors.js';
+
+const require = createRequire(import.meta.url);
+
+/** The YAML library. Its 72 files are loaded with the first configuration that is read or written, not when core is imported. */
+export function loadYaml(): typeof yaml {
+  return require('yaml') as typeof yaml;
+}
 
 /** What is longer is refused for its length, and need not be read to its end: a device may have none. */
 const mostBytes = 16 * 2 ** 20;

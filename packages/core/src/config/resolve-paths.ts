@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../json-object.js';
-import { isBundledModel } from './bundled-models.js';
 import { isExportReference, isGivenInCode } from './registration.js';
 import { notesOf, shapeOf, type SettingNotes } from './setting.js';
 
@@ -72,4 +71,12 @@ export function resolvePaths(config: JsonObject, schema: z.ZodType, places: Plac
       return [key, Array.isArray(value) ? value.map(resolve) : resolve(value)];
     }),
   );
+}
+
+/** Names that `model.path` takes for models that come along, each in its own package. */
+const bundledModels = ['nano', 'micro'] as const;
+export type BundledModel = (typeof bundledModels)[number];
+
+export function isBundledModel(name: string): name is BundledModel {
+  return bundledModels.some((each) => each === name);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaultOf, shapeOf } from './setting.js';
-import { loadYaml } from './yaml-library.js';
+import { loadYaml } from './read-config-text.js';
 
 /** Prints a schema as `default.yaml`: every key with its default and its comment, in the order of the schema. */
 

@@ -1,5 +1,5 @@
 import { deriveSeed } from '../random.js';
-import { shuffleIndices } from './shuffle-indices.js';
+import { shuffleIndices } from '../random.js';
 
 /**
  * The schedule of a run: the order in which a pass visits the tasks, the seeds of its episodes, and the rank of each draw in its batch.

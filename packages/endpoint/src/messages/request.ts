@@ -1,5 +1,6 @@
 import { jsonObject, samplingFields, toAnswerText, toSampling, toText, WireError } from '@agentjet/chat-completions';
-import { type ChatMessage, type ChatRequest, isServerTool, type ToolCall } from '@agentjet/core';
+import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
+import { isServerTool } from '@agentjet/core/parameters';
 import { z } from 'zod';
 import { toDocumentText } from './document-text.js';
 

@@ -1,5 +1,6 @@
 import { customFields, functionFields, toCustomSpec, toToolSpec, WireError } from '@agentjet/chat-completions';
-import { isJsonObject, isServerTool, type ToolSpec } from '@agentjet/core';
+import { isJsonObject, type ToolSpec } from '@agentjet/core';
+import { isServerTool } from '@agentjet/core/parameters';
 import { z } from 'zod';
 
 const functionTool = z.looseObject({ type: z.literal('function'), ...functionFields });

@@ -1,7 +1,7 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
-import { answerSource } from '../answer-source.js';
-import { comparisons } from './comparisons.js';
+import { answerSource } from '../answer-settings.js';
+import { comparisons } from '../answer-settings.js';
 
 export const answer = defineJudge({
   name: 'answer',

@@ -1,6 +1,7 @@
 import { AgentJetError, ConfigError, toErrorMessage, type Verdict } from '@agentjet/core';
 import type { Judge, JudgeContext, JudgeUsage } from '@agentjet/rollout';
-import { checkVerdict, copyPlain } from '@agentjet/rollout/inputs';
+import { checkVerdict } from '@agentjet/rollout/inputs';
+import { copyPlain } from '@agentjet/rollout/loading';
 import type { LabelledExample } from './labelled-examples.js';
 import { rankCorrelation } from './rank-correlation.js';
 

@@ -1,6 +1,7 @@
 import type { Task, Verdict, WorkflowOutput } from '@agentjet/core';
 import type { Judge, JudgeContext } from '@agentjet/rollout';
-import { checkVerdict, copyPlain } from '@agentjet/rollout/inputs';
+import { checkVerdict } from '@agentjet/rollout/inputs';
+import { copyPlain } from '@agentjet/rollout/loading';
 
 export type CombinedPart = {
   readonly name: string;

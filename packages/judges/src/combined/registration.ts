@@ -7,14 +7,7 @@ import {
   z,
   type OpenableEntry,
 } from '@agentjet/core';
-import {
-  createJudge,
-  defineJudge,
-  importUserModule,
-  isGroupJudge,
-  type Judge,
-  type JudgeParts,
-} from '@agentjet/rollout/inputs';
+import { createJudge, defineJudge, isGroupJudge, type Judge, type JudgeParts } from '@agentjet/rollout/inputs';
 
 type Entry = OpenableEntry<JudgeParts, Judge | undefined>;
 
@@ -60,6 +53,7 @@ export const combined = defineJudge({
 
 async function openPart(name: string, parts: JudgeParts): Promise<Judge> {
   const key = 'task_judge.combined.parts';
+  const { importUserModule } = await import('@agentjet/rollout/loading');
   const judge = isExportReference(name)
     ? createJudge(await importUserModule(name, process.cwd(), key), `${key} ${name}`)
     : await openEntry('judges', await findEntry(name), parts.config, parts);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { ConfigError, setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
-import { answerSource } from '../answer-source.js';
+import { answerSource } from '../answer-settings.js';
 import { modelLimits, modelSettings, openJudgeModel, outageSetting } from '../model/model-settings.js';
 
 const count = z.number().int().positive();

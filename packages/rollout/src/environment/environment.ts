@@ -1,4 +1,12 @@
-import { ConfigError, type Task, type ToolSpec, type Verdict } from '@agentjet/core';
+import {
+  ConfigError,
+  type Task,
+  type ToolSpec,
+  type Verdict,
+  type CommonConfig,
+  type Registration,
+  type z,
+} from '@agentjet/core';
 
 /** A world that agents act in: a program in this process, or a server. An episode acts in a session of it. */
 export interface Environment {
@@ -92,4 +100,20 @@ function isClass(value: unknown): value is new () => unknown {
     typeof value === 'function' &&
     (Function.prototype.toString.call(value).startsWith('class') || typeof value.prototype?.open === 'function')
   );
+}
+
+/** What every environment is opened with besides its own section. */
+export type EnvironmentParts = { readonly config: CommonConfig };
+
+export type EnvironmentRegistration<
+  Name extends string = string,
+  Section extends z.ZodObject = z.ZodObject,
+  Flat extends boolean = boolean,
+> = Registration<Name, Section, EnvironmentParts, Environment, Flat>;
+
+/** An environment that `environment.protocol:` may name, or that `setEnvironment()` takes. */
+export function defineEnvironment<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
+  registration: EnvironmentRegistration<Name, Section, Flat>,
+): EnvironmentRegistration<Name, Section, Flat> {
+  return registration;
 }

@@ -1,5 +1,5 @@
 import { AgentJetError } from '@agentjet/core';
-import { errorChain } from '../outage/error-chain.js';
+import { errorChain } from '../outage/readable-error.js';
 
 /** Model calls that failed while the episode continued: a tool or a framework caught the error. */
 export type SwallowedError = {

@@ -1,7 +1,7 @@
 import { EngineError, EnvironmentOutage, JudgeError, Outage, toErrorMessage } from '@agentjet/core';
 import { hostOf, isConnectionFailure } from './connection-failure.js';
 import { debugModelOf } from './debug-model-errors.js';
-import { errorChain } from './error-chain.js';
+import { errorChain } from './readable-error.js';
 
 /**
  * Tells a failure of the world from a failure of the agent, by whose call failed. An outage is never a reward: its attempt is made

@@ -1,4 +1,4 @@
-import { TaskError, type Task } from '@agentjet/core';
+import { TaskError, type Task, type CommonConfig, type Registration, type z } from '@agentjet/core';
 import type { Environment } from '../environment/environment.js';
 import type { TaskTable } from './task-table.js';
 import type { TasksCard } from './tasks-card.js';
@@ -63,4 +63,28 @@ export function checkTask(input: unknown, where: string): Task {
     );
   }
   return { taskId, mainQuery, initMessages, metadata };
+}
+
+/** What every task reader is opened with besides its own section. */
+export type ReaderParts = {
+  readonly config: CommonConfig;
+  /** What `environment.protocol` names, or code gave. */
+  readonly environment?: Environment | undefined;
+  /** Told what a person should know while tasks are read, such as how far it is. */
+  readonly onNotice?: ((message: string) => void) | undefined;
+  /** Ends the reading of tasks, which may take long. */
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type ReaderRegistration<
+  Name extends string = string,
+  Section extends z.ZodObject = z.ZodObject,
+  Flat extends boolean = boolean,
+> = Registration<Name, Section, ReaderParts, TaskReader, Flat>;
+
+/** A reader that `task_reader.type:` may name, or that `setData()` takes. */
+export function defineReader<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
+  registration: ReaderRegistration<Name, Section, Flat>,
+): ReaderRegistration<Name, Section, Flat> {
+  return registration;
 }

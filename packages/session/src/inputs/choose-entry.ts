@@ -9,7 +9,7 @@ import {
   type Kind,
   type OpenableEntry,
 } from '@agentjet/core';
-import { importUserModule, withUserFrames } from '@agentjet/rollout/inputs';
+import { importUserModule, withUserFrames } from '@agentjet/rollout/loading';
 
 /**
  * Wherever a configuration names a backbone, an algorithm, a reader, a judge or a template family, it may name a file's

@@ -8,16 +8,12 @@ import {
   type BackboneParts,
   type CommonConfig,
   type ConfigComposition,
-  type NeedRequest,
+  type EstimateNeed,
   type OpenableEntry,
-  type ResourceNeed,
 } from '@agentjet/core';
 import {
   createEnvironment,
   createJudge,
-  createReader,
-  importUserModule,
-  limitSessions,
   parseWorkflowSource,
   type Environment,
   type EnvironmentParts,
@@ -27,6 +23,7 @@ import {
   type TaskReader,
   type WorkflowSource,
 } from '@agentjet/rollout/inputs';
+import { createReader, importUserModule, limitSessions } from '@agentjet/rollout/loading';
 import type { TemplateFamily } from '@agentjet/tokenizer';
 import { checkReader } from './check-reader.js';
 import { chooseEntry, constructed, hasMethods, type Choice, type KindReader } from './choose-entry.js';
@@ -36,7 +33,7 @@ import { findProcesses, type WorkflowProcesses } from './workflow-processes.js';
 export type BackboneEntry = OpenableEntry<BackboneParts, Backbone> & {
   readonly capabilities?: BackboneCapabilities;
   readonly readsWeights?: boolean;
-  estimate?(request: NeedRequest): ResourceNeed;
+  loadEstimate?(): Promise<EstimateNeed>;
 };
 
 /** What the user brings or names: an agent, problems, a judge if the agent does not reward itself, and what trains. */

@@ -1,5 +1,5 @@
 import { AgentJetError, TaskError, type Task } from '@agentjet/core';
-import { withUserFrames } from '@agentjet/rollout/inputs';
+import { withUserFrames } from '@agentjet/rollout/loading';
 
 /** The tasks of one pass. What the user's reader throws becomes a TaskError that shows the user's line. */
 export async function* readTasks(source: AsyncIterable<Task>): AsyncGenerator<Task> {

@@ -1,5 +1,6 @@
 import { openEntry, type CommonConfig, type ConfigComposition } from '@agentjet/core';
-import { limitSessions, type Environment, type Judge, type WorkflowSource } from '@agentjet/rollout/inputs';
+import type { Environment, Judge, WorkflowSource } from '@agentjet/rollout/inputs';
+import { limitSessions } from '@agentjet/rollout/loading';
 import { chooseEntry } from './choose-entry.js';
 import { environmentKind, judgeKind, loadWorkflow, readerKind } from './job-inputs.js';
 

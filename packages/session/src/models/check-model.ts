@@ -52,7 +52,9 @@ export async function checkModel(model: string, options: CheckModelOptions): Pro
   return {
     model,
     machine,
-    backbones: backbones.map((backbone) => checkBackbone(backbone, { config, description, machine })),
+    backbones: await Promise.all(
+      backbones.map((backbone) => checkBackbone(backbone, { config, description, machine })),
+    ),
   };
 }
 
@@ -67,10 +69,14 @@ async function readDescription(dir: string): Promise<JsonObject> {
 
 type Job = { readonly config: CommonConfig; readonly description: JsonObject; readonly machine: Machine };
 
-function checkBackbone(backbone: (typeof backbones)[number], { config, description, machine }: Job): BackboneCheck {
+async function checkBackbone(
+  backbone: (typeof backbones)[number],
+  { config, description, machine }: Job,
+): Promise<BackboneCheck> {
   const section = sectionOf(config, 'backbones', backbone);
+  const estimate = await backbone.loadEstimate?.();
   const judge = (trains: boolean): Verdict | undefined =>
-    judgeNeed({ backbone, config, section, model: description, trains, machine });
+    estimate && judgeNeed({ backbone, estimate, config, section, model: description, trains, machine });
   try {
     const [training, sampling] = [judge(true), judge(false)];
     const ways = training?.fits === false ? waysOut(training, config, true) : [];

@@ -9,6 +9,9 @@ import { parseGpus } from './read-gpus.js';
 
 const gib = 2 ** 30;
 const [onnx, torch, tinker, verl] = backbones;
+const estimates = new Map(
+  await Promise.all(backbones.map(async (each) => [each, await each.loadEstimate?.()] as const)),
+);
 
 type Asked = {
   readonly backbone?: (typeof backbones)[number];
@@ -21,9 +24,9 @@ type Asked = {
 function judge({ backbone = onnx, config = createConfig(), memory = 24 * gib, gpu, section = {} }: Asked): Verdict {
   const gpus = gpu === undefined ? null : { count: 4, bytes: gpu, name: null };
   const machine = { memory: { bytes: memory, limitedBy: 'machine' as const }, gpus };
-  const verdict = judgeNeed({ backbone, config, section, model: qwen, trains: true, machine });
-  if (verdict === undefined) throw new Error('a verdict was expected');
-  return verdict;
+  const estimate = estimates.get(backbone);
+  if (estimate === undefined) throw new Error('an estimate was expected');
+  return judgeNeed({ backbone, estimate, config, section, model: qwen, trains: true, machine });
 }
 
 describe('a model that does not fit', () => {

@@ -1,4 +1,11 @@
-import { sumParts, type CommonConfig, type Gpus, type JsonObject, type ResourceNeed } from '@agentjet/core';
+import {
+  sumParts,
+  type CommonConfig,
+  type EstimateNeed,
+  type Gpus,
+  type JsonObject,
+  type ResourceNeed,
+} from '@agentjet/core';
 import { availableParallelism } from 'node:os';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
 import type { AvailableMemory } from './available-memory.js';
@@ -26,6 +33,8 @@ export type Machine = { readonly memory: AvailableMemory; readonly gpus: Gpus | 
 
 export type JudgeOptions = {
   readonly backbone: BackboneEntry;
+  /** What `backbone.loadEstimate()` gives. */
+  readonly estimate: EstimateNeed;
   readonly config: CommonConfig;
   readonly section: Readonly<Record<string, unknown>>;
   /** config.json. */
@@ -38,14 +47,13 @@ export type JudgeOptions = {
 
 type Sizes = { readonly longestSample?: number; readonly packTokens?: number };
 
-/** Undefined if the backbone cannot tell. Throws BackboneError `unsupported_model`. */
-export function judgeNeed(options: JudgeOptions): Verdict | undefined {
-  const { backbone, machine, config, left } = options;
+/** Throws BackboneError `unsupported_model`. */
+export function judgeNeed(options: JudgeOptions): Verdict {
+  const { machine, config, left } = options;
   const { gpus } = machine;
-  const estimate = (sizes: Sizes = {}): ResourceNeed | undefined =>
-    backbone.estimate?.({ ...options, ...sizes, cores: availableParallelism(), gpus });
+  const estimate = (sizes: Sizes = {}): ResourceNeed =>
+    options.estimate({ ...options, ...sizes, cores: availableParallelism(), gpus });
   const need = estimate();
-  if (need === undefined) return undefined;
   const neededBytes = sumParts(need.parts);
   const available = left ?? placeOf(need, machine);
   const memorySavers = findMemorySavers(options);
@@ -91,8 +99,7 @@ function placeOf(need: ResourceNeed, { memory, gpus }: Machine): AvailableMemory
   return need.place === 'none' || gpus === null ? null : { bytes: gpus.bytes, limitedBy: 'machine' };
 }
 
-function bytesOf(need: ResourceNeed | undefined, { packTokens }: Sizes): number {
-  if (need === undefined) return Number.POSITIVE_INFINITY;
+function bytesOf(need: ResourceNeed, { packTokens }: Sizes): number {
   const ofTrees = sumParts(need.parts);
   return packTokens === undefined ? ofTrees : (need.fullPackBytes ?? ofTrees);
 }

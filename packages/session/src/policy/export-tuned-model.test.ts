@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { exportTunedModel } from './export-tuned-model.js';
-import { openTunedModel } from './tuned-model.js';
+import { openTunedModel } from './answering-models.js';
 
 let root = '';
 beforeEach(() => {

@@ -65,13 +65,14 @@ async function readRequest(
   modelDir: string,
   { config, backbone, trains, memory }: JudgedJob,
 ): Promise<JudgeOptions | undefined> {
-  if (backbone.estimate === undefined) return undefined;
+  const estimate = await backbone.loadEstimate?.();
+  if (estimate === undefined) return undefined;
   const model = await readModelConfig(modelDir);
   if (model === undefined) return undefined; // opening the folder says what is wrong with it
   const found = backbone.name === 'torch' ? await readGpus() : null;
   const gpus = found && { ...found, count: Math.min(found.count, config.trainerCommon.nGpusPerNode) };
   const section = sectionOf(config, 'backbones', backbone);
-  return { backbone, config, section, model, trains, machine: { memory, gpus } };
+  return { backbone, estimate, config, section, model, trains, machine: { memory, gpus } };
 }
 
 type CheckOptions = {

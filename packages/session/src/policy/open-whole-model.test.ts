@@ -6,9 +6,9 @@ import { nanoModelDir } from '@agentjet/nano';
 import { writeRandomAdapter } from '@agentjet/trainer/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { exportTunedModel } from './export-tuned-model.js';
-import { openFrozenModel } from './frozen-model.js';
+import { openFrozenModel } from './answering-models.js';
 import { serveTunedModel } from './serve-tuned-model.js';
-import { openTunedModel } from './tuned-model.js';
+import { openTunedModel } from './answering-models.js';
 
 let root = '';
 let adapter = '';

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import path from 'node:path';
 import { AgentJetError, ConfigError, type JsonObject, toErrorMessage, type ChatModel } from '@agentjet/core';
 import { serveModel } from '@agentjet/endpoint';
-import { openTunedModel } from './tuned-model.js';
+import { openTunedModel } from './answering-models.js';
 
 export type ServeModelOptions = {
   /** 127.0.0.1 unless given. */

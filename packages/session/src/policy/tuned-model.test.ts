@@ -1,6 +1,6 @@
 import type { ChatModel, ChatRequest } from '@agentjet/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTunedModel, type TunedModel } from './tuned-model.js';
+import { openTunedModel, type TunedModel } from './answering-models.js';
 
 const request: ChatRequest = { messages: [{ role: 'user', content: 'Night. Whom do you kill?' }] };
 const agent = (tuner: TunedModel, agentName: string): ChatModel => tuner.selectModel({ agentName }, (model) => model);

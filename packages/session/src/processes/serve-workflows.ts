@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { startEndpointServer } from '@agentjet/endpoint';
 import { ConfigError, type CommonConfig, type ConfigComposition, type Task } from '@agentjet/core';
 import { runEpisode, type EndpointHost, type Episode } from '@agentjet/rollout';
-import { failEpisodesThatExit } from '@agentjet/rollout/inputs';
+import { failEpisodesThatExit } from '@agentjet/rollout/loading';
 import { loadWorkflowInputs, type WorkflowInputs } from '../inputs/workflow-inputs.js';
 import { toEnvironmentHost } from '../rollout/environment-host.js';
 import type { EpisodeOrder, FromProcess, RemoteEpisode, ToProcess } from './messages.js';

@@ -1,5 +1,4 @@
 import { defineAlgorithm, setting, z } from '@agentjet/core';
-import { createGrpo } from './grpo.js';
 
 export const grpo = defineAlgorithm({
   name: 'grpo',
@@ -8,6 +7,8 @@ export const grpo = defineAlgorithm({
   section: z.strictObject({
     norm_adv_by_std_in_grpo: setting(z.boolean(), true, "with grpo: divide by the group's standard deviation"),
   }),
-  open: ({ normAdvByStdInGrpo }, { config }) =>
-    createGrpo({ normalizeByStd: normAdvByStdInGrpo, gamma: config.trainerCommon.algorithm.gamma }),
+  async open({ normAdvByStdInGrpo }, { config }) {
+    const { createGrpo } = await import('./grpo.js');
+    return createGrpo({ normalizeByStd: normAdvByStdInGrpo, gamma: config.trainerCommon.algorithm.gamma });
+  },
 });

@@ -1,5 +1,4 @@
 import { defineAlgorithm, setting, z } from '@agentjet/core';
-import { createReinforce } from './reinforce.js';
 
 export const reinforce = defineAlgorithm({
   name: 'reinforce',
@@ -11,6 +10,8 @@ export const reinforce = defineAlgorithm({
       'with reinforce: none | group: mean of the other episodes of the task | batch: mean and deviation of the step',
     ),
   }),
-  open: ({ reinforceBaseline }, { config }) =>
-    createReinforce({ baseline: reinforceBaseline, gamma: config.trainerCommon.algorithm.gamma }),
+  async open({ reinforceBaseline }, { config }) {
+    const { createReinforce } = await import('./reinforce.js');
+    return createReinforce({ baseline: reinforceBaseline, gamma: config.trainerCommon.algorithm.gamma });
+  },
 });

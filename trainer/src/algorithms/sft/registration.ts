@@ -1,9 +1,11 @@
 import { defineAlgorithm, z } from '@agentjet/core';
-import { createSft } from './sft.js';
 
 export const sft = defineAlgorithm({
   name: 'sft',
   summary: 'imitate every answer',
   section: z.strictObject({}),
-  open: () => createSft(),
+  async open() {
+    const { createSft } = await import('./sft.js');
+    return createSft();
+  },
 });

@@ -16,7 +16,7 @@ import type {
   TreePack,
   TruncatedSampling,
 } from '@agentjet/core';
-import { embeddedArithmetic, embeddedCapabilities } from './capabilities.js';
+import { embeddedArithmetic, embeddedCapabilities } from '../capabilities.js';
 import { countParameters } from './training/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
 import type { OnnxModel } from './training/onnx-model.js';

@@ -1,6 +1,5 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
-import { embeddedCapabilities } from './capabilities.js';
-import { estimateEmbedded } from './estimate-need.js';
+import { embeddedCapabilities } from '../capabilities.js';
 
 /** `backbone: onnx`: samples and trains on the CPU of this machine. Nothing native is loaded before it is opened. */
 export const onnx = defineBackbone({
@@ -16,7 +15,7 @@ export const onnx = defineBackbone({
   freeOnResume: ['num_threads'],
   capabilities: embeddedCapabilities,
   allows: { 'trainer_common.loss_mode': ['ppo'], 'trainer_common.tis_cap': [0], 'lora.rank': [0] },
-  estimate: estimateEmbedded,
+  loadEstimate: async () => (await import('./estimate-need.js')).estimateEmbedded,
   async open({ numThreads }, { config, modelDir, optimizer }) {
     const { createOnnxBackbone } = await import('./create-onnx-backbone.js');
     return createOnnxBackbone({

@@ -1,4 +1,4 @@
-import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
+import { BackboneError, textConfigOf, type JsonObject } from '@agentjet/core';
 
 /** What sizes depend on. Taken from any config.json of a decoder, also of those that the embedded engine does not run. */
 export type ModelShape = {
@@ -24,7 +24,7 @@ export type ModelShape = {
 
 /** Throws BackboneError `unsupported_model` if a size is missing. */
 export function readModelShape(json: JsonObject): ModelShape {
-  const config = isJsonObject(json['text_config']) ? json['text_config'] : json;
+  const config = textConfigOf(json);
   const count = (key: string, fallback?: number): number => {
     const value = config[key] ?? fallback;
     if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;

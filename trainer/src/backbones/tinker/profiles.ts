@@ -1,7 +1,9 @@
 /** What is known of the servers that speak the Tinker API; what can be measured, the seam check measures. */
 
 import { BackboneError } from '@agentjet/core';
-import type { Wire } from './tinker-client.js';
+
+export const wires = ['auto', 'json', 'protobuf'] as const;
+export type Wire = (typeof wires)[number];
 
 export const profileNames = ['auto', 'hosted', 'skyrl', 'verl', 'tuft', 'strict'] as const;
 export type ProfileName = (typeof profileNames)[number];

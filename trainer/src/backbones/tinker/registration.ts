@@ -1,8 +1,6 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
-import { tinkerCapabilities } from './capabilities.js';
-import { readModelShape } from '../needs/model-shape.js';
-import { profileNames } from './profiles.js';
-import { wires } from './tinker-client.js';
+import { tinkerCapabilities } from '../capabilities.js';
+import { profileNames, wires } from './profiles.js';
 
 /** `backbone: tinker`: a server that speaks the Tinker API trains and samples; nothing else is installed. */
 
@@ -38,14 +36,17 @@ export const tinker = defineBackbone({
   freeOnResume: ['base_url', 'api_key', 'profile', 'wire', 'checkpoint', 'keep_state_every'],
   capabilities: tinkerCapabilities,
   readsWeights: false,
-  estimate: ({ model }) => ({
-    numParameters: readModelShape(model).numParameters,
-    place: 'none',
-    parts: [],
-    fullPackBytes: null,
-    stepSeconds: null,
-    timeUnknown: 'it depends on the server',
-  }),
+  loadEstimate: async () => {
+    const { readModelShape } = await import('../needs/model-shape.js');
+    return ({ model }) => ({
+      numParameters: readModelShape(model).numParameters,
+      place: 'none',
+      parts: [],
+      fullPackBytes: null,
+      stepSeconds: null,
+      timeUnknown: 'it depends on the server',
+    });
+  },
   allows: {
     'trainer_common.loss_mode': ['ppo'],
     'trainer_common.entropy_coeff': [0],

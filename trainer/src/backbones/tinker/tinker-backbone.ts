@@ -18,7 +18,7 @@ import {
 import { StepQueue } from '../../slope/step-queue.js';
 import { trainInPasses, type BuiltInBatch } from '../../slope/train-in-passes.js';
 import { learningRateAt } from '../embedded/training/optimizer/learning-rate.js';
-import { tinkerCapabilities } from './capabilities.js';
+import { tinkerCapabilities } from '../capabilities.js';
 import { readTinkerState, saveTinkerCheckpoint } from './checkpoint.js';
 import { encodeRows } from './encode-rows.js';
 import { LiveModel, type TinkerParts } from './live-model.js';

@@ -6,6 +6,7 @@
 
 import { BackboneError, cutText, isJsonObject, toErrorMessage, type JsonObject } from '@agentjet/core';
 import { attemptClock, type AttemptClock } from './attempt-clock.js';
+import type { Wire } from './profiles.js';
 import { closedError, isWireRefusal, LostError, RefusedError, toFailure } from './tinker-errors.js';
 import { readProtobuf, type AnswerKind } from './wire/proto-answers.js';
 import { jsonRoute, protobufRoute, toJsonBody, toProtobuf, type RowRequest } from './wire/row-request.js';
@@ -24,9 +25,6 @@ export type TinkerClientOptions = {
   /** A request that is sent again is computed again: after a lost connection the model is given up instead. */
   readonly ignoresNumbers?: boolean;
 };
-
-export const wires = ['auto', 'json', 'protobuf'] as const;
-export type Wire = (typeof wires)[number];
 
 /** What a server has promised to compute. */
 export type TinkerFuture = { readonly route: string; readonly submitted: JsonObject; readonly answers?: AnswerKind };

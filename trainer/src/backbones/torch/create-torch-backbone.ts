@@ -12,7 +12,7 @@ import {
   type PythonWorker,
 } from '../python-worker/start-python-worker.js';
 import { attachCommand } from './attach-command.js';
-import { torchCapabilities } from './capabilities.js';
+import { torchCapabilities } from '../capabilities.js';
 import { findPython } from '../python-worker/find-python.js';
 import { torchHome } from './torch-home.js';
 import { toWorkerConfig, type AttachOptions, type TorchBackboneOptions } from './options.js';

@@ -1,4 +1,8 @@
-import type { OptimizerOptions } from '@agentjet/core';
+import path from 'node:path';
+import type { BackboneParts, OptimizerOptions } from '@agentjet/core';
+import { keptSecret } from '@agentjet/run-folder';
+import { idleOptimizer } from '../idle-optimizer.js';
+import type { TorchSection } from './registration.js';
 
 /** LoRA adapters instead of all weights (Hu et al. 2021): W + alpha / rank B A. Needs peft. */
 export type LoraOptions = {
@@ -123,3 +127,74 @@ const workerKeys = [
 export function toWorkerConfig(options: TorchBackboneOptions): Readonly<Record<string, unknown>> {
   return Object.fromEntries(workerKeys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]));
 }
+
+/** The worker's options, from the names of the YAML. */
+export function toTorchOptions(
+  torch: TorchSection,
+  {
+    config,
+    modelDir,
+    optimizer = idleOptimizer,
+    runDir,
+    notice,
+  }: Partial<Pick<BackboneParts, 'notice'>> & Omit<BackboneParts, 'notice'>,
+): TorchBackboneOptions {
+  const { lora, rollout, trainerCommon } = config;
+  return {
+    modelDir,
+    optimizer,
+    seed: trainerCommon.seed,
+    numGpus: trainerCommon.nGpusPerNode,
+    dtype: torch.dtype,
+    maxPackTokens: trainerCommon.maxPackTokens,
+    masterWeights: torch.masterWeights,
+    masterStart: torch.masterStart,
+    matmul: torch.matmul,
+    attention: torch.attention,
+    compile: torch.compile,
+    activationCheckpointing: torch.activationCheckpointing,
+    activationBudget: torch.activationBudget,
+    cpuOffload: torch.cpuOffload,
+    reshard: torch.reshard,
+    shardOver: torch.shardOver,
+    listenHost: torch.listenHost,
+    loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
+    inference: {
+      server: rollout.name,
+      kvTokens: rollout.maxModelLen,
+      numReplicas: rollout.numReplicas,
+      tensorParallelSize: rollout.tensorModelParallelSize,
+      colocated: rollout.colocated,
+      cudaGraphs: torch.cudaGraphs,
+      ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
+      ...(rollout.gpuMemoryUtilization === null ? {} : { gpuMemoryUtilization: rollout.gpuMemoryUtilization }),
+    },
+    ...(lora.rank === 0
+      ? {}
+      : {
+          lora: {
+            rank: lora.rank,
+            alpha: lora.alpha,
+            ...(lora.targetModules === null ? {} : { targetModules: [lora.targetModules].flat() }),
+          },
+        }),
+    ...(torch.launch === 'attach' && {
+      attach: {
+        numNodes: torch.numNodes,
+        port: torch.listenPort,
+        sharedDir: config.experimentDir,
+        ...(torch.token === null && runDir !== undefined && { token: keptToken(runDir) }),
+        onCommand: (command) => notice?.(`Waiting for the torch worker. Run on every node: ${command}`),
+      },
+    }),
+    ...(torch.python === null ? {} : { python: torch.python }),
+    ...(torch.token === null ? {} : { token: torch.token }),
+  };
+}
+
+/** One of the run, so that the line which was printed first starts a worker after a restart too. */
+const keptToken = (runDir: string): string =>
+  keptSecret(
+    path.join(runDir, 'torch-worker.secret'),
+    'then a new token is made, and the line that starts a worker is printed with it.',
+  );

@@ -1,4 +1,4 @@
-import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
+import { BackboneError, textConfigOf, type JsonObject } from '@agentjet/core';
 
 /**
  * Classes of transformers that the worker refuses when it opens them, from test/bench/results/right-families.json: their forward
@@ -88,7 +88,7 @@ const trainedLayers = ['full_attention', 'sliding_attention'];
 
 /** Throws BackboneError `unsupported_model` for a model that config.json alone shows to be refused. The worker also compares forward passes. */
 export function refuseClass(json: JsonObject): void {
-  const config = isJsonObject(json['text_config']) ? json['text_config'] : json;
+  const config = textConfigOf(json);
   const named = Array.isArray(json['architectures']) ? json['architectures'] : [];
   const refused = named.find((name) => typeof name === 'string' && refusedClasses.includes(name));
   if (refused !== undefined) throw unsupported(`names the class ${String(refused)}`);

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { composeConfig } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
 import { toWorkerNotice } from '../python-worker/worker-notice.js';
-import { torch, toTorchOptions } from './registration.js';
+import { toTorchOptions } from './options.js';
+import { torch } from './registration.js';
 import { adamOptions } from '../../testing/adam-options.js';
 
 const optimizer = adamOptions(1, { maxGradNorm: 1 });

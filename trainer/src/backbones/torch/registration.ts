@@ -1,11 +1,5 @@
-import path from 'node:path';
-import { defineBackbone, setting, z, type BackboneParts, type SectionOf } from '@agentjet/core';
-import { keptSecret } from '@agentjet/run-folder';
-import { idleOptimizer } from '../idle-optimizer.js';
-import { toWorkerNotice } from '../python-worker/worker-notice.js';
-import { torchCapabilities } from './capabilities.js';
-import { estimateTorch } from './estimate-need.js';
-import type { TorchBackboneOptions } from './options.js';
+import { defineBackbone, setting, z, type SectionOf } from '@agentjet/core';
+import { torchCapabilities } from '../capabilities.js';
 
 /** `backbone: torch`: a Python worker samples and trains on the GPUs of this machine, or of several that launchers join. */
 
@@ -79,76 +73,7 @@ const section = z.strictObject({
   ),
 });
 
-/** The worker's options, from the names of the YAML. */
-export function toTorchOptions(
-  torch: SectionOf<typeof section>,
-  {
-    config,
-    modelDir,
-    optimizer = idleOptimizer,
-    runDir,
-    notice,
-  }: Partial<Pick<BackboneParts, 'notice'>> & Omit<BackboneParts, 'notice'>,
-): TorchBackboneOptions {
-  const { lora, rollout, trainerCommon } = config;
-  return {
-    modelDir,
-    optimizer,
-    seed: trainerCommon.seed,
-    numGpus: trainerCommon.nGpusPerNode,
-    dtype: torch.dtype,
-    maxPackTokens: trainerCommon.maxPackTokens,
-    masterWeights: torch.masterWeights,
-    masterStart: torch.masterStart,
-    matmul: torch.matmul,
-    attention: torch.attention,
-    compile: torch.compile,
-    activationCheckpointing: torch.activationCheckpointing,
-    activationBudget: torch.activationBudget,
-    cpuOffload: torch.cpuOffload,
-    reshard: torch.reshard,
-    shardOver: torch.shardOver,
-    listenHost: torch.listenHost,
-    loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
-    inference: {
-      server: rollout.name,
-      kvTokens: rollout.maxModelLen,
-      numReplicas: rollout.numReplicas,
-      tensorParallelSize: rollout.tensorModelParallelSize,
-      colocated: rollout.colocated,
-      cudaGraphs: torch.cudaGraphs,
-      ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
-      ...(rollout.gpuMemoryUtilization === null ? {} : { gpuMemoryUtilization: rollout.gpuMemoryUtilization }),
-    },
-    ...(lora.rank === 0
-      ? {}
-      : {
-          lora: {
-            rank: lora.rank,
-            alpha: lora.alpha,
-            ...(lora.targetModules === null ? {} : { targetModules: [lora.targetModules].flat() }),
-          },
-        }),
-    ...(torch.launch === 'attach' && {
-      attach: {
-        numNodes: torch.numNodes,
-        port: torch.listenPort,
-        sharedDir: config.experimentDir,
-        ...(torch.token === null && runDir !== undefined && { token: keptToken(runDir) }),
-        onCommand: (command) => notice?.(`Waiting for the torch worker. Run on every node: ${command}`),
-      },
-    }),
-    ...(torch.python === null ? {} : { python: torch.python }),
-    ...(torch.token === null ? {} : { token: torch.token }),
-  };
-}
-
-/** One of the run, so that the line which was printed first starts a worker after a restart too. */
-const keptToken = (runDir: string): string =>
-  keptSecret(
-    path.join(runDir, 'torch-worker.secret'),
-    'then a new token is made, and the line that starts a worker is printed with it.',
-  );
+export type TorchSection = SectionOf<typeof section>;
 
 export const torch = defineBackbone({
   name: 'torch',
@@ -170,9 +95,13 @@ export const torch = defineBackbone({
     'token',
   ],
   capabilities: torchCapabilities,
-  estimate: estimateTorch,
+  loadEstimate: async () => (await import('./estimate-need.js')).estimateTorch,
   async open(settings, parts) {
-    const { createTorchBackbone } = await import('./index.js');
+    const [{ createTorchBackbone }, { toTorchOptions }, { toWorkerNotice }] = await Promise.all([
+      import('./create-torch-backbone.js'),
+      import('./options.js'),
+      import('../python-worker/worker-notice.js'),
+    ]);
     const onLogLine = (line: string): void => {
       const message = toWorkerNotice(line);
       if (message !== undefined) parts.notice(message);

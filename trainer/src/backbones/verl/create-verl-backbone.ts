@@ -9,7 +9,7 @@ import { PythonBackbone } from '../python-worker/python-backbone.js';
 import { chooseDoor, startPythonWorker, type PythonWorker } from '../python-worker/start-python-worker.js';
 import type { WorkerLaunch } from '../python-worker/worker-process.js';
 import { torchHome } from '../torch/torch-home.js';
-import { verlCapabilities } from './capabilities.js';
+import { verlCapabilities } from '../capabilities.js';
 import { toDriverConfig, type VerlBackboneOptions } from './options.js';
 import { verlHome } from './verl-home.js';
 

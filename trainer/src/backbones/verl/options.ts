@@ -1,5 +1,7 @@
-import type { OptimizerOptions } from '@agentjet/core';
+import type { BackboneParts, OptimizerOptions } from '@agentjet/core';
+import { idleOptimizer } from '../idle-optimizer.js';
 import type { TorchInferenceOptions, TorchLossOptions } from '../torch/options.js';
+import type { VerlSection } from './registration.js';
 
 export type VerlBackboneOptions = {
   /** Hugging Face folder: config.json, tokenizer.json, *.safetensors. All nodes must see it. */
@@ -55,4 +57,33 @@ const driverKeys = [
 /** The part that the driver itself reads. */
 export function toDriverConfig(options: VerlBackboneOptions): Readonly<Record<string, unknown>> {
   return Object.fromEntries(driverKeys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]));
+}
+
+/** The backbone's options, from the names of the YAML. */
+export function toVerlOptions(
+  verl: VerlSection,
+  { config, modelDir, optimizer = idleOptimizer }: Omit<BackboneParts, 'notice'>,
+): VerlBackboneOptions {
+  const { rollout, trainerCommon } = config;
+  return {
+    modelDir,
+    optimizer,
+    seed: trainerCommon.seed,
+    numNodes: verl.numNodes,
+    gpusPerNode: trainerCommon.nGpusPerNode,
+    dtype: verl.dtype,
+    maxPackTokens: trainerCommon.maxPackTokens,
+    attnImplementation: verl.attnImplementation,
+    activationCheckpointing: verl.activationCheckpointing,
+    cpuOffload: verl.cpuOffload,
+    shardOver: verl.shardOver,
+    loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
+    inference: {
+      kvTokens: rollout.maxModelLen,
+      cudaGraphs: verl.cudaGraphs,
+      ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
+    },
+    ...(verl.rayAddress === null ? {} : { rayAddress: verl.rayAddress }),
+    ...(verl.python === null ? {} : { python: verl.python }),
+  };
 }

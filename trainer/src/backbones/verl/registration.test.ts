@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { toWorkerNotice } from '../python-worker/worker-notice.js';
 import { adamOptions } from '../../testing/adam-options.js';
 import { toDriverConfig } from './options.js';
-import { toVerlOptions, verl } from './registration.js';
+import { toVerlOptions } from './options.js';
+import { verl } from './registration.js';
 
 const optimizer = adamOptions(1, { maxGradNorm: 1 });
 const modelDir = import.meta.dirname;

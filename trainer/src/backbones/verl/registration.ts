@@ -1,9 +1,5 @@
-import { defineBackbone, setting, z, type BackboneParts, type SectionOf } from '@agentjet/core';
-import { idleOptimizer } from '../idle-optimizer.js';
-import { toWorkerNotice } from '../python-worker/worker-notice.js';
-import { verlCapabilities } from './capabilities.js';
-import { estimateVerl } from './estimate-need.js';
-import type { VerlBackboneOptions } from './options.js';
+import { defineBackbone, setting, z, type SectionOf } from '@agentjet/core';
+import { verlCapabilities } from '../capabilities.js';
 
 /** `backbone: verl`: verl's workers train and sample, where Ray places them. */
 
@@ -37,34 +33,7 @@ const section = z.strictObject({
   cuda_graphs: setting(z.boolean(), true, 'of the sampler: one launch for each token'),
 });
 
-/** The backbone's options, from the names of the YAML. */
-export function toVerlOptions(
-  verl: SectionOf<typeof section>,
-  { config, modelDir, optimizer = idleOptimizer }: Omit<BackboneParts, 'notice'>,
-): VerlBackboneOptions {
-  const { rollout, trainerCommon } = config;
-  return {
-    modelDir,
-    optimizer,
-    seed: trainerCommon.seed,
-    numNodes: verl.numNodes,
-    gpusPerNode: trainerCommon.nGpusPerNode,
-    dtype: verl.dtype,
-    maxPackTokens: trainerCommon.maxPackTokens,
-    attnImplementation: verl.attnImplementation,
-    activationCheckpointing: verl.activationCheckpointing,
-    cpuOffload: verl.cpuOffload,
-    shardOver: verl.shardOver,
-    loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
-    inference: {
-      kvTokens: rollout.maxModelLen,
-      cudaGraphs: verl.cudaGraphs,
-      ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
-    },
-    ...(verl.rayAddress === null ? {} : { rayAddress: verl.rayAddress }),
-    ...(verl.python === null ? {} : { python: verl.python }),
-  };
-}
+export type VerlSection = SectionOf<typeof section>;
 
 export const verl = defineBackbone({
   name: 'verl',
@@ -81,10 +50,14 @@ export const verl = defineBackbone({
     'cuda_graphs',
   ],
   capabilities: verlCapabilities,
-  estimate: estimateVerl,
+  loadEstimate: async () => (await import('./estimate-need.js')).estimateVerl,
   allows: { 'rollout.name': ['builtin'], 'lora.rank': [0] },
   async open(settings, parts) {
-    const { createVerlBackbone } = await import('./create-verl-backbone.js');
+    const [{ createVerlBackbone }, { toVerlOptions }, { toWorkerNotice }] = await Promise.all([
+      import('./create-verl-backbone.js'),
+      import('./options.js'),
+      import('../python-worker/worker-notice.js'),
+    ]);
     const onLogLine = (line: string): void => {
       const message = toWorkerNotice(line);
       if (message !== undefined) parts.notice(message);

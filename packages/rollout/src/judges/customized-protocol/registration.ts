@@ -1,7 +1,5 @@
 import { setting, z } from '@agentjet/core';
-import { createJudge } from '../../judge.js';
-import { importUserModule } from '../../user-module.js';
-import { defineJudge } from '../judge-registration.js';
+import { defineJudge } from '../../judge.js';
 
 export const customizedProtocol = defineJudge({
   name: 'customized_protocol',
@@ -17,6 +15,10 @@ export const customizedProtocol = defineJudge({
   }),
   async open({ judgeProtocol: reference }) {
     if (reference === null) return undefined;
+    const [{ importUserModule }, { createJudge }] = await Promise.all([
+      import('../../user-module.js'),
+      import('../../judge.js'),
+    ]);
     return createJudge(
       await importUserModule(reference, process.cwd(), 'task_judge.judge_protocol'),
       `task_judge.judge_protocol ${reference}`,

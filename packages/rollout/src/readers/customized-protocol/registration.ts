@@ -1,7 +1,5 @@
 import { ConfigError, setting, z } from '@agentjet/core';
-import { importUserModule } from '../../user-module.js';
-import { defineReader } from '../reader-registration.js';
-import { createReader } from './create-reader.js';
+import { defineReader } from '../../tasks/task-reader.js';
 
 export const customizedProtocol = defineReader({
   name: 'customized_protocol',
@@ -20,6 +18,10 @@ export const customizedProtocol = defineReader({
         'no_tasks',
         'task_reader.type is customized_protocol, but task_reader.reader_protocol is empty. Name a reader: path/file.ts->Export.',
       );
+    const [{ importUserModule }, { createReader }] = await Promise.all([
+      import('../../user-module.js'),
+      import('./create-reader.js'),
+    ]);
     return createReader(await importUserModule(reference, process.cwd(), 'task_reader.reader_protocol'), reference);
   },
 });

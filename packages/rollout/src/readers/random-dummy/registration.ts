@@ -1,6 +1,5 @@
 import { setting, z } from '@agentjet/core';
-import { defineReader } from '../reader-registration.js';
-import { createRandomTaskReader } from './random-tasks.js';
+import { defineReader } from '../../tasks/task-reader.js';
 
 const mostTasks = 100_000_000;
 
@@ -12,10 +11,12 @@ export const randomDummy = defineReader({
       validation: z.strictObject({ num_tasks: setting(z.int().min(0).max(mostTasks), 64) }),
     })
     .describe('tasks without text: metadata.random_number is all they have'),
-  open: ({ training, validation }, { config }) =>
-    createRandomTaskReader({
+  async open({ training, validation }, { config }) {
+    const { createRandomTaskReader } = await import('./random-tasks.js');
+    return createRandomTaskReader({
       numTraining: training.numTasks,
       numValidation: validation.numTasks,
       seed: config.trainerCommon.seed,
-    }),
+    });
+  },
 });

@@ -1,5 +1,9 @@
 import { defineTemplateFamily } from '../template-family.js';
-import { createHermesSection } from './hermes-section.js';
+import { isMoreThanSpace, partialTagLength, splitTrailing } from '../../reply/hold-back.js';
+import { readCall, type WrittenCall } from '../../reply/json-call.js';
+import type { ReplyBuilder } from '../../reply/reply-builder.js';
+import type { ReplySection } from '../../reply/reply-section.js';
+import { createJsonScanner } from '../../reply/scan-json.js';
 
 export const hermes = defineTemplateFamily({
   name: 'hermes',
@@ -9,3 +13,95 @@ export const hermes = defineTemplateFamily({
   createAnswer: createHermesSection,
   callForm: { open: '<tool_call>\n', argumentsKey: 'arguments' },
 });
+
+const openTag = '<tool_call>';
+const closeTag = '</tool_call>';
+const argumentKeys = ['arguments', 'parameters'];
+
+/**
+ * Answer text with `<tool_call>{"name": ..., "arguments": {...}}</tool_call>` blocks, as Qwen and Hermes write them.
+ * One newline before a block is the template's separator; space that stands alone next to a block is dropped; every
+ * other character is content. A block that cannot be read stays in the content, character by character, and is counted.
+ */
+function createHermesSection(builder: ReplyBuilder): ReplySection {
+  return createAnswer(builder, false);
+}
+
+/** Text up to the next block; `hadText` says whether text other than space stands between it and the block before. */
+function createAnswer(builder: ReplyBuilder, hadText: boolean): ReplySection {
+  let hasText = hadText;
+  return (text, isLast) => {
+    const open = text.indexOf(openTag);
+    const held = open !== -1 ? text.length - open : isLast ? 0 : partialTagLength(text, openTag);
+    const [certain, space] = splitTrailing(text.slice(0, text.length - held), /\s/);
+    builder.content(certain);
+    hasText ||= certain !== '';
+    if (open !== -1) return { rest: text.slice(open + openTag.length), next: createBlock(builder, hasText, space) };
+    if (!isLast)
+      return held > 0 ? { rest: space + text.slice(text.length - held) } : { rest: space, isAwaited: isMoreThanSpace };
+    if (hasText || builder.numCalls === 0) builder.content(space);
+    return { rest: '' };
+  };
+}
+
+/** Where a block may end, behind closing tags: the first one of all, and the first one outside of strings. -1: not yet. */
+type BlockEnds = { readonly first: number; readonly outside: number };
+
+/** Reads a block piece by piece, each once. */
+function createBlockReader(): (added: string) => BlockEnds {
+  const scanner = createJsonScanner();
+  let ends: BlockEnds = { first: -1, outside: -1 };
+  let length = 0;
+  let numMatched = 0;
+  let isTagInString = false;
+  return (added) => {
+    for (const character of added) {
+      if (ends.outside !== -1) break;
+      length += character.length;
+      if (character === closeTag.charAt(0)) isTagInString = scanner.isInString;
+      numMatched =
+        character === closeTag.charAt(numMatched) ? numMatched + 1 : Number(character === closeTag.charAt(0));
+      if (numMatched === closeTag.length) {
+        ends = { first: ends.first === -1 ? length : ends.first, outside: isTagInString ? -1 : length };
+        numMatched = 0;
+      }
+      scanner.step(character);
+    }
+    return ends;
+  };
+}
+
+type Block = { readonly length: number; readonly call?: WrittenCall };
+
+/**
+ * A closing tag outside of strings ends the block, as a call or, where it does not read as one, at the first closing tag
+ * of all. One inside a string may be part of an argument, and ends the block only when nothing later does.
+ */
+function readBlock(text: string, { first, outside }: BlockEnds): Block {
+  if (outside === -1) return { length: first === -1 ? text.length : first };
+  const call = readCall(text.slice(0, outside - closeTag.length), argumentKeys);
+  return call === undefined ? { length: first } : { length: outside, call };
+}
+
+function createBlock(builder: ReplyBuilder, hasText: boolean, spaceBefore: string): ReplySection {
+  const read = createBlockReader();
+  let numRead = 0;
+  const readOn = (added: string): BlockEnds => {
+    numRead += added.length;
+    return read(added);
+  };
+  return (text, isLast) => {
+    const ends = readOn(text.slice(numRead));
+    if (ends.outside === -1 && !isLast) return { rest: text, isAwaited: (added) => readOn(added).outside !== -1 };
+    const block = readBlock(text, ends);
+    const rest = text.slice(block.length);
+    if (block.call !== undefined) {
+      if (hasText) builder.content(spaceBefore.replace(/\n$/, ''));
+      builder.call(block.call);
+      return { rest, next: createAnswer(builder, false) };
+    }
+    builder.malformed();
+    builder.content(spaceBefore + openTag + text.slice(0, block.length));
+    return { rest, next: createAnswer(builder, true) };
+  };
+}

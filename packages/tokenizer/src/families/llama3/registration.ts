@@ -1,5 +1,10 @@
 import { defineTemplateFamily } from '../template-family.js';
-import { createLlama3Section } from './llama3-section.js';
+import { isMoreThanSpace } from '../../reply/hold-back.js';
+import { findObjectEnd, readCall } from '../../reply/json-call.js';
+import { createPlainSection } from '../none/registration.js';
+import type { ReplyBuilder } from '../../reply/reply-builder.js';
+import type { ReplySection } from '../../reply/reply-section.js';
+import { createJsonScanner } from '../../reply/scan-json.js';
 
 export const llama3 = defineTemplateFamily({
   name: 'llama3',
@@ -10,3 +15,88 @@ export const llama3 = defineTemplateFamily({
     calls.map(({ name, arguments: text }) => `{"name": ${JSON.stringify(name)}, "parameters": ${text}}`).join('; '),
   callForm: { open: '', argumentsKey: 'parameters' },
 });
+
+const pythonTag = '<|python_tag|>';
+const argumentKeys = ['parameters', 'arguments'];
+
+/**
+ * A reply that is JSON calls, `{"name": ..., "parameters": {...}}`, one or several with `;` between them, with or without
+ * `<|python_tag|>` before the first. Any other text is content: after the tag it is a call that could not be read
+ * (code and `name.call(...)` included), and counted.
+ */
+function createLlama3Section(builder: ReplyBuilder): ReplySection {
+  return (text, isLast) => {
+    const trimmed = text.trimStart();
+    const isTagged = trimmed.startsWith(pythonTag);
+    if (!isLast && !isTagged && pythonTag.startsWith(trimmed))
+      return { rest: text, ...(trimmed === '' ? { isAwaited: isMoreThanSpace } : {}) };
+    return readCallAt(builder, text, { isTagged, isLast });
+  };
+}
+
+type Position = { readonly isTagged: boolean; readonly isLast: boolean };
+
+function readCallAt(builder: ReplyBuilder, text: string, { isTagged, isLast }: Position): ReturnType<ReplySection> {
+  const written = isTagged ? text.trimStart().slice(pythonTag.length).trimStart() : text.trimStart();
+  if (written === '' && !isLast) return { rest: text, isAwaited: isMoreThanSpace };
+  const end = written.startsWith('{') ? findObjectEnd(written, 0) : -1;
+  const mayComplete = written.startsWith('{') && end === -1 && !isLast && (isTagged || mayBeCall(written));
+  if (mayComplete)
+    return { rest: text, isAwaited: isTagged || hasFirstKey(written) ? awaitObjectEnd(written) : isMoreThanSpace };
+  const call = end === -1 ? undefined : readCall(written.slice(0, end), argumentKeys);
+  if (call !== undefined) {
+    builder.call(call);
+    return { rest: written.slice(end), next: createSeparator(builder) };
+  }
+  if (isTagged || looksLikeCall(end === -1 ? written : written.slice(0, end))) builder.malformed();
+  return { rest: text, next: createPlainSection(builder) };
+}
+
+/** Whether the first key of an object is all there, so that `mayBeCall` stays what it is. */
+function hasFirstKey(written: string): boolean {
+  const [beginning = '', , close] = firstKey.exec(written) ?? [];
+  return close === '"' || beginning.length < written.length;
+}
+
+/** For pieces after an object that is still open: whether one closes it. Each is read once. */
+function awaitObjectEnd(written: string): (added: string) => boolean {
+  const scanner = createJsonScanner();
+  const closes = (text: string): boolean => {
+    for (const character of text) {
+      scanner.step(character);
+      if (scanner.depth === 0) return true;
+    }
+    return false;
+  };
+  closes(written);
+  return closes;
+}
+
+const firstKey = /^\{\s*"?(\w*)("?)/;
+
+/** Whether an object that is still open could be a call: its first key is one that calls begin with. */
+function mayBeCall(written: string): boolean {
+  const [, key, close] = firstKey.exec(written) ?? [];
+  if (key === undefined) return false;
+  return ['name', 'type', 'parameters', 'arguments'].some((known) =>
+    close === '"' ? known === key : known.startsWith(key),
+  );
+}
+
+function looksLikeCall(written: string): boolean {
+  return mayBeCall(written) && /"name"\s*:/.test(written) && /"(parameters|arguments)"\s*:/.test(written);
+}
+
+function isMoreThanSeparators(added: string): boolean {
+  return !/^[\s;]*$/.test(added);
+}
+
+/** Between calls: `;` and space. Anything else ends the calls. */
+function createSeparator(builder: ReplyBuilder): ReplySection {
+  return (text, isLast) => {
+    const written = text.replace(/^[\s;]+/, '');
+    if (written === '') return isLast ? { rest: '' } : { rest: text, isAwaited: isMoreThanSeparators };
+    if (written.startsWith('{')) return readCallAt(builder, written, { isTagged: false, isLast });
+    return { rest: text, next: createPlainSection(builder) };
+  };
+}

@@ -1,5 +1,6 @@
 import { defineTemplateFamily } from '../template-family.js';
-import { createPlainSection } from './plain-section.js';
+import type { ReplyBuilder } from '../../reply/reply-builder.js';
+import type { ReplySection } from '../../reply/reply-section.js';
 
 /** The family of templates that no other family recognizes. */
 export const none = defineTemplateFamily({
@@ -9,3 +10,11 @@ export const none = defineTemplateFamily({
   turnEnds: [],
   createAnswer: createPlainSection,
 });
+
+/** Everything is content. */
+export function createPlainSection(builder: ReplyBuilder): ReplySection {
+  return (text) => {
+    builder.content(text);
+    return { rest: '' };
+  };
+}

@@ -4,7 +4,8 @@
  * samplers read `parameters` between steps.
  */
 
-import { BackboneError, power } from '@agentjet/core';
+import { BackboneError } from '@agentjet/core';
+import { power } from '../../power.js';
 import type {
   KeptTokens,
   LossOptions,

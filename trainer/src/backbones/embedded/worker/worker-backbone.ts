@@ -12,7 +12,7 @@ import type {
 } from '@agentjet/core';
 import { StepQueue } from '../../../slope/step-queue.js';
 import { trainInPasses } from '../../../slope/train-in-passes.js';
-import { embeddedArithmetic, embeddedCapabilities } from '../capabilities.js';
+import { embeddedArithmetic, embeddedCapabilities } from '../../capabilities.js';
 import type { LocalBackboneOptions } from '../local-onnx-backbone.js';
 import { alone, WorkerClient } from './worker-client.js';
 import type { WorkerThread } from './worker-client.js';

@@ -1,6 +1,6 @@
 /** Rotation angles of rotary position embeddings, computed in double precision. */
 
-import { power } from '@agentjet/core';
+import { power } from '../../../power.js';
 import type { ModelConfig, RopeConfig } from './model-config.js';
 
 /** cos and sin of position p at frequency i stand at [p * headDim / 2 + i]. */

@@ -1,7 +1,39 @@
 import { setMaxListeners } from 'node:events';
 import { isBundledModel } from '@agentjet/core';
 import type { Tuner } from '@agentjet/rollout';
-import { openModel, type FrozenModelOptions } from './open-model.js';
+import type { FrozenModelOptions } from './open-model.js';
+
+/** A model that does not learn, on the embedded engine: the opponent, or the partner, of one that does. */
+export type FrozenModel = {
+  /**
+   * What `asModel` takes instead of the episode's own tuner, to make a model of the framework's type for `debugModel`:
+   * `asModel(tuner, { agentName, targetTag, debugModel: asModel(frozen.beside(tuner), { agentName }) })`.
+   */
+  beside(tuner: Tuner): Tuner;
+  /** Calls that are under way reject. A process may end without it. */
+  close(): Promise<void>;
+};
+
+const silent = (): void => undefined;
+
+/**
+ * Opens a model folder, such as a checkpoint of an earlier run. Open it once for all episodes. Rejects with BackboneError
+ * (`bad_model_files`, `unsupported_model`) or ConfigError for an option.
+ */
+export function openFrozenModel(modelDir: string, options: FrozenModelOptions = {}): Promise<FrozenModel> {
+  const opening = open(modelDir, options);
+  opening.catch(silent); // it may be awaited in the first episode only; until then nobody looks
+  return opening;
+}
+
+async function open(modelDir: string, options: FrozenModelOptions): Promise<FrozenModel> {
+  const [{ openModel }, { createFrozenTuner }] = await Promise.all([
+    import('./open-model.js'),
+    import('@agentjet/rollout'),
+  ]);
+  const { policy, sampling, seed, close } = await openModel(modelDir, options);
+  return { beside: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };
+}
 
 export type TunedModelOptions = FrozenModelOptions & {
   /** Agents of other targets get their debugModel, as in training; undefined: every agent gets the trained model. */
@@ -20,9 +52,10 @@ export type TunedModel = Tuner & {
  * @throws BackboneError `checkpoint`, `bad_model_files` or `unsupported_model`; ConfigError for an option
  */
 export async function openTunedModel(dir: string, options: TunedModelOptions = {}): Promise<TunedModel> {
-  const [{ createUntrackedTuner }, { findCheckpoint }] = await Promise.all([
+  const [{ createUntrackedTuner }, { findCheckpoint }, { openModel }] = await Promise.all([
     import('@agentjet/rollout'),
     import('./find-checkpoint.js'),
+    import('./open-model.js'),
   ]);
   const modelDir = isBundledModel(dir) ? dir : await findCheckpoint(dir, (message) => process.emitWarning(message));
   const model = await openModel(modelDir, options);

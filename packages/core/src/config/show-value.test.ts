@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { quoteForShell } from './quote-for-shell.js';
+import { quoteForShell } from './show-value.js';
 
 const words = [
   'plain',

@@ -1,5 +1,13 @@
 import path from 'node:path';
-import { trackerNames, type TrackersConfig } from './with-trackers.js';
+import type { CommonConfig } from '@agentjet/core';
+import { followRun } from './follow-run.js';
+
+/** What a configuration says of trackers. */
+export type TrackersConfig = Pick<CommonConfig, 'trainerCommon' | 'projectName' | 'experimentName'>;
+
+/** Every run prints its steps: `console` is none. */
+export const trackerNames = ({ trainerCommon }: TrackersConfig): readonly string[] =>
+  [trainerCommon.logger].flat().filter((name) => name !== 'console');
 
 /** A run that a server trains: each of its policies has a folder with metrics, a single one that of the run. */
 type ServedFiles = {
@@ -22,7 +30,6 @@ type RunFollower = {
 export async function loadRunFollower({ config, runDir, policies, onNotice }: ServedFiles): Promise<RunFollower> {
   const trackers = trackerNames(config);
   if (trackers.length === 0) return nobody;
-  const { followRun } = await import('@agentjet/trackers');
   const { projectName: project, experimentName } = config;
   const name = path.basename(runDir);
   const isOnly = policies.length === 1;

@@ -2,7 +2,8 @@ import type { z } from 'zod';
 import type { Backbone, BackboneCapabilities, OptimizerOptions } from './backbone.js';
 import type { CommonConfig } from './config/compose-schema.js';
 import type { Registration } from './config/registration.js';
-import type { NeedRequest, ResourceNeed } from './resource-need.js';
+import type { EstimateNeed } from './resource-need.js';
+import type { Algorithm } from './sample.js';
 
 /** What every backbone is opened with besides its own section. */
 export type BackboneParts = {
@@ -27,8 +28,8 @@ export type BackboneRegistration<
   readonly capabilities: BackboneCapabilities;
   /** False: of the model's folder it takes the small files alone, so weights need not be there. True unless given. */
   readonly readsWeights?: boolean;
-  /** What a job would need, for a question before the start; undefined: unknown. Throws BackboneError `unsupported_model`. */
-  estimate?(request: NeedRequest): ResourceNeed;
+  /** Loads what says how much a job would need, before it starts; undefined: unknown. */
+  loadEstimate?(): Promise<EstimateNeed>;
 };
 
 /** The settings that a backbone allows if it trains whole distributions only. */
@@ -43,4 +44,20 @@ export function defineBackbone<const Name extends string, Section extends z.ZodO
 ): BackboneRegistration<Name, Section, Flat> {
   if (registration.capabilities.trainsTruncation === true) return registration;
   return { ...registration, allows: { ...wholeDistribution, ...registration.allows } };
+}
+
+/** What every algorithm is opened with besides its own section. */
+export type AlgorithmParts = { readonly config: CommonConfig };
+
+export type AlgorithmRegistration<
+  Name extends string = string,
+  Section extends z.ZodObject = z.ZodObject,
+  Flat extends boolean = boolean,
+> = Registration<Name, Section, AlgorithmParts, Algorithm, Flat>;
+
+/** An algorithm that `adv_estimator:` may name, or that `new AgentJetJob({ algorithm })` takes. */
+export function defineAlgorithm<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
+  registration: AlgorithmRegistration<Name, Section, Flat>,
+): AlgorithmRegistration<Name, Section, Flat> {
+  return registration;
 }

@@ -2,7 +2,7 @@ import type { ChatModel, ChatRequest } from '@agentjet/core';
 import type { Tuner } from '@agentjet/rollout';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openFrozenModel, type FrozenModel } from './frozen-model.js';
+import { openFrozenModel, type FrozenModel } from './answering-models.js';
 
 const request: ChatRequest = { messages: [{ role: 'user', content: 'Night. Whom do you kill?' }] };
 /** What every adapter's asModel does, with our own type as the framework's. */

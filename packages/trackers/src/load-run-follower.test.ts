@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { composeConfig } from '@agentjet/core';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { loadRunFollower } from './load-run-follower.js';
-import { configuration, type ConfigInput } from './registrations.js';
+import { loadRunFollower, type TrackersConfig } from './load-run-follower.js';
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
@@ -21,9 +21,11 @@ afterEach(() => {
 
 const dirOf = (policy: string): string => path.join(dir, 'policies', policy);
 
+type Logger = TrackersConfig['trainerCommon']['logger'];
+
 /** What a server does with a run of two models, as far as a follower sees it. */
-async function serve(logger: unknown): Promise<void> {
-  const config = configuration.create({ experimentName: 'team/lake', trainerCommon: { logger } } as ConfigInput);
+async function serve(logger: Logger): Promise<void> {
+  const config = composeConfig({}).create({ experimentName: 'team/lake', trainerCommon: { logger } });
   const policies = ['planner', 'worker'].map((name) => ({ name, dir: dirOf(name) }));
   for (const policy of policies) mkdirSync(policy.dir, { recursive: true });
   const onNotice = (message: string): void => void notices.push(message);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shuffleIndices } from './shuffle-indices.js';
+import { shuffleIndices } from './random.js';
 
 it('the order is a permutation that the seed decides', () => {
   expect([...shuffleIndices(20, 1)]).toEqual([...shuffleIndices(20, 1)]);

@@ -9,3 +9,7 @@ export const answerSource = {
   ),
   agent: setting(z.string().min(1).nullable(), null, 'whose last message; null: of the agent that spoke last'),
 };
+
+/** How two answers can be compared. */
+export const comparisons = ['text', 'number', 'choice', 'expression', 'set'] as const;
+export type Comparison = (typeof comparisons)[number];

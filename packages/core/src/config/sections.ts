@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { count, countOrZero, notNegative, numSteps, numTokens, positive, seed, text } from './ranges.js';
+import { setting } from './setting.js';
+
+/** Sections that are always there, next to those of `common-schema.ts`. */
+
+const kwargs = z.record(z.string(), z.unknown());
+
+/** Which model, how it is prompted, and what its size may ask for. */
+export const model = z.strictObject({
+  path: setting(
+    text,
+    'nano',
+    'a folder in the Hugging Face layout; a model of the hub, e.g. Qwen/Qwen2.5-0.5B-Instruct (or name@revision); or nano or micro, the tiny models of @agentjet/nano and @agentjet/micro',
+    {
+      path: 'model',
+    },
+  ),
+  chat_template_kwargs: setting(
+    kwargs,
+    {},
+    'variables of the chat template, e.g. { enable_thinking: false }; a request may name its own; an export keeps them as defaults',
+  ),
+  agent_chat_template_kwargs: setting(
+    z.array(z.strictObject({ agent: text, kwargs })),
+    [],
+    'the same for single agents, e.g. [{ agent: judge, kwargs: { enable_thinking: false } }]',
+  ),
+  memory_check: setting(
+    z.enum(['refuse', 'warn']),
+    'refuse',
+    'a model that needs more memory than there is: refuse (before the start) | warn; `ajet model check` tells more',
+  ),
+});
+
+/** With 1 the mean of the gradients would stay 0. */
+const beta = z.number().min(0).lt(1);
+
+export const optim = z
+  .strictObject({
+    lr: setting(notNegative, 3e-4),
+    betas: setting(z.tuple([beta, beta]), [0.9, 0.999], 'each below 1'),
+    eps: setting(positive, 1e-8),
+    weight_decay: setting(notNegative, 0.01),
+    grad_clip: setting(notNegative, 1, 'limit of the global gradient norm; 0: off'),
+    lr_scheduler_type: setting(
+      z.enum(['constant', 'linear', 'cosine']),
+      'constant',
+      'constant | linear | cosine, down to 0 at the last step; steps that train nothing count too',
+    ),
+    lr_warmup_steps: setting(
+      countOrZero(numSteps),
+      0,
+      'in optimizer steps; each step counts as mini_batch_num x ppo_epochs of them, even if it trains nothing',
+    ),
+  })
+  .describe('AdamW');
+
+/** What `ajet sft` imitates, and for how long. The optimizer is that of `trainer_common`. */
+export const sft = z
+  .strictObject({
+    transcripts: setting(
+      z.union([text, z.array(text).min(1)]).nullable(),
+      null,
+      'what is imitated, one path or a list: a run folder (collected with debug.collect, or of a training run), a JSONL file of {"messages", "tools"}, or a folder of such files',
+      { path: 'file' },
+    ),
+    epochs: setting(count(numSteps), 3, 'passes over the transcripts'),
+    batch_size: setting(count(65_536), 16, 'examples per step: an episode, or a line of a file'),
+    lr: setting(notNegative.nullable(), null, 'null: trainer_common.optim.lr'),
+    held_out: setting(
+      z.number().min(0).lt(1),
+      0.1,
+      'share of the tasks whose examples are not trained: the loss on them is reported',
+    ),
+    only_success: setting(z.boolean(), true, 'leave out episodes that are known not to have succeeded'),
+    min_reward: setting(z.number().nullable(), null, 'leave out episodes that are known to have a lower reward'),
+    agents: setting(
+      z.array(text).min(1).nullable(),
+      null,
+      'names or target tags of the agents that are imitated; null: trainable_targets, or all',
+    ),
+    max_length: setting(
+      z.int().min(2).max(numTokens).nullable(),
+      null,
+      'most tokens of an example; null: rollout.max_model_len',
+    ),
+    overlong: setting(z.enum(['drop', 'error']), 'drop', 'a longer example: drop (counted) | error'),
+  })
+  .describe('ajet sft: the model learns to answer as the transcripts do');
+
+/** Episodes that train nothing: printed, or collected for `ajet sft`. */
+export const debug = z
+  .strictObject({
+    debug_max_parallel: setting(count(65_536), 4, 'episodes at the same time; 1 is best with a breakpoint'),
+    debug_first_n_tasks: setting(count(1_000_000), 2),
+    collect: setting(
+      z.union([z.literal('all'), count(numSteps)]).nullable(),
+      null,
+      'all, or a number of training tasks: instead of printing episodes, keep what was said in a run folder, for sft.transcripts; --resume goes on',
+    ),
+    collect_repeat: setting(count(4096), 1, 'episodes per task that are collected'),
+    seed: setting(seed, 12345),
+    base_url: setting(
+      text.nullable(),
+      null,
+      'an OpenAI-compatible endpoint, e.g. http://localhost:8000/v1; null: model.path in this process',
+    ),
+    api_key: setting(text.nullable(), null, 'null: the environment variable OPENAI_API_KEY', { isSecret: true }),
+    model: setting(text.nullable(), null, "the model's name there"),
+  })
+  .describe('--backbone=debug');

@@ -1,2 +1,0 @@
-export { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
-export type { TorchBackboneOptions } from './options.js';
