@@ -25,7 +25,8 @@ export async function readSeal(dir: string): Promise<JsonObject | undefined> {
   const text = await readRegularFile(path.join(dir, stateFile)).catch(() => 'null');
   const seal = parseJsonObject(text);
   if (seal === undefined) return undefined;
-  if (!('files' in seal)) throw new BackboneError('older_format', tellOlderFormat(`The checkpoint ${dir}`));
+  if (!('files' in seal) && !('sha256' in seal))
+    throw new BackboneError('older_format', tellOlderFormat(`The checkpoint ${dir}`));
   const { sha256, ...body } = seal;
   return sha256 === sumOf(body) ? seal : undefined;
 }

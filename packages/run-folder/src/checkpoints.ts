@@ -1,8 +1,8 @@
 import { readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, type Backbone } from '@agentjet/core';
+import { BackboneError, tellOlderFormat, type Backbone } from '@agentjet/core';
 import { findBrokenSeal, readSeal, sealCheckpoint, stateFile } from './checkpoint-seal.js';
-import { areDraws, type Draws } from './draws.js';
+import { areDraws, drawsOf, type Draws } from './draws.js';
 import { writeDirAtomically } from './write-dir-atomically.js';
 import { describeFileError, readFolder } from './file-error.js';
 import { replaceFile } from './replace-file.js';
@@ -14,7 +14,7 @@ export type TrainingState = {
   readonly policyVersion: number;
   /** How many groups the source has given so far, skipped and dropped ones included. */
   readonly groupsDrawn: number;
-  /** Which draws they were; a resumed run draws the others. Checkpoints from before draws were kept have none: see `drawsOf`. */
+  /** Which draws they were; a resumed run draws the others. Absent: the first ones, see `drawsOf`. */
   readonly draws?: Draws;
 };
 
@@ -56,7 +56,7 @@ export class Checkpoints {
         await backbone.save(temporary).catch((thrown: unknown) => {
           throw named(thrown, temporary, dir);
         });
-        await sealCheckpoint(temporary, { ...state });
+        await sealCheckpoint(temporary, { ...state, draws: drawsOf(state) });
       });
       await replaceFile(path.join(this.dir, pointerFile), `${path.basename(dir)}\n`);
       await this.#removeOldest(options.maxCheckpoints);
@@ -188,7 +188,7 @@ async function readState(dir: string): Promise<TrainingState> {
   if (state.step !== stepOf(path.basename(dir)))
     throw brokenCheckpoint(dir, `its ${stateFile} says step ${state.step}`);
   const { draws } = seal;
-  if (draws === undefined) return state;
+  if (draws === undefined) throw new BackboneError('older_format', tellOlderFormat(`The checkpoint ${dir}`));
   if (!areDraws(draws)) throw brokenCheckpoint(dir, `"draws" of its ${stateFile} is not a set of draws`);
   return { ...state, draws };
 }

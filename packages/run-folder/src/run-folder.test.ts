@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Backbone, Sample } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sealCheckpoint } from './checkpoint-seal.js';
+import type { TrainingState } from './checkpoints.js';
 import { toSampleRecord } from './episode-record.js';
 import { createRunFolder, findLatestRun, openRunFolder } from './open-run.js';
 import type { RunFolder } from './run-folder.js';
@@ -15,7 +16,12 @@ let run: RunFolder;
 const clock = () => new Date(2026, 7, 9, 12, 30, 5);
 const newRun = (experimentName = 'lake') =>
   createRunFolder({ experimentDir: dir, experimentName, configYaml: 'ajet:\n  seed: 1 # <b>\n', clock });
-const stateOf = (step: number) => ({ step, policyVersion: step, groupsDrawn: step * 4 });
+const stateOf = (step: number): TrainingState => ({
+  step,
+  policyVersion: step,
+  groupsDrawn: step * 4,
+  draws: step === 0 ? [] : [{ epoch: 0, ranges: [[0, step * 4]] }],
+});
 const sample: Sample = {
   episodeId: 'a',
   agentName: 'agent',
@@ -391,13 +397,17 @@ describe('checkpoints', () => {
     await expect(run.checkpoints.open('step-000002')).rejects.toThrow(message);
   });
 
-  it('of older versions, without sums, are refused by name', async () => {
+  it('of older versions, without sums or without draws, are refused by name', async () => {
     const { dir: saved } = await run.save(backbone, stateOf(2));
-    await writeFile(path.join(saved, 'state.json'), JSON.stringify(stateOf(2)));
-    await expect(run.checkpoints.open('step-000002')).rejects.toMatchObject({
+    const refusal = {
       code: 'older_format',
       message: expect.stringMatching(/The checkpoint .*step-000002 was written in an older format.*commit e2a79bc1/),
-    });
+    };
+    await writeFile(path.join(saved, 'state.json'), JSON.stringify(stateOf(2)));
+    await expect(run.checkpoints.open('step-000002')).rejects.toMatchObject(refusal);
+    await rm(path.join(saved, 'state.json'));
+    await sealCheckpoint(saved, { step: 2, policyVersion: 2, groupsDrawn: 8 });
+    await expect(run.checkpoints.open('step-000002')).rejects.toMatchObject(refusal);
   });
 
   it('are refused if one bit of any of their files has changed', async () => {
