@@ -53,6 +53,8 @@ export type ResourceNeed = {
   readonly stepSeconds: number | null;
   /** Why a step's time cannot be said, as a clause. */
   readonly timeUnknown?: string;
+  /** Whether the first step also compiles, which takes longer than a step; default false. */
+  readonly compiles?: boolean;
 };
 
 /** The part of config.json that describes the text model: of a model with several kinds of input a section, else the whole. */

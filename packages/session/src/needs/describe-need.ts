@@ -14,9 +14,10 @@ export function describeNeed({ need, neededBytes, available }: Verdict): string 
   return `${parameters}, ${describeBytes(neededBytes, need.fullPackBytes)}${most}${place}${describeTime(need)}`;
 }
 
-function describeTime({ place, stepSeconds, timeUnknown }: Verdict['need']): string {
+function describeTime({ place, stepSeconds, timeUnknown, compiles }: Verdict['need']): string {
+  const first = compiles === true ? ' after a first one that compiles for seconds to minutes' : '';
   if (stepSeconds !== null)
-    return `, ${place === 'gpu' ? 'training of a step' : 'a step'} up to about ${roughly(stepSeconds)}`;
+    return `, ${place === 'gpu' ? 'training of a step' : 'a step'} up to about ${roughly(stepSeconds)}${first}`;
   return timeUnknown === undefined ? '' : `, time of a step unknown: ${timeUnknown}`;
 }
 

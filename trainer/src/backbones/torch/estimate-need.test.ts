@@ -124,6 +124,26 @@ it('takes less with adapters, with offloaded states, and with a smaller share of
   expect(bytes(requestOf(work, { activationBudget: 0.5 }))).toBeLessThan(full);
 });
 
+it('counts the keys and values of as many answers as our own sampler works on at a time', () => {
+  const request = requestOf({ model: '0.5B', tokens: 1024, packs: 1, gpus: 1 });
+  const sampling = (maxNumSeqs: number | null): number => {
+    const rollout = { ...request.config.rollout, name: 'builtin' as const, maxNumSeqs };
+    const { parts } = estimateTorch({ ...request, config: { ...request.config, rollout } });
+    return parts.find(({ name }) => name === 'sampling')?.bytes ?? 0;
+  };
+  const slot = 2 * 2 * 24 * 2 * 64 * 1024; // keys and values in bfloat16: layers, heads, their width, tokens
+  expect(sampling(8)).toBe(8 * slot);
+  expect(sampling(null)).toBe(256 * slot); // a twelfth of the GPU would hold 900
+});
+
+it('says that the first step compiles, if it does', () => {
+  const work = { model: '0.5B', tokens: 1024, packs: 1, gpus: 1 };
+  expect(estimateTorch(requestOf(work)).compiles).toBe(true);
+  expect(estimateTorch(requestOf(work, { compile: 'off' })).compiles).toBe(false);
+  expect(estimateTorch({ ...requestOf(work), gpus: null }).compiles).toBe(false);
+  expect(estimateTorch({ ...requestOf(work), trains: false }).compiles).toBe(false);
+});
+
 describe('replicas of vLLM', () => {
   const of = (gpus: number, rollout: Partial<NeedRequest['config']['rollout']>, trains = true): NeedRequest => {
     const request = requestOf({ model: '7B', tokens: 4096, packs: 1, gpus });

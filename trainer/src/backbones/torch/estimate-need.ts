@@ -36,9 +36,8 @@ const measured = {
   keptLogits: 12 * 2 ** 30,
   /** CUDA, kernels, one chunk of logits. */
   context: 2.1 * 2 ** 30,
-  /** Share of a GPU that the sampler takes: vLLM next to the trainer, and our own. */
+  /** Share of a GPU that vLLM takes next to the trainer. */
   vllmShare: 0.45,
-  builtinShare: 1 / 12,
   /** On a CPU without compilation: float32 states, activations against those of a GPU, and the process. */
   cpuStates: 16,
   cpuActivations: 4,
@@ -57,6 +56,7 @@ type TorchSettings = {
   readonly activationBudget: number;
   readonly cpuOffload: boolean;
   readonly reshard: 'auto' | 'always' | 'never';
+  readonly compile: 'auto' | 'on' | 'off';
 };
 
 const defaults: TorchSettings = {
@@ -66,6 +66,7 @@ const defaults: TorchSettings = {
   activationBudget: 1,
   cpuOffload: false,
   reshard: 'auto',
+  compile: 'auto',
 };
 
 /** Without GPUs: of the CPU. Throws BackboneError `unsupported_model` if config.json lacks a size, or shows a model that the worker refuses. */
@@ -88,6 +89,7 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
     parts: parts(workload.treeTokens),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
     ...(request.trains ? timeOf(shape, workload, { gpus, cores: request.cores }) : { stepSeconds: null }),
+    compiles: request.trains && (settings.compile === 'on' || (settings.compile === 'auto' && gpus !== null)),
   };
 }
 
@@ -125,7 +127,7 @@ function vllmParts(shape: ModelShape, rollout: Rollout, { longestSample }: Workl
 
 function gpuParts(shape: ModelShape, work: OnGpu): readonly MemoryPart[] {
   const { config, trains } = work.request;
-  const sampler = samplerPart(work);
+  const sampler = samplerPart(shape, work);
   const context = { name: 'CUDA and kernels', bytes: measured.context };
   if (!trains) return [{ name: 'weights', bytes: 2 * shape.numParameters }, context, sampler];
   const isLora = config.lora.rank > 0;
@@ -223,12 +225,14 @@ function activationBytes(
   return { all: tokens * numLayers * kept, logits, layer: tokens * layer };
 }
 
-/** vLLM fills its share, however little it needs. */
-function samplerPart({ request, gpus, sampler }: OnGpu): MemoryPart {
-  const { name, gpuMemoryUtilization, colocated } = request.config.rollout;
+/** vLLM fills its share, however little it needs; our own sampler holds the keys and values of its slots. */
+function samplerPart(shape: ModelShape, { request, gpus, sampler }: OnGpu): MemoryPart {
+  const { rollout } = request.config;
+  const { name, gpuMemoryUtilization, colocated } = rollout;
   const share = (gpuMemoryUtilization ?? measured.vllmShare) * gpus.bytes;
   if (name === 'vllm') return { name: 'vLLM', bytes: colocated ? Math.max(share, sumParts(sampler)) : 0 };
-  return { name: 'sampling', bytes: measured.builtinShare * gpus.bytes };
+  const width = measured.bytesPerNumber;
+  return { name: 'sampling', bytes: samplerCacheBytes(shape, rollout, { width, gpuBytes: gpus.bytes }) };
 }
 
 function cpuParts(shape: ModelShape, { config, trains }: NeedRequest, tokens: number): readonly MemoryPart[] {
