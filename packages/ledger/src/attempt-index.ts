@@ -1,4 +1,4 @@
-import { isTrainable, placeStateOf } from './places.js';
+import { isTrainable, seatStateOf } from './places.js';
 import { defaultPolicy, groupPart, policiesOf } from './policies.js';
 import type { LedgerRecord } from './records.js';
 import type { LedgerRules } from './rules.js';
@@ -10,6 +10,8 @@ export type Flight = {
   readonly groups: ReadonlyMap<string, LedgerGroup>;
   /** Those of them that a step could take now. */
   readonly trainable: ReadonlySet<LedgerGroup>;
+  /** Groups of `order: drawn` that were dropped, and that no step has covered yet. */
+  readonly idle: ReadonlyMap<string, LedgerGroup>;
   /** How many there are of each share. */
   readonly byShare: ReadonlyMap<string, number>;
 };
@@ -84,9 +86,11 @@ export class AttemptIndex {
     if (record.kind === 'end' || record.kind === 'drop') this.#finish(record.episodeId);
     if (record.kind === 'end') this.#unscored.add(record.episodeId);
     for (const { episodeId } of cut) this.#finish(episodeId);
-    if (record.kind === 'manifest') for (const { groupId } of record.groups) this.#noteGroup(groupId, rules);
-    else if (record.kind === 'evaluation') for (const groupId of record.groupIds) this.#noteGroup(groupId, rules);
-    else if ('groupId' in record) this.#noteGroup(record.groupId, rules);
+    if (record.kind === 'manifest') {
+      for (const { groupId } of [...record.groups, ...(record.idle ?? [])]) this.#noteGroup(groupId, rules);
+    }
+    if (record.kind === 'evaluation') for (const groupId of record.groupIds) this.#noteGroup(groupId, rules);
+    if ('groupId' in record) this.#noteGroup(record.groupId, rules);
   }
 
   #noteGroup(groupId: string, rules: LedgerRules): void {
@@ -95,7 +99,7 @@ export class AttemptIndex {
     const isOpen =
       group !== undefined &&
       group.fate === undefined &&
-      group.places.some((place) => placeStateOf(this.#state, place, rules) === 'open');
+      group.places.some((place) => seatStateOf(this.#state, group, { place, rules }) === 'open');
     if (isOpen) this.#open.set(groupId, group);
     else this.#open.delete(groupId);
     if (group !== undefined && group.fate === undefined) this.#undecided.set(groupId, group);
@@ -107,6 +111,8 @@ export class AttemptIndex {
       const isIn = group?.purpose === 'train' && policiesOf(group).includes(policy);
       if (isIn && groupPart(group, policy).fate === undefined) this.#fly(flight, group, rules);
       else land(flight, groupId);
+      if (isIn && isIdle(group, policy)) flight.idle.set(groupId, group);
+      else flight.idle.delete(groupId);
     }
   }
 
@@ -134,10 +140,21 @@ export class AttemptIndex {
 type OpenFlight = {
   readonly groups: Map<string, LedgerGroup>;
   readonly trainable: Set<LedgerGroup>;
+  readonly idle: Map<string, LedgerGroup>;
   readonly byShare: Map<string, number>;
 };
 
-const createFlight = (): OpenFlight => ({ groups: new Map(), trainable: new Set(), byShare: new Map() });
+const createFlight = (): OpenFlight => ({
+  groups: new Map(),
+  trainable: new Set(),
+  idle: new Map(),
+  byShare: new Map(),
+});
+
+function isIdle(group: LedgerGroup, policy: string): boolean {
+  const { fate, step } = groupPart(group, policy);
+  return group.isDrawn === true && fate !== undefined && fate !== 'assigned' && step === undefined;
+}
 
 function land(flight: OpenFlight, groupId: string): void {
   const known = flight.groups.get(groupId);

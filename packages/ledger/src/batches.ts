@@ -13,6 +13,7 @@ import {
 } from './shares.js';
 import { scheduleOf, type CallMark, type LedgerGroup, type LedgerState, type PolicyLine } from './state.js';
 import { isAgreement, uncounted, type Flying, type Look } from './collection.js';
+import { nextWindow } from './window.js';
 
 /** What one step takes, and whether another group may be drawn. Staleness is kept by waiting, not by dropping. */
 export type BatchRules = DrawRules;
@@ -21,6 +22,8 @@ export type Batch =
   | {
       readonly kind: 'ready';
       readonly groups: readonly LedgerGroup[];
+      /** Under `order: drawn`: groups of its draws that were dropped. */
+      readonly idle?: readonly LedgerGroup[];
       /** What the shares have had after it; absent in a run without shares. */
       readonly shares?: ShareAccount;
     }
@@ -30,6 +33,7 @@ export type Batch =
 
 /** The oldest trainable groups of each share, if they fill a batch. The last batch of a run that drains may be smaller. */
 export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): Batch {
+  if (rules.order === 'drawn') return windowBatch(ledger, rules, look);
   const chosen = chooseGroups(ledger, rules, look);
   if (chosen === undefined) return { kind: 'sampling' };
   const held = groupsHolding(ledger, rules);
@@ -43,6 +47,13 @@ function byDraw(a: LedgerGroup, b: LedgerGroup): number {
   const [shareA, shareB] = [shareOf(a), shareOf(b)];
   if (shareA === shareB) return a.draw - b.draw;
   return shareA < shareB ? -1 : 1;
+}
+
+/** The next draws in their order, once each of them is over. The last window of a run may have fewer. */
+function windowBatch(ledger: Flying, rules: BatchRules, { isLast = false }: Look): Batch {
+  const { trainable, idle, sampled } = nextWindow(ledger, rules);
+  const isWhole = isLast ? trainable.length + idle.length > 0 : sampled === rules.batchSize;
+  return isWhole ? { kind: 'ready', groups: trainable, idle } : { kind: 'sampling' };
 }
 
 type Chosen = { readonly groups: readonly LedgerGroup[]; readonly shares: ShareAccount };

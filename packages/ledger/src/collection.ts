@@ -26,6 +26,10 @@ export type Look = {
   readonly idle?: ReadonlySet<string>;
   /** The clients ask for the step. */
   readonly isAgreed?: boolean;
+  /** The step that the loop is done with, its evaluation and its checkpoint included. Default: the newest that was decided. */
+  readonly doneStep?: number;
+  /** The last step of the run. Default: there is none. */
+  readonly lastStep?: number;
 };
 
 /** A ledger, as far as the batches of one policy look at it. */

@@ -1,6 +1,7 @@
 import { isAgreement, uncounted, type Collection, type Flying, type Look } from './collection.js';
 import type { LedgerRules } from './rules.js';
-import { carryAfter, type GroupsByShare, partsAt, nextParts, type Parts, quotasOf } from './shares.js';
+import { mayDraw } from './window.js';
+import { carryAfter, defaultShare, type GroupsByShare, partsAt, nextParts, type Parts, quotasOf } from './shares.js';
 
 /** Of which shares another group may be drawn. */
 
@@ -16,11 +17,19 @@ export type DrawRules = LedgerRules & {
   readonly isElastic?: boolean;
   /** Default: `enough_tasks`. */
   readonly collection?: Collection;
+  /**
+   * `pool` (default): a step takes the oldest groups that can be trained. `drawn`: a step takes so many draws in their order, also those
+   * of which nothing can be trained; `maxStaleness` is then the number of batches that may be sampled ahead.
+   */
+  readonly order?: BatchOrder;
 };
+
+export type BatchOrder = 'pool' | 'drawn';
 
 /** Shares that lack a group, the one that lacks most first. Not one if the groups in flight cover what may be ahead. */
 export function drawableShares(ledger: Flying, rules: DrawRules, look: Look = {}): readonly string[] {
   const { groups, byShare } = ledger.flight;
+  if (rules.order === 'drawn') return mayDraw(ledger, rules, look) ? [defaultShare] : [];
   if (isAgreement(rules)) return look.isAgreed === true ? [] : evenShares(nextParts(ledger, rules), byShare, look);
   const extra = uncounted(ledger, rules);
   const needs = Object.entries(allowedGroups(ledger, rules)).map(([share, count]) => ({

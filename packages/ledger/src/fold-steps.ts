@@ -1,6 +1,7 @@
 import { drawState } from './draw-states.js';
 import { dropEpisode, findEpisode, findGroup, requireRecord } from './fold-episodes.js';
 import {
+  coverGroup,
   defaultPolicy,
   episodePart,
   groupPart,
@@ -24,6 +25,9 @@ export function applyManifest(state: LedgerState, record: ManifestRecord): void 
   line.step = step;
   if (record.shares !== undefined) line.shares = record.shares;
   line.highestStep = Math.max(line.highestStep, step);
+  for (const { groupId } of record.idle ?? []) {
+    if (!state.finished.has(groupId)) coverGroup(findGroup(state, groupId), policy, step);
+  }
   for (const { groupId, episodes } of record.groups) {
     if (state.finished.has(groupId)) continue;
     const group = findGroup(state, groupId);

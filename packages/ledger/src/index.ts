@@ -6,6 +6,7 @@ export { dropReasons, type DropReason } from './drop-reasons.js';
 export { applyRecord, foldRecords } from './fold.js';
 export { systemHost, type Host } from './host.js';
 export { Ledger } from './ledger.js';
+export { toIdleGroup } from './ledger-checks.js';
 export { LedgerError } from './ledger-error.js';
 export { OutagePause, type OutagePauseOptions, type OutageStatus, type PauseCause } from './outage-pause.js';
 export {
@@ -19,7 +20,17 @@ export {
   type EpisodePart,
   type GroupPart,
 } from './policies.js';
-export { canBecomeTrainable, countPlaces, isClosed, isMember, isSampled, isTrainable, placeStateOf } from './places.js';
+export {
+  canBecomeTrainable,
+  countPlaces,
+  isClosed,
+  isMember,
+  isSampled,
+  isTrainable,
+  lastAttemptsOf,
+  placeStateOf,
+  untrainedOf,
+} from './places.js';
 export type {
   AuditRecord,
   CallRecord,
@@ -32,6 +43,7 @@ export type {
   LedgerRecord,
   LeftOut,
   ManifestEpisode,
+  IdleGroup,
   ManifestGroup,
   ManifestRecord,
   PolicyTurnReward,

@@ -1,10 +1,11 @@
 import { LedgerError } from './ledger-error.js';
-import { membersOf, placeStateOf } from './places.js';
+import { membersOf, seatStateOf } from './places.js';
 import type {
   DropRecord,
   EndRecord,
   GiveUpRecord,
   GroupDroppedRecord,
+  IdleGroup,
   LedgerRecord,
   ManifestGroup,
   Score,
@@ -49,13 +50,14 @@ export function requireNewGroup(state: LedgerState, { groupId, numPlaces }: NewG
 /** The place, if it may be claimed. Throws LedgerError `unknown_place`, `group_over`. */
 export function requireOpenSeat(
   state: LedgerState,
-  { groupId, places, fate }: Readonly<LedgerGroup>,
+  group: Readonly<LedgerGroup>,
   { place, rules }: { readonly place: number; readonly rules: LedgerRules },
 ): Place {
+  const { groupId, places, fate } = group;
   const seat = places[place];
   if (seat === undefined)
     throw new LedgerError('unknown_place', `Group "${groupId}" has no place ${place}; it has ${places.length}.`);
-  const found = fate ?? placeStateOf(state, seat, rules);
+  const found = fate ?? seatStateOf(state, group, { place: seat, rules });
   if (found === 'open') return seat;
   throw new LedgerError('group_over', `Place ${place} of group "${groupId}" cannot be claimed: it is ${found}.`);
 }
@@ -90,7 +92,14 @@ export function isForExactly(episodeIds: readonly string[], scores: readonly Sco
   return scored.size === scores.length && scored.size === episodeIds.length && episodeIds.every((id) => scored.has(id));
 }
 
-export function rewardsOf(state: LedgerState, group: Readonly<LedgerGroup>): ManifestGroup['episodes'] {
+export const toManifestGroup = (state: LedgerState, group: Readonly<LedgerGroup>): ManifestGroup => ({
+  groupId: group.groupId,
+  ...(group.rank !== undefined && { rank: group.rank }),
+  ...(group.isDrawn === true && { draw: group.draw }),
+  episodes: rewardsOf(state, group),
+});
+
+function rewardsOf(state: LedgerState, group: Readonly<LedgerGroup>): ManifestGroup['episodes'] {
   return membersOf(state, group).map(({ episodeId, place, reward, isSuccess, rewards, end }) => ({
     episodeId,
     place,
@@ -100,6 +109,12 @@ export function rewardsOf(state: LedgerState, group: Readonly<LedgerGroup>): Man
     ...(end?.turnRewards !== undefined && { turnRewards: end.turnRewards }),
   }));
 }
+
+export const toIdleGroup = ({ groupId, rank, draw }: Readonly<LedgerGroup>): IdleGroup => ({
+  groupId,
+  ...(rank !== undefined && { rank }),
+  draw,
+});
 
 /** A record of which nothing follows but itself. */
 export const isPlain = ({ kind }: LedgerRecord): boolean => kind === 'call' || kind === 'memo';

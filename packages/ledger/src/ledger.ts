@@ -17,7 +17,8 @@ import {
   requireReward,
   requireRewards,
   requireSameEnd,
-  rewardsOf,
+  toManifestGroup,
+  toIdleGroup,
 } from './ledger-checks.js';
 import { LedgerError } from './ledger-error.js';
 import { LiveAccount, overall } from './live-account.js';
@@ -27,12 +28,11 @@ import {
   attemptsOf,
   byUrgency,
   canBecomeTrainable,
+  isClosed,
   isSampled,
   isTrainable,
-  isMember,
-  lastAttemptsOf,
   membersOf,
-  placeStateOf,
+  seatStateOf,
 } from './places.js';
 import type { ClaimRecord, LedgerRecord, ManifestGroup, ManifestRecord, ScoreRecord } from './records.js';
 import type {
@@ -137,7 +137,8 @@ export class Ledger {
   nextPlace(passes: (group: Readonly<LedgerGroup>) => boolean = () => true): OpenPlace | undefined {
     const groups = this.#index.openGroups().filter((group) => group.fate === undefined && passes(group));
     for (const group of byUrgency(groups)) {
-      const place = group.places.findIndex((each) => placeStateOf(this.state, each, this.rules) === 'open');
+      const { rules } = this;
+      const place = group.places.findIndex((each) => seatStateOf(this.state, group, { place: each, rules }) === 'open');
       const attempt = group.places[place]?.attempts;
       if (attempt !== undefined) return { groupId: group.groupId, place, attempt };
     }
@@ -248,10 +249,7 @@ export class Ledger {
 
   /** The groups as a manifest would name them now. */
   toManifestGroups(groups: readonly Readonly<LedgerGroup>[]): readonly ManifestGroup[] {
-    return groups.map((group) => {
-      const { groupId, rank } = group;
-      return { groupId, ...(rank !== undefined && { rank }), episodes: rewardsOf(this.state, group) };
-    });
+    return groups.map((group) => toManifestGroup(this.state, group));
   }
 
   /** The decision to train. Returns the manifest of the next step. */
@@ -269,6 +267,7 @@ export class Ledger {
       groups: this.toManifestGroups(groups),
       optimizerSteps: step.optimizerSteps ?? [ids],
       ...(step.shares !== undefined && { shares: step.shares }),
+      ...(step.idle !== undefined && step.idle.length > 0 && { idle: step.idle.map(toIdleGroup) }),
       ...(step.content !== undefined && { content: step.content }),
     };
     this.append(manifest);
@@ -329,17 +328,6 @@ export class Ledger {
     return membersOf(this.state, this.group(groupId));
   }
 
-  /** What became of each place of the group that was claimed, in the order of places. */
-  lastAttemptsOf(groupId: string): readonly Readonly<LedgerEpisode>[] {
-    return lastAttemptsOf(this.state, this.group(groupId));
-  }
-
-  /** Attempts of the group that ended and hold no place: their agents failed, or the world did. */
-  failedOf(groupId: string): readonly Readonly<LedgerEpisode>[] {
-    const group = this.group(groupId);
-    return attemptsOf(this.state, group).filter((each) => each.end !== undefined && !isMember(group, each));
-  }
-
   /** Tasks whose attempts are lost while those of others finish. */
   suspects(): readonly string[] {
     return this.#suspects.list();
@@ -371,11 +359,12 @@ export class Ledger {
     for (const record of records) if ('groupId' in record && !isPlain(record)) this.#settle(record.groupId);
   }
 
-  /** A group that can no longer become trainable is dropped at once. */
+  /** A group that can no longer become trainable is dropped: at once, or at its end. */
   #settle(groupId: string): void {
     const group = this.state.groups.get(groupId);
     if (group === undefined || group.fate !== undefined || group.purpose !== 'train') return;
     if (canBecomeTrainable(this.state, group, this.rules)) return;
+    if (!this.rules.cutsDoomed && !isClosed(this.state, group, this.rules)) return;
     const hasFailed = attemptsOf(this.state, group).some(({ reason }) => reason === 'failed');
     const returns = !hasFailed && group.expiries < this.rules.maxExpiries;
     this.append({ kind: 'group_dropped', groupId, reason: 'group_expired', returns });

@@ -1,6 +1,6 @@
 import type { LeaseClock } from './lease-clock.js';
 import type { GiveUpRecord, LedgerRecord } from './records.js';
-import { isClosed, placeStateOf } from './places.js';
+import { isClosed, seatStateOf } from './places.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
@@ -118,7 +118,7 @@ function sinceIn(times: Map<string, number>, id: string, now: number): number {
 
 function giveUpUnfilled(state: LedgerState, group: LedgerGroup, rules: LedgerRules): GiveUpRecord[] {
   const places = group.places.flatMap((place, index) => {
-    const found = placeStateOf(state, place, rules);
+    const found = seatStateOf(state, group, { place, rules });
     return found === 'open' || found === 'taken' ? [index] : [];
   });
   return places.length === 0 ? [] : [{ kind: 'give_up', groupId: group.groupId, places, reason: 'group_expired' }];

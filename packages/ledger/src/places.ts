@@ -9,10 +9,24 @@ export function placeStateOf(state: LedgerState, place: Readonly<Place>, rules: 
   return place.isGivenUp || place.losses >= rules.maxAttempts ? 'given_up' : 'open';
 }
 
+/** As `placeStateOf`, but nobody tries a place of a doomed group again. */
+export function seatStateOf(
+  state: LedgerState,
+  group: LedgerGroup,
+  { place, rules }: { readonly place: Readonly<Place>; readonly rules: LedgerRules },
+): PlaceState {
+  const found = placeStateOf(state, place, rules);
+  return found === 'open' && place.attempts > 0 && isDoomed(state, group, rules) ? 'given_up' : found;
+}
+
+/** It can no longer become trainable, and runs to its end all the same. */
+const isDoomed = (state: LedgerState, group: LedgerGroup, rules: LedgerRules): boolean =>
+  !rules.cutsDoomed && group.purpose === 'train' && !canBecomeTrainable(state, group, rules);
+
 /** No place is open or taken. */
 export function isClosed(state: LedgerState, group: LedgerGroup, rules: LedgerRules): boolean {
   return group.places.every((place) => {
-    const found = placeStateOf(state, place, rules);
+    const found = seatStateOf(state, group, { place, rules });
     return found === 'filled' || found === 'given_up';
   });
 }
@@ -20,7 +34,7 @@ export function isClosed(state: LedgerState, group: LedgerGroup, rules: LedgerRu
 /** No place is open, and no attempt runs: what is there may be scored as a whole. */
 export function isSampled(state: LedgerState, group: LedgerGroup, rules: LedgerRules): boolean {
   return group.places.every((place) => {
-    if (place.episodeId === undefined) return placeStateOf(state, place, rules) === 'given_up';
+    if (place.episodeId === undefined) return seatStateOf(state, group, { place, rules }) === 'given_up';
     return state.episodes.get(place.episodeId)?.state !== 'running';
   });
 }
@@ -57,6 +71,11 @@ export function membersOf(state: LedgerState, group: LedgerGroup): LedgerEpisode
 export function lastAttemptsOf(state: LedgerState, group: LedgerGroup): LedgerEpisode[] {
   const last = new Map(attemptsOf(state, group).map((episode) => [episode.place, episode]));
   return [...last.values()].sort((a, b) => a.place - b.place);
+}
+
+/** Attempts of the group that ended and hold no place: their agents failed, or the world did, or the group was dropped. */
+export function untrainedOf(state: LedgerState, group: LedgerGroup): readonly LedgerEpisode[] {
+  return attemptsOf(state, group).filter((each) => each.end !== undefined && !isMember(group, each));
 }
 
 /** Whether the episode holds its place. A step of the group takes no other episodes of it. */

@@ -77,6 +77,19 @@ export function takeGroup(group: LedgerGroup, policy: string, step: number): voi
   group.fate = 'assigned';
 }
 
+/** The step of the policy covers a dropped group: it reports on it. */
+export function coverGroup(group: LedgerGroup, policy: string, step: number): void {
+  const { fate } = groupPart(group, policy);
+  const isOver = fate !== undefined && fate !== 'assigned';
+  requireRecord(isOver, `group "${group.groupId}" is idle in a manifest although it is ${fate ?? 'sampled'}`);
+  if (group.policies === undefined) {
+    group.step = step;
+    return;
+  }
+  group.parts ??= new Map(group.policies.map((name) => [name, { fate: group.fate, step: undefined }]));
+  group.parts.set(policy, { fate, step });
+}
+
 export function takeEpisode(group: LedgerGroup, episode: LedgerEpisode, policy: string): void {
   const { state } = episodePart(episode, policy);
   requireRecord(state === 'pooled', `episode "${episode.episodeId}" is in a manifest while ${state}`);

@@ -57,6 +57,8 @@ export type GroupRecord = {
   readonly revision: string;
   /** Revision of the configuration that gives the group its sampling settings. */
   readonly configRevision: number;
+  /** It belongs to a window of `order: drawn`: a step covers it even if it was dropped. */
+  readonly isDrawn?: boolean;
   /** Which policies train on it. Absent: the only one, `default`. */
   readonly policies?: readonly string[];
   /** For an evaluation: the step that is evaluated. */
@@ -184,8 +186,12 @@ export type GroupDroppedRecord = {
 export type ManifestGroup = {
   readonly groupId: string;
   readonly rank?: string;
+  /** Under `order: drawn`. */
+  readonly draw?: number;
   readonly episodes: readonly ManifestEpisode[];
 };
+
+export type IdleGroup = Omit<ManifestGroup, 'episodes'> & { readonly draw: number };
 
 export type ManifestEpisode = {
   readonly episodeId: string;
@@ -211,6 +217,8 @@ export type ManifestRecord = {
   readonly policy?: string;
   readonly configRevision: number;
   readonly groups: readonly ManifestGroup[];
+  /** Under `order: drawn`: the groups of its draws that were dropped. The step reports on them, and trains nothing of them. */
+  readonly idle?: readonly IdleGroup[];
   /** Which groups each optimizer step holds. */
   readonly optimizerSteps: readonly (readonly string[])[];
   /** After this step. Absent in a run without shares. */

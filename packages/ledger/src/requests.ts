@@ -9,7 +9,7 @@ import type {
   Score,
 } from './records.js';
 import type { FailedEpisodePolicy, LedgerRules } from './rules.js';
-import type { LedgerEpisode, LedgerState } from './state.js';
+import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
 /** What callers hand to a Ledger, and what it answers. */
 
@@ -42,6 +42,7 @@ export type NewGroup = {
   readonly purpose?: Purpose;
   readonly revision?: string;
   readonly configRevision?: number;
+  readonly isDrawn?: boolean;
   /** Which policies train on it. Default: the only one. */
   readonly policies?: readonly string[];
   readonly evaluates?: number;
@@ -104,6 +105,8 @@ export type NewStep = {
   readonly optimizerSteps: readonly (readonly string[])[];
   readonly content: unknown;
   readonly shares: ManifestRecord['shares'];
+  /** Groups of `order: drawn` that the step covers and does not train. */
+  readonly idle: readonly Readonly<LedgerGroup>[];
 };
 
 export type Outcome = { readonly isApplied: boolean; readonly leftOut?: readonly LeftOut[] };

@@ -16,6 +16,11 @@ export type LedgerRules = {
   readonly scorePatienceMs: number | null;
   /** How often a draw may come back after its group expired. */
   readonly maxExpiries: number;
+  /**
+   * What becomes of a group that can no longer become trainable. True: its running attempts are cut, and its draw may come back at once.
+   * False: each of its places is tried once, so that the figures of a step describe whole groups.
+   */
+  readonly cutsDoomed: boolean;
 };
 
 export const defaultRules: LedgerRules = {
@@ -25,6 +30,7 @@ export const defaultRules: LedgerRules = {
   groupPatienceMs: 30 * 60_000,
   scorePatienceMs: 30 * 60_000,
   maxExpiries: 2,
+  cutsDoomed: true,
 };
 
 /** The defaults with some of them changed. Throws LedgerError `bad_rules`. */

@@ -20,6 +20,9 @@ const places = 'packages/swarm-server/src/swarm/find-place.ts';
 const batches = 'packages/ledger/src/batches.ts';
 const training = 'packages/swarm-server/src/swarm/train-loop.ts';
 const policies = 'packages/ledger/src/policies.ts';
+const window = 'packages/ledger/src/window.ts';
+const seats = 'packages/ledger/src/places.ts';
+const index = 'packages/ledger/src/attempt-index.ts';
 
 const edit = (file: string, original: string, mutated: string): Edit => ({ file, original, mutated });
 
@@ -43,7 +46,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         training,
-        `    const manifest = ledger.assign(ready, { ...plan, policy, configRevision, ...(shares !== undefined && { shares }) });
+        `    const manifest = ledger.assign(ready, { ...plan, ...more });
     await writer.synced();
     await optimizeStep(context, manifest);
 `,
@@ -54,7 +57,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     const outcomes: Outcome[] = [];
     for (const index of optimizerSteps.keys()) outcomes.push(await trainer.optimize(early, index, undefined));
     if (step % settings.saveFreq === 0) await trainer.save(step);
-    const manifest = ledger.assign(ready, { ...plan, policy, configRevision, ...(shares !== undefined && { shares }) });
+    const manifest = ledger.assign(ready, { ...plan, ...more });
     for (const [index, outcome] of outcomes.entries()) ledger.conclude(step, index, { ...outcome, policy });
     await writer.synced();
 `,
@@ -291,13 +294,13 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [
       edit(
         retention,
-        "if (record.kind === 'manifest') return record.groups.map(({ groupId }) => groupId);",
+        "if (record.kind === 'manifest') return coveredBy(record);",
         "if (record.kind === 'manifest') return [];",
       ),
       edit(
         retention,
-        'return manifests.get(record.step)?.groups.map(({ groupId }) => groupId) ?? [];',
-        'return manifests.size < 0 ? [record.kind] : [];',
+        'return manifest === undefined ? [] : coveredBy(manifest);',
+        'return manifest === undefined ? [record.kind] : [];',
       ),
     ],
   },
@@ -420,5 +423,61 @@ export const swarmMutants: readonly SwarmMutant[] = [
         'const { ledger, store, gate, line } = context;\n    const { weights } = this.#context;',
       ),
     ],
+  },
+  {
+    name: 'a batch in the order in which its groups began',
+    edits: [edit(batches, 'groups: groups.toSorted(byDraw)', 'groups: byDraw === undefined ? [] : groups')],
+  },
+  {
+    name: 'a window with a draw that is still sampled',
+    edits: [edit(window, 'if (!trainable.has(group)) waiting.add(group.draw);', 'if (trainable.has(group)) continue;')],
+  },
+  {
+    name: 'a draw that came back is left behind',
+    edits: [edit(window, 'const waiting = new Set(returned);', 'const waiting = new Set([...returned].slice(0, 0));')],
+  },
+  {
+    name: 'a window without its idle draws',
+    edits: [edit(index, 'return group.isDrawn === true && fate', 'return group.isDrawn !== true && fate')],
+  },
+  {
+    name: 'an idle window is not trained',
+    edits: [edit(training, 'const isStep = ready.length + idle.length > 0;', 'const isStep = ready.length > 0;')],
+  },
+  {
+    name: 'the next window before the step is done',
+    edits: [edit(window, '1 + maxStaleness - (step - doneStep)', '1 + maxStaleness - Math.min(0, step - doneStep)')],
+  },
+  {
+    name: 'a window more than may be ahead',
+    edits: [edit(window, '1 + maxStaleness - (step - doneStep)', '2 + maxStaleness - (step - doneStep)')],
+  },
+  {
+    name: 'a doomed group is cut',
+    edits: [edit(ledger, 'if (!this.rules.cutsDoomed && !isClosed', 'if (this.rules.cutsDoomed && !isClosed')],
+  },
+  {
+    name: 'a place of a doomed group is tried again',
+    edits: [
+      edit(
+        seats,
+        "found === 'open' && place.attempts > 0 && isDoomed",
+        "found === 'open' && place.attempts < 0 && isDoomed",
+      ),
+    ],
+  },
+  {
+    name: 'a file goes before its idle group is covered',
+    edits: [
+      edit(
+        retention,
+        'if (step === undefined && group.isDrawn === true)',
+        'if (step === undefined && group.isDrawn === false)',
+      ),
+    ],
+  },
+  {
+    name: 'a second try ranks as the first one',
+    edits: [edit(places, 'drawPrefix(pass, expiries)', 'drawPrefix(pass, Math.min(0, expiries))')],
   },
 ];

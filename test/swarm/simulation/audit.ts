@@ -6,6 +6,7 @@ import {
   partsAt,
   shareOf,
   type GroupsByShare,
+  type LedgerGroup,
   type LedgerState,
   type ManifestRecord,
 } from '@agentjet/ledger';
@@ -24,6 +25,8 @@ export class Audit {
   readonly #served = new Map<string, number>();
   /** What each share is owed after a step of a policy. */
   readonly #owed = new Map<string, GroupsByShare>();
+  /** Under `order: drawn`: the first draw that a step of a policy does not cover. */
+  readonly #windows = new Map<string, number>();
   /** What the first manifest that named a group said of it. */
   readonly #taken = new Map<string, Taken>();
 
@@ -64,11 +67,42 @@ export class Audit {
         this.require(oldest <= run.maxStaleness + mostSurplus(run), `${groupId} was trained at staleness ${oldest}`);
       }
     }
+    this.#order(state, manifest);
+    if (run.order === 'drawn') this.#window(state, manifest, rules);
     if (run.shares !== undefined) this.#shares(state, manifest, { run, rules });
     for (const { revision, fromStep } of policy === run.policies[0] ? this.configs : []) {
       const isKept = manifest.step < fromStep || manifest.configRevision >= revision;
       this.require(isKept, `configuration ${revision} was promised for step ${fromStep}`);
     }
+  }
+
+  /** A batch does not depend on which of its groups began first. */
+  #order(state: LedgerState, { step, groups }: ManifestRecord): void {
+    const found = groups.flatMap(({ groupId }) => state.groups.get(groupId) ?? []);
+    const isInOrder = found.every((group, at) => {
+      const before = found[at - 1];
+      return before === undefined || shareOf(before) !== shareOf(group) || before.draw < group.draw;
+    });
+    this.require(isInOrder, `step ${step} has its groups in another order than that of their draws`);
+  }
+
+  /** A step covers so many draws in their order, each once; the last ones of a run may cover fewer. */
+  #window(
+    state: LedgerState,
+    { step, groups, idle = [], policy = defaultPolicy }: ManifestRecord,
+    rules: BatchSize,
+  ): void {
+    const from = this.#windows.get(`${policy} ${step - 1}`) ?? 0;
+    const draws = [...new Set([...groups, ...idle].map(({ draw = -1 }) => draw))].sort((a, b) => a - b);
+    this.#windows.set(`${policy} ${step}`, from + draws.length);
+    const isInOrder = draws.every((draw, index) => draw === from + index);
+    this.require(isInOrder, `step ${step} covers the draws ${draws.join()} after ${from - 1}`);
+    const isTwice = new Set(groups.map(({ draw }) => draw)).size < groups.length;
+    this.require(!isTwice, `step ${step} trains a draw twice`);
+    const isWhole = draws.length === rules.batchSize || state.operation.isDraining;
+    this.require(isWhole, `step ${step} covers ${draws.length} draws, not ${rules.batchSize}`);
+    const cut = idle.flatMap(({ groupId }) => state.groups.get(groupId) ?? []).filter(isCut);
+    this.require(cut.length === 0, `${cut[0]?.groupId} is doomed, and was not tried to its end`);
   }
 
   /** A whole batch is within one group of its parts, and what rounding owes is carried over every restart. */
@@ -119,7 +153,13 @@ type Served = { readonly policy: string; readonly version: number; readonly inca
 const mostSurplus = ({ policies, shares }: RunSettings): number =>
   policies.length > 1 && shares !== undefined ? 1 : 0;
 
+type BatchSize = { readonly batchSize: number };
+
 type ManifestRules = {
   readonly run: RunSettings;
-  readonly rules: Parameters<typeof isClosed>[2] & { readonly batchSize: number };
+  readonly rules: Parameters<typeof isClosed>[2] & BatchSize;
 };
+
+/** Expired, and with a place that nobody has tried, although nobody gave it up. */
+const isCut = ({ fate, places }: LedgerGroup): boolean =>
+  fate === 'group_expired' && places.some(({ attempts, isGivenUp }) => attempts === 0 && !isGivenUp);

@@ -13,21 +13,24 @@ export type RunSettings = {
   readonly isJudged: boolean;
   /** Two shares, a and b; undefined: none. */
   readonly shares: 'strict' | 'elastic' | undefined;
+  readonly order: 'pool' | 'drawn';
   /** Fewer clients, longer waits. */
   readonly isQuiet: boolean;
 };
 
 export function drawSettings(seed: number): RunSettings {
   const isAhead = seed % 4 === 1;
+  const order = seed % 7 === 5 ? 'drawn' : 'pool';
   return {
     policy: (['zero_reward', 'partial_group', 'drop_group'] as const)[seed % 3] ?? 'partial_group',
     policies: seed % 5 === 2 ? ['planner', 'worker'] : [defaultPolicy],
-    oversubscribe: isAhead ? 2 : 1,
+    order,
+    oversubscribe: isAhead && order === 'pool' ? 2 : 1,
     maxStaleness: isAhead ? 1 : 0,
     repeatsExactly: seed % 2 === 1,
     isJudged: seed % 5 === 0,
     isQuiet: seed % 7 === 3,
-    shares: seed % 6 === 2 ? 'strict' : seed % 6 === 4 ? 'elastic' : undefined,
+    shares: order === 'drawn' ? undefined : seed % 6 === 2 ? 'strict' : seed % 6 === 4 ? 'elastic' : undefined,
   };
 }
 
@@ -37,13 +40,16 @@ export const firstParts = { a: 0.6, b: 0.4 };
 /** The second of two policies has larger batches, and saves more often. */
 export function toSwarmSettings(run: RunSettings, policy = run.policies[0]): SwarmSettings {
   const isSecond = policy !== run.policies[0];
-  const rules = createRules({ failedEpisodePolicy: run.policy, groupPatienceMs: 15_000, scorePatienceMs: 5000 });
+  const cutsDoomed = run.order === 'pool';
+  const patience = { groupPatienceMs: 15_000, scorePatienceMs: 5000 };
+  const rules = createRules({ failedEpisodePolicy: run.policy, cutsDoomed, ...patience });
   return {
     rules: {
       ...rules,
       batchSize: (run.shares === undefined ? 2 : 3) + Number(isSecond),
       oversubscribe: run.oversubscribe,
       maxStaleness: run.maxStaleness,
+      order: run.order,
       ...(run.shares !== undefined && { parts: firstParts, isElastic: run.shares === 'elastic' }),
     },
     sharePatienceMs: 1500,

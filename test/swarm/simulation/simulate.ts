@@ -1,5 +1,13 @@
 import { toErrorMessage } from '@agentjet/core';
-import { accountOf, defaultPolicy, episodePart, foldStore, lineOf, type LedgerState } from '@agentjet/ledger';
+import {
+  accountOf,
+  defaultPolicy,
+  episodePart,
+  foldStore,
+  lineOf,
+  type LedgerGroup,
+  type LedgerState,
+} from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { Audit } from './audit.js';
 import { ClientProcess } from './client-process.js';
@@ -160,8 +168,12 @@ function checkEnd(state: LedgerState, audit: Audit): void {
     unscored + assigned + pooled === 0,
     `${unscored} unscored, ${assigned} assigned, ${pooled} pooled for ever`,
   );
-  const open = [...state.groups.values()].filter(({ fate }) => fate === undefined);
+  const groups = [...state.groups.values()];
+  const open = groups.filter(({ fate }) => fate === undefined);
   audit.require(open.length === 0, `${open.length} groups are open for ever`);
+  const isForgotten = ({ isDrawn, parts, step }: LedgerGroup): boolean =>
+    isDrawn === true && [...(parts?.values() ?? [{ step }])].some((part) => part.step === undefined);
+  audit.require(!groups.some(isForgotten), 'no step has covered a draw');
   for (const [share, { draws, nextDraw }] of state.schedules) {
     for (const [draw, { fate }] of draws) audit.require(fate === 'over', `draw ${share} ${draw} is ${fate} for ever`);
     audit.require(draws.size === nextDraw, `a draw of ${share} was skipped`);

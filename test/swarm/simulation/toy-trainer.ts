@@ -88,7 +88,8 @@ export class ToyTrainer implements TrainerPort {
     const groupIds = groups.map(({ groupId }) => groupId);
     const halves = [0, 1].map((half) => groupIds.filter((_id, position) => position % 2 === half));
     const isTwice = deriveSeed(0, ...groupIds) % 3 === 0;
-    return { optimizerSteps: (isTwice ? [...halves, ...halves] : halves).filter((ids) => ids.length > 0) };
+    const steps = (isTwice ? [...halves, ...halves] : halves).filter((ids) => ids.length > 0);
+    return { optimizerSteps: steps.length > 0 ? steps : [[]] };
   };
 
   /** Some optimizer steps are refused; some batches hold an episode that is too long. */

@@ -30,7 +30,25 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
     ...findOptimizerConflicts(config, locate),
     ...findTruncationConflicts(config, locate),
     ...findReplicaConflicts(config, locate),
+    ...findOrderConflicts(config, locate),
   ];
+}
+
+/** A batch of draws in their order leaves a swarm nothing to choose. */
+function findOrderConflicts({ swarm, rollout }: CommonYaml, locate: (key: string) => string): readonly Problem[] {
+  if (swarm.order !== 'drawn') return [];
+  const { shares, sample_collection: collection } = swarm;
+  const others = [
+    ...(shares.length > 0 ? [['swarm.shares', `${shares.length} shares`, 'Remove the shares']] : []),
+    ...(collection === 'enough_tasks' || collection === 'finish_enough_tasks'
+      ? []
+      : [['swarm.sample_collection', collection, 'Set it to enough_tasks']]),
+    ...(rollout.oversubscribe === 1 ? [] : [['rollout.oversubscribe', `${rollout.oversubscribe}`, 'Set it to 1']]),
+  ];
+  return others.map(([key = '', value = '', repair = '']) => ({
+    code: 'conflict',
+    message: `"${key}" ${value} (${locate(key)}) cannot be honoured with "swarm.order" drawn (${locate('swarm.order')}), which takes the tasks in their order. ${repair}, or set swarm.order to pool.`,
+  }));
 }
 
 function findOptimizerConflicts(

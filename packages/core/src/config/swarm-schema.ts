@@ -94,6 +94,11 @@ export const swarm = z
       60,
       'elastic: seconds without a client until a share lends its places',
     ),
+    order: setting(
+      z.enum(['pool', 'drawn']),
+      'pool',
+      'which groups a step takes: pool (the first that can be trained; others are drawn in place of those that failed, and no client holds the others up) | drawn (so many draws in their order, as an ordinary run takes them; a step waits for each, and max_staleness says how many batches are sampled ahead)',
+    ),
     sample_collection: setting(
       z.enum([...sampleCollections, ...originalCollections]),
       'enough_tasks',

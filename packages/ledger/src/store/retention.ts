@@ -94,7 +94,8 @@ function isFinished(state: LedgerState, groupId: string, oldestCheckpoint: Oldes
   if (group === undefined) return state.finished.has(groupId);
   if (group.fate === undefined || group.fate === 'assigned') return false;
   const parts = group.parts ?? new Map([[defaultPolicy, group]]);
-  return [...parts].every(([policy, { step }]) => {
+  return [...parts].every(([policy, { fate, step }]) => {
+    if (step === undefined && group.isDrawn === true) return fate === 'surplus'; // a step will report on it
     return step === undefined || (step <= oldestCheckpoint(policy) && hasAllOutcomes(lineOf(state, policy), step));
   });
 }
@@ -102,14 +103,18 @@ function isFinished(state: LedgerState, groupId: string, oldestCheckpoint: Oldes
 /** A manifest and its outcomes decide what becomes of groups whose other records may be in older files. */
 function groupsNamed(state: LedgerState, record: LedgerRecord): readonly string[] {
   if (record.kind === 'finished') return [];
-  if (record.kind === 'manifest') return record.groups.map(({ groupId }) => groupId);
+  if (record.kind === 'manifest') return coveredBy(record);
   if (record.kind === 'outcome') {
     const { manifests } = lineOf(state, record.policy);
-    return manifests.get(record.step)?.groups.map(({ groupId }) => groupId) ?? [];
+    const manifest = manifests.get(record.step);
+    return manifest === undefined ? [] : coveredBy(manifest);
   }
   if (record.kind === 'evaluation') return record.groupIds;
   return 'groupId' in record ? [record.groupId] : [];
 }
+
+const coveredBy = ({ groups, idle = [] }: ManifestRecord): readonly string[] =>
+  [...groups, ...idle].map(({ groupId }) => groupId);
 
 /** What stays of a group when its records go. */
 function finishedRecord(state: LedgerState, group: LedgerGroup): FinishedRecord {

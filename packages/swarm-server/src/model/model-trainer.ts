@@ -3,6 +3,7 @@ import {
   defaultPolicy,
   isOf,
   type EndRecord,
+  type IdleGroup,
   type ManifestEpisode,
   type ManifestGroup,
   type ManifestRecord,
@@ -74,9 +75,9 @@ export class ModelTrainer implements TrainerPort {
   /** The engine samples from the new weights as soon as they are made. */
   publish = (): Promise<void> => this.#options.weights.settle();
 
-  plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes, lost, failed }: PlanContext): StepPlan => {
+  plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes, lost, failed, idle }: PlanContext): StepPlan => {
     const recipe = this.#options.weights.recipe(changes);
-    const { prepared } = this.#prepare(groups, { recipe, lost, failed });
+    const { prepared } = this.#prepare({ groups, idle }, { recipe, lost, failed });
     const { version } = this.#options;
     const hasFailed = Object.keys(failed).length > 0;
     const more = { ...(lost.length > 0 && { lost }), ...(hasFailed && { failed }) };
@@ -87,7 +88,7 @@ export class ModelTrainer implements TrainerPort {
 
   optimize = async (manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> => {
     const { recipe, isOnPolicy, lost = [], failed = {} } = manifest.content as StepContent;
-    const { prepared } = this.#prepare(manifest.groups, { recipe, lost, failed });
+    const { prepared } = this.#prepare(manifest, { recipe, lost, failed });
     const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
     const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
     if (index === manifest.optimizerSteps.length - 1)
@@ -150,14 +151,14 @@ export class ModelTrainer implements TrainerPort {
 
   /** Planned and trained from one preparation: the weights do not change in between. */
   #prepare(
-    groups: readonly ManifestGroup[],
+    { groups, idle = [] }: Pick<ManifestRecord, 'groups' | 'idle'>,
     { recipe, lost, failed }: Required<Pick<StepContent, 'recipe' | 'lost' | 'failed'>>,
   ): { readonly prepared: PreparedBatch } {
-    const name = JSON.stringify(groups);
+    const name = JSON.stringify([groups, idle]);
     if (this.#batch?.name === name) return this.#batch;
     const prepared = this.#options.weights.prepare(
-      groups.map((group, at) =>
-        this.#toTrainingGroup(group, { lost: at === 0 ? lost : [], failed: failed[group.groupId] ?? [] }),
+      inDrawOrder(groups, idle).map((drawn, at) =>
+        this.#toTrainingGroup(drawn, { lost: at === 0 ? lost : [], failed }),
       ),
       recipe,
     );
@@ -189,21 +190,23 @@ export class ModelTrainer implements TrainerPort {
     return { groupId, episodes, lost: [] };
   }
 
-  #toTrainingGroup({ groupId, rank, episodes }: ManifestGroup, { lost, failed }: Untrained): TrainingGroup {
+  #toTrainingGroup({ group, earlier }: DrawnGroup, { lost, failed }: Untrained): TrainingGroup {
+    const { groupId, rank, episodes } = group;
     const members = episodes.map((each) => {
       const own = toOwn(each, this.#policy);
       const end = this.#endOf(each.episodeId);
       const { isSuccess = end.isSuccess, reward, rewards } = own;
       return { own, end, episode: this.#toEpisode({ ...own, end, reward, rewards, isSuccess }) };
     });
-    const others = failed.map((episodeId) => {
-      return this.#toEpisode({ episodeId, end: this.#endOf(episodeId), reward: null, isSuccess: null });
-    });
-    const sampled = toSampledGroup(
+    const othersOf = ({ groupId: id }: ManifestGroup): readonly Episode[] =>
+      (failed[id] ?? []).map((episodeId) => this.#toUntrained(episodeId));
+    const before = earlier.map((each) => toSampledGroup(each.groupId, [], othersOf(each)));
+    const found = toSampledGroup(
       groupId,
       members.map(({ episode }) => episode),
-      others,
+      othersOf(group),
     );
+    const sampled = { ...found, lost: [...before.flatMap((each) => [...each.lost, ...each.episodes]), ...found.lost] };
     const lengths = members.map(({ end }) => toAttemptLength(end, this.#policy));
     return {
       groupId,
@@ -213,13 +216,20 @@ export class ModelTrainer implements TrainerPort {
     };
   }
 
+  /** In a group that was dropped, an episode may have had a reward. */
+  #toUntrained(episodeId: string): Episode {
+    const end = this.#endOf(episodeId);
+    const { reward, isSuccess, rewards } = end;
+    return this.#toEpisode({ episodeId, end, reward, isSuccess, rewards });
+  }
+
   #toEpisode(ended: Ended): Episode {
     return readEnd(ended, this.#policy);
   }
 }
 
 /** What of a group is not trained. */
-type Untrained = { readonly lost: readonly LostAttempt[]; readonly failed: readonly string[] };
+type Untrained = { readonly lost: readonly LostAttempt[]; readonly failed: PlanContext['failed'] };
 
 export type ModelTrainerOptions = {
   /** Whose weights these are. Default: `default`. */
@@ -298,4 +308,19 @@ function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<strin
     [`share/${share}/got`, got[share] ?? 0] as const,
   ]);
   return Object.fromEntries(rows);
+}
+
+/** A group of the batch, and those of earlier tries at its draw. A group that is not trained has no episodes. */
+type DrawnGroup = { readonly group: ManifestGroup; readonly earlier: readonly ManifestGroup[] };
+
+/** The batch in the order of its draws, with those of which nothing is trained. */
+function inDrawOrder(groups: readonly ManifestGroup[], idle: readonly IdleGroup[]): readonly DrawnGroup[] {
+  if (idle.length === 0) return groups.map((group) => ({ group, earlier: [] }));
+  const tries = new Map<number, ManifestGroup[]>();
+  for (const group of [...idle.map((each) => ({ ...each, episodes: [] })), ...groups]) {
+    const { draw = -1 } = group;
+    tries.set(draw, [...(tries.get(draw) ?? []), group]);
+  }
+  const inOrder = [...tries].sort(([a], [b]) => a - b);
+  return inOrder.flatMap(([, all]) => all.slice(-1).map((group) => ({ group, earlier: all.slice(0, -1) })));
 }

@@ -1,8 +1,9 @@
 import {
   defaultShare,
   isClosed,
-  shareOf,
+  lastAttemptsOf,
   named,
+  shareOf,
   type EvaluationRecord,
   type LedgerEpisode,
   type LedgerGroup,
@@ -70,7 +71,7 @@ async function conclude(context: SwarmContext, step: number, seconds: number): P
   const { ledger, writer } = context;
   const groups = groupsOf(context, step);
   if (!isOver(context, step)) noticeUnfilled(context, step, groups);
-  const restsOn = groups.filter(({ groupId }) => ledger.lastAttemptsOf(groupId).some(isScored)).length;
+  const restsOn = groups.filter((group) => lastAttemptsOf(ledger.state, group).some(isScored)).length;
   const mixed = findMixed(context, groups);
   if (mixed !== undefined) noticeMixed(context, step, mixed);
   const groupIds = groups.map(({ groupId }) => groupId);
@@ -87,10 +88,7 @@ function noticeUnfilled(
   groups: readonly LedgerGroup[],
 ): void {
   const numPlaces = groups.reduce((sum, { places }) => sum + places.length, 0);
-  const numFilled = groups.reduce(
-    (sum, { groupId }) => sum + ledger.lastAttemptsOf(groupId).filter(isScored).length,
-    0,
-  );
+  const numFilled = groups.reduce((sum, group) => sum + lastAttemptsOf(ledger.state, group).filter(isScored).length, 0);
   const seconds = settings.evaluationPatienceMs / 1000;
   notice(
     `The evaluation after step ${step} has waited for ${seconds} s (trainer_common.evaluation_patience) and goes on without ${numPlaces - numFilled} of ${numPlaces} places, which no client has filled.`,
@@ -103,7 +101,7 @@ function findMixed({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): re
   for (const group of groups) {
     const revisions = byShare.get(shareOf(group)) ?? new Set();
     byShare.set(shareOf(group), revisions);
-    for (const { reward, rewardRevision } of ledger.lastAttemptsOf(group.groupId))
+    for (const { reward, rewardRevision } of lastAttemptsOf(ledger.state, group))
       if (reward !== null) revisions.add(rewardRevision ?? group.revision);
   }
   const mixed = [...byShare.values()].find(({ size }) => size > 1);
@@ -141,8 +139,9 @@ export async function recordEvaluation(
   const groups = groupIds.flatMap((groupId) => ledger.state.groups.get(groupId) ?? []);
   await trainer.recordEvaluation?.(step, {
     seconds,
-    groups: groups.map(({ groupId, taskId, places }) => {
-      return { groupId, taskId, numPlaces: places.length, attempts: ledger.lastAttemptsOf(groupId) };
+    groups: groups.map((group) => {
+      const { groupId, taskId, places } = group;
+      return { groupId, taskId, numPlaces: places.length, attempts: lastAttemptsOf(ledger.state, group) };
     }),
   });
 }

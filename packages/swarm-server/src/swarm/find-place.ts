@@ -63,6 +63,7 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
     numPlaces: changesOf(context).rollout.num_repeat ?? settings.numPlaces,
     revision,
     configRevision,
+    ...(settings.rules.order === 'drawn' && { isDrawn: true }),
     ...(hasPolicies(context) && { policies: trainingPolicies(context) }),
   });
   return { groupId, place: 0, attempt: 0 };

@@ -162,6 +162,12 @@ export class OperatorRoutes {
   async share(parts: SharesRequest, requestId: string | undefined, asked?: Asked): Promise<ConfigAnswer> {
     const { ledger, host, writer } = this.#context;
     const { configs } = ledger.state;
+    if (rulesOf(this.#context).order === 'drawn') {
+      throw new WireError(
+        'unknown_config',
+        'A run with swarm.order drawn has no shares: it takes the tasks in their order.',
+      );
+    }
     const changes = { [sharesKey]: toParts(parts) };
     const known = findConfig(configs, requestId, changes);
     const revision = configs.at(-1)?.revision ?? 0;

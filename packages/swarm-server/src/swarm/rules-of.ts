@@ -3,12 +3,14 @@ import { changesOf } from './config-changes.js';
 import type { SwarmContext } from './swarm-context.js';
 
 /** The rules of a policy's batches with what was changed since the run began. */
-export function rulesOf(context: Pick<SwarmContext, 'ledger' | 'policy' | 'settings'>): BatchRules {
+export function rulesOf(context: Pick<SwarmContext, 'ledger' | 'policy' | 'settings' | 'tasks'>): BatchRules {
   const { rules } = context.settings;
   const { data, swarm } = changesOf(context);
+  const batchSize = data.train_batch_size ?? rules.batchSize;
   return {
     ...rules,
-    batchSize: data.train_batch_size ?? rules.batchSize,
+    // As in an ordinary run, no batch has more draws than there are tasks.
+    batchSize: rules.order === 'drawn' ? Math.min(batchSize, context.tasks.sizeOf?.() || Infinity) : batchSize,
     ...(swarm.share_mode !== undefined && { isElastic: swarm.share_mode === 'elastic' }),
     ...(swarm.sample_collection !== undefined && { collection: swarm.sample_collection }),
   };

@@ -6,6 +6,7 @@ import {
   nextParts,
   partsAt,
   scheduleOf,
+  type Flying,
   type LedgerState,
   type Look,
 } from '@agentjet/ledger';
@@ -15,7 +16,7 @@ import { rulesOf } from './rules-of.js';
 
 /** What is known of shares that the ledger does not say: which have tasks and clients now, and whether the clients ask for a step. */
 
-type OfPolicy = Pick<SwarmContext, 'ledger' | 'policy' | 'settings'>;
+type OfPolicy = Pick<SwarmContext, 'ledger' | 'policy' | 'settings' | 'tasks'>;
 
 export const shareNames = (context: OfPolicy): readonly string[] =>
   Object.keys(nextParts(flyingOf(context), context.settings.rules));
@@ -30,7 +31,7 @@ function isExhausted({ ledger, tasks }: Pick<SwarmContext, 'ledger' | 'tasks'>, 
  * Whether no new task will be drawn: the run drains, or its tasks are through. A batch that waits for every share is not made
  * again once one of them has no more tasks; if places are lent, the others go on alone.
  */
-export function isEnding(context: OfPolicy & Pick<SwarmContext, 'tasks'>): boolean {
+export function isEnding(context: OfPolicy): boolean {
   const { state } = context.ledger;
   if (state.operation.isDraining) return true;
   const names = shareNames(context);
@@ -41,8 +42,11 @@ export function isEnding(context: OfPolicy & Pick<SwarmContext, 'tasks'>): boole
 /** Whether every task was drawn, and everything that was drawn is trained or dropped. */
 export function isThrough(context: SwarmContext): boolean {
   if (context.ledger.state.operation.isDraining || !isEnding(context)) return false;
-  return flyingOf(context).flight.groups.size === 0 && ownSharesToDraw(context).length === 0;
+  return isEmpty(flyingOf(context)) && ownSharesToDraw(context).length === 0;
 }
+
+/** Whether nothing waits for a step. */
+export const isEmpty = ({ flight }: Flying): boolean => flight.groups.size === 0 && flight.idle.size === 0;
 
 /**
  * Shares of which another group may be drawn now, the one that lacks most first. A group is for all policies that train now, so
@@ -71,7 +75,7 @@ export function ownSharesToDraw(context: SwarmContext): readonly string[] {
   const rules = rulesOf(context);
   const flying = flyingOf(context);
   if (!isEnding(context)) return drawableShares(flying, rules, lookAt(context));
-  const isFull = flying.flight.groups.size >= rules.batchSize;
+  const isFull = rules.order !== 'drawn' && flying.flight.groups.size >= rules.batchSize;
   return isFull ? [] : shareNames(context).filter((share) => scheduleOf(state, share).returned.size > 0);
 }
 
@@ -83,12 +87,14 @@ function desertedShares(context: OfPolicy & Pick<SwarmContext, 'lives'>): Readon
 
 /** What batches and draws need to know that the ledger does not say. */
 export function lookAt(context: SwarmContext): Look {
-  const { ledger, lives } = context;
+  const { ledger, lives, settings, weights } = context;
   const rules = rulesOf(context);
   const isShared = rules.isElastic === true && hasShares(ledger.state, rules);
   const deserted = isShared ? desertedShares(context) : new Set<string>();
   const idle = shareNames(context).filter((share) => isShared && (isExhausted(context, share) || deserted.has(share)));
   return {
+    doneStep: weights.doneStep,
+    lastStep: settings.maxSteps,
     idle: new Set(idle),
     isAgreed: isAgreement(rules) && lives.agree(rules.collection === 'all_clients_ask', context.weights.version),
   };

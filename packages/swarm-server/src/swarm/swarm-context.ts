@@ -52,7 +52,12 @@ export type SwarmContext = SharedContext & {
   readonly settings: SwarmSettings;
   readonly trainer: TrainerPort;
   readonly gate: CallGate;
-  readonly weights: { version: number; phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed' };
+  readonly weights: {
+    version: number;
+    phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed';
+    /** The loop is done with this step: it is evaluated and saved, if that was due. */
+    doneStep: number;
+  };
   readonly health: PolicyHealth;
   /** Checkpoints that an operator asked for, by the ids of the operations. */
   readonly wanted: Map<string, WantedCheckpoint>;
@@ -99,7 +104,7 @@ export function createContexts(shared: SharedContext, policies: readonly SwarmPo
       settings,
       trainer,
       gate,
-      weights: { version: -1, phase: 'recovering' },
+      weights: { version: -1, phase: 'recovering', doneStep: -1 },
       health: { broken: undefined, problem: undefined, downSinceMs: undefined, isWanted: false },
       wanted: new Map(),
       recovery: new RecoveryBudget((settings.recoveryBudgetMs ?? Infinity) / 1000),

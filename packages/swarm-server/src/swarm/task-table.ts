@@ -35,6 +35,8 @@ export class TaskTable implements TaskPort {
     return taskId === undefined ? undefined : { taskId, seed: evaluationSeed(this.#seedOf(share)) };
   };
 
+  sizeOf = (): number => this.#readIds('train', defaultShare).length;
+
   isComplete = (share: string): boolean => this.#readIds('train', share).length > 0;
 
   #seedOf(share: string): number {

@@ -5,6 +5,8 @@ import {
   named,
   nextBatch,
   planRetirement,
+  toIdleGroup,
+  untrainedOf,
   type Batch,
   type LedgerEpisode,
   type LedgerGroup,
@@ -16,7 +18,7 @@ import { failOrders, openOrders, settleOrders } from './checkpoint-orders.js';
 import { changedKeys, changesOf } from './config-changes.js';
 import { evaluateIfDue, recordEvaluation } from './evaluate.js';
 import { rulesOf } from './rules-of.js';
-import { giveUpDeserted, isEnding, lookAt, ownSharesToDraw } from './share-watch.js';
+import { giveUpDeserted, isEmpty, isEnding, lookAt, ownSharesToDraw } from './share-watch.js';
 import { appendSynced, flyingOf, hasPolicies, requireEngine, type SwarmContext } from './swarm-context.js';
 import type { PlanContext } from './trainer-port.js';
 
@@ -31,6 +33,7 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
     requireEngine(context);
     await saveIfAsked(context);
     await evaluateIfDue(context);
+    noteDone(context);
     const mayStep = !context.ledger.state.operation.isPaused && !context.evaluation.isRunning;
     const batch = mayStep ? findBatch(context) : undefined;
     if (batch?.kind === 'ready') await makeStep(context, batch);
@@ -46,6 +49,13 @@ export async function trainLoop(context: SwarmContext): Promise<void> {
     dropSurplus(context);
     await context.changes.next(context.settings.tickMs);
   }
+}
+
+/** Batches that waited for the step may be sampled now. */
+function noteDone({ weights, changes }: SwarmContext): void {
+  if (weights.doneStep === weights.version) return;
+  weights.doneStep = weights.version;
+  changes.notify();
 }
 
 /** Many ends of one moment are looked at once: when they are written. */
@@ -75,8 +85,7 @@ async function isKept({ weights, line, trainer }: SwarmContext, mustBeThere: boo
 
 /** The run drains or is through, and everything that was drawn is trained or dropped. */
 function isOver(context: SwarmContext): boolean {
-  const isEmpty = flyingOf(context).flight.groups.size === 0;
-  return isEmpty && isEnding(context) && ownSharesToDraw(context).length === 0;
+  return isEmpty(flyingOf(context)) && isEnding(context) && ownSharesToDraw(context).length === 0;
 }
 
 /** Its steps are all made: what other policies have trained and this one has not, it never will. */
@@ -144,7 +153,7 @@ function findBatch(context: SwarmContext): Batch {
 
 type ReadyBatch = Extract<Batch, { readonly kind: 'ready' }>;
 
-async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): Promise<void> {
+async function makeStep(context: SwarmContext, { groups, idle = [], shares }: ReadyBatch): Promise<void> {
   const { host, ledger, policy, writer, trainer, weights, gate, settings, recovery, stragglers } = context;
   weights.phase = 'updating';
   await gate.hold('weights');
@@ -152,10 +161,12 @@ async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): 
   await writer.committed(); // the trainer reads ends from the store
   // A request may have dropped one meanwhile.
   const ready = groups.filter((group) => groupPart(group, policy).fate === undefined);
-  if (ready.length > 0) {
-    const plan = trainer.plan(ledger.toManifestGroups(ready), planContext(context, ready));
+  const isStep = ready.length + idle.length > 0;
+  if (isStep) {
+    const plan = trainer.plan(ledger.toManifestGroups(ready), planContext(context, ready, idle));
     const configRevision = ledger.state.configs.at(-1)?.revision ?? 0;
-    const manifest = ledger.assign(ready, { ...plan, policy, configRevision, ...(shares !== undefined && { shares }) });
+    const more = { policy, configRevision, idle, ...(shares !== undefined && { shares }) };
+    const manifest = ledger.assign(ready, { ...plan, ...more });
     await writer.synced();
     await optimizeStep(context, manifest);
     await trainer.publish(manifest.step);
@@ -168,18 +179,21 @@ async function makeStep(context: SwarmContext, { groups, shares }: ReadyBatch): 
   const { save_freq: saveFreq = settings.saveFreq } = changesOf(context).trainer_common;
   recovery.noteStep((host.now() - startedMs) / 1000);
   const isDue = (saveFreq > 0 && weights.version % saveFreq === 0) || recovery.isDue;
-  if (ready.length > 0 && isDue) await saveCheckpoint(context, weights.version);
+  if (isStep && isDue) await saveCheckpoint(context, weights.version);
 }
 
-function planContext(context: SwarmContext, groups: readonly LedgerGroup[]): PlanContext {
+function planContext(context: SwarmContext, groups: readonly LedgerGroup[], idle: readonly LedgerGroup[]): PlanContext {
   const { ledger, policy, line, lengths } = context;
   const members = groups.flatMap(({ groupId }) => ledger.membersOf(groupId));
   const calls = members.flatMap((episode) => episode.calls.filter((call) => isOf(call, policy)));
   return {
     isOnPolicy: calls.every(({ incarnation }) => incarnation === line.incarnation),
     lost: lengths.take(policy, groups),
-    failed: Object.fromEntries(groups.flatMap(({ groupId }) => toFailed(groupId, ledger.failedOf(groupId)))),
+    failed: Object.fromEntries(
+      [...groups, ...idle].flatMap((group) => toFailed(group.groupId, untrainedOf(ledger.state, group))),
+    ),
     changes: changedKeys(context),
+    idle: idle.map(toIdleGroup),
   };
 }
 

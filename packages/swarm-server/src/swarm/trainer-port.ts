@@ -1,4 +1,4 @@
-import type { LedgerEpisode, ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
+import type { IdleGroup, LedgerEpisode, ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
 import type { LostAttempt } from './attempt-lengths.js';
 
 /** What the swarm asks of the holder of the weights. Steps are numbered from 1; step 0 is the model as it began. */
@@ -45,6 +45,8 @@ export type PlanContext = {
   readonly failed: Readonly<Record<string, readonly string[]>>;
   /** Keys of the configuration that were changed since the run began. */
   readonly changes: Readonly<Record<string, unknown>>;
+  /** Groups that the step covers and does not train; the manifest names them. */
+  readonly idle: readonly IdleGroup[];
 };
 
 export type StepPlan = {
@@ -60,6 +62,8 @@ export type TaskPort = {
   readonly evaluationTask: (index: number, share: string) => DrawnTask | undefined;
   /** Whether `trainingTask` will never give more of a share than it does: false while its table is not complete. */
   readonly isComplete?: (share: string) => boolean;
+  /** Training tasks of the default share; 0 while its table is not complete. */
+  readonly sizeOf?: () => number;
 };
 
 export type DrawnTask = {

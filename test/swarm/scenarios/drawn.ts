@@ -1,0 +1,58 @@
+import { createRules, type LedgerRules } from '@agentjet/ledger';
+import type { SwarmSettings } from '@agentjet/swarm-server/swarm';
+import { Bench, endRequest } from './bench.js';
+import type { Scenario } from './scenarios.js';
+
+/** Scenes of `order: drawn`. */
+
+const when = (isWrong: boolean, violation: string): readonly string[] => (isWrong ? [violation] : []);
+
+function createBench(rules: Partial<LedgerRules> = {}, settings: Partial<SwarmSettings> = {}): Bench {
+  const places = createRules({ cutsDoomed: false, ...rules });
+  const batches = { batchSize: 1, oversubscribe: 1, maxStaleness: 0, order: 'drawn' as const };
+  return new Bench({ rules: { ...places, ...batches }, numPlaces: 1, ...settings });
+}
+
+/** While a step is evaluated, nothing of the next batch is sampled: a client would wait for its answers for as long. */
+export const nextBatchWaits: Scenario = async () => {
+  const bench = createBench({}, { testFreq: 1, numEvaluationTasks: 1, evaluationPlaces: 1 });
+  const { swarm, life } = await bench.serve();
+  const first = await bench.claim(swarm, 'a');
+  await bench.settle(swarm.end(first, endRequest(1)));
+  await bench.settle(life.wait(1000));
+  const evaluated = await bench.claim(swarm, 'b');
+  const early = await bench.claim(swarm, 'c');
+  await bench.settle(swarm.end(evaluated, endRequest(1)));
+  await bench.settle(life.wait(1000));
+  const next = await bench.claim(swarm, 'd');
+  return [
+    ...when(early !== 'none', 'a draw of the next batch was made before the step was evaluated'),
+    ...when(next === 'none', 'the next batch was not drawn after the step was evaluated'),
+  ];
+};
+
+/** Nobody tries a place of a group again that can no longer be trained. */
+export const doomedPlace: Scenario = async () => {
+  const bench = createBench({ failedEpisodePolicy: 'drop_group' }, { numPlaces: 3 });
+  const { swarm } = await bench.serve();
+  const [failing, lost] = [await bench.claim(swarm, 'a'), await bench.claim(swarm, 'b')];
+  await bench.settle(swarm.end(failing, { ...endRequest(null), status: 'failed' }));
+  await bench.settle(swarm.end(lost, { ...endRequest(null), status: 'outage' }));
+  const last = await bench.claim(swarm, 'c');
+  const other = await bench.claim(swarm, 'd');
+  return [
+    ...when(last === 'none', 'a place of a doomed group was not tried'),
+    ...when(other !== 'none', 'a place of a doomed group was tried again'),
+  ];
+};
+
+/** The rank of a group is the name that an ordinary run gives it. */
+export const rankOfADraw: Scenario = async () => {
+  const bench = createBench({ maxAttempts: 1 });
+  const { swarm } = await bench.serve();
+  const lost = await bench.claim(swarm, 'a');
+  await bench.settle(swarm.end(lost, { ...endRequest(null), status: 'outage' }));
+  await bench.claim(swarm, 'b');
+  const ranks = [...swarm.context.ledger.state.groups.values()].map(({ rank }) => rank).join();
+  return when(ranks !== 'e1-t0,e1-try2-t0', `a draw and its second try have the ranks ${ranks}`);
+};
