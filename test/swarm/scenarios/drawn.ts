@@ -1,4 +1,5 @@
-import { createRules, type LedgerRules } from '@agentjet/ledger';
+import { createRules, Ledger, planRetirement, recover, StoreWriter, type LedgerRules } from '@agentjet/ledger';
+import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import type { SwarmSettings } from '@agentjet/swarm-server/swarm';
 import { Bench, endRequest } from './bench.js';
 import type { Scenario } from './scenarios.js';
@@ -43,6 +44,31 @@ export const doomedPlace: Scenario = async () => {
   return [
     ...when(last === 'none', 'a place of a doomed group was not tried'),
     ...when(other !== 'none', 'a place of a doomed group was tried again'),
+  ];
+};
+
+/** The records of a dropped group stay until the step that reports on it is in a checkpoint. */
+export const idleGroupKept: Scenario = async () => {
+  const disk = new MemoryDisk();
+  const store = new MemoryStore(disk);
+  const { state, nextSequence, conclusions } = await recover(store);
+  const limits = { maxFileBytes: Infinity, maxFileEntries: Infinity };
+  const writer = new StoreWriter(store, { nextSequence, ...limits, onFailure: () => {} });
+  const ledger = new Ledger({ now: () => 0, state, journal: (records) => writer.append(records) });
+  ledger.append(...conclusions);
+  ledger.openGroup({ groupId: 'g0', taskId: 't', numPlaces: 1, isDrawn: true });
+  ledger.dropGroup('g0', 'group_expired');
+  await writer.synced();
+  await store.roll();
+  const early = planRetirement(store, ledger.state, 5);
+  const manifest = ledger.assign([], { idle: [ledger.group('g0')], optimizerSteps: [[]] });
+  ledger.conclude(manifest.step, 0, { isApplied: true });
+  await writer.synced();
+  await store.roll();
+  const late = planRetirement(store, ledger.state, 5);
+  return [
+    ...when(early !== undefined, 'the file of a group may go before a step has covered it'),
+    ...when(late === undefined, 'the file of a group stays for ever although its step is in a checkpoint'),
   ];
 };
 

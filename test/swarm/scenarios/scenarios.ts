@@ -1,7 +1,7 @@
 import { accountOf, foldStore, Ledger, planRetirement, recover, StoreWriter } from '@agentjet/ledger';
 import { MemoryDisk, MemoryStore } from '@agentjet/ledger/testing';
 import { Bench, claimRequest, endRequest } from './bench.js';
-import { doomedPlace, nextBatchWaits, rankOfADraw } from './drawn.js';
+import { doomedPlace, idleGroupKept, nextBatchWaits, rankOfADraw } from './drawn.js';
 
 /**
  * Scenes for bugs that chance seldom finds. Each is the smallest one that shows its bug, and answers what went wrong: an
@@ -224,5 +224,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'a claim that never ends gives its group up': claimThatNeverEnds,
   'a drawn batch waits until the step before it is done': nextBatchWaits,
   'a place of a doomed group is tried once': doomedPlace,
+  'an idle group is kept until its step is': idleGroupKept,
   'a draw ranks as it does in an ordinary run': rankOfADraw,
 };
