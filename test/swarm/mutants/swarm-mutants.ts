@@ -433,7 +433,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [edit(window, 'if (!trainable.has(group)) waiting.add(group.draw);', 'if (trainable.has(group)) continue;')],
   },
   {
-    name: 'a draw that came back is left behind',
+    name: 'a draw that came back is not waited for',
     edits: [edit(window, 'const waiting = new Set(returned);', 'const waiting = new Set([...returned].slice(0, 0));')],
   },
   {
