@@ -14,6 +14,8 @@ export type BenchResult = {
   readonly summary: { readonly [key: string]: unknown };
   /** Kept in results/<name>.json beside the summary, machine, date and commit. */
   readonly details: { readonly [key: string]: unknown };
+  /** True if the run measured only some of the summary's keys: the kept result changes in these alone. */
+  readonly isPart?: boolean;
 };
 
 export type Bench = {

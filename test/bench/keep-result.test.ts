@@ -57,4 +57,25 @@ describe('the tree that a result is kept for', () => {
     const file = keepResult(folder, { name: 'toy', commit: 'abc' }, result);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ mcp: { leaked: 0 } });
   });
+
+  it('changes only the keys of a part, and says when and where each was measured', () => {
+    const whole = { summary: { answers: 1, gradients: 2, tokenizers: 3 }, details: { rounds: 3 } };
+    keepResult(folder, { name: 'toy', commit: 'abc' }, whole);
+    keepResult(folder, { name: 'toy', commit: 'bcd' }, { summary: { answers: 4 }, details: {}, isPart: true });
+    const part = { summary: { gradients: 5 }, details: {}, isPart: true };
+    const file = keepResult(folder, { name: 'toy', commit: 'cde' }, part);
+    const kept = JSON.parse(readFileSync(file, 'utf8')) as { readonly parts: object };
+    expect(kept).toMatchObject({ commit: 'abc', rounds: 3, answers: 4, gradients: 5, tokenizers: 3 });
+    expect(kept.parts).toEqual({
+      answers: expect.objectContaining({ commit: 'bcd', date: expect.any(String) as string }) as object,
+      gradients: expect.objectContaining({ commit: 'cde' }) as object,
+    });
+    keepResult(folder, { name: 'toy', commit: 'def' }, whole);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).not.toHaveProperty('parts');
+  });
+
+  it('refuses a part of a result that was never kept', () => {
+    const part = { summary: { answers: 1 }, details: {}, isPart: true };
+    expect(() => keepResult(folder, { name: 'toy', commit: 'abc' }, part)).toThrow('Run the whole benchmark first.');
+  });
 });

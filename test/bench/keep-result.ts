@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import type { BenchResult } from './bench.js';
@@ -51,15 +51,28 @@ function machine(): { readonly [key: string]: unknown } {
   };
 }
 
-/** Writes `<folder>/<name>.json`. */
+/** Writes `<folder>/<name>.json`. A part changes only its own keys, and `parts` says when and where each of them was measured. */
 export function keepResult(
   folder: string,
   { kind = 'bench', name, commit }: { readonly kind?: 'bench' | 'job'; readonly name: string; readonly commit: string },
-  { summary, details }: BenchResult,
+  { summary, details, isPart = false }: BenchResult,
 ): string {
-  const record = { [kind]: name, date: new Date().toISOString(), commit, machine: machine(), ...details, ...summary };
-  mkdirSync(folder, { recursive: true });
   const file = path.join(folder, `${name}.json`);
+  const run = { date: new Date().toISOString(), commit, machine: machine() };
+  const record = isPart ? withPart(readRecord(file), summary, run) : { [kind]: name, ...run, ...details, ...summary };
+  mkdirSync(folder, { recursive: true });
   writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`);
   return file;
+}
+
+type Fields = { readonly [key: string]: unknown };
+
+function readRecord(file: string): Fields {
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Fields;
+  throw new Error(`${file} does not exist, so no part of it can be replaced. Run the whole benchmark first.`);
+}
+
+function withPart(record: Fields, summary: Fields, run: Fields): Fields {
+  const parts = Object.fromEntries(Object.keys(summary).map((key) => [key, run]));
+  return { ...record, ...summary, parts: { ...(record['parts'] as Fields | undefined), ...parts } };
 }

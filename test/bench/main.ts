@@ -56,11 +56,7 @@ async function main(): Promise<void> {
   if (tree.commit === null) report(`Not kept: ${tree.problem}.`);
   else {
     const details = noise === undefined ? result.details : { ...result.details, noise: worst(noise) };
-    const file = keepResult(
-      path.join(here, 'results'),
-      { name, commit: tree.commit },
-      { summary: result.summary, details },
-    );
+    const file = keepResult(path.join(here, 'results'), { name, commit: tree.commit }, { ...result, details });
     report(`Kept in ${path.relative(process.cwd(), file)}. \`npm run figures\` brings it to the pages.`);
   }
   if (isJson) console.log(JSON.stringify(result.summary));

@@ -1,6 +1,6 @@
 /**
  * Is what trains and rewards right? Each file next to this one measures one section: judges, gradients, model families, tokens,
- * parameters. `--only gradients,answers` measures some of them.
+ * parameters. `--only gradients,answers` measures some of them, and the kept result changes in these alone.
  */
 
 import { existsSync } from 'node:fs';
@@ -34,7 +34,8 @@ export async function run(options: BenchOptions): Promise<BenchResult> {
     const found = await loadMeasure(`./${file}.ts`, measure).then((load) => load(options));
     for (const key of keys) summary[key] = keys.length === 1 ? found : Reflect.get(Object(found), key);
   }
-  return { summary, details: missing.length === 0 ? {} : { missing } };
+  const isPart = wanted.length < sections.length;
+  return { summary, details: missing.length === 0 ? {} : { missing }, isPart };
 }
 
 function namedSections(args: readonly string[]): readonly string[] {
