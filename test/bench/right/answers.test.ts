@@ -10,7 +10,7 @@ it('pays no wrong answer, and misses at most two right ones of a hundred', async
 
 it('has enough forms, half of them by authors who had not read the judge', async () => {
   const { forms } = await judgeAllForms();
-  const blind = forms.filter(({ author }) => ['b', 'c', 'e'].includes(author)).length;
+  const blind = forms.filter(({ author }) => ['b', 'c', 'e', 'f'].includes(author)).length;
   expect(forms.length).toBeGreaterThanOrEqual(300);
   expect(blind / forms.length).toBeGreaterThanOrEqual(0.5);
   expect(new Set(forms.map(({ compare }) => compare)).size).toBe(5);
@@ -27,6 +27,7 @@ it.each([
   { name: 'blind-answers.jsonl', forms: 651, paid: 411, missable: 10 },
   { name: 'style-answers.jsonl', forms: 540, paid: 372, missable: 0 },
   { name: 'second-blind-answers.jsonl', forms: 699, paid: 414, missable: 1 },
+  { name: 'third-blind-answers.jsonl', forms: 409, paid: 243, missable: 0 },
 ])('misses at most $missable of the $paid right answers in $name', async ({ name, missable, ...counts }) => {
   const { forms, wrong, missed } = await judgeForms(name);
   expect({ forms: forms.length, paid: forms.filter(({ paid }) => paid).length }).toEqual({

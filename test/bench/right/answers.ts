@@ -7,7 +7,7 @@ import type { JudgeContext } from '@agentjet/rollout';
  * Does the judge `answer` pay right answers and nothing else? Each file of `files` has one form a line: the right answer, what the agent
  * says, and whether that is to be paid. Authors b and c knew only the judge's page: b wrote half of `answers.jsonl`, and c wrote
  * `blind-answers.jsonl`. Author d had read the code, and wrote `style-answers.jsonl` before the judge was asked about any of it.
- * Author e knew neither page nor code when writing `second-blind-answers.jsonl`.
+ * Authors e and f knew neither page nor code when writing `second-blind-answers.jsonl` and `third-blind-answers.jsonl`.
  * `later-answers.jsonl` has forms that found mistakes, and forms like them; they are tested and not counted.
  */
 
@@ -16,10 +16,11 @@ export const files = [
   'blind-answers.jsonl',
   'style-answers.jsonl',
   'second-blind-answers.jsonl',
+  'third-blind-answers.jsonl',
 ] as const;
 
 type Form = {
-  readonly author: 'a' | 'b' | 'c' | 'd' | 'e';
+  readonly author: 'a' | 'b' | 'c' | 'd' | 'e' | 'f';
   readonly kind: string;
   readonly compare: 'text' | 'number' | 'choice' | 'expression' | 'set';
   readonly gold: string;

@@ -71,9 +71,9 @@ function searchFor(expected: readonly string[], options: AnswerOptions): AnswerS
 /** A line that is a letter alone, with words under it that give no other letter. */
 function isLetterWithReasons(line: string, rest: string): boolean {
   const isLetter = /^\s*[*("[]{0,3}[A-Za-z][*)"\].:]{0,4}\s*$/.test(line);
-  const hasOther = /^\s*[*("[]{0,3}[A-Z][*)"\].:]{0,4}\s*$/m.test(rest);
+  const hasOther = /^\s*(?:[-•*]\s+)?[*("[]{0,3}[A-Z][*)"\].:]{0,4}\s*$/m.test(rest);
   const beginsOption = /^\s*[*(]{0,3}[A-Z][).:]/.test(rest);
-  const beginsSentence = /^\s*(?:[\p{Lu}*#(\d]|because\b|since\b)/u.test(rest);
+  const beginsSentence = /^\s*(?:[-•]\s+)?(?:[\p{Lu}*#(\d]|because\b|since\b)/u.test(rest);
   const prefersOther =
     /\b(?:however|instead|on reflection)\b|\b[A-H] is (?:the )?(?:correct|right|best|better)\b/i.test(rest);
   return isLetter && beginsSentence && !prefersOther && !hasOther && !beginsOption && /\p{L}{2,}\s+\p{L}/u.test(rest);

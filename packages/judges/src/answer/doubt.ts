@@ -1,17 +1,17 @@
 /** Words that take an answer back, or that do not claim it: "the answer is not 42", "it could be 42", "if the answer is 42". */
 
 const before =
-  /\b(?:not|never|neither|nor|cannot|unless|if|whether|suppose|assume|imagine|(?:let['’]s|let us) say|could|might|may|maybe|perhaps|possibly|probably|unlikely|either|doubt|wrong|impossible|untrue|hardly|rarely|incorrect|false|nobody|asked|asks|told|heard|naive(?:ly)?|mistakenly|wrongly|(?:some|others|he|she|they|people|you) would|such as|for example|some say|they say|people say|previous|expected format)\b|\b(?:nicht|vielleicht|peut-être|qui[zs]ás?|tal vez|talvez|forse)(?!\p{L})|возможно|不(?![难妨])|[没若]|如果|可能|也许|或许|n['’]t\b|\be\.g\.|≠|\\neq?\b|\b(?:says|claims|claimed|thinks|believes)(?: that)?(?: the| my| his| her| their)?\s*$|\b(?:(?<!\b(?:letter|number|value|option) )of|twice|half|double|than) the\s*(?:final |correct )?$|\?\s*$/iu;
+  /\b(?:not|no (?:way|chance|reason|evidence)|never|neither|nor|cannot|unless|if|whether|suppose|assume|imagine|(?:let['’]s|let us) say|could|might|may|maybe|perhaps|possibly|probably|unlikely|either|doubt|wrong|impossible|untrue|hardly|rarely|incorrect|false|nobody|asked|asks|told|heard|naive(?:ly)?|mistakenly|wrongly|(?:some|others|he|she|they|people|you) would|such as|for example|some say|they say|people say|previous|expected format)\b|\b(?:nicht|vielleicht|peut-être|qui[zs]ás?|tal vez|talvez|forse)(?!\p{L})|возможно|不(?![难妨])|[没若]|如果|可能|也许|或许|n['’]t\b|\be\.g\.|≠|\\neq?\b|\b(?:says|claims|claimed|thinks|believes)(?: that)?(?: the| my| his| her| their)?\s*$|\b(?:(?<!\b(?:letter|number|value|option) )of|twice|half|double|than) the\s*(?:final |correct )?$|\?\s*$/iu;
 const example = /\b(?:for example|for instance|e\.g\.?|such as|say)[,:]?\s*[$\\([*`"']*\s*$/i;
 const beforeBox = /\b(?:in|inside|within|into|inside of|form|format|like|as)\s*[:$\\([`"'*]*\s*$/i;
 
 /** "Otherwise, the answer is", and "had we known, the answer would be". */
 const otherwise =
-  /(?:^|[.!?;,\n]\s*)(?:(?:or|otherwise|or else|alternatively),?|(?:had|were) [^.!?\n]{1,80},)\s+(?:the (?:final |correct )?)?[$\\([*]*$/i;
+  /(?:^|[.!?;,\n]\s*)(?:(?:or|otherwise|or else|alternatively|if i (?:had|have) to guess),?|(?:had|were) [^.!?\n]{1,80},)\s+(?:the (?:final |correct )?)?[$\\([*]*$/i;
 
 /** What comes right after an answer in the same sentence. */
 const after =
-  /^[\s$\\\])*_.,;:"'`)}–—-]*(?:\(\s*)?(?:(?:but|though|although),?\s)?(?:[?？吗]|or\b|and\/or\b|maybe\b|perhaps\b|possibly\b|probably\b|if\b|unless\b|not sure\b|i(?: am|['’]m) not\b|just a guess|(?:(?:this|that|it|which) )?(?:(?:is|was|are|seems|looks) )?(?:clearly |obviously |definitely |certainly |probably )?(?:not (?:sure|certain|correct|right|true|really|necessarily|exactly|quite|the (?:right |correct |final )?(?:answer|choice|option))\b|wrong|incorrect|false|impossible)|(?:is|was|are|seems) (?:clearly |definitely |certainly |probably )?not\b|(?:is|was|ca|could|wo)n['’]t\b|(?:could|might|may|cannot(?! be determined)|can not)\b|which (?:contradicts|violates)\b|(?:=>|->|→)\s*[$\d-])/i;
+  /^[\s$\\\])*_.,;:"'`)}–—-]*(?:\(\s*)?(?:(?:but|though|although),?\s)?(?:[?？吗]|or\b(?!,? (?:in other words|equivalently)\b)|and\/or\b|maybe\b|perhaps\b|possibly\b|probably\b|if\b|unless\b|not sure\b|unsure\b|uncertain\b|i(?: am|['’]m) not\b|just a guess|(?:(?:this|that|it|which) )?(?:(?:is|was|are|seems|looks) )?(?:clearly |obviously |definitely |certainly |probably )?(?:not (?:sure|certain|correct|right|true|really|necessarily|exactly|quite|the (?:right |correct |final )?(?:answer|choice|option))\b|wrong|incorrect|false|impossible)|(?:is|was|are|seems) (?:clearly |definitely |certainly |probably )?not\b|(?:is|was|ca|could|wo)n['’]t\b|(?:could|might|may|cannot(?! be (?:determined|simplified|reduced|factored|written|expressed|improved)\b)|can not)\b|which (?:contradicts|violates)\b|(?:=>|->|→)\s*[$\d-])/i;
 /** In the same sentence: "..., so this cannot be right", "..., but we counted twice, so it is 18". */
 const within =
   /^[^.!?\n]{0,200}?(?:\b(?:this|that|it|which) can(?:not|['’]t) be (?:right|correct|true)\b|\b[A-H]\)? (?:is|would be|could be|may be|might be|looks|seems) (?:also|equally|just as)\b|\bbut [^.!?\n]{0,100}\bso (?:it|the (?:answer|total|result|count)) (?:is|equals|must be) [$\\(*]*[-\dA-Z])/;
@@ -28,15 +28,33 @@ const cases = new RegExp(
 
 /** A later sentence that takes it back. */
 const later =
-  /(?:^[\s,;]{0,5}|[.!?\n。！？，]\s*|\)\s*)(?:(?:oh|hmm|oops|but|however|and|or|so),?\s+)?(?:wait\b|actually\b|no[,!] |no wait|no[.] +\S|hmm\b|oops\b|sorry\b|scratch that|correction\b|on second thought|i (?:was|am|might be|may be|could be) (?:wrong|mistaken|not sure|unsure)|i['’]m (?:wrong|mistaken|not sure|unsure)|i (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell|think)|(?:that|this|it)(?:['’]s| is| was| may be| might be| could be) (?:clearly |probably )?(?:wrong|not\b|incorrect|false|a mistake|just a guess|a guess)|never ?mind|just kidding|alternatively\b(?!,? (?:one|we|you|i) (?:can|could|may|might)\b)|(?:it|the answer) (?:could|might|may) (?:also )?be|maybe\b|perhaps\b|or\b|otherwise\b,? (?:it|the answer) (?:is|equals)|(?:edit|update)\s?:|my (?:mistake|bad|apologies)\b|apologies\b|let me (?:correct|fix)\b|i (?:made an? (?:\w+ )?(?:mistake|error|slip)|misread|miscounted|miscalculated|forgot|overlooked)\b|mine is\b|i g[eo]t [-$\\\d]|(?:it|that|this|the answer) (?:should (?:be [-$\\(*\d]|be [b-h]|have been)|ignores|misses|forgets|neglects|omits|cannot be(?! determined)|can['’]t be)\b|(?:non|nein|нет|perd[óo]n|pardon|entschuldigung)[,.! ]|等等|不对)/i;
+  /(?:^[\s,;]{0,5}|[.!?\n。！？，]\s*|\)\s*)(?:(?:oh|hmm|oops|but|however|and|or|so),?\s+)?(?:wait\b|actually\b|no[,!] |no wait|no[.] +\S|hmm\b|oops\b|sorry\b|scratch that|correction\b|on second thought|i (?:(?:was|am|might be|may be|could be) (?:wrong|mistaken|not sure|unsure)|(?:might|may|could) have (?:made|missed|overlooked|forgotten|mis[a-z]+)\b)|i['’]m (?:wrong|mistaken|not sure|unsure)|i (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell|think)|(?:that|this|it)(?:['’]s| is| was| may be| might be| could be) (?:clearly |probably )?(?:wrong|not\b|incorrect|false|a mistake|just a guess|a guess)|never ?mind|just kidding|(?:alternatively|or)\b(?!,? (?:in other words|equivalently|put differently|(?:one|we|you|i) (?:can|could|may|might))\b)|(?:it|the answer) (?:could|might|may) (?:also )?be|maybe\b|perhaps\b|otherwise\b,? (?:it|the answer) (?:is|equals)|(?:edit|update)\s?:|my (?:mistake|bad|apologies)\b|apologies\b|let me (?:correct|fix)\b|i (?:made an? (?:\w+ )?(?:mistake|error|slip)|misread|miscounted|miscalculated|forgot|overlooked)\b|mine is\b|i g[eo]t [-$\\\d]|(?<=\b(?:but|however),?\s+)i (?:calculate|compute|find|obtain|count|have) [-$\\\d]|(?:it|that|this|the answer) (?:should (?:be [-$\\(*\d]|be [b-h]|have been)|ignores|misses|forgets|neglects|omits|cannot be(?! determined)|can['’]t be)\b|(?:non|nein|нет|perd[óo]n|pardon|entschuldigung)[,.! ]|等等|不对)/i;
 const laterAnswer = /\banswer\b[^.!?\n]{0,40}(?:\bnot\b|n['’]t\b|\bwrong\b|\bincorrect\b)/i;
 
-/** The clause in front of a mark: from the last full stop, comma or "so". */
+/**
+ * What an answer is of, up to the verb: "the number of guests who did not reply is", "the largest integer that cannot be written so is". Its words
+ * deny nothing, unless they are about an opinion.
+ */
+const description = new RegExp(
+  String.raw`(?:\bthe (?:(?!(?:that|which|who|it)\b)[a-z-]{2,20} ){0,4}?|^|[.!?\n]\s{0,3})(?!(?:answer|option|choice|letter|solution|result|guess|one|claim|idea)s?\b)[a-z]{2,20}(?: \$[^$\n]{1,40}\$)? (?:of|that|which|who|such that|for which)\b` +
+    String.raw`(?![^.!?\n,;:]{0,160}\b(?:naive|mistaken|wrongly|incorrectly|say|said|claim|think|thought|guess|believe|right|correct|nobody|the answer|(?:is|are) (?:wrong|incorrect|false)))` +
+    String.raw`[^.!?\n,;:]{1,160}(?=(?:\b(?:is|are|equals)\b|=)(?:[^a-z]|\\[a-z]+|\b[a-z]\b)*$)`,
+  'i',
+);
+/** Other words that deny nothing. */
+const idioms =
+  /\b(?:without (?:a |any )?doubt|no doubt|not (?:hard|difficult) to|in either case)\b|\b(?:since|because|as)\b(?![^.!?\n,;]{0,100}\b(?:say|wrong)\b)[^.!?\n,;]{1,100}\bwe (?:have|get|obtain|find)\b/gi;
+
+/** The clause in front of a mark: from the last full stop, comma, "so" or "then". */
 function clauseBefore(text: string, start: number): string {
   const words = text.slice(Math.max(0, start - 200), start);
   return (
     words
-      .split(/[.!?](?=\s)|(?<!:)\s*\n|[,;]\s|[,;]$|[，；。]|\b(?:so|thus|therefore|hence|and|but|because|since)\b/i)
+      .replaceAll(idioms, '')
+      .replace(description, '')
+      .split(
+        /[.!?](?=\s)|(?<!:)\s*\n|[,;]\s|[,;]$|[，；。]|\b(?:so|then|thus|therefore|hence|and|but|because|since)\b/i,
+      )
       .at(-1) ?? ''
   );
 }

@@ -141,7 +141,7 @@ function readingsOf(content: string, kind: Mark['kind']): readonly Reading[] {
 }
 
 const clauseEnd =
-  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|no matter|regardless|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s(?=[*_("']{0,3}(?:[a-z]{2}|an? [a-z]{3}))(?!(?:sqrt|sin|cos|tan|log|ln|exp|pi|abs|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|no)\b)|\s=>|[，；]\s?(?:而?不是|而非|因为)|是(?:正确|对)的|(?:です|である|だ|입니다|이다)(?=[。.!]?$)|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so)\b))/i;
+  /\s*(?:,\s*)?(?:\b(?:because|since|which|as|so|for|given|where|when|after|rather than|instead of|no matter|regardless|that is|i\.e)\b|(?:,\s*|\s)not\b|\s\(|;|\s[-–—]\s(?=[*_("']{0,3}(?:[a-z]{2}|an? [a-z]{3}))(?!(?:sqrt|sin|cos|tan|log|ln|exp|pi|abs|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|no)\b)|\s=>|[，；]\s?(?:而?不是|而非|因为)|是(?:正确|对)的|(?:です|である|だ|입니다|이다)(?=[。.!]?$)|(?:,\s*(?:and|but)|\sand) (?=(?:we|i|it|this|that|the|not|so|only (?:because|since))\b))/i;
 
 function upTo(content: string, end: RegExp): Reading {
   const at = end.exec(content)?.index ?? content.length;
@@ -170,7 +170,7 @@ function withoutOuterBox(text: string): string {
 
 /** Words that may be between two guesses and say nothing of a correction. */
 const fillers =
-  /\b(?:and|or|also|either|maybe|the|final|correct|right|statement|answer|answers|option|choice|is|are|it|could|be|alternatively|perhaps|boxed|part|case|an)\b/gi;
+  /\b(?:and|or|also|either|maybe|the|final|correct|right|statement|answer|answers|option|choice|is|are|it|could|be|alternatively|perhaps|boxed|part|case|an|first|second|third|approach|method|gives|yields)\b/gi;
 
 /** "The answer is 5 for adults. For children the answer is 6." */
 const isCase =

@@ -35,6 +35,18 @@ it.each([
   ['expression', '(3, \\frac{\\pi}{2})', '\\boxed{3, 90^\\circ}'],
   ['expression', '3x^2 + C', '\\boxed{3x^2 + c}'],
   ['expression', '2:3', '\\boxed{\\frac{2}{3}}'],
+  ['number', '12', 'The number of guests who did not reply is $20 - 8 = \\boxed{12}$.'],
+  ['number', '43', 'The largest integer that cannot be written so is $\\boxed{43}$.'],
+  ['number', '5', 'There is no doubt that the answer is 5.'],
+  ['number', '5', '**Answer: 5**\n\nOr, in other words, half of ten.'],
+  ['number', '12', 'Answer: 12 = 3 × 4'],
+  ['number', '12', 'Answer: 12 more apples'],
+  ['number', '4.5', 'Answer: 4.5 J/(mol·K)'],
+  ['choice', 'B', '**B**\n\n- A is wrong, as the mass does not change.'],
+  ['expression', '3x+2y', 'The answer is $3x + 2y$, which cannot be simplified.'],
+  ['expression', '(-\\infty,\\infty)', '\\boxed{\\mathbb{R}}'],
+  ['expression', '\\arctan 2', '\\boxed{\\tan^{-1} 2}'],
+  ['expression', '2:3', '\\boxed{2 \\text{ to } 3}'],
   ['expression', '\\text{2:30 PM}', '\\boxed{2:30 \\text{ p.m.}}'],
 ] as const)('pays the %s %s for %j', async (compare, gold, said) => {
   expect(await isPaid(compare, gold, said)).toBe(true);
@@ -60,6 +72,18 @@ it.each([
   ['expression', '5', '\\boxed{5 \\approx 6}'],
   ['expression', '90^\\circ', '\\boxed{90\\pi}'],
   ['expression', '2:3', '\\boxed{\\frac{3}{2}}'],
+  ['number', '12', 'The number of guests who did not reply is not $\\boxed{12}$.'],
+  ['number', '12', 'I doubt that the number of guests who came is $\\boxed{12}$.'],
+  ['number', '12', 'Maybe the number of guests who came is $\\boxed{12}$.'],
+  ['number', '12', 'The number of socks that a naive student would count is $\\boxed{12}$.'],
+  ['number', '12', 'There is no way that the answer is $\\boxed{12}$.'],
+  ['number', '12', 'If I had to guess, the answer is 12.'],
+  ['number', '12', 'The answer is 12. However, I find 13.'],
+  ['number', '12', 'Answer: 12 = 3 × 5'],
+  ['number', '12', 'First part: \\boxed{3}\n\nSecond part: \\boxed{12}'],
+  ['number', '12', 'Answer: 12 more than Tom'],
+  ['expression', 'R', '\\boxed{\\mathbb{R}}'],
+  ['expression', '[2,3]', '\\boxed{2 \\text{ to } 3}'],
 ] as const)('does not pay the %s %s for %j', async (compare, gold, said) => {
   expect(await isPaid(compare, gold, said)).toBe(false);
 });

@@ -71,12 +71,15 @@ function nearly(of: Expression): number {
   return evaluateNearly(of, (name) => ({ pi: Math.PI, e: Math.E })[name] ?? Number.NaN);
 }
 
-/** The last side of `m + n = 204` and `125 + 79 = 204`. Sides without variables must have its value. */
+/** The last side of `m + n = 204` and `125 + 79 = 204`. Sides without variables must have its value. In `12 = 3 * 4` it is the first. */
 const readLastSide: Reader = (text) => {
   const sides = plainText(text.replaceAll('$', ''))
+    .replaceAll(/(?<=\d)\s*x\s*(?=\d)/g, ' * ')
     .split('=')
     .map((side) => side.trim());
-  const last = sides.pop() ?? '';
+  const isFirst =
+    sides.length === 2 && readQuantity(sides[1] ?? '') === null && /^[\d\s+*/()×·÷-]+$/.test(sides[1] ?? '');
+  const last = (isFirst ? sides.shift() : sides.pop()) ?? '';
   if (sides.length === 0 || sides.length > 4 || readQuantity(last) === null) return null;
   const value = readExpression(numeralOf(last), { hasAlgebra: true });
   return value !== null && sides.every((side) => isSideOf(side, value)) ? last : null;

@@ -35,7 +35,7 @@ const sizes: Readonly<Record<string, number>> = {
  */
 export function readQuantity(text: string): Quantity | null {
   if (text.length > 300) return null;
-  const groups = shape.exec(bareNumber(plainText(text.replace(/^\s*\$(\\\$[^$]*)\$/, '$1'))))?.groups;
+  const groups = shape.exec(bareNumber(plainText(text.replace(/^\s*\$(-?\\\$[^$]*)\$/, '$1'))))?.groups;
   if (groups === undefined) return null;
   const unit = readUnit(`${groups['before'] ?? ''} ${groups['unit'] ?? ''}`.trim());
   const isApart = groups['gap'] !== '' || isAttachable(unit ?? '');
@@ -98,6 +98,8 @@ function readUnit(text: string): string | null {
   const unit = text
     .replaceAll(/[{}"'`*]|(?<=\bleft) over$/g, '')
     .replace(/^\((.*)\)$/, '$1')
+    .replace(/^(?:more|fewer)\s+(?=\p{L})/u, '')
+    .replaceAll(/(?<=[/·(]\s?)K(?![a-zA-Z])|K(?=[\^)])/g, 'kelvin')
     .trim();
   if (unit === '') return '';
   if (/%.*%/.test(unit)) return null;

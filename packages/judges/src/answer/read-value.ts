@@ -28,6 +28,7 @@ export type Formula = {
 /** `shape` is the two brackets of a tuple or interval; '' for a set or list, and '∪' for a union, whose parts have no order. */
 export type Parts = { readonly kind: 'parts'; readonly shape: string; readonly parts: readonly Value[] };
 
+const allReals = /^[\s$]*(?:[a-z]\s*\\in\s*)?(?:\\mathbb\s*(?:R|\{R\})|ℝ|(?:\\text\{)?all real numbers\}?)[\s.$]*$/i;
 const maxLength = 2000;
 const maxParts = 100;
 const maxDepth = 8;
@@ -35,7 +36,7 @@ const maxDepth = 8;
 /** Null if the text is not one answer. */
 export function readValue(text: string): Value | null {
   if (text.length > maxLength) return null;
-  const plain = plainFormula(withUnitAfter(text))
+  const plain = plainFormula(withUnitAfter(text.replace(allReals, '(-\\infty, \\infty)')))
     .replaceAll('$', '')
     .replaceAll(/\b([ap])\.\s?m\b\.?/gi, '$1m')
     .replaceAll(/\^\s*(?:\(°\)|°)/g, '°');
@@ -87,7 +88,7 @@ type Reader = (text: string, readPart: (text: string) => Value | null) => Value 
 
 /** `\text{ or }` as a word of the list, and labels such as `\text{Area}` as words. */
 function readableWords(text: string): string {
-  return text.replaceAll(/\uE000\s*(or|and|,|;)\s*\uE001/g, ' $1 ').trim();
+  return text.replaceAll(/\uE000\s*(or|and|to|,|;)\s*\uE001/g, ' $1 ').trim();
 }
 
 const readOnlyWords: Reader = (text, readPart) => {
@@ -203,6 +204,8 @@ const readList: Reader = (text, readPart) => {
   const parts = splitParts(text);
   if (parts.length < 2) return parts.length === 1 && parts[0] !== text ? null : undefined;
   const values = parts.slice(0, maxParts).map(readPart);
+  const hasSentence = values.some((value) => value?.kind === 'words' && value.text.includes(' '));
+  if (hasSentence && values.some((value) => value?.kind !== 'words')) return null;
   const names = values.map((value) => (value?.kind === 'formula' ? value.name : null));
   const isRoots = new Set(names.map((name) => name?.replace(/_\{?\d\}?$/, '_'))).size < names.length;
   const isPoint = !names.includes(null) && !isRoots;
@@ -218,7 +221,7 @@ function isAlternative(text: string, parts: readonly string[]): boolean {
 
 /** `1 : 2` */
 const readRatio: Reader = (text, readPart) => {
-  const sides = splitOutside(text, /:/y);
+  const sides = splitOutside(text, /:|\bto\b/y);
   if (sides.length === 1) return undefined;
   const values = sides.map((side) => readPart(side.trim()));
   return values.every((value) => value?.kind === 'formula') ? partsOf(':', values) : null;
@@ -287,6 +290,7 @@ function formulaOf(of: Expression, unit: string): Formula {
 /** A formula with at most a unit. LaTeX that is not known is compared by its letters. */
 function readFormula(given: string): Value | null {
   const text = withRadians(given);
+  if (/[a-z]{2,} [a-z]{2,} [a-z]{4,}/.test(text)) return null;
   const { formula, unit } = withoutUnit(text);
   const of = unit === null ? null : readExpression(formula, { hasAlgebra: true });
   if (of !== null && unit !== null) return formulaOf(of, unit);

@@ -187,8 +187,7 @@ class ExpressionReader {
         ? { kind: 'call', name, of }
         : operation('/', { kind: 'call', name: 'ln', of }, { kind: 'call', name: 'ln', of: base });
     if (power?.kind !== 'operation') return value;
-    // The inverse function in some books, the reciprocal in others.
-    if (power.right.kind === 'negation') throw new Unreadable();
+    if (power.right.kind === 'negation') return inverse(name, power.right.of, of);
     return operation('^', value, power.right);
   }
 
@@ -236,6 +235,14 @@ class ExpressionReader {
     this.#depth--;
     return expression;
   }
+}
+
+/** `sin^{-1} x` is the inverse function. Other negative powers in front of an argument mean different things in different books. */
+function inverse(of: FunctionName, power: Expression, argument: Expression): Expression {
+  const name = functionNames.find((known) => known === `arc${of}`);
+  const isOne = power.kind === 'number' && power.value.equals(1);
+  if (name === undefined || !isOne) throw new Unreadable();
+  return { kind: 'call', name, of: argument };
 }
 
 function operation(operator: Operator, left: Expression, right: Expression): Expression {
