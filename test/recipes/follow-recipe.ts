@@ -28,7 +28,7 @@ export function copyRepository(): string {
 
 export type Followed = {
   readonly touched: readonly string[];
-  /** Whether the suite passed and the compiler had no problem. */
+  /** Whether the suite passed, and neither the command of the recipe nor the compiler had a problem. */
   readonly passed: boolean;
   readonly tests: number;
   readonly problems: string;
@@ -38,13 +38,14 @@ export type Followed = {
 export function followRecipe(copy: string, { folder, patch, command }: Recipe): Followed {
   git(copy, 'apply', patch);
   const [program, ...args] = command;
-  execFileSync(program, args, { cwd: copy, stdio: 'pipe', shell: process.platform === 'win32' });
+  const written = spawnSync(program, args, { cwd: copy, encoding: 'utf8', shell: process.platform === 'win32' });
+  const refusal = written.status === 0 ? '' : `${program} ended with ${written.status}: ${written.stderr}`;
   const changed = git(copy, 'status', '--porcelain', '--untracked-files=all').split('\n').filter(Boolean);
   const touched = changed
     .map((line) => line.slice(3))
     .filter((file) => file !== 'node_modules' && !file.startsWith(`${folder}/`));
   const suite = runSuite(copy, folder);
-  const problems = compile(copy, folder);
+  const problems = refusal + compile(copy, folder);
   git(copy, 'checkout', '--quiet', '.');
   git(copy, 'clean', '--quiet', '-d', '--force', folder);
   return { touched, tests: suite.tests, passed: suite.passed && problems === '', problems };
