@@ -3,14 +3,7 @@ export { findLedgerOfRun, hasLedger, type LedgerOfRun } from './served/ledger-pl
 export { openServedRun, type ServedPolicy, type ServedRun, type ServedRunOptions } from './served/served-run.js';
 export type { ServedWeights, StepRecipe } from './served/served-weights.js';
 export { packFloats, packInts, unpackFloats, unpackInts } from './served/packed-numbers.js';
-export {
-  openRows,
-  sealRows,
-  type RowHead,
-  type RowSpans,
-  type SealedRow,
-  type SealedRows,
-} from './served/sealed-rows.js';
+export { sealRows, type RowSpans, type SealedRows } from './served/sealed-rows.js';
 export { shortenQuery } from './records/episode-line.js';
 export { toGroupLines, toGroupReport, type SampledGroup } from './records/group-report.js';
 export { contentOf, readEnd, type EndContent, type Ended } from './records/read-end.js';

@@ -1,9 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { toErrorMessage, type Backbone, type CommonConfig, type ConfigDifference } from '@agentjet/core';
-import { LedgerError, StoreError, type ManifestRecord } from '@agentjet/ledger';
+import { defaultPolicy, LedgerError, StoreError, type ManifestRecord } from '@agentjet/ledger';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
 import { noteArithmetic, repeatsAsBefore } from '../policy/repeats-as-before.js';
 import { recordedOf } from '../served/ledger-places.js';
+import { contentOf } from '../records/read-end.js';
 import type { RatePlan } from '../training/rate-plan.js';
 import { RecordedRun } from './recorded-run.js';
 import { RunLedger } from './run-ledger.js';
@@ -121,7 +122,9 @@ function raiseIncarnation(ledger: RunLedger, numSteps: number, { repeats }: Redo
 function findOlder(ledger: RunLedger): ReadonlySet<string> {
   const { incarnation, episodes } = ledger.state;
   const pooled = incarnation === 0 ? [] : [...episodes.values()].filter(({ state }) => state === 'pooled');
-  const older = pooled.filter(({ episodeId }) => ledger.read(episodeId).incarnation !== incarnation);
+  const older = pooled.filter(
+    ({ episodeId }) => contentOf(ledger.read(episodeId), defaultPolicy).incarnation !== incarnation,
+  );
   return new Set(older.map(({ episodeId }) => episodeId));
 }
 

@@ -1,5 +1,5 @@
 import type { Task } from '@agentjet/core';
-import { Ledger, type LedgerEpisode, type LedgerOptions, type Purpose } from '@agentjet/ledger';
+import { Ledger, type LedgerEpisode, type LedgerOptions, type NewEnd, type Purpose } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
 
 /** Which step of a run a group is sampled for. */
@@ -21,7 +21,7 @@ export type PlaceRecord = {
   /** The ledger's entry of that attempt. */
   readonly newestOf: (episodeId: string, groupId: string) => Readonly<LedgerEpisode> | undefined;
   /** For the end record of an episode. */
-  readonly contentOf: (episode: Episode) => unknown;
+  readonly sealOf: (episode: Episode) => Pick<NewEnd, 'content' | 'bytes'>;
   /** Throws if what was recorded is not on the disk. */
   readonly check: () => void;
 };
@@ -35,7 +35,7 @@ export function createMemoryRecord(options: Pick<LedgerOptions, 'rules' | 'now'>
     newEpisode: (episodeId) => ({ episodeId, claimId: episodeId }),
     recall: () => undefined,
     newestOf: () => undefined,
-    contentOf: () => undefined,
+    sealOf: () => ({}),
     check: () => undefined,
   };
 }

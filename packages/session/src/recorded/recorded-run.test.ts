@@ -74,10 +74,15 @@ function sampleOf(episodeId: string): Sample {
   };
 }
 
+function callsOf(answered: number): Episode['calls'] {
+  const failed = { aborted: 0, failed: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, malformedJson: 0 };
+  return { answered, ...failed, untrained: 0, repeated: 0, unknownTools: 0 };
+}
+
 function episodeOf(episodeId: string, taskId: string, outcome: object): Episode {
   const counted = { forks: {}, splices: {}, foreignMessages: {}, specialTokens: {} };
   const stats = { calls: 1, generatedTokens: 2, trainedTokens: 2, samples: 1, ...counted };
-  const rest = { calls: { answered: 1 }, ignoredParameters: {}, metadata: { a: [1] }, logMetrics: { b: 0.25 } };
+  const rest = { calls: callsOf(1), ignoredParameters: {}, metadata: { a: [1] }, logMetrics: { b: 0.25 } };
   const shared = { episodeId, task: taskOf(taskId), repeatIndex: 0, seed: 3, turns: [], stats, seconds: 0.5 };
   return { ...shared, ...rest, samples: [sampleOf(episodeId)], ...outcome } as unknown as Episode;
 }

@@ -16,9 +16,11 @@ import {
   type EndRecord,
   type LedgerEpisode,
   type LedgerState,
+  type NewEnd,
 } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
-import { fromStored, toStored, type StoredEpisode } from './stored-episode.js';
+import { openEnd } from './stored-episode.js';
+import { sealEpisode } from '../records/seal-episode.js';
 import type { PlaceRecord, SampledFor } from './place-record.js';
 import { placeRules } from './place-rules.js';
 import { toRunError } from './run-error.js';
@@ -120,16 +122,16 @@ export class RunLedger implements PlaceRecord {
 
   recall = (episodeId: string, groupId: string, task: Task): Episode | undefined => {
     const known = this.newestOf(episodeId, groupId);
-    const stored = known === undefined ? undefined : this.#contentOf(known.episodeId);
-    return stored === undefined ? undefined : fromStored(stored, task);
+    const end = known === undefined ? undefined : this.#index.end(known.episodeId);
+    return end === undefined ? undefined : openEnd(end, task);
   };
 
-  contentOf = (episode: Episode): StoredEpisode => toStored(episode, this.state.incarnation);
+  sealOf = (episode: Episode): Pick<NewEnd, 'content' | 'bytes'> => sealEpisode(episode, this.state.incarnation);
 
   /** Throws BackboneError `redo_impossible` if the end is in no file of the ledger. */
-  read(episodeId: string): StoredEpisode {
-    const stored = this.#contentOf(episodeId);
-    if (stored !== undefined) return stored;
+  read(episodeId: string): EndRecord {
+    const end = this.#index.end(episodeId);
+    if (end !== undefined) return end;
     throw toRunError(
       new LedgerError('redo_impossible', `The end of episode "${episodeId}" is in no file of the ledger.`),
     );
@@ -177,11 +179,6 @@ export class RunLedger implements PlaceRecord {
     await this.#writer.synced().catch(() => undefined); // told by those who waited for a step
     this.#writer.close(new StoreError('closed', 'The run has ended.'));
     await this.#store.close();
-  }
-
-  #contentOf(episodeId: string): StoredEpisode | undefined {
-    const end: EndRecord | undefined = this.#index.end(episodeId);
-    return end?.content as StoredEpisode | undefined;
   }
 
   /** What an earlier process was running is gone, and nobody's fault. */

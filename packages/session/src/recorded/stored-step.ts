@@ -1,10 +1,10 @@
-import type { OptimizerOptions, Task } from '@agentjet/core';
+import type { OptimizerOptions } from '@agentjet/core';
 import type { ManifestRecord } from '@agentjet/ledger';
 import type { Draw } from '@agentjet/run-folder';
 import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeLine } from '../records/episode-line.js';
 import type { RunLedger } from './run-ledger.js';
-import { fromStored } from './stored-episode.js';
+import { openEnd } from './stored-episode.js';
 
 /** What the manifest of an ordinary run says of its step, in addition to the groups that are trained. */
 export type StoredStep = {
@@ -30,9 +30,7 @@ type StoredGroup = {
 type EpisodeLine = NonNullable<GroupReport['records']>[number];
 
 /** The line of an episode: made again from its end, or kept if the ledger has none. */
-type StoredRecord =
-  | { readonly end: string; readonly taskId: string; readonly hasSamples: boolean }
-  | { readonly line: EpisodeLine };
+type StoredRecord = { readonly end: string; readonly hasSamples: boolean } | { readonly line: EpisodeLine };
 
 /** What stands for the groups of a batch in a manifest. */
 export function storeGroups(
@@ -43,7 +41,7 @@ export function storeGroups(
     const end = endOf(line.episode_id);
     if (end === undefined) return { line };
     const hasSamples = Array.isArray(line['samples']) && line['samples'].length > 0;
-    return { end, taskId: String(line['task_id']), hasSamples };
+    return { end, hasSamples };
   };
   return groups.map(({ groupId, episodes, draw, alsoDrawn, report }) => ({
     groupId,
@@ -70,7 +68,7 @@ export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonl
     return {
       ...group,
       episodes: episodes.map(({ episodeId, place: _place, isSuccess: _said, ...rewards }) => {
-        const { samples, episodeId: name } = fromStored(ledger.read(episodeId), taskOf(''));
+        const { samples, episodeId: name } = openEnd(ledger.read(episodeId));
         return { ...rewards, episodeId: name, samples };
       }),
       ...(report !== undefined && {
@@ -82,10 +80,6 @@ export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonl
 
 function openLine(record: StoredRecord, ledger: RunLedger): EpisodeLine {
   if ('line' in record) return record.line;
-  const stored = ledger.read(record.end);
-  const line = toEpisodeLine(fromStored(stored, taskOf(record.taskId, stored.mainQuery)));
+  const line = toEpisodeLine(openEnd(ledger.read(record.end)));
   return record.hasSamples ? line : { ...line, samples: [] };
 }
-
-/** Lines of episodes name their task and tell nothing of it but its text. */
-const taskOf = (taskId: string, mainQuery = ''): Task => ({ taskId, mainQuery, initMessages: [], metadata: {} });

@@ -1,11 +1,15 @@
 import type { Task, TurnReward } from '@agentjet/core';
 import { unpackTurns, type CountsByAgent, type PackedTurns, type TrackerStats } from '@agentjet/context-tracker';
 import { isOf, type EndRecord, type PolicyTurnReward, type TargetRewards } from '@agentjet/ledger';
-import type { CallCounts, Episode, SpanRecord, SwallowedError, UntrainedCall } from '@agentjet/rollout';
-import { openRows, type RowHead, type RowSpans, type SealedRow } from '../served/sealed-rows.js';
+import type { CallCounts, Episode, EpisodeError, SpanRecord, SwallowedError, UntrainedCall } from '@agentjet/rollout';
+import { openRows, type RowSpans } from '../served/sealed-rows.js';
 
-/** The `content` of an end record in a swarm's ledger. What is zero, empty or unknown is not in it. */
+/** The `content` of an end record, in the ledgers of runs and of swarms. What is zero, empty or unknown may be missing. */
 export type EndContent = {
+  /** What the step calls the episode, if the ledger calls it otherwise. */
+  readonly name?: string;
+  /** Of the weights that answered it, if no call is recorded that says it. */
+  readonly incarnation?: number;
   readonly task_id?: string;
   readonly main_query?: string;
   /** The place in its group. */
@@ -21,8 +25,9 @@ export type EndContent = {
   readonly log_metrics?: Readonly<Record<string, number>>;
   readonly parts?: Readonly<Record<string, number>>;
   readonly reason?: string;
-  readonly error?: string;
-  readonly error_code?: string;
+  readonly error?: EpisodeError;
+  /** Of an episode that failed: they are recorded, and not trained. */
+  readonly turn_rewards?: readonly TurnReward[];
   /** What agents that do not learn said: calls as our client sends them, or anything that another client sends. */
   readonly messages?: readonly Readonly<Record<string, unknown>>[];
   readonly swallowed_errors?: readonly {
@@ -36,7 +41,7 @@ export type EndContent = {
 } & PolicyContent;
 
 type PolicyContent = {
-  readonly rows?: readonly (SealedRow | RowHead | RowSpans)[];
+  readonly rows?: readonly RowSpans[];
   readonly turns?: PackedTurns;
   readonly stats?: Partial<TrackerStats>;
   readonly calls?: Partial<CallCounts>;
@@ -74,11 +79,12 @@ export function readEnd(ended: Ended, policy: string): Episode {
   const { end, episodeId, seat } = ended;
   const content = contentOf(end, policy);
   const { rows = [], bytes_at: from, metadata = {}, log_metrics: logMetrics = {}, turns, calls } = content;
-  const { attempt = seat?.attempt ?? 1 } = content;
+  const { attempt = seat !== undefined && seat.attempt > 1 ? seat.attempt : undefined } = content;
   const swallowed = content.swallowed_errors?.map(toSwallowedError);
   const spans = content.spans?.map(toSpan);
   const untrained = toUntrainedCalls(content.messages);
-  const turnRewards = (end?.turnRewards ?? []).filter((each) => isOf(each, policy)).map(toTurnReward);
+  const paid: readonly PolicyTurnReward[] = end?.turnRewards ?? content.turn_rewards ?? [];
+  const turnRewards = paid.filter((each) => isOf(each, policy)).map(toTurnReward);
   return {
     episodeId,
     task: toTask(content.task_id ?? seat?.taskId ?? '', content.main_query),
@@ -94,7 +100,7 @@ export function readEnd(ended: Ended, policy: string): Episode {
     seconds: content.seconds ?? end?.seconds ?? 0,
     ...(content.seconds_judging !== undefined && { secondsJudging: content.seconds_judging }),
     ...(spans !== undefined && { spans }),
-    ...(attempt > 1 && { attempt }),
+    ...(attempt !== undefined && { attempt }),
     ...(swallowed !== undefined && { swallowedErrors: swallowed }),
     ...(untrained !== undefined && { untrainedCalls: untrained }),
     ...(turnRewards.length > 0 && { turnRewards }),
@@ -132,12 +138,9 @@ type Outcome = Pick<Extract<Episode, { status: 'completed' }>, 'status' | 'rewar
 type Failure = Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>;
 
 function toOutcome({ end, reward, isSuccess, rewards, dropped }: Ended, content: EndContent): Outcome {
-  const { parts, reason, error, error_code: code } = content;
+  const { parts, reason } = content;
   if (end === undefined) return lost(dropped ?? 'no_end', 'The attempt was lost before it ended.', 'connection');
-  const isOutage = end.status === 'outage' || end.isSuspect;
-  if (isOutage) return lost(code ?? 'outage', error ?? 'The world failed, not the agent.', 'workflow');
-  if (end.status === 'failed')
-    return failed(code ?? 'workflow_failed', error ?? 'The agent failed, and its client gave no reason.');
+  if (end.status !== 'completed') return { status: 'failed', error: errorOf(end, content.error) };
   if (reward === null) return lost('no_reward', 'No reward came for this episode.', 'judge');
   return {
     status: 'completed',
@@ -149,7 +152,14 @@ function toOutcome({ end, reward, isSuccess, rewards, dropped }: Ended, content:
   };
 }
 
-const failed = (code: string, message: string): Failure => ({ status: 'failed', error: { code, message } });
+/** The world failed if the ledger says so, whether or not the client knew which part of it. */
+function errorOf({ status, isSuspect }: EndRecord, said: EpisodeError | undefined): EpisodeError {
+  const isOutage = status === 'outage' || isSuspect;
+  const error = said ?? { code: isOutage ? 'outage' : 'workflow_failed', message: 'The client gave no reason.' };
+  return isOutage && error.outage === undefined
+    ? { ...error, outage: { source: 'workflow', host: 'workflow' } }
+    : error;
+}
 
 function lost(code: string, message: string, source: 'connection' | 'judge' | 'workflow'): Failure {
   return { status: 'failed', error: { code, message, outage: { source, host: source } } };

@@ -302,7 +302,7 @@ export class PlaceKeeper implements AttemptKeeper {
     { isOutage, isCounted }: { readonly isOutage: boolean; readonly isCounted: boolean },
   ): void {
     const { seconds, stats } = episode;
-    const shared = { tokens: stats.generatedTokens, seconds, content: this.#record.contentOf(episode) };
+    const shared = { tokens: stats.generatedTokens, seconds, ...this.#record.sealOf(episode) };
     if (episode.status === 'completed') {
       const { reward, isSuccess, rewards, turnRewards } = episode;
       const more = { ...(rewards !== undefined && { rewards }), ...(turnRewards !== undefined && { turnRewards }) };

@@ -2,31 +2,7 @@ import type { Sample } from '@agentjet/core';
 import type { SampledRow, SampledSpan } from '@agentjet/context-tracker';
 import { ByteSlab } from './byte-slab.js';
 import { packIds, unpackIds, type IdWidth } from './packed-ids.js';
-import {
-  floatsIn,
-  intsIn,
-  packFloats,
-  packInts,
-  packRuns,
-  unpackFloats,
-  unpackInts,
-  unpackRuns,
-} from './packed-numbers.js';
-
-/** A trainable row as an end record keeps it: logprobs of generated tokens only, everything to the last bit. */
-export type SealedRow = {
-  readonly agent: string;
-  readonly target: string;
-  readonly ids: string;
-  readonly mask: readonly number[];
-  readonly logprobs: string;
-  readonly versions: readonly number[];
-  readonly turns?: readonly number[];
-  readonly temperatures?: readonly number[];
-};
-
-/** A row of stores before format 4: ids and logprobs are in the bytes of its record, four for each id. */
-export type RowHead = Omit<SealedRow, 'ids' | 'logprobs'>;
+import { floatsIn } from './packed-numbers.js';
 
 /**
  * A row told in spans: `start, end, version, turn` of each. Ids and logprobs are in the bytes of its record: ids first, then the
@@ -56,18 +32,15 @@ export function sealRows(rows: readonly SampledRow[]): SealedRows {
 
 const slab = new ByteSlab();
 
-/** Rows as an end record keeps them; records of older versions have other rows. */
+/** Rows as an end record keeps them, without advantages. */
 export function openRows(
   episodeId: string,
-  rows: readonly (SealedRow | RowHead | RowSpans)[],
+  rows: readonly RowSpans[],
   bytes: readonly Uint8Array[] = [],
 ): readonly Sample[] {
   return rows.map((row, at) => {
-    if ('ids' in row) return openRow(episodeId, row);
-    const ids = bytes[2 * at] ?? noBytes;
-    const logprobs = floatsIn(bytes[2 * at + 1] ?? noBytes);
-    if ('spans' in row) return openSpans(episodeId, row, { ids: unpackIds(ids, row.width), logprobs });
-    return toSample(episodeId, row, { ids: intsIn(ids), logprobs });
+    const ids = unpackIds(bytes[2 * at] ?? noBytes, row.width);
+    return openSpans(episodeId, row, { ids, logprobs: floatsIn(bytes[2 * at + 1] ?? noBytes) });
   });
 }
 
@@ -127,55 +100,25 @@ function openSpans(episodeId: string, row: RowSpans, { ids, logprobs }: RowNumbe
   };
 }
 
-export function sealRow(sample: Sample): SealedRow {
-  const { ids, lossMask, logprobs, policyVersions, turnIndices, temperatures } = sample;
-  return {
-    agent: sample.agentName,
-    target: sample.targetTag,
-    ids: packInts(ids),
-    mask: packRuns(lossMask),
-    logprobs: packFloats(gather(logprobs, lossMask)),
-    versions: packRuns(policyVersions),
-    ...(turnIndices !== undefined && { turns: packRuns(turnIndices) }),
-    ...(temperatures !== undefined && { temperatures: packRuns(temperatures) }),
-  };
+/** The row of which a tracker made this sample. */
+export function toSampledRow(sample: Sample): SampledRow {
+  const { agentName, targetTag, ids, lossMask, temperatures } = sample;
+  const spans: SampledSpan[] = [];
+  for (let start = 0; start < ids.length; start++) {
+    if (lossMask[start] !== 1) continue;
+    let end = start + 1;
+    while (end < ids.length && lossMask[end] === 1 && isSameSpan(sample, start, end)) end++;
+    const numbers = { policyVersion: sample.policyVersions[start] ?? -1, turn: sample.turnIndices?.[start] ?? -1 };
+    const logprobs = sample.logprobs.subarray(start, end);
+    spans.push({ start, end, ...numbers, temperature: temperatures?.[start] ?? 0, logprobs });
+    start = end - 1;
+  }
+  const idBits = ids.reduce((bits, id) => bits | id, 0);
+  return { agentName, targetTag, ids, idBits, spans, hasTemperatures: temperatures !== undefined };
 }
 
-/** The row as it was sealed, without advantages. */
-export function openRow(episodeId: string, row: SealedRow): Sample {
-  return toSample(episodeId, row, { ids: unpackInts(row.ids), logprobs: unpackFloats(row.logprobs) });
-}
-
-/** `logprobs`: those of the sampled tokens. */
-function toSample(episodeId: string, row: RowHead, { ids, logprobs }: RowNumbers): Sample {
-  const { length } = ids;
-  const lossMask = unpackRuns(row.mask, new Uint8Array(length));
-  return {
-    episodeId,
-    agentName: row.agent,
-    targetTag: row.target,
-    ids,
-    lossMask,
-    logprobs: spread(logprobs, lossMask),
-    policyVersions: unpackRuns(row.versions, new Int32Array(length)),
-    ...(row.turns !== undefined && { turnIndices: unpackRuns(row.turns, new Int32Array(length)) }),
-    ...(row.temperatures !== undefined && { temperatures: unpackRuns(row.temperatures, new Float32Array(length)) }),
-    advantages: new Float32Array(length),
-  };
-}
-
-/** The values where the mask is 1. */
-function gather(values: Float32Array, mask: Uint8Array): Float32Array {
-  const chosen = new Float32Array(mask.length);
-  let count = 0;
-  for (let at = 0; at < mask.length; at++) if (mask[at] === 1) chosen[count++] = values[at] ?? 0;
-  return chosen.subarray(0, count);
-}
-
-/** Puts the values where the mask is 1. */
-function spread(values: Float32Array, mask: Uint8Array): Float32Array {
-  const all = new Float32Array(mask.length);
-  let next = 0;
-  for (let at = 0; at < mask.length; at++) if (mask[at] === 1) all[at] = values[next++] ?? 0;
-  return all;
-}
+/** A span is of one call. */
+const isSameSpan = ({ policyVersions, turnIndices, temperatures }: Sample, one: number, other: number): boolean =>
+  policyVersions[one] === policyVersions[other] &&
+  turnIndices?.[one] === turnIndices?.[other] &&
+  temperatures?.[one] === temperatures?.[other];

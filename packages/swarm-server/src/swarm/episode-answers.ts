@@ -137,6 +137,11 @@ export function goneError(state: LedgerState, episodeId: string): WireError {
   });
 }
 
+function errorOf({ status, error, error_code: code }: EndRequest): { readonly code: string; readonly message: string } {
+  const usual = status === 'failed' ? 'workflow_failed' : 'outage';
+  return { code: code ?? usual, message: error ?? 'The client gave no reason.' };
+}
+
 type EndParts = {
   readonly bodyHash: string;
   readonly sealed: SealedEnd | undefined;
@@ -169,8 +174,7 @@ export function toNewEnd(
   content['log_metrics'] = request.log_metrics;
   content['parts'] = request.parts;
   content['reason'] = request.reason;
-  content['error'] = request.error;
-  content['error_code'] = request.error_code;
+  if (request.status !== 'completed') content['error'] = errorOf(request);
   content['messages'] = request.messages;
   if (request.seconds !== undefined) content['seconds'] = request.seconds;
   if (request.seconds_judging !== undefined) content['seconds_judging'] = request.seconds_judging;
