@@ -34,6 +34,7 @@ export function openSteadyModel(
     policyVersion: () => 0,
     checkpoints: async () => [0],
     load: async () => undefined,
+    settle: async () => undefined,
     close: async () => undefined,
   };
   const folder = { dir: path.resolve(dir) };
