@@ -75,7 +75,14 @@ function sampleOf(episodeId: string): Sample {
 }
 
 function callsOf(answered: number): Episode['calls'] {
-  const failed = { aborted: 0, failed: 0, truncated: 0, malformedToolCalls: 0, malformedArguments: 0, malformedJson: 0 };
+  const failed = {
+    aborted: 0,
+    failed: 0,
+    truncated: 0,
+    malformedToolCalls: 0,
+    malformedArguments: 0,
+    malformedJson: 0,
+  };
   return { answered, ...failed, untrained: 0, repeated: 0, unknownTools: 0 };
 }
 
