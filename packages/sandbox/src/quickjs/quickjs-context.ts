@@ -4,7 +4,7 @@ import type { CodeLimits } from '../code-runner.js';
 const maxStackBytes = 512 * 1024;
 
 /** What code printed, up to its limit. */
-export class Output {
+export class PrintedOutput {
   text = '';
   isFull = false;
   readonly #limit: number;
@@ -36,9 +36,9 @@ type ContextOptions = {
 export function openContext(
   quickjs: QuickJSWASMModule,
   { files, stdin, limits, isOver }: ContextOptions,
-): { readonly context: QuickJSContext; readonly output: Output } {
+): { readonly context: QuickJSContext; readonly output: PrintedOutput } {
   const runtime = quickjs.newRuntime();
-  const output = new Output(limits.outputCharacters);
+  const output = new PrintedOutput(limits.outputCharacters);
   runtime.setMemoryLimit(limits.megabytes * 1024 * 1024);
   runtime.setMaxStackSize(maxStackBytes);
   runtime.setInterruptHandler(() => isOver() || output.isFull);
@@ -53,7 +53,7 @@ export function isOutOfMemory(error: string | null): boolean {
   return error !== null && error.startsWith('InternalError: out of memory');
 }
 
-function giveConsole(context: QuickJSContext, output: Output): void {
+function giveConsole(context: QuickJSContext, output: PrintedOutput): void {
   const write = context.newFunction('write', (text) => {
     output.write(`${context.getString(text)}\n`);
   });

@@ -10,7 +10,7 @@ import {
   type Dialogue,
   type DialogueResult,
 } from '../code-runner.js';
-import type { ThreadAnswer, ThreadRequest } from './quickjs-thread.js';
+import type { QuickjsAnswer, QuickjsRequest } from './quickjs-thread.js';
 
 /** How long after its time code may still take to notice it, before its thread is ended. */
 const graceMs = 1000;
@@ -66,10 +66,10 @@ class QuickjsRunner implements CodeRunner {
 
   /** A thread that was late, or whose interpreter is broken, is not used again. */
   async #request(
-    request: ThreadRequest,
+    request: QuickjsRequest,
     seconds: number,
     signal: AbortSignal | undefined,
-  ): Promise<ThreadAnswer | 'time' | 'aborted'> {
+  ): Promise<QuickjsAnswer | 'time' | 'aborted'> {
     if (this.#isClosed) throw new SandboxError('failed', 'The sandbox is closed.');
     if (signal?.aborted === true) return 'aborted';
     const thread = await (this.#thread ??= startThread());
@@ -93,12 +93,12 @@ class QuickjsRunner implements CodeRunner {
 /** What the thread answers, or why nobody waits for it any longer. */
 function ask(
   thread: Worker,
-  request: ThreadRequest,
+  request: QuickjsRequest,
   seconds: number,
   signal: AbortSignal | undefined,
-): Promise<ThreadAnswer | 'time' | 'aborted'> {
+): Promise<QuickjsAnswer | 'time' | 'aborted'> {
   const done = new AbortController();
-  return new Promise<ThreadAnswer | 'time' | 'aborted'>((resolve, reject): void => {
+  return new Promise<QuickjsAnswer | 'time' | 'aborted'>((resolve, reject): void => {
     const timer = setTimeout(() => resolve('time'), seconds * 1000 + graceMs);
     const abort = (): void => resolve('aborted');
     if (signal?.aborted === true) return abort();

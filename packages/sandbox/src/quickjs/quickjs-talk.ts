@@ -1,6 +1,6 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { maxLineCharacters, type CodeLimits, type DialogueResult, type Side, type SideResult } from '../code-runner.js';
-import { isOutOfMemory, openContext, toText, type Output } from './quickjs-context.js';
+import { isOutOfMemory, openContext, toText, type PrintedOutput } from './quickjs-context.js';
 
 type Name = 'asking' | 'answering';
 export type TalkRequest = Readonly<Record<Name, Side>> & { readonly limits: CodeLimits };
@@ -22,7 +22,7 @@ export function talk(modules: Readonly<Record<Name, QuickJSWASMModule>>, request
 
 type Party = {
   readonly context: QuickJSContext;
-  readonly output: Output;
+  readonly output: PrintedOutput;
   serve: QuickJSHandle | null;
 };
 

@@ -12,10 +12,10 @@ import {
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 import type { CodeLimits, CodeResult, DialogueResult } from '../code-runner.js';
-import { isOutOfMemory, openContext, toText, type Output } from './quickjs-context.js';
+import { isOutOfMemory, openContext, toText, type PrintedOutput } from './quickjs-context.js';
 import { talk, type TalkRequest } from './quickjs-talk.js';
 
-export type RunRequest = {
+export type ProgramRequest = {
   readonly code: string;
   readonly files: Readonly<Record<string, string>>;
   readonly stdin: string;
@@ -23,10 +23,10 @@ export type RunRequest = {
 };
 
 /** `broken`: the code has broken the interpreter, such as by brackets so deep that its parser overflows the stack of the thread. */
-export type ThreadAnswer = CodeResult | DialogueResult | { readonly broken: string };
-export type ThreadRequest = RunRequest | TalkRequest;
+export type QuickjsAnswer = CodeResult | DialogueResult | { readonly broken: string };
+export type QuickjsRequest = ProgramRequest | TalkRequest;
 
-function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: RunRequest): CodeResult {
+function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: ProgramRequest): CodeResult {
   const deadline = performance.now() + limits.seconds * 1000;
   let isLate = false;
   const isOver = (): boolean => (isLate ||= performance.now() > deadline);
@@ -44,7 +44,7 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Run
   };
 }
 
-async function answer(quickjs: QuickJSWASMModule, request: ThreadRequest): Promise<ThreadAnswer> {
+async function answer(quickjs: QuickJSWASMModule, request: QuickjsRequest): Promise<QuickjsAnswer> {
   try {
     return 'asking' in request
       ? talk({ asking: await loadModule(), answering: await loadModule() }, request)
@@ -64,7 +64,7 @@ function loadModule(): Promise<QuickJSWASMModule> {
 function evaluate(
   context: QuickJSContext,
   code: string,
-  output: Output,
+  output: PrintedOutput,
 ): { readonly value: unknown; readonly error: string | null } {
   const result = context.evalCode(code, 'code.js', { type: 'global' });
   if (result.error) return { value: undefined, error: toText(context, result.error) };
@@ -80,7 +80,7 @@ function evaluate(
 function toValue(
   context: QuickJSContext,
   handle: QuickJSHandle,
-  output: Output,
+  output: PrintedOutput,
 ): { readonly value: unknown; readonly error: string | null } {
   const state = context.getPromiseState(handle);
   if (state.type === 'rejected') {
@@ -95,7 +95,7 @@ function toValue(
 }
 
 /** Through JSON inside of the sandbox, so that no getter or proxy of the code's runs while we look. */
-function toJson(context: QuickJSContext, handle: QuickJSHandle, output: Output): unknown {
+function toJson(context: QuickJSContext, handle: QuickJSHandle, output: PrintedOutput): unknown {
   const stringify = context.unwrapResult(
     context.evalCode('(value) => { try { return JSON.stringify(value) } catch { return undefined } }'),
   );
@@ -117,7 +117,7 @@ const compiler = globalThis as unknown as { readonly WebAssembly: { compile(byte
 const wasm = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
 const compiled = await compiler.WebAssembly.compile(await readFile(wasm));
 const quickjs = await loadModule();
-parentPort?.on('message', (request: ThreadRequest) => {
+parentPort?.on('message', (request: QuickjsRequest) => {
   void answer(quickjs, request).then((answered) => parentPort?.postMessage(answered));
 });
 parentPort?.postMessage('ready');
