@@ -1,4 +1,4 @@
-import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
+import { features, type AdapterDriver, type DriverAnswer, type DriverCall } from '@agentjet/adapter-kit';
 import { asModel } from '@agentjet/ai-sdk';
 import type { LanguageModelV3 } from '@ai-sdk/provider';
 import { generateText, jsonSchema, type ModelMessage, pruneMessages, streamText, tool, type ToolSet } from 'ai';
@@ -82,22 +82,7 @@ export const aiSdkDriver: AdapterDriver<LanguageModelV3, History> = {
   name: 'ai-sdk',
   asModel,
   debugModel: new MockLanguageModelV3(),
-  says: [
-    'stream',
-    'abort',
-    'reasoning',
-    'usage',
-    'finishReason',
-    'temperature',
-    'topP',
-    'topK',
-    'maxTokens',
-    'stop',
-    'seed',
-    'toolChoice',
-    'parallelToolCalls',
-    'requestId',
-  ],
+  says: features,
   begin: (question, system) => ({ system, messages: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, messages: [...history.messages, { role: 'user', content }] }),
   addToolResults: (history, results) =>

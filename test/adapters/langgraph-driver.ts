@@ -1,4 +1,4 @@
-import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
+import { features, type AdapterDriver, type DriverAnswer, type DriverCall } from '@agentjet/adapter-kit';
 import { asModel, type TunedCallOptions, TunedChatModel } from '@agentjet/langgraph';
 import { FakeListChatModel } from '@langchain/core/utils/testing';
 import {
@@ -72,22 +72,7 @@ export const langgraphDriver: AdapterDriver<BaseChatModel, History> = {
   name: 'langgraph',
   asModel,
   debugModel: new FakeListChatModel({ responses: ['unused'] }),
-  says: [
-    'stream',
-    'abort',
-    'reasoning',
-    'usage',
-    'finishReason',
-    'temperature',
-    'topP',
-    'topK',
-    'maxTokens',
-    'stop',
-    'seed',
-    'toolChoice',
-    'parallelToolCalls',
-    'requestId',
-  ],
+  says: features,
   begin: (question, system) => [new SystemMessage(system), new HumanMessage({ content: question })],
   addQuestion: (history, question) => [...history, new HumanMessage({ content: question })],
   addToolResults: (history, results) => [

@@ -1,4 +1,4 @@
-import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
+import { features, type AdapterDriver, type DriverAnswer, type DriverCall } from '@agentjet/adapter-kit';
 import { asModel } from '@agentjet/openai-agents';
 import type { AgentInputItem, Model, ModelRequest, ModelResponse } from '@openai/agents';
 
@@ -81,22 +81,7 @@ export const openaiAgentsDriver: AdapterDriver<Model, History> = {
       throw new Error('never called');
     },
   },
-  says: [
-    'stream',
-    'abort',
-    'reasoning',
-    'usage',
-    'finishReason',
-    'temperature',
-    'topP',
-    'topK',
-    'maxTokens',
-    'stop',
-    'seed',
-    'toolChoice',
-    'parallelToolCalls',
-    'requestId',
-  ],
+  says: features,
   begin: (question, system) => ({ system, items: [{ role: 'user', content: question }] }),
   addQuestion: (history, content) => ({ ...history, items: [...history.items, { role: 'user', content }] }),
   addToolResults: (history, results) => ({

@@ -1,4 +1,4 @@
-import type { AdapterDriver, DriverAnswer, DriverCall } from '@agentjet/adapter-kit';
+import { features, type AdapterDriver, type DriverAnswer, type DriverCall } from '@agentjet/adapter-kit';
 import { asModel } from '@agentjet/openai';
 import { OpenAI } from 'openai';
 
@@ -130,22 +130,7 @@ export const openaiDriver: AdapterDriver<OpenAI, History> = {
   name: 'openai',
   asModel,
   debugModel: new OpenAI({ apiKey: 'unused' }),
-  says: [
-    'stream',
-    'abort',
-    'reasoning',
-    'usage',
-    'finishReason',
-    'temperature',
-    'topP',
-    'topK',
-    'maxTokens',
-    'stop',
-    'seed',
-    'toolChoice',
-    'parallelToolCalls',
-    'requestId',
-  ],
+  says: features,
   begin: (question, system) => [
     { role: 'system', content: system },
     { role: 'user', content: question },

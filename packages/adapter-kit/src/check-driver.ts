@@ -1,22 +1,5 @@
 import { BrokenPromise } from './broken-promise.js';
-import type { AdapterDriver, DriverAnswer, Feature } from './driver.js';
-
-const features: Readonly<Record<Feature, true>> = {
-  stream: true,
-  abort: true,
-  reasoning: true,
-  usage: true,
-  finishReason: true,
-  temperature: true,
-  topP: true,
-  topK: true,
-  maxTokens: true,
-  stop: true,
-  seed: true,
-  toolChoice: true,
-  parallelToolCalls: true,
-  requestId: true,
-};
+import { features, type AdapterDriver, type DriverAnswer } from './driver.js';
 
 /** Throws, in words, for a driver that the suite cannot use; types say the same to those who have them. */
 export function checkDriver<M, H>(driver: AdapterDriver<M, H>): void {
@@ -27,15 +10,13 @@ export function checkDriver<M, H>(driver: AdapterDriver<M, H>): void {
     throw new TypeError('The driver has no name. Give it the name of its framework.');
   if (!Array.isArray(says))
     throw new TypeError(
-      `The driver's says is ${String(says)}; it must list what the framework has words for: ${Object.keys(features).join(', ')}.`,
+      `The driver's says is ${String(says)}; it must list what the framework has words for: ${features.join(', ')}.`,
     );
   const unknown = says
     .map((feature: unknown) => (typeof feature === 'string' ? feature : JSON.stringify(feature)))
-    .find((feature) => !Object.hasOwn(features, feature));
+    .find((feature) => !(features as readonly string[]).includes(feature));
   if (unknown !== undefined)
-    throw new TypeError(
-      `The driver says "${unknown}", which the suite does not know. Use ${Object.keys(features).join(', ')}.`,
-    );
+    throw new TypeError(`The driver says "${unknown}", which the suite does not know. Use ${features.join(', ')}.`);
   if (driver.says.includes('stream')) expectFunction(driver, 'stream');
 }
 

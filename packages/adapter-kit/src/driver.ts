@@ -2,21 +2,23 @@ import type { SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 
 /** What a framework may have words for. Promises about the rest are skipped, and listed as such. */
-export type Feature =
-  | 'stream'
-  | 'abort'
-  | 'reasoning'
-  | 'usage'
-  | 'finishReason'
-  | 'temperature'
-  | 'topP'
-  | 'topK'
-  | 'maxTokens'
-  | 'stop'
-  | 'seed'
-  | 'toolChoice'
-  | 'parallelToolCalls'
-  | 'requestId';
+export const features = [
+  'stream',
+  'abort',
+  'reasoning',
+  'usage',
+  'finishReason',
+  'temperature',
+  'topP',
+  'topK',
+  'maxTokens',
+  'stop',
+  'seed',
+  'toolChoice',
+  'parallelToolCalls',
+  'requestId',
+] as const;
+export type Feature = (typeof features)[number];
 
 /**
  * How the contract suite talks to a framework: a handful of functions, each a few lines of the framework's own API.

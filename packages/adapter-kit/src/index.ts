@@ -1,6 +1,13 @@
 export { type AdapterReport, checkAdapter, formatReport, type PromiseResult } from './check-adapter.js';
 export { expectContinuation } from './continuation.js';
-export type { AdapterDriver, DriverAnswer, DriverCall, Feature, ToolResult } from './driver.js';
+export {
+  features,
+  type AdapterDriver,
+  type DriverAnswer,
+  type DriverCall,
+  type Feature,
+  type ToolResult,
+} from './driver.js';
 export {
   createScriptedEngine,
   openScriptedEpisode,

@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatModel } from '@agentjet/core';
-import type { AdapterDriver, DriverAnswer, DriverCall } from './driver.js';
+import { features, type AdapterDriver, type DriverAnswer, type DriverCall } from './driver.js';
 
 type History = readonly ChatMessage[];
 
@@ -38,22 +38,7 @@ export const plainDriver: AdapterDriver<ChatModel, History> = {
   name: 'plain',
   asModel: (tuner, options) => tuner.selectModel(options, (model) => model),
   debugModel: { name: 'debug', generate: () => Promise.reject(new Error('not asked')) },
-  says: [
-    'stream',
-    'abort',
-    'reasoning',
-    'usage',
-    'finishReason',
-    'temperature',
-    'topP',
-    'topK',
-    'maxTokens',
-    'stop',
-    'seed',
-    'toolChoice',
-    'parallelToolCalls',
-    'requestId',
-  ],
+  says: features,
   begin: (question, system) => [
     { role: 'system', content: system },
     { role: 'user', content: question },

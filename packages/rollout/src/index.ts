@@ -26,7 +26,7 @@ export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js
 export type { RequestSampling } from './model/sampling.js';
 export type { RecordedCall } from './model/recorded-call.js';
 export { findMismatch } from './model/schema-mismatch.js';
-export { CallLedger } from './model/call-ledger.js';
+export { CallLedger, noCalls } from './model/call-ledger.js';
 export { toStepId } from './model/request-print.js';
 export {
   createEnvironment,
@@ -68,6 +68,7 @@ export {
   type WrapAgentModel,
   type WrapModel,
 } from './episode/open-episode.js';
+export { nothingTracked } from './episode/episode-record.js';
 export type { Attempt, AttemptKeeper, RecalledAttempt } from './episode/attempts.js';
 export { isAgentsFailure, type EpisodeError } from './episode/episode-error.js';
 export { failEpisodesThatExit } from './episode/exit-guard.js';

@@ -28,6 +28,9 @@ export type Checkpoint = {
 const pointerFile = 'latest';
 const bestFile = 'best';
 
+/** Of the folder of a step's checkpoint: `step-000020`. */
+export const checkpointName = (step: number): string => `step-${String(step).padStart(6, '0')}`;
+
 /**
  * The checkpoints of a run: `step-000020/` and so on; `latest`, a text file with the newest one's name, and `best`, with that of
  * the one that evaluations liked best, if the run keeps it. A
@@ -50,7 +53,7 @@ export class Checkpoints {
     state: TrainingState,
     options: { readonly maxCheckpoints: number },
   ): Promise<Checkpoint> {
-    const dir = path.join(this.dir, `step-${String(state.step).padStart(6, '0')}`);
+    const dir = path.join(this.dir, checkpointName(state.step));
     try {
       await writeDirAtomically(dir, async (temporary) => {
         await backbone.save(temporary).catch((thrown: unknown) => {

@@ -1,4 +1,4 @@
-export { Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
+export { checkpointName, Checkpoints, type Checkpoint, type TrainingState } from './checkpoints.js';
 export { addDraws, drawsOf, type Draw, type Draws } from './draws.js';
 export type { EpisodeFiles } from './episode-files.js';
 export {

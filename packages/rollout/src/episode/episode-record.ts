@@ -16,7 +16,8 @@ import { createTunedModel } from '../model/tuned-model.js';
 import { listSwallowed, type SwallowedError } from './swallowed-errors.js';
 import { Conversations, type OnTurn } from './conversations.js';
 
-const nothingTracked: TrackerStats = {
+/** The counts of an episode that asked no tracked model. */
+export const nothingTracked: TrackerStats = {
   calls: 0,
   generatedTokens: 0,
   trainedTokens: 0,

@@ -16,6 +16,20 @@ import { findMismatch } from './schema-mismatch.js';
 
 const maxKeptAnswers = 64;
 
+/** The counts of an episode that asked no model. */
+export const noCalls: CallCounts = {
+  answered: 0,
+  aborted: 0,
+  failed: 0,
+  untrained: 0,
+  repeated: 0,
+  truncated: 0,
+  malformedToolCalls: 0,
+  malformedArguments: 0,
+  unknownTools: 0,
+  malformedJson: 0,
+};
+
 /** The answer that a request with an id has or is getting, and what the request was. */
 type KeptAnswer = { readonly print: RequestPrint; readonly answer: Promise<ChatResponse> };
 
@@ -25,18 +39,7 @@ type KeptAnswer = { readonly print: RequestPrint; readonly answer: Promise<ChatR
  * sample; a call that failed or was aborted is forgotten, so that its retry is a new attempt.
  */
 export class CallLedger {
-  readonly #counts = {
-    answered: 0,
-    aborted: 0,
-    failed: 0,
-    untrained: 0,
-    repeated: 0,
-    truncated: 0,
-    malformedToolCalls: 0,
-    malformedArguments: 0,
-    unknownTools: 0,
-    malformedJson: 0,
-  };
+  readonly #counts = { ...noCalls };
   readonly #nextIndex = new Map<string, number>();
   readonly #answers = new Map<string, KeptAnswer>();
   /** Keys of answers that are there, the oldest first. */

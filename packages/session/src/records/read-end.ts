@@ -1,7 +1,16 @@
 import type { Task, TurnReward } from '@agentjet/core';
 import { unpackTurns, type CountsByAgent, type PackedTurns, type TrackerStats } from '@agentjet/context-tracker';
 import { isOf, type EndRecord, type PolicyTurnReward, type TargetRewards } from '@agentjet/ledger';
-import type { CallCounts, Episode, EpisodeError, SpanRecord, SwallowedError, UntrainedCall } from '@agentjet/rollout';
+import {
+  noCalls,
+  nothingTracked,
+  type CallCounts,
+  type Episode,
+  type EpisodeError,
+  type SpanRecord,
+  type SwallowedError,
+  type UntrainedCall,
+} from '@agentjet/rollout';
 import { openRows, type RowSpans } from '../served/sealed-rows.js';
 
 /** The `content` of an end record, in the ledgers of runs and of swarms. What is zero, empty or unknown may be missing. */
@@ -131,7 +140,7 @@ const toTurnReward = ({ agentName, turnIndex, value }: PolicyTurnReward): TurnRe
 
 function statsOf({ stats, policies }: EndContent, end: EndRecord | undefined): TrackerStats {
   const generatedTokens = policies === undefined ? (end?.tokens ?? 0) : 0;
-  return { ...noStats, generatedTokens, ...stats };
+  return { ...nothingTracked, generatedTokens, ...stats };
 }
 
 type Outcome = Pick<Extract<Episode, { status: 'completed' }>, 'status' | 'reward' | 'isSuccess'> | Failure;
@@ -164,30 +173,6 @@ function errorOf({ status, isSuspect }: EndRecord, said: EpisodeError | undefine
 function lost(code: string, message: string, source: 'connection' | 'judge' | 'workflow'): Failure {
   return { status: 'failed', error: { code, message, outage: { source, host: source } } };
 }
-
-const noCalls: CallCounts = {
-  answered: 0,
-  aborted: 0,
-  failed: 0,
-  untrained: 0,
-  repeated: 0,
-  truncated: 0,
-  malformedToolCalls: 0,
-  malformedArguments: 0,
-  unknownTools: 0,
-  malformedJson: 0,
-};
-
-const noStats: TrackerStats = {
-  calls: 0,
-  generatedTokens: 0,
-  trainedTokens: 0,
-  samples: 0,
-  forks: {},
-  splices: {},
-  foreignMessages: {},
-  specialTokens: {},
-};
 
 /** Messages of a client that is not ours are kept as one call of an agent without a name. */
 function toUntrainedCalls(messages: EndContent['messages']): readonly UntrainedCall[] | undefined {

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
-import type { RunFolder } from '@agentjet/run-folder';
+import { checkpointName, type RunFolder } from '@agentjet/run-folder';
 
 type Looked = { readonly isWhole: boolean; readonly files: string };
 
@@ -38,7 +38,7 @@ export class WholeCheckpoints {
 
   /** Names, sizes and times of its files. */
   async #filesOf(step: number): Promise<string> {
-    const dir = path.join(this.#checkpoints.dir, `step-${String(step).padStart(6, '0')}`);
+    const dir = path.join(this.#checkpoints.dir, checkpointName(step));
     const names = (await readdir(dir, { recursive: true }).catch((): string[] => [])).sort();
     const lines = await Promise.all(names.map((name) => describe(path.join(dir, name))));
     return lines.join('\n');

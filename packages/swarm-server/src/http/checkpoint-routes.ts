@@ -2,6 +2,7 @@ import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import type { Hono } from 'hono';
+import { checkpointName } from '@agentjet/run-folder';
 import { WireError, type CheckpointsAnswer } from '@agentjet/swarm-wire';
 import type { Door } from './door.js';
 
@@ -24,7 +25,7 @@ export function addCheckpoints(base: Hono, door: Door, dirs: CheckpointDirs = {}
           'unknown_route',
           `There is no file ${JSON.stringify(file)} of a checkpoint of step ${step}${policy === '' ? sayPolicies(dirs) : ` of the policy "${policy}"`}.`,
         );
-      return respondFile(path.join(dir, nameOf(found.step), listed.name), listed.bytes, req.header('range'));
+      return respondFile(path.join(dir, checkpointName(found.step), listed.name), listed.bytes, req.header('range'));
     }),
   );
 }
@@ -42,8 +43,6 @@ const sayPolicies = (dirs: CheckpointDirs): string =>
   dirs[''] === undefined && Object.keys(dirs).length > 0
     ? `: name the policy, ${Object.keys(dirs).join(' or ')}, with "?policy="`
     : '';
-
-const nameOf = (step: number): string => `step-${String(step).padStart(6, '0')}`;
 
 function listCheckpoints(dir: string | undefined): CheckpointsAnswer['checkpoints'] {
   if (dir === undefined || !existsSync(dir)) return [];

@@ -10,7 +10,7 @@ import {
   type Outcome,
   type RecordIndex,
 } from '@agentjet/ledger';
-import { Diagnosis } from '@agentjet/diagnose';
+import { Diagnosis, type EpisodeFacts } from '@agentjet/diagnose';
 import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { Episode } from '@agentjet/rollout';
 import {
@@ -49,7 +49,7 @@ export type StepContent = {
 export class ModelTrainer implements TrainerPort {
   readonly #options: ModelTrainerOptions;
   /** The batch that was planned last, or is being trained. */
-  #batch: { readonly name: string; readonly prepared: PreparedBatch } | undefined;
+  #batch: TrainedBatch | undefined;
   #steppedAt = performance.now();
   readonly #gap = new RedoGap();
   readonly #diagnosis: Diagnosis;
@@ -88,11 +88,12 @@ export class ModelTrainer implements TrainerPort {
 
   optimize = async (manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> => {
     const { recipe, isOnPolicy, lost = [], failed = {} } = manifest.content as StepContent;
-    const { prepared } = this.#prepare(manifest, { recipe, lost, failed });
+    const batch = this.#prepare(manifest, { recipe, lost, failed });
+    const { prepared } = batch;
     const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
     const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
     if (index === manifest.optimizerSteps.length - 1)
-      await this.#record(prepared, manifest, { isRedo: known !== undefined, recipe });
+      await this.#record(batch, manifest, { isRedo: known !== undefined, recipe });
     return { isApplied, leftOut };
   };
 
@@ -123,8 +124,8 @@ export class ModelTrainer implements TrainerPort {
   }
 
   async #record(
-    prepared: PreparedBatch,
-    { step, shares, groups }: ManifestRecord,
+    { prepared, groups }: TrainedBatch,
+    { step, shares }: ManifestRecord,
     { isRedo, recipe }: { readonly isRedo: boolean; readonly recipe: StepRecipe },
   ): Promise<void> {
     const { learningRate: plannedRate = 0 } = this.#options.weights.ratesOf(recipe, { step, index: 0 });
@@ -138,31 +139,22 @@ export class ModelTrainer implements TrainerPort {
   }
 
   /** Reports what the rules find in the step's records. */
-  #notice(metrics: MetricsRecord, groups: readonly ManifestGroup[]): void {
-    const { records, onNotice } = this.#options;
-    const episodes = groups.flatMap((group) =>
-      group.episodes.map(({ episodeId }) => {
-        const { swallowed_errors: swallowed } = contentOf(records.end(episodeId), this.#policy);
-        return { episode_id: episodeId, ...(swallowed !== undefined && { swallowed_errors: swallowed }) };
-      }),
-    );
-    for (const { message } of this.#diagnosis.look(metrics, episodes)) onNotice?.(message);
+  #notice(metrics: MetricsRecord, groups: readonly TrainingGroup[]): void {
+    const lines = groups.flatMap(trainedLines);
+    for (const { message } of this.#diagnosis.look(metrics, lines)) this.#options.onNotice?.(message);
   }
 
   /** Planned and trained from one preparation: the weights do not change in between. */
   #prepare(
     { groups, idle = [] }: Pick<ManifestRecord, 'groups' | 'idle'>,
     { recipe, lost, failed }: Required<Pick<StepContent, 'recipe' | 'lost' | 'failed'>>,
-  ): { readonly prepared: PreparedBatch } {
+  ): TrainedBatch {
     const name = JSON.stringify([groups, idle]);
     if (this.#batch?.name === name) return this.#batch;
-    const prepared = this.#options.weights.prepare(
-      inDrawOrder(groups, idle).map((drawn, at) =>
-        this.#toTrainingGroup(drawn, { lost: at === 0 ? lost : [], failed }),
-      ),
-      recipe,
+    const sampled = inDrawOrder(groups, idle).map((drawn, at) =>
+      this.#toTrainingGroup(drawn, { lost: at === 0 ? lost : [], failed }),
     );
-    this.#batch = { name, prepared };
+    this.#batch = { name, prepared: this.#options.weights.prepare(sampled, recipe), groups: sampled };
     return this.#batch;
   }
 
@@ -226,6 +218,18 @@ export class ModelTrainer implements TrainerPort {
   #toEpisode(ended: Ended): Episode {
     return readEnd(ended, this.#policy);
   }
+}
+
+type TrainedBatch = {
+  readonly name: string;
+  readonly prepared: PreparedBatch;
+  readonly groups: readonly TrainingGroup[];
+};
+
+/** The lines of the episodes that are in the group; `toEpisodeLine` has written them. */
+function trainedLines({ episodes, report }: TrainingGroup): readonly EpisodeFacts[] {
+  const ids = new Set(episodes.map(({ episodeId }) => episodeId));
+  return (report?.records ?? []).filter((line) => ids.has(line.episode_id)) as readonly EpisodeFacts[];
 }
 
 /** What of a group is not trained. */
