@@ -52,7 +52,7 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
   if (groupsOf(context, step).length === 0) return; // `numEvaluationTasks` is 0
   changes.notify();
   evaluation.sinceMs = ledger.clock.read();
-  const beganMs = host.now();
+  evaluation.beganMs ??= host.now(); // its groups are those of a process before this one
   let numTasks = state.tasks.size;
   while (!isOver(context, step) && mayWait(context)) {
     requireEngine(context);
@@ -61,7 +61,9 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
     if (state.tasks.size > numTasks) openGroups(context, step); // the table of another share may have come
     numTasks = state.tasks.size;
   }
-  await conclude(context, step, (host.now() - beganMs) / 1000);
+  const seconds = (host.now() - evaluation.beganMs) / 1000;
+  evaluation.beganMs = undefined;
+  await conclude(context, step, seconds);
 }
 
 const mayWait = ({ ledger, evaluation, settings }: SwarmContext): boolean =>
@@ -184,6 +186,7 @@ function openGroupsOf(context: SwarmContext, step: number, share: string): void 
     const task = tasks.evaluationTask(index, share);
     if (task === undefined) return;
     if (known.has(index)) continue;
+    context.evaluation.beganMs ??= context.host.now();
     ledger.openGroup({
       ...newGroup(context, share === defaultShare ? `v${step}.${index}` : `v-${share}-${step}.${index}`),
       taskId: task.taskId,

@@ -37,7 +37,13 @@ export type SharedContext = {
   readonly intake: { isClosing: boolean };
   readonly revisions: Revisions;
   /** While one is under way no policy makes a step. `sinceMs`: on the clock of the leases, when its present revision began. */
-  readonly evaluation: { isRunning: boolean; sinceMs: number };
+  readonly evaluation: {
+    isRunning: boolean;
+    /** When its patience began, on the lease clock. */
+    sinceMs: number;
+    /** When its first group was opened. A client may open it, and end it, before the loop looks. */
+    beganMs: number | undefined;
+  };
   /** Tells an operator. */
   readonly notice: (message: string) => void;
 };

@@ -120,7 +120,7 @@ export class Swarm {
     const revisions = new Revisions(state.groups.values());
     const tasks = options.tasks ?? new TaskTable(state, settings);
     const lives = new ClientLives(() => ledger.clock.read(), settings.aliveMs);
-    const flags = { intake: { isClosing: false }, evaluation: { isRunning: false, sinceMs: 0 } };
+    const flags = { intake: { isClosing: false }, evaluation: { isRunning: false, sinceMs: 0, beganMs: undefined } };
     const policies = options.policies ?? [{ name: defaultPolicy, trainer: trainerOf(options), settings }];
     lengths = new AttemptLengths(ledger, policies);
     const watches = { changes, lives, lengths, stragglers: new StragglerNotice(options.onNotice), revisions, ...flags };
