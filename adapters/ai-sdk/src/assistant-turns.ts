@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatResponse, ToolCall } from '@agentjet/core';
 import { fromStash, groupByTurn } from '@agentjet/rollout';
 import type { LanguageModelV3Message, SharedV3ProviderMetadata } from '@ai-sdk/provider';
-import { toText } from './text-part.js';
+import { textOfPart } from './text-part.js';
 
 /**
  * The model's turns on their way through the SDK and back. Each part of an answer carries the whole turn in its
@@ -34,7 +34,7 @@ function turnAfterThinking(parts: readonly Part[]): unknown {
 }
 
 /** The parts of other models' answers that the model does not see: files, calls that their provider ran, and the results of these calls. */
-export function findUnshown(parts: readonly Part[]): readonly string[] {
+export function findUnshownParts(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => {
     if (part.type === 'text' || part.type === 'reasoning') return [];
     if (part.type !== 'tool-call') return [part.type];
@@ -47,7 +47,7 @@ function isProviders({ providerExecuted }: ToolCallPart): boolean {
 }
 
 function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
-  const content = parts.map((part) => (part.type === 'text' ? toText(part) : '')).join('');
+  const content = parts.map((part) => (part.type === 'text' ? textOfPart(part) : '')).join('');
   const reasoning = parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
   const calls = parts.filter((part) => part.type === 'tool-call').filter((part) => !isProviders(part));
   const stash = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);

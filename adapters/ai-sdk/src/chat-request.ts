@@ -16,11 +16,11 @@ import {
   type SharedV3Warning,
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
-import { findUnshown, toAssistantMessages } from './assistant-turns.js';
-import { partsOf, toText } from './text-part.js';
+import { findUnshownParts, toAssistantMessages } from './assistant-turns.js';
+import { checkParts, textOfPart } from './text-part.js';
 
 /** Throws UnsupportedFunctionalityError for what would change the answer and cannot be honoured. */
-export function toChatRequest(options: LanguageModelV3CallOptions): ChatRequest {
+export function fromCallOptions(options: LanguageModelV3CallOptions): ChatRequest {
   const ignored = checkOptions(options);
   const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'function' ? [toToolSpec(tool)] : []));
   const toolChoice = toToolChoice(options.toolChoice);
@@ -62,7 +62,7 @@ function refuse(functionality: string, reason: string): never {
 
 function ignoredOf(options: LanguageModelV3CallOptions): readonly string[] {
   const answers = options.prompt.flatMap((message) =>
-    message.role === 'assistant' ? findUnshown(partsOf(message.content, message.role)) : [],
+    message.role === 'assistant' ? findUnshownParts(checkParts(message.content, message.role)) : [],
   );
   const unshown = [...new Set(answers)].map((type) => `prompt: ${type}`);
   return [...reviewParameters('aiSdk', options).ignored, ...unshown];
@@ -80,11 +80,11 @@ function toChatMessages(message: LanguageModelV3Message): readonly ChatMessage[]
     case 'system':
       return [{ role: 'system', content: message.content }];
     case 'user':
-      return [{ role: 'user', content: partsOf(message.content, message.role).map(toText).join('') }];
+      return [{ role: 'user', content: checkParts(message.content, message.role).map(textOfPart).join('') }];
     case 'assistant':
-      return toAssistantMessages(partsOf(message.content, message.role));
+      return toAssistantMessages(checkParts(message.content, message.role));
     default:
-      return partsOf(message.content, message.role).flatMap((part) =>
+      return checkParts(message.content, message.role).flatMap((part) =>
         part.type === 'tool-result' ? [toToolMessage(part)] : [],
       );
   }

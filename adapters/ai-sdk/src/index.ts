@@ -1,2 +1,2 @@
-export { asModel } from './as-model.js';
+export { asLanguageModel as asModel } from './as-model.js';
 export { TunedLanguageModel } from './tuned-language-model.js';

@@ -29,7 +29,7 @@ export function toFinishReason({ finishReason }: ChatResponse): LanguageModelV3F
   return { unified: finishReason === 'tool_calls' ? 'tool-calls' : finishReason, raw: finishReason };
 }
 
-export function toUsage({ usage }: ChatResponse): LanguageModelV3Usage {
+export function toLanguageModelUsage({ usage }: ChatResponse): LanguageModelV3Usage {
   return {
     inputTokens: { total: usage.promptTokens, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
     outputTokens: { total: usage.completionTokens, text: undefined, reasoning: undefined },

@@ -1,7 +1,7 @@
 import type { ChatDelta, ChatResponse } from '@agentjet/core';
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { toStash } from './assistant-turns.js';
-import { toFinishReason, toResultMetadata, toUsage } from './result-parts.js';
+import { toFinishReason, toResultMetadata, toLanguageModelUsage } from './result-parts.js';
 
 type Block = 'reasoning' | 'text';
 
@@ -40,7 +40,7 @@ export class PartWriter {
       ...calls,
       {
         type: 'finish',
-        usage: toUsage(response),
+        usage: toLanguageModelUsage(response),
         finishReason: toFinishReason(response),
         providerMetadata: toResultMetadata(response),
       },

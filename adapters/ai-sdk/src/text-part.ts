@@ -4,7 +4,7 @@ import { UnsupportedFunctionalityError } from '@ai-sdk/provider';
 type Part = { readonly type: string; readonly text?: unknown; readonly mediaType?: unknown };
 
 /** The text of a part of a user's message; other parts are refused by name. */
-export function toText(part: Part): string {
+export function textOfPart(part: Part): string {
   if (part.type === 'text' && typeof part.text === 'string') return part.text;
   const kind =
     typeof part.mediaType === 'string'
@@ -17,7 +17,7 @@ export function toText(part: Part): string {
 }
 
 /** The parts of a message. Throws EngineError `bad_request` for content that is not a list of them. */
-export function partsOf<P extends object>(content: readonly P[], role: string): readonly P[] {
+export function checkParts<P extends object>(content: readonly P[], role: string): readonly P[] {
   const given: unknown = content;
   const isPart = (part: unknown): boolean => typeof part === 'object' && part !== null;
   if (Array.isArray(given) && given.every(isPart)) return content;

@@ -7,9 +7,9 @@ import type {
   LanguageModelV3StreamPart,
   LanguageModelV3StreamResult,
 } from '@ai-sdk/provider';
-import { toChatRequest, toWarnings } from './chat-request.js';
+import { fromCallOptions, toWarnings } from './chat-request.js';
 import { toAiSdkError } from './errors.js';
-import { toContent, toFinishReason, toResultMetadata, toUsage } from './result-parts.js';
+import { toContent, toFinishReason, toResultMetadata, toLanguageModelUsage } from './result-parts.js';
 import { PartWriter } from './stream-parts.js';
 
 /** A language model of the AI SDK over a ChatModel. */
@@ -30,13 +30,13 @@ export class TunedLanguageModel implements LanguageModelV3 {
     try {
       const { abortSignal } = options;
       const response = await this.#model.generate(
-        toChatRequest(options),
+        fromCallOptions(options),
         abortSignal === undefined ? {} : { signal: abortSignal },
       );
       return {
         content: toContent(response),
         finishReason: toFinishReason(response),
-        usage: toUsage(response),
+        usage: toLanguageModelUsage(response),
         providerMetadata: toResultMetadata(response),
         response: { id: response.id, modelId: response.model },
         warnings: toWarnings(options),
@@ -52,7 +52,7 @@ export class TunedLanguageModel implements LanguageModelV3 {
       const left = new AbortController();
       const signal =
         options.abortSignal === undefined ? left.signal : AbortSignal.any([left.signal, options.abortSignal]);
-      const deltas = streamChat(this.#model, toChatRequest(options), { signal });
+      const deltas = streamChat(this.#model, fromCallOptions(options), { signal });
       const answer = {
         first: await deltas.next(),
         deltas,

@@ -12,8 +12,11 @@ export type LangGraphModelOptions = ModelOptions<BaseChatModel> & {
 const callMethods = ['_generate', '_streamResponseChunks', '_streamChatModelEvents'];
 
 /** The model of one agent: the tuned one where its target learns, else `debugModel` itself. */
-export function asModel(tuner: Tuner, options: LangGraphModelOptions & { readonly debugModel?: never }): TunedChatModel;
-export function asModel(tuner: Tuner, options: LangGraphModelOptions): BaseChatModel;
-export function asModel(tuner: Tuner, options: LangGraphModelOptions): BaseChatModel {
+export function asTunedChatModel(
+  tuner: Tuner,
+  options: LangGraphModelOptions & { readonly debugModel?: never },
+): TunedChatModel;
+export function asTunedChatModel(tuner: Tuner, options: LangGraphModelOptions): BaseChatModel;
+export function asTunedChatModel(tuner: Tuner, options: LangGraphModelOptions): BaseChatModel {
   return tuner.selectModel(options, (model) => new TunedChatModel(model, options.sampling), callMethods);
 }

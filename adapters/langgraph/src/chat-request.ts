@@ -9,7 +9,7 @@ import {
   type ToolSpec,
 } from '@agentjet/core';
 import { isServerTool, readTemplateWishes } from '@agentjet/core/parameters';
-import { fromStash, type ShownToolCall } from '@agentjet/rollout';
+import { fromStash, stashKey, type ShownToolCall } from '@agentjet/rollout';
 import type {
   AIMessage,
   AIMessageChunk,
@@ -21,24 +21,23 @@ import { isLangChainTool, convertToOpenAITool } from '@langchain/core/utils/func
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { isInteropZodSchema } from '@langchain/core/utils/types';
 import type { BindToolsInput } from '@langchain/core/language_models/chat_models';
-import { checkOptions } from './check-options.js';
-import { findUnshown, toReasoning, toShownCalls, toText } from './content.js';
-import { stashKey } from './stash-key.js';
+import { checkCallOptions } from './check-call-options.js';
+import { findUnshownBlocks, toReasoning, toShownCalls, textOfMessage } from './content.js';
 import type { TunedCallOptions } from './tuned-chat-model.js';
 
-export function toChatRequest(
+export function fromLangChainMessages(
   messages: readonly BaseMessage[],
   options: TunedCallOptions,
   defaults: SamplingOptions,
 ): ChatRequest {
-  const unshown = findUnshown(messages).map((type) => `messages: ${type}`);
-  const ignored = [...checkOptions(options), ...unshown];
+  const unshown = findUnshownBlocks(messages).map((type) => `messages: ${type}`);
+  const ignored = [...checkCallOptions(options), ...unshown];
   const tools = (options.tools ?? []).filter((tool) => !isServerTool('langgraph', typeOf(tool)));
   const toolChoice = toToolChoice(options.tool_choice);
   const responseFormat = toResponseFormat(options);
   return {
     messages: messages.map(toChatMessage),
-    sampling: toSampling(options, defaults),
+    sampling: toSamplingOptions(options, defaults),
     ...(tools.length > 0 && { tools: tools.map(toToolSpec) }),
     ...(toolChoice !== undefined && { toolChoice }),
     ...(options.parallel_tool_calls === false && { parallelToolCalls: false }),
@@ -60,14 +59,19 @@ function toChatMessage(message: BaseMessage): ChatMessage {
     case 'ai':
       return toAssistantMessage(message as AIMessage | AIMessageChunk);
     case 'tool':
-      return { role: 'tool', content: toText(message), toolCallId: (message as ToolMessage).tool_call_id, ...name };
+      return {
+        role: 'tool',
+        content: textOfMessage(message),
+        toolCallId: (message as ToolMessage).tool_call_id,
+        ...name,
+      };
     case 'system':
     case 'developer':
-      return { role: 'system', content: toText(message) };
+      return { role: 'system', content: textOfMessage(message) };
     case 'human':
-      return { role: 'user', content: toText(message), ...name };
+      return { role: 'user', content: textOfMessage(message), ...name };
     case 'generic':
-      return { role: toRole(message), content: toText(message) };
+      return { role: toRole(message), content: textOfMessage(message) };
     default:
       throw new EngineError(
         'bad_request',
@@ -97,7 +101,7 @@ function toRole(message: BaseMessage): 'system' | 'user' | 'assistant' {
 /** What LangChain shows is parsed and may be re-spelled; the stash has the model's own words. */
 function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessage {
   const { additional_kwargs: extra, response_metadata: metadata } = message;
-  const content = toText(message);
+  const content = textOfMessage(message);
   const shown = toShownCalls(message);
   const given = extra['reasoning_content'];
   const reasoning = typeof given === 'string' ? given : toReasoning(message);
@@ -197,7 +201,7 @@ function toResponseFormat({ response_format: format }: TunedCallOptions): Respon
 }
 
 /** Options by the names that LangChain's own models give them. */
-export function toSampling(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {
+export function toSamplingOptions(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {
   const { temperature, seed, stop } = options;
   const topP = options.topP ?? options.top_p;
   const topK = options.topK ?? options.top_k;

@@ -4,7 +4,7 @@ import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/mes
 
 /**
  * The content of LangChain's messages. A history may hold answers of other providers, with blocks that this model cannot read:
- * they never end its call. What a block says in text is shown, and `findUnshown` names the others.
+ * they never end its call. What a block says in text is shown, and `findUnshownBlocks` names the others.
  */
 type Block = Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ const calls = new Set(['tool_call', 'tool_use', 'invalid_tool_call', 'function_c
 const partsOfCalls = new Set(['tool_call_chunk', 'input_json_delta', 'functionCall', 'toolUse']);
 
 /** The text of a message. Throws EngineError `bad_request` for content that an agent asks about and the model cannot read, such as an image. */
-export function toText(message: BaseMessage): string {
+export function textOfMessage(message: BaseMessage): string {
   return blocksOf(message)
     .map((block) => textOf(block) ?? (isForeign(message) || isHidden(block) ? '' : refuse(block, message)))
     .join('');
@@ -38,7 +38,7 @@ export function toShownCalls(message: AIMessage | AIMessageChunk): readonly Show
 }
 
 /** The types of blocks that the model does not see, each once. */
-export function findUnshown(messages: readonly BaseMessage[]): readonly string[] {
+export function findUnshownBlocks(messages: readonly BaseMessage[]): readonly string[] {
   const unshown = messages.filter(isForeign).flatMap((message) =>
     blocksOf(message)
       .filter((block) => textOf(block) === undefined && !isHidden(block))

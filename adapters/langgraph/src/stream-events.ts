@@ -1,8 +1,8 @@
 import { parseJsonObject, type ChatDelta, type ChatResponse, type ToolCall } from '@agentjet/core';
+import { stashKey } from '@agentjet/rollout';
 import type { ChatModelStreamEvent, FinishReason } from '@langchain/core/language_models/event';
 import type { ContentBlock } from '@langchain/core/messages';
 import { toResponseMetadata, toUsageMetadata } from './tuned-message.js';
-import { stashKey } from './stash-key.js';
 
 /**
  * An answer as the events of `streamEvents` v3. LangChain's own bridge from chunks counts text and calls from the same index, so

@@ -23,7 +23,7 @@ import type { ModelProfile } from '@langchain/core/language_models/profile';
 import type { AIMessageChunk, BaseMessage, MessageContent } from '@langchain/core/messages';
 import type { ChatGenerationChunk, ChatResult, LLMResult } from '@langchain/core/outputs';
 import type { Runnable } from '@langchain/core/runnables';
-import { toChatRequest, toSampling } from './chat-request.js';
+import { fromLangChainMessages, toSamplingOptions } from './chat-request.js';
 import { toLangChainError } from './errors.js';
 import { toStreamEvents } from './stream-events.js';
 import { toStructured } from './structured-output.js';
@@ -121,7 +121,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
 
   /** What tracers show of the model. All keys are there, as LangChain's standard tests have it; what is not set is undefined. */
   override getLsParams(options: this['ParsedCallOptions']): LangSmithParams {
-    const { temperature, maxTokens, stop } = toSampling(options, this.#sampling);
+    const { temperature, maxTokens, stop } = toSamplingOptions(options, this.#sampling);
     const params: {
       readonly [Key in keyof Omit<LangSmithParams, 'ls_integration'>]-?: LangSmithParams[Key] | undefined;
     } = {
@@ -167,7 +167,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
 
   override async _generate(messages: BaseMessage[], options: this['ParsedCallOptions']): Promise<ChatResult> {
     try {
-      const request = toChatRequest(messages, options, this.#sampling);
+      const request = fromLangChainMessages(messages, options, this.#sampling);
       const responses = await generateAll(
         this.#model,
         choices(options.n).map((choice) => withChoice(request, choice)),
@@ -188,7 +188,11 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     try {
-      const deltas = streamChat(this.#model, toChatRequest(messages, options, this.#sampling), signalOf(options));
+      const deltas = streamChat(
+        this.#model,
+        fromLangChainMessages(messages, options, this.#sampling),
+        signalOf(options),
+      );
       const response = yield* announced(deltas, runManager);
       yield toFinalChunk(response);
     } catch (error) {
@@ -202,7 +206,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
   ): AsyncGenerator<ChatModelStreamEvent> {
     try {
       yield* toStreamEvents(
-        streamChat(this.#model, toChatRequest(messages, options, this.#sampling), signalOf(options)),
+        streamChat(this.#model, fromLangChainMessages(messages, options, this.#sampling), signalOf(options)),
       );
     } catch (error) {
       throw toLangChainError(error);

@@ -5,6 +5,7 @@ import {
   type ChatResponse,
   type ToolCall,
 } from '@agentjet/core';
+import { stashKey } from '@agentjet/rollout';
 import {
   AIMessage,
   AIMessageChunk,
@@ -14,7 +15,6 @@ import {
   type UsageMetadata,
 } from '@langchain/core/messages';
 import { type ChatGeneration, ChatGenerationChunk } from '@langchain/core/outputs';
-import { stashKey } from './stash-key.js';
 
 type Parsed = {
   readonly tool_calls: NonNullable<AIMessageFields['tool_calls']>;

@@ -1,10 +1,10 @@
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 import type { Model } from '@openai/agents';
-import { TunedModel } from './tuned-model.js';
+import { TunedAgentsModel } from './tuned-agents-model.js';
 
 /** The model of one agent, for `new Agent({ model })`: the tuned one where its target learns, else `debugModel` itself. */
-export function asModel<M extends Model | string = Model>(tuner: Tuner, options: ModelOptions<M>): Model | M {
-  return tuner.selectModel<Model | M>(options, (model) => new TunedModel(model), [
+export function asAgentsModel<M extends Model | string = Model>(tuner: Tuner, options: ModelOptions<M>): Model | M {
+  return tuner.selectModel<Model | M>(options, (model) => new TunedAgentsModel(model), [
     'getResponse',
     'getStreamedResponse',
   ]);

@@ -2,11 +2,11 @@ import type { ChatMessage, ChatRequest, ResponseFormat, SamplingOptions, ToolCho
 import { isServerTool, namesInside, readTemplateWishes, reviewParameters } from '@agentjet/core/parameters';
 import { takeTurnsApart } from '@agentjet/rollout';
 import { type ModelRequest, UserError } from '@openai/agents';
-import { findUnshown, toMessages } from './history.js';
+import { findUnshownItems, toMessages } from './history.js';
 
-export function toChatRequest(request: ModelRequest): ChatRequest {
+export function fromModelRequest(request: ModelRequest): ChatRequest {
   const { systemInstructions, input, modelSettings } = request;
-  const unshown = Array.isArray(input) ? findUnshown(input).map((type) => `input: ${type}`) : [];
+  const unshown = Array.isArray(input) ? findUnshownItems(input).map((type) => `input: ${type}`) : [];
   const ignored = [...checkSupported(request), ...unshown];
   const tools = [
     ...request.tools.filter(({ type }) => !isServerTool('agents', type)).map(toToolSpec),

@@ -1,11 +1,10 @@
 import type { AssistantMessage, ChatMessage } from '@agentjet/core';
-import { fromStash, groupByTurn } from '@agentjet/rollout';
+import { fromStash, groupByTurn, stashKey } from '@agentjet/rollout';
 import { type AgentInputItem, UserError } from '@openai/agents';
-import { stashKey } from './output-items.js';
 
 /**
  * Items of a run's history as messages. Items that belong to one turn of the model are next to each other. Items and parts of other
- * models that this one cannot read are left out; `findUnshown` names them.
+ * models that this one cannot read are left out; `findUnshownItems` names them.
  */
 export function toMessages(items: readonly AgentInputItem[]): readonly ChatMessage[] {
   const messages: ChatMessage[] = [];
@@ -28,7 +27,7 @@ export function toMessages(items: readonly AgentInputItem[]): readonly ChatMessa
 }
 
 /** The types of items, and of parts of other models' answers, that the model does not see, each once. */
-export function findUnshown(items: readonly AgentInputItem[]): readonly string[] {
+export function findUnshownItems(items: readonly AgentInputItem[]): readonly string[] {
   const unshown = items.flatMap((item) => {
     if (isTurnItem(item))
       return 'role' in item

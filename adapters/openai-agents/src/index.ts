@@ -1,2 +1,2 @@
-export { asModel } from './as-model.js';
-export { TunedModel } from './tuned-model.js';
+export { asAgentsModel as asModel } from './as-model.js';
+export { TunedAgentsModel } from './tuned-agents-model.js';

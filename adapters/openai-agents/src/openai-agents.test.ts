@@ -13,7 +13,7 @@ import {
 } from '@openai/agents';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { asModel, type TunedModel } from './index.js';
+import { asModel, type TunedAgentsModel } from './index.js';
 
 setTracingDisabled(true);
 
@@ -232,7 +232,7 @@ describe('a run', () => {
 
   it('takes its model as a provider', async () => {
     const episode = openScriptedEpisode({ replies: ['by name'] });
-    const modelProvider = asModel(episode.tuner, { agentName: 'solver' }) as TunedModel;
+    const modelProvider = asModel(episode.tuner, { agentName: 'solver' }) as TunedAgentsModel;
     const result = await new Runner({ modelProvider }).run(new Agent({ name: 'solver', model: 'whatever' }), 'hi');
     expect(result.finalOutput).toBe('by name');
   });

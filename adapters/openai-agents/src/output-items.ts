@@ -1,12 +1,10 @@
 import type { ChatResponse } from '@agentjet/core';
+import { stashKey } from '@agentjet/rollout';
 import type { AssistantMessageItem, FunctionCallItem, ReasoningItem } from '@openai/agents';
-
-/** Where each item carries the whole turn, as the model wrote it: an entry of `providerData`, which the SDK keeps. */
-export const stashKey = 'agentjet';
 
 type OutputItem = AssistantMessageItem | FunctionCallItem | ReasoningItem;
 
-export function toOutputItems(response: ChatResponse): OutputItem[] {
+export function toAgentItems(response: ChatResponse): OutputItem[] {
   const { content, reasoning, toolCalls = [] } = response.message;
   const providerData = { [stashKey]: { turn: response.id, message: structuredClone(response.message) } };
   const thinking: OutputItem = {
@@ -47,7 +45,7 @@ export function toProviderData({ finishReason, logprobs, model }: ChatResponse):
   };
 }
 
-export function toUsage({ usage }: ChatResponse): {
+export function toAgentsUsage({ usage }: ChatResponse): {
   requests: number;
   inputTokens: number;
   outputTokens: number;

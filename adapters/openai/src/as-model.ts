@@ -15,7 +15,7 @@ class TunedClient extends OpenAI {
  * The client of one agent: where its target learns, an OpenAI client whose `chat.completions` is the tuned model
  * (whatever `model` it is asked for); else `debugModel` itself. Retries are off: a repeated call would be a second sample.
  */
-export function asModel(tuner: Tuner, options: ModelOptions<OpenAI>): OpenAI {
+export function asOpenAIClient(tuner: Tuner, options: ModelOptions<OpenAI>): OpenAI {
   const toClient = (model: ChatModel): OpenAI => {
     const fetch = createInProcessFetch(model);
     return new TunedClient({

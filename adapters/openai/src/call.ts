@@ -11,14 +11,14 @@ import type { ChatModel } from '@agentjet/core';
 import { joinReasoning } from './join-reasoning.js';
 
 /** One request of the SDK. */
-export interface Call extends ChatCall {
+export interface ClientCall extends ChatCall {
   readonly body: ChatCompletionBody;
   readonly modelName: string;
   isAborted(): boolean;
 }
 
 /** `keyed`: the body that each idempotency key of this client was sent with. Throws WireError for a request that cannot be answered. */
-export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string, string>): Call {
+export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string, string>): ClientCall {
   const headers = new Headers(init.headers);
   const text = typeof init.body === 'string' ? init.body : '{}';
   const sent: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
-import { completeChat, toOpenAIErrorBody, toWireError, WireError } from '@agentjet/chat-completions';
+import { completeChat, toOpenAIErrorBody, toApiError, ApiError } from '@agentjet/chat-completions';
 import type { ChatModel } from '@agentjet/core';
-import { type Call, openCall } from './call.js';
+import { type ClientCall, openCall } from './call.js';
 import { streamCompletion } from './stream-completion.js';
 
 /**
@@ -22,19 +22,19 @@ export function createInProcessFetch(
       return await answer(openCall(model, init, keyed));
     } catch (thrown) {
       if (init.signal?.aborted) throw new DOMException('The call was aborted.', 'AbortError');
-      const error = toWireError(thrown);
+      const error = toApiError(thrown);
       return Response.json(toOpenAIErrorBody(error), { status: error.status });
     }
   };
 }
 
-async function answer(call: Call): Promise<Response> {
+async function answer(call: ClientCall): Promise<Response> {
   if (call.body.stream === true) return streamCompletion(call);
   return Response.json(await completeChat(call, call.body, call.modelName));
 }
 
-function unknownPath(pathname: string, method = 'GET'): WireError {
-  return new WireError(
+function unknownPath(pathname: string, method = 'GET'): ApiError {
+  return new ApiError(
     404,
     'not_found',
     `${method.toUpperCase()} ${pathname} is not served in process. Use chat.completions, or tuner.asOpenAIEndpoint() for the other APIs.`,

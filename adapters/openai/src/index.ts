@@ -1,2 +1,2 @@
-export { asModel } from './as-model.js';
+export { asOpenAIClient as asModel } from './as-model.js';
 export { createInProcessFetch } from './in-process-fetch.js';

@@ -1,4 +1,4 @@
-export { asModel } from './as-model.js';
+export { asReActModel as asModel } from './as-model.js';
 export { InMemoryMemory, type Memory } from './memory.js';
 export type { Message, Reply } from './message.js';
 export { MessageHub, withMessageHub } from './message-hub.js';

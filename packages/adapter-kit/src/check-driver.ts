@@ -44,7 +44,7 @@ export function checkAnswer<H>(name: 'call' | 'stream', answer: DriverAnswer<H>)
 }
 
 /** The model as it came; throws BrokenPromise for a promise of one. */
-export function checkModel<M>(model: M): M {
+export function requireSyncModel<M>(model: M): M {
   if (!(model instanceof Promise)) return model;
   model.catch(() => {});
   throw new BrokenPromise('asModel returned a promise; it must return the model itself.');

@@ -35,7 +35,7 @@ export type AdapterDriver<M, H> = {
   readonly begin: (question: string, system: string) => H;
   readonly addQuestion: (history: H, question: string) => H;
   /** In the order of the calls. */
-  readonly addToolResults: (history: H, results: readonly ToolResult[]) => H;
+  readonly addToolResults: (history: H, results: readonly DriverToolResult[]) => H;
   /** The conversation as a framework prunes it: without the thinking of all answers. Only for `reasoning`. */
   readonly withoutThinking?: (history: H) => H;
   /**
@@ -67,7 +67,7 @@ export type DriverCall = {
 };
 
 /** What a tool gave for the call of that id. */
-export type ToolResult = { readonly id: string; readonly name: string; readonly content: string };
+export type DriverToolResult = { readonly id: string; readonly name: string; readonly content: string };
 
 /** What the framework shows of an answer. */
 export type DriverAnswer<H> = {

@@ -6,7 +6,7 @@ export {
   type DriverAnswer,
   type DriverCall,
   type Feature,
-  type ToolResult,
+  type DriverToolResult,
 } from './driver.js';
 export {
   createScriptedEngine,

@@ -1,7 +1,7 @@
 import type { WrapModel } from '@agentjet/rollout';
 import { openScriptedEpisode, type ScriptedEpisode, type ScriptedEpisodeOptions } from '@agentjet/rollout/testing';
 import { BrokenPromise } from './broken-promise.js';
-import { checkAnswer, checkModel } from './check-driver.js';
+import { checkAnswer, requireSyncModel } from './check-driver.js';
 import type { AdapterDriver, DriverAnswer, DriverCall, Feature } from './driver.js';
 
 /** One sentence that an adapter keeps, and the way to see that it does. */
@@ -19,7 +19,7 @@ export type AdapterPromise = {
 export type Bench<M, H> = {
   readonly driver: AdapterDriver<M, H>;
   /** A new episode over a scripted engine, and the tuned model of one agent in it. */
-  open(options: Omit<ScriptedEpisodeOptions, 'chatTokenizer' | 'family'>): OpenEpisode<M>;
+  open(options: Omit<ScriptedEpisodeOptions, 'chatTokenizer' | 'family'>): EpisodeWithModel<M>;
   begin(question?: string): H;
   call(model: M, history: H, options?: Partial<DriverCall>): Promise<DriverAnswer<H>>;
   stream(
@@ -30,12 +30,12 @@ export type Bench<M, H> = {
   ): Promise<DriverAnswer<H>>;
 };
 
-export type OpenEpisode<M> = ScriptedEpisode & { readonly model: M };
+export type EpisodeWithModel<M> = ScriptedEpisode & { readonly model: M };
 
 export function createBench<M, H>(given: AdapterDriver<M, H>, wrapModel?: WrapModel): Bench<M, H> {
   const driver: AdapterDriver<M, H> = {
     ...given,
-    asModel: (tuner, options) => checkModel(given.asModel(tuner, options)),
+    asModel: (tuner, options) => requireSyncModel(given.asModel(tuner, options)),
   };
   const withDefaults = (options: Partial<DriverCall> = {}): DriverCall => ({ tools: [], sampling: {}, ...options });
   return {

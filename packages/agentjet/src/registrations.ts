@@ -1,7 +1,7 @@
 import { composeConfig, type ConfigComposition, type ConfigOf, type InputOf } from '@agentjet/core';
-import { readers as tableReaders } from '@agentjet/data/registrations';
-import { environments, readers as worldReaders } from '@agentjet/environments/registrations';
-import { judges as namedJudges } from '@agentjet/judges/registrations';
+import { tableReaders } from '@agentjet/data/registrations';
+import { environments, worldReaders } from '@agentjet/environments/registrations';
+import { namedJudges } from '@agentjet/judges/registrations';
 import { judges as ownJudges, readers as ownReaders } from '@agentjet/rollout/registrations';
 import { templates } from '@agentjet/tokenizer/registrations';
 import { algorithms as ownAlgorithms, backbones, presets } from '@agentjet/trainer/registrations';

@@ -1,7 +1,13 @@
 import type { ChatDelta, ChatRequest, ChatResponse } from '@agentjet/core';
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { type ChatCall, type ChatCompletionBody, type Chunk, completeChat, streamChat } from './index.js';
+import {
+  type ChatCall,
+  type ChatCompletionBody,
+  type CompletionChunk,
+  completeChat,
+  streamChatCompletion,
+} from './index.js';
 
 const thought: ChatResponse = {
   id: 'r1',
@@ -52,9 +58,12 @@ function openCall(
   return { call, requests, reasons };
 }
 
-async function streamed(asked: ChatCompletionBody, call: ChatCall = openCall().call): Promise<readonly Chunk[]> {
-  const chunks: Chunk[] = [];
-  await streamChat(call, asked, 'tuned', (chunk) => chunks.push(chunk));
+async function streamed(
+  asked: ChatCompletionBody,
+  call: ChatCall = openCall().call,
+): Promise<readonly CompletionChunk[]> {
+  const chunks: CompletionChunk[] = [];
+  await streamChatCompletion(call, asked, 'tuned', (chunk) => chunks.push(chunk));
   return chunks;
 }
 
@@ -183,9 +192,11 @@ describe('a stream', () => {
   });
 
   it('sends nothing where the call fails before its first token', async () => {
-    const chunks: Chunk[] = [];
+    const chunks: CompletionChunk[] = [];
     const { call } = openCall(async () => Promise.reject(new Error('device lost')));
-    await expect(streamChat(call, body, 'tuned', (chunk) => chunks.push(chunk))).rejects.toThrow('device lost');
+    await expect(streamChatCompletion(call, body, 'tuned', (chunk) => chunks.push(chunk))).rejects.toThrow(
+      'device lost',
+    );
     expect(chunks).toEqual([]);
   });
 });

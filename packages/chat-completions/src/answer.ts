@@ -3,8 +3,8 @@ import type { ChatOptions, ChatRequest, ChatResponse } from '@agentjet/core';
 import { PendingLogprobs } from './pieces.js';
 import { type ChatCompletionBody, customNames, toChatRequest } from './request.js';
 import {
-  type Chunk,
-  type Completion,
+  type CompletionChunk,
+  type CompletionBody,
   type Head,
   toChatCompletion,
   toDeltaChunks,
@@ -26,7 +26,7 @@ export interface ChatCall {
 }
 
 /** `model`: the name that the answer shows. */
-export async function completeChat(call: ChatCall, body: ChatCompletionBody, model: string): Promise<Completion> {
+export async function completeChat(call: ChatCall, body: ChatCompletionBody, model: string): Promise<CompletionBody> {
   const responses = await answerAll(call, body, (request) => call.generate(request));
   return toChatCompletion(createHead(model), responses, {
     withLogprobs: body.logprobs === true,
@@ -35,11 +35,11 @@ export async function completeChat(call: ChatCall, body: ChatCompletionBody, mod
 }
 
 /** Sends nothing before the first token, so that what goes wrong until then can still have a status of its own. */
-export async function streamChat(
+export async function streamChatCompletion(
   call: ChatCall,
   body: ChatCompletionBody,
   model: string,
-  send: (chunk: Chunk) => void,
+  send: (chunk: CompletionChunk) => void,
 ): Promise<void> {
   const head = createHead(model);
   const custom = customNames(body);

@@ -1,7 +1,7 @@
 import { type ChatRequest, isJsonObject } from '@agentjet/core';
 import { type Protocol, readTemplateWishes, reviewParameters } from '@agentjet/core/parameters';
 import { findUnshown } from './others-answers.js';
-import { WireError } from './wire-error.js';
+import { ApiError } from './api-error.js';
 
 /** The header by which a client marks a call that no agent made, such as one for a title: `false` keeps it from being trained. */
 export const trainHeader = 'x-ajet-train';
@@ -18,7 +18,7 @@ export function toCallMark(
   const asked = headers.get(trainHeader);
   if (asked !== null && asked !== 'true' && asked !== 'false') {
     const message = `The header ${trainHeader} is ${JSON.stringify(asked)}. Send "false" for a call that is not to be trained, or leave it out.`;
-    throw new WireError(400, 'invalid_value', message, trainHeader);
+    throw new ApiError(400, 'invalid_value', message, trainHeader);
   }
   const model = isJsonObject(body) ? body['model'] : undefined;
   const ignored = [...reviewParameters(protocol, body).ignored, ...findUnshown(protocol, body)];

@@ -1,6 +1,6 @@
 import type { SamplingOptions, ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
-import { WireError } from './wire-error.js';
+import { ApiError } from './api-error.js';
 
 /** Fields that Chat Completions shares with its sister APIs. */
 
@@ -79,7 +79,7 @@ export function toText(given: string | readonly Part[] | null | undefined, param
 function toPartText({ type, text, refusal }: Part, parameter: string): string {
   const shown = text ?? refusal;
   if (typeof shown === 'string') return shown;
-  throw new WireError(
+  throw new ApiError(
     400,
     'unsupported_content',
     `Content of type '${type}' without a text is not supported: the model reads text only.`,

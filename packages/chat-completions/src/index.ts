@@ -1,8 +1,8 @@
-export { completeChat, streamChat, type ChatCall } from './answer.js';
+export { completeChat, streamChatCompletion, type ChatCall } from './answer.js';
 export { customFields, readCustomInput, toCustomArguments, toCustomSpec } from './custom-tools.js';
 export { countReasoningTokens, inPieces, PendingLogprobs } from './pieces.js';
 export { chatCompletionSchema, toChatRequest, type ChatCompletionBody } from './request.js';
-export { toUsage, type Chunk, type Completion } from './response.js';
+export { toUsage, type CompletionChunk, type CompletionBody } from './response.js';
 export { parseBody } from './parse-body.js';
 export {
   functionFields,
@@ -17,4 +17,4 @@ export {
 export { isOthersItem, toAnswerText } from './others-answers.js';
 export { toCallMark, trainHeader } from './call-mark.js';
 export { claimKey } from './idempotency-key.js';
-export { toOpenAIErrorBody, toWireError, WireError } from './wire-error.js';
+export { toOpenAIErrorBody, toApiError, ApiError } from './api-error.js';

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { chatCompletionSchema, parseBody, WireError } from './index.js';
+import { chatCompletionSchema, parseBody, ApiError } from './index.js';
 
 const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth));
 
-function refusalOf(body: unknown): WireError {
+function refusalOf(body: unknown): ApiError {
   try {
     parseBody('chat', chatCompletionSchema, body);
   } catch (error) {
-    if (error instanceof WireError) return error;
+    if (error instanceof ApiError) return error;
     throw error;
   }
   throw new Error('The body was accepted.');

@@ -1,7 +1,7 @@
 import { isJsonObject, requestLimits } from '@agentjet/core';
 import { isPassed, type Protocol, reviewParameters } from '@agentjet/core/parameters';
 import { z } from 'zod';
-import { WireError } from './wire-error.js';
+import { ApiError } from './api-error.js';
 
 /**
  * The body of a request, checked against the table of parameters and the schema. A field that is null is absent, as OpenAI has it. Throws WireError 400 with the name of the
@@ -17,7 +17,7 @@ export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unk
   const { issue, path } = findCause(parsed.error.issues[0]);
   if (issue?.code === 'unrecognized_keys') {
     const name = toName([...path, issue.keys[0] ?? '']);
-    throw new WireError(
+    throw new ApiError(
       400,
       'unsupported_parameter',
       `Unsupported parameter: '${name}'. What is sampled here is trained, so nothing that cannot be honoured is ignored. Leave it out.`,
@@ -27,9 +27,9 @@ export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unk
   const name = toName(path);
   const value = valueAt(body, path);
   if (value === undefined || (value === null && path.length === 1))
-    throw new WireError(400, 'missing_required_parameter', `Missing required parameter: '${name}'.`, name);
+    throw new ApiError(400, 'missing_required_parameter', `Missing required parameter: '${name}'.`, name);
   const subject = name === '' ? 'The request body' : `'${name}'`;
-  throw new WireError(
+  throw new ApiError(
     400,
     'invalid_value',
     `Invalid value: ${subject} ${describe(issue, value)}.`,
@@ -42,7 +42,7 @@ function checkCount(body: unknown, name: string, limit: number): void {
   const entries = isJsonObject(body) ? body[name] : undefined;
   if (!Array.isArray(entries) || entries.length <= limit) return;
   const message = `Invalid value: '${name}' has ${entries.length} entries, and at most ${limit} are allowed. Send fewer.`;
-  throw new WireError(400, 'invalid_value', message, name);
+  throw new ApiError(400, 'invalid_value', message, name);
 }
 
 function checkRefused(protocol: Protocol, body: unknown): void {
@@ -52,7 +52,7 @@ function checkRefused(protocol: Protocol, body: unknown): void {
   const [code, words] = isValue
     ? ['invalid_value', 'Invalid value']
     : ['unsupported_parameter', 'Unsupported parameter'];
-  throw new WireError(400, code, `${words}: '${name}' ${reason}.`, name);
+  throw new ApiError(400, code, `${words}: '${name}' ${reason}.`, name);
 }
 
 /** What the schema is to check: neither nulls, nor parameters that the table lets pass and nothing reads. */

@@ -5,7 +5,7 @@ import { countReasoningTokens, inPieces } from './pieces.js';
 /** What a completion and all chunks of a stream begin with; `created` in seconds. */
 export type Head = { readonly id: string; readonly created: number; readonly model: string };
 
-export type Completion = ReturnType<typeof toChatCompletion>;
+export type CompletionBody = ReturnType<typeof toChatCompletion>;
 
 /** `custom`: names of tools whose calls are text. */
 export function toChatCompletion(
@@ -77,13 +77,13 @@ type ChunkChoice = {
   readonly finish_reason: ChatFinishReason | null;
 };
 /** A piece of a streamed completion; the last may have no choice, but the usage. */
-export type Chunk = Head & {
+export type CompletionChunk = Head & {
   readonly object: 'chat.completion.chunk';
   readonly choices: ChunkChoice[];
   readonly usage?: ReturnType<typeof toUsage>;
 };
 
-export function toFirstChunk(head: Head, index: number): Chunk {
+export function toFirstChunk(head: Head, index: number): CompletionChunk {
   return toChunk(head, { index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null });
 }
 
@@ -93,7 +93,7 @@ export function toDeltaChunks(
   index: number,
   delta: ChatDelta,
   { tokens, custom }: { readonly tokens: readonly TokenLogprob[]; readonly custom: ReadonlySet<string> },
-): readonly Chunk[] {
+): readonly CompletionChunk[] {
   return toWireDeltas(delta, custom).map((piece, at) => {
     const logprobs = at === 0 && tokens.length > 0 ? toWireLogprobs(tokens) : null;
     return toChunk(head, { index, delta: piece, logprobs, finish_reason: null });
@@ -106,15 +106,15 @@ export function toLastChunk(
   index: number,
   { finishReason }: ChatResponse,
   tokens: readonly TokenLogprob[] | undefined,
-): Chunk {
+): CompletionChunk {
   return toChunk(head, { index, delta: {}, logprobs: toWireLogprobs(tokens), finish_reason: finishReason });
 }
 
-export function toUsageChunk(head: Head, responses: readonly ChatResponse[]): Chunk {
+export function toUsageChunk(head: Head, responses: readonly ChatResponse[]): CompletionChunk {
   return { ...toChunk(head), usage: toUsage(responses) };
 }
 
-function toChunk(head: Head, ...choices: ChunkChoice[]): Chunk {
+function toChunk(head: Head, ...choices: ChunkChoice[]): CompletionChunk {
   return { ...head, object: 'chat.completion.chunk', choices };
 }
 

@@ -111,8 +111,8 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     )
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], flags: EvalFlags) => {
-      const { evaluateJob } = await import('./commands/evaluate-job.js');
-      setExitCode(await evaluateJob(flags, overrides));
+      const { runEvaluation } = await import('./commands/run-evaluation.js');
+      setExitCode(await runEvaluation(flags, overrides));
     });
 
   program
@@ -150,8 +150,8 @@ function addSft(program: Command, setExitCode: (code: number) => void): void {
     .option('--from <checkpoint>', 'with --resume: the checkpoint to go on from, such as step-20')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], flags: RunFlags) => {
-      const { runSft } = await import('./commands/run-sft.js');
-      setExitCode(await runSft(flags, overrides));
+      const { runSftJob } = await import('./commands/run-sft-job.js');
+      setExitCode(await runSftJob(flags, overrides));
     });
 }
 

@@ -251,8 +251,8 @@ const addKeys: Add = (swarm, setExitCode) => {
   toServer(keys.command('list', { isDefault: true }))
     .description('All keys, without their secrets.')
     .action(async (flags: OperatorFlags) => {
-      const { listKeys } = await import('./commands/swarm-operate.js');
-      setExitCode(await listKeys(flags));
+      const { printKeyList } = await import('./commands/swarm-operate.js');
+      setExitCode(await printKeyList(flags));
     });
   toServer(keys.command('make'))
     .description('Makes a key, and shows it once.')
@@ -282,8 +282,8 @@ const addEpisodes: Add = (swarm, setExitCode) => {
     .option('--state <state>', 'running, ended, pooled, assigned, trained, evaluated or dropped')
     .option('--limit <number>', 'at most so many; default: 100')
     .action(async (flags: EpisodesFlags) => {
-      const { listEpisodes } = await import('./commands/swarm-operate.js');
-      setExitCode(await listEpisodes(flags));
+      const { printEpisodeList } = await import('./commands/swarm-operate.js');
+      setExitCode(await printEpisodeList(flags));
     });
   toServer(episodes.command('drop'))
     .description('Drops what was claimed with a key and is in no step yet: its places are open again.')

@@ -29,17 +29,17 @@ import { isPrintedAlike } from './prompt/is-printed-alike.js';
 import { type PreparedPrompt, preparePrompt } from './prompt/prepare-prompt.js';
 import { withOpening } from './prompt/with-opening.js';
 import type { SeenPrompt, SeenTurn } from './history/seen-state.js';
-import type { RecordedCall } from './tokens/recorded-call.js';
+import type { SampledCall } from './tokens/sampled-call.js';
 import { RowChain } from './tokens/row-chain.js';
 import { toSamples } from './tokens/samples.js';
 import { type SampledRow, toSampledRows } from './tokens/sampled-rows.js';
-import { layRows, type TokenRow } from './tokens/token-rows.js';
+import { layRows, type CallRow } from './tokens/call-rows.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
 import { mintCallId } from './turn/call-ids.js';
 import { describeTurns } from './turn/describe-turns.js';
 import { EpisodeCounts } from './turn/episode-counts.js';
 import { findParts } from './turn/find-parts.js';
-import { readReply, type Reply } from './turn/read-reply.js';
+import { readReply, type SampledReply } from './turn/read-reply.js';
 import { createReplyStream } from './turn/reply-stream.js';
 
 export type ContextTrackerOptions = {
@@ -84,13 +84,13 @@ class EpisodeTracker implements ContextTracker {
   readonly #guides = new Guides();
   readonly #turns = new TurnIndex();
   readonly #spliced = new Set<SeenTurn>();
-  readonly #calls: RecordedCall[] = [];
+  readonly #calls: SampledCall[] = [];
   readonly #answers: AnswerNode[] = [];
   readonly #temperature: number;
   readonly #chain: RowChain;
   readonly #counts = new EpisodeCounts();
   #numBegun = 0;
-  #rows: readonly TokenRow[] | undefined;
+  #rows: readonly CallRow[] | undefined;
   #sampled: readonly SampledRow[] | undefined;
   #samples: readonly Sample[] | undefined;
   #isFinished = false;
@@ -196,7 +196,7 @@ class EpisodeTracker implements ContextTracker {
     return toSampledRows(this.#toRows(), { calls: this.#calls, idBits, temperature: this.#temperature });
   }
 
-  #toRows(): readonly TokenRow[] {
+  #toRows(): readonly CallRow[] {
     this.#rows ??= layRows(this.#tree, this.#calls);
     return this.#rows;
   }
@@ -228,7 +228,7 @@ class EpisodeTracker implements ContextTracker {
     id: string,
     call: OpenCall,
     completion: Completion,
-    { committed, text, isStopped, temperature, isTrained = true }: Reply & CommitOptions,
+    { committed, text, isStopped, temperature, isTrained = true }: SampledReply & CommitOptions,
   ): CommittedTurn {
     const { agent, index, prompt, stops } = call;
     const end = this.#insert(prompt, completion.ids);
@@ -253,7 +253,7 @@ class EpisodeTracker implements ContextTracker {
     this.#turns.add(turn);
     const { reusedTokens, fork } = prompt;
     const { policyVersion, logprobs } = completion;
-    const recorded: RecordedCall = {
+    const recorded: SampledCall = {
       id,
       index,
       agent,
@@ -289,7 +289,7 @@ class EpisodeTracker implements ContextTracker {
     chat,
     history,
     prompt,
-  }: OpenCall): Pick<RecordedCall, 'parts' | 'splices' | 'foreignMessages' | 'specialTokens'> {
+  }: OpenCall): Pick<SampledCall, 'parts' | 'splices' | 'foreignMessages' | 'specialTokens'> {
     const splices = history.respelled.filter(({ turn }) => !this.#spliced.has(turn));
     const foreign = history.tail.flatMap((entry) => this.#foreignCause(entry) ?? []);
     const added = prompt.added.map((entry) => ({ message: entry.message, author: this.#authorOf(entry) }));

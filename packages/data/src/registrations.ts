@@ -2,5 +2,5 @@ import { huggingfaceDatRepo } from './readers/huggingface-dat-repo/registration.
 import { jsonlDatasetFile } from './readers/jsonl-dataset-file/registration.js';
 
 /** Every task reader of this package; the first is the default. */
-export const readers = [jsonlDatasetFile, huggingfaceDatRepo] as const;
+export const tableReaders = [jsonlDatasetFile, huggingfaceDatRepo] as const;
 export { fieldsOf, tableSettings } from './readers/table-settings.js';

@@ -1,4 +1,4 @@
-import { WireError } from '@agentjet/chat-completions';
+import { ApiError } from '@agentjet/chat-completions';
 import { requestLimits } from '@agentjet/core';
 import { endOfString } from './end-of-string.js';
 
@@ -35,6 +35,6 @@ function isClosing(code: number): boolean {
   return code === 0x5d || code === 0x7d;
 }
 
-function tooLarge(what: string): WireError {
-  return new WireError(400, 'request_too_complex', `The request body ${what}. Send less in one request.`);
+function tooLarge(what: string): ApiError {
+  return new ApiError(400, 'request_too_complex', `The request body ${what}. Send less in one request.`);
 }

@@ -1,4 +1,4 @@
-import { toWireError, type WireError } from '@agentjet/chat-completions';
+import { toApiError, type ApiError } from '@agentjet/chat-completions';
 
 /** Server-sent events as a web Response whose headers go out at once and whose long silences are kept alive. */
 export type EventStream = {
@@ -11,9 +11,9 @@ export type EventStream = {
 /** How a protocol speaks of errors and silences. */
 export type EventProtocol = {
   /** The body of an error that is known before anything was sent. */
-  readonly toErrorBody: (error: WireError) => unknown;
+  readonly toErrorBody: (error: ApiError) => unknown;
   /** The last event of a stream that fails on its way. */
-  readonly sendError: (stream: EventStream, error: WireError) => void;
+  readonly sendError: (stream: EventStream, error: ApiError) => void;
   /** What a silence is filled with: a comment, or a protocol's own ping. */
   readonly heartbeat?: string;
 };
@@ -39,7 +39,7 @@ export async function createEventStreamResponse(
   const { body, stream, close } = openBody(options);
   const failure = produce(stream).then(
     () => undefined,
-    (thrown: unknown) => toWireError(thrown),
+    (thrown: unknown) => toApiError(thrown),
   );
   const early = await Promise.race([failure, immediate()]);
   if (early !== undefined) {

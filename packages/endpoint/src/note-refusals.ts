@@ -1,4 +1,4 @@
-import { WireError } from '@agentjet/chat-completions';
+import { ApiError } from '@agentjet/chat-completions';
 import type { EndpointSession } from './session.js';
 
 /** Reports a request that is refused before its model is asked to the episode. The model itself counts the errors that it throws. */
@@ -9,7 +9,7 @@ export async function noteRefusals<T>(
   try {
     return await work();
   } catch (error) {
-    if (error instanceof WireError && error.status !== 410) onRefused?.(error);
+    if (error instanceof ApiError && error.status !== 410) onRefused?.(error);
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { WireError } from '@agentjet/chat-completions';
+import { ApiError } from '@agentjet/chat-completions';
 
 export type BodyOptions = {
   /** A longer body is not kept. */
@@ -51,13 +51,13 @@ export function readBody(
 export function decodeBody(bytes: Buffer, { headers }: IncomingMessage): string {
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding !== 'identity')
-    throw new WireError(
+    throw new ApiError(
       415,
       'unsupported_encoding',
       `The request body has content-encoding '${encoding}'. Send it uncompressed.`,
     );
   if (!isUtf8(bytes))
-    throw new WireError(400, 'invalid_encoding', 'The request body is not valid UTF-8. Send JSON in UTF-8.');
+    throw new ApiError(400, 'invalid_encoding', 'The request body is not valid UTF-8. Send JSON in UTF-8.');
   const text = bytes.toString();
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

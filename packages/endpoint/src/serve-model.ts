@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { WireError } from '@agentjet/chat-completions';
+import { ApiError } from '@agentjet/chat-completions';
 import type { ChatModel } from '@agentjet/core';
 import type { Context } from 'hono';
 import { LatestMap } from './latest-map.js';
@@ -54,13 +54,13 @@ function checkKey(apiKey: string): (context: Context) => void {
   return (context) => {
     const given = readKey(context);
     if (given === undefined)
-      throw new WireError(
+      throw new ApiError(
         401,
         'missing_api_key',
         'The request has no API key. Send the key that the server printed, as the header "Authorization: Bearer <key>".',
       );
     if (!timingSafeEqual(digest(given), expected))
-      throw new WireError(401, 'invalid_api_key', 'The API key is not the one that this server printed at its start.');
+      throw new ApiError(401, 'invalid_api_key', 'The API key is not the one that this server printed at its start.');
   };
 }
 
@@ -70,7 +70,7 @@ function checkNames(context: Context): void {
   const names = [`http://${context.req.header('host') ?? ''}`, ...(origin === undefined ? [] : [origin])];
   const strange = names.find((name) => !isLoopback(name));
   if (strange === undefined) return;
-  throw new WireError(
+  throw new ApiError(
     403,
     'forbidden_origin',
     `A server without a key answers this machine alone, and this request names ${JSON.stringify(strange)}. Start it with a key to use it from elsewhere.`,

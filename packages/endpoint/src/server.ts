@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { toOpenAIErrorBody, toWireError, WireError } from '@agentjet/chat-completions';
+import { toOpenAIErrorBody, toApiError, ApiError } from '@agentjet/chat-completions';
 import { toErrorMessage } from '@agentjet/core';
 import type { Protocol } from '@agentjet/core/parameters';
 import { type HttpBindings, serve, type ServerType } from '@hono/node-server';
@@ -114,7 +114,7 @@ function createEndpointApp(
   root.notFound((context) =>
     respondError(
       context,
-      new WireError(
+      new ApiError(
         404,
         'unknown_url',
         `Unknown request URL: ${context.req.method} ${context.req.path}.${adviseAddress(context.req.path)}`,
@@ -127,9 +127,9 @@ function createEndpointApp(
       const patienceBytes = patience * maxBodyBytes;
       const bytes = await readBody(context.env.incoming, { maxBytes: maxBodyBytes, patienceBytes });
       if (bytes === 'too_large')
-        throw new WireError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
+        throw new ApiError(413, 'request_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
       if (typeof bytes === 'string')
-        throw new WireError(400, 'body_cut', 'The connection broke before the body was complete.');
+        throw new ApiError(400, 'body_cut', 'The connection broke before the body was complete.');
       const turn = turns.take(bytes.length);
       if (turn !== undefined) await turn;
       return noteRefusals(session, async () =>
@@ -139,7 +139,7 @@ function createEndpointApp(
     app.all(path, (context) =>
       respondError(
         context,
-        new WireError(405, 'method_not_supported', `${context.req.path} takes POST, not ${context.req.method}.`),
+        new ApiError(405, 'method_not_supported', `${context.req.path} takes POST, not ${context.req.method}.`),
         { allow: 'POST' },
       ),
     );
@@ -188,7 +188,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new WireError(400, 'invalid_json', `The request body is not valid JSON: ${toErrorMessage(error)}`);
+    throw new ApiError(400, 'invalid_json', `The request body is not valid JSON: ${toErrorMessage(error)}`);
   }
 }
 
@@ -199,7 +199,7 @@ function respondError(
   thrown: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Response | Promise<Response> {
-  const error = toWireError(thrown);
+  const error = toApiError(thrown);
   const body = /(^|\/)v1\/messages(\/|$)/.test(context.req.path)
     ? toAnthropicErrorBody(error)
     : toOpenAIErrorBody(error);

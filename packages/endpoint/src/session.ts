@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { WireError } from '@agentjet/chat-completions';
+import { ApiError } from '@agentjet/chat-completions';
 import type { EndpointRegistration } from '@agentjet/rollout';
 
 /** One agent of one episode behind the endpoint. */
@@ -93,22 +93,22 @@ export class SessionStore {
   }
 }
 
-function missingKey(): WireError {
-  return new WireError(
+function missingKey(): ApiError {
+  return new ApiError(
     401,
     'missing_api_key',
     'The request has no API key. Send the apiKey that asOpenAIEndpoint() returned, as the header "Authorization: Bearer <apiKey>".',
   );
 }
 
-function unknownKey(): WireError {
-  return new WireError(
+function unknownKey(): ApiError {
+  return new ApiError(
     401,
     'invalid_api_key',
     'The API key was not issued by this server. Use the apiKey that asOpenAIEndpoint() returned for this episode.',
   );
 }
 
-export function endedEpisode(): WireError {
-  return new WireError(410, 'episode_ended', 'The episode of this API key has ended; its model answers no more calls.');
+export function endedEpisode(): ApiError {
+  return new ApiError(410, 'episode_ended', 'The episode of this API key has ended; its model answers no more calls.');
 }

@@ -1,9 +1,9 @@
-import { toWireError, type WireError } from '@agentjet/chat-completions';
+import { toApiError, type ApiError } from '@agentjet/chat-completions';
 
 export type SlowJsonOptions = {
   readonly graceMs: number;
   readonly heartbeatMs: number;
-  readonly toErrorBody: (error: WireError) => unknown;
+  readonly toErrorBody: (error: ApiError) => unknown;
   /** Called when the client goes away. */
   readonly cancel: () => void;
   /** Cuts the connection after what was written. */
@@ -26,7 +26,7 @@ export async function createSlowJsonResponse(pending: Promise<unknown>, options:
   const settled = pending.then(
     (body): Settled => ({ status: 200, body }),
     (thrown: unknown): Settled => {
-      const error = toWireError(thrown);
+      const error = toApiError(thrown);
       return { status: error.status, body: options.toErrorBody(error), headers: error.headers };
     },
   );

@@ -6,4 +6,4 @@ import { openenv } from './openenv/registration.js';
 
 /** Every environment of this package, and the reader of their tasks. */
 export const environments = [agentjet, openenv, mcp, appworld] as const;
-export const readers = [envService] as const;
+export const worldReaders = [envService] as const;

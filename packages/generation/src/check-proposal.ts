@@ -1,9 +1,9 @@
 import { deriveSeed } from '@agentjet/core';
 import { readStrings } from '@agentjet/model-client';
-import { askForAnswer, isSameAnswer, type Proposal, type Sampling } from './questions.js';
+import { askForAnswer, mayBeSameAnswer, type Proposal, type Sampling } from './questions.js';
 import type { Ask } from './generate-tasks.js';
 
-export type Checks = {
+export type ProposalChecks = {
   /** The evidence is in the passage word for word. */
   readonly evidence: boolean;
   /** The model finds the answer if it sees the passage. */
@@ -21,7 +21,7 @@ export async function findFault(
     sampling,
     seed,
     ask,
-  }: { readonly checks: Checks; readonly sampling: Sampling; readonly seed: number; readonly ask: Ask },
+  }: { readonly checks: ProposalChecks; readonly sampling: Sampling; readonly seed: number; readonly ask: Ask },
 ): Promise<string | undefined> {
   if (checks.evidence && !spaces(passage).includes(spaces(evidence))) return 'its evidence is not in the passage';
   const tried = async (shown: string | null): Promise<boolean> => {
@@ -30,7 +30,7 @@ export async function findFault(
       seed: deriveSeed(seed, shown === null ? 'closed' : 'open'),
     });
     const given = readStrings((await ask(asked)).text, ['answer']);
-    return given !== undefined && isSameAnswer(given.answer, answer);
+    return given !== undefined && mayBeSameAnswer(given.answer, answer);
   };
   if (checks.withPassage && !(await tried(passage))) return 'the model cannot answer it from the passage';
   if (checks.withoutPassage && (await tried(null))) return 'the model answers it without the passage';

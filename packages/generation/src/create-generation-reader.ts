@@ -3,13 +3,13 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isJsonObject, parseJsonObject, TaskError, type Task } from '@agentjet/core';
 import { createSplitReader, once, openFiles, tellProgress, type Fields, type SideRows } from '@agentjet/data/tables';
-import { openEmbedder, openModelClient, systemHost, type ClientHost } from '@agentjet/model-client';
+import { openEmbedder, openModelClient, systemModelHost, type ModelHost } from '@agentjet/model-client';
 import { toClientOptions, type ModelSection } from '@agentjet/model-client/settings';
 import type { DroppedTasks, TaskReader } from '@agentjet/rollout/inputs';
-import type { Checks } from './check-proposal.js';
+import type { ProposalChecks } from './check-proposal.js';
 import { generateFromChunks, generateFromExamples, type Generated } from './generate-tasks.js';
 import type { Meaning } from './known-meanings.js';
-import { promptVersion, type Example } from './questions.js';
+import { promptVersion, type AnsweredQuestion } from './questions.js';
 import { readMaterial, type Material, type SideMaterial } from './read-material.js';
 
 export type GenerationOptions = {
@@ -18,7 +18,7 @@ export type GenerationOptions = {
   readonly taskNum: number;
   readonly evaluation: number;
   readonly model: ModelSection;
-  readonly checks: Checks;
+  readonly checks: ProposalChecks;
   readonly similarity: number;
   /** Without a name, none. */
   readonly embeddings: Pick<ModelSection, 'name' | 'baseUrl' | 'keys' | 'backupKeys'> & { readonly similarity: number };
@@ -29,7 +29,7 @@ export type GenerationOptions = {
   /** Stops the work; what the model said so far is kept. */
   readonly signal?: AbortSignal | undefined;
   /** For tests. */
-  readonly host?: ClientHost;
+  readonly host?: ModelHost;
 };
 
 type Side = 'training' | 'evaluation';
@@ -147,7 +147,7 @@ async function generateFile(file: string, job: Job): Promise<readonly DroppedTas
 }
 
 async function generate({ options, side, material, known, count }: Job): Promise<Generated> {
-  const { model, dir, host = systemHost, onNotice } = options;
+  const { model, dir, host = systemModelHost, onNotice } = options;
   const answers = path.join(dir, 'answers.jsonl');
   const client = await openModelClient(toClientOptions(model, 'task_reader.data_generation.model', answers), host);
   const signal = options.signal ?? new AbortController().signal;
@@ -179,7 +179,7 @@ async function openMeaning(options: GenerationOptions, signal: AbortSignal): Pro
 }
 
 /** Examples that were set aside for evaluation are tasks themselves. */
-function withExamples(side: Side, examples: readonly Example[], made: Generated): Generated {
+function withExamples(side: Side, examples: readonly AnsweredQuestion[], made: Generated): Generated {
   if (side === 'training') return made;
   const tasks = examples.flatMap(({ id, question, answer }): readonly Task[] =>
     answer === null

@@ -3,9 +3,9 @@ import { deriveSeed, type Task } from '@agentjet/core';
 import { NearDuplicates } from '@agentjet/data/tables';
 import { ModelRefusal, readStrings, type ModelAnswer, type ModelQuestion } from '@agentjet/model-client';
 import type { DroppedTasks } from '@agentjet/rollout/inputs';
-import { findFault, type Checks } from './check-proposal.js';
+import { findFault, type ProposalChecks } from './check-proposal.js';
 import { KnownMeanings, type Meaning } from './known-meanings.js';
-import { askForQuestion, askForVariation, type Example, type Proposal, type Sampling } from './questions.js';
+import { askForQuestion, askForVariation, type AnsweredQuestion, type Proposal, type Sampling } from './questions.js';
 import type { Chunk } from './split-chunks.js';
 
 /**
@@ -24,7 +24,7 @@ export type GenerateOptions = {
   readonly known: readonly string[];
   readonly seed: number;
   readonly sampling: Sampling;
-  readonly checks: Checks;
+  readonly checks: ProposalChecks;
   /** From this share of common runs of three words on, a question repeats an earlier one. */
   readonly similarity: number;
   /** Tells by meaning as well; null: not. */
@@ -53,7 +53,7 @@ const numExamples = 3;
 /** Questions about the chunks, each with its evidence. `examples` show the style that is wanted. */
 export function generateFromChunks(
   chunks: readonly Chunk[],
-  examples: readonly Example[],
+  examples: readonly AnsweredQuestion[],
   options: GenerateOptions,
 ): Promise<Generated> {
   const { ask, checks, sampling } = options;
@@ -73,7 +73,10 @@ export function generateFromChunks(
 }
 
 /** Variations of the examples, each with the one that it came from. */
-export function generateFromExamples(examples: readonly Example[], options: GenerateOptions): Promise<Generated> {
+export function generateFromExamples(
+  examples: readonly AnsweredQuestion[],
+  options: GenerateOptions,
+): Promise<Generated> {
   const sources = examples.map(
     (example): Source => ({
       idPrefix: 'variation',
@@ -187,7 +190,7 @@ function keep(collected: Collected, source: Source, { proposal, fault }: Outcome
 }
 
 /** A few examples, others for another seed. */
-function pick(examples: readonly Example[], seed: number): readonly Example[] {
+function pick(examples: readonly AnsweredQuestion[], seed: number): readonly AnsweredQuestion[] {
   const start = examples.length === 0 ? 0 : seed % examples.length;
   return [...examples.slice(start), ...examples.slice(0, start)].slice(0, 3);
 }

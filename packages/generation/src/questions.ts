@@ -13,7 +13,7 @@ export type Sampling = { readonly temperature: number; readonly maxTokens: numbe
 export type Proposal = { readonly question: string; readonly answer: string; readonly evidence: string };
 
 /** A question that people wrote, as a pattern. */
-export type Example = { readonly id: string; readonly question: string; readonly answer: string | null };
+export type AnsweredQuestion = { readonly id: string; readonly question: string; readonly answer: string | null };
 
 const text = { type: 'string' } as const;
 
@@ -42,7 +42,7 @@ function ask(
 
 export function askForQuestion(
   passage: string,
-  { asked, examples }: { readonly asked: readonly string[]; readonly examples: readonly Example[] },
+  { asked, examples }: { readonly asked: readonly string[]; readonly examples: readonly AnsweredQuestion[] },
   sampling: Sampling & { readonly seed: number },
 ): ModelQuestion {
   const system =
@@ -54,7 +54,7 @@ export function askForQuestion(
 }
 
 export function askForVariation(
-  { question, answer }: Example,
+  { question, answer }: AnsweredQuestion,
   asked: readonly string[],
   sampling: Sampling & { readonly seed: number },
 ): ModelQuestion {
@@ -77,7 +77,7 @@ export function askForAnswer(
 }
 
 /** Whether two short answers say the same, up to case, signs and words around. */
-export function isSameAnswer(left: string, right: string): boolean {
+export function mayBeSameAnswer(left: string, right: string): boolean {
   const [a, b] = [wordsOf(left), wordsOf(right)];
   if (a.trim() === '' || b.trim() === '') return left.trim() === right.trim();
   return a.includes(b) || b.includes(a);

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { ConfigError, TaskError } from '@agentjet/core';
 import { findFiles, TaskFile, type Fields } from '@agentjet/data/tables';
-import type { Example } from './questions.js';
+import type { AnsweredQuestion } from './questions.js';
 import { readDocument } from './documents/read-document.js';
 import { splitChunks, type Chunk } from './split-chunks.js';
 
 /** What tasks of one side are made from. */
 export type SideMaterial =
-  | { readonly kind: 'chunks'; readonly chunks: readonly Chunk[]; readonly examples: readonly Example[] }
-  | { readonly kind: 'examples'; readonly examples: readonly Example[] };
+  | { readonly kind: 'chunks'; readonly chunks: readonly Chunk[]; readonly examples: readonly AnsweredQuestion[] }
+  | { readonly kind: 'examples'; readonly examples: readonly AnsweredQuestion[] };
 
 /** `evaluation` is null if nothing is on that side. */
 export type Material = { readonly training: SideMaterial; readonly evaluation: SideMaterial | null };
@@ -67,7 +67,7 @@ async function readDocuments(
 async function readExamples(
   file: string,
   { queryReader: { fields }, onNotice }: MaterialOptions,
-): Promise<readonly Example[]> {
+): Promise<readonly AnsweredQuestion[]> {
   const opened = await TaskFile.open(file, {
     fields,
     idPrefix: path.basename(file),

@@ -9,5 +9,5 @@ export { createCombinedJudge, type CombinedOptions, type CombinedPart } from './
 export { createRubricsJudge, type RubricsJudgeOptions } from './rubrics/rubrics-judge.js';
 export { formatRubrics, parseRubrics, type Criterion } from './rubrics/rubrics-file.js';
 export { learnRubrics, type LearnedRubrics, type LearnOptions } from './rubrics/learn-rubrics.js';
-export { calibrateJudge, type CalibrateOptions, type Calibration } from './calibration/calibrate-judge.js';
+export { calibrateJudge, type CalibrationOptions, type Calibration } from './calibration/calibrate-judge.js';
 export { readLabelledExamples, type LabelledExample } from './calibration/labelled-examples.js';

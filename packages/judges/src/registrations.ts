@@ -2,4 +2,4 @@ import { combined } from './combined/registration.js';
 import { singleJudges } from './single-judges.js';
 
 /** Every judge of this package. */
-export const judges = [...singleJudges, combined] as const;
+export const namedJudges = [...singleJudges, combined] as const;

@@ -94,7 +94,7 @@ export {
   type Schedule,
 } from './state.js';
 export { LmdbStore, type LmdbStoreOptions } from './lmdb/lmdb-store.js';
-export type { Entry } from './store/entry.js';
+export type { StoreEntry } from './store/entry.js';
 export { foldStore, settleFinished, type FoldedStore } from './store/fold-store.js';
 export { RecordIndex } from './store/record-index.js';
 export { recover, type Recovered } from './store/recover.js';

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { createChatModel, listModels, type ChatModelOptions } from './chat-model.js';
-import { systemHost } from './host.js';
+import { createChatModel, listServedModels, type ChatModelOptions } from './chat-model.js';
+import { systemModelHost } from './host.js';
 
 type Seen = {
   readonly url: string | undefined;
@@ -62,7 +62,7 @@ function modelAt(baseUrl: string, more: Partial<ChatModelOptions> = {}) {
   const waits: number[] = [];
   const now = (): number => waits.reduce((sum, ms) => sum + ms, 0);
   const sleep = async (ms: number): Promise<void> => void waits.push(ms);
-  const model = createChatModel({ baseUrl, name: 'm', ...more }, { ...systemHost, random: () => 1, now, sleep });
+  const model = createChatModel({ baseUrl, name: 'm', ...more }, { ...systemModelHost, random: () => 1, now, sleep });
   return { ...model, waits };
 }
 
@@ -124,7 +124,7 @@ it('sends a conversation with tools and gets calls back, arguments untouched', a
 
 it('lists models', async () => {
   const { baseUrl, seen } = await serve([{ body: { data: [{ id: 'first' }, { id: 'second' }] } }]);
-  expect(await listModels({ baseUrl, key: { value: 'sk-1', name: 'KEY' } })).toEqual(['first', 'second']);
+  expect(await listServedModels({ baseUrl, key: { value: 'sk-1', name: 'KEY' } })).toEqual(['first', 'second']);
   expect(seen).toEqual([{ url: '/v1/models', authorization: 'Bearer sk-1', id: undefined, body: {} }]);
 });
 

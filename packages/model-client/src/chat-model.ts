@@ -11,12 +11,12 @@ import {
   type ChatResponse,
 } from '@agentjet/core';
 import { DeltaOutlet, StreamStop } from './delta-outlet.js';
-import { systemHost, type ClientHost } from './host.js';
+import { systemModelHost, type ModelHost } from './host.js';
 import type { Key } from './key-ring.js';
 import {
   ModelOutage,
   ModelRefusal,
-  readAddress,
+  readModelAddress,
   RequestSender,
   usualRetries,
   type RetryPolicy,
@@ -57,7 +57,7 @@ const listTimeoutMs = 15_000;
 const never = new AbortController().signal;
 
 /** A chat model behind an address. Calls reject with EngineError, as those of a model in this process do. */
-export function createChatModel(options: ChatModelOptions, host: ClientHost = systemHost): ChatModel {
+export function createChatModel(options: ChatModelOptions, host: ModelHost = systemModelHost): ChatModel {
   const { name, retries = usualRetries, silenceMs = defaultSilenceMs } = options;
   const limit = { ms: silenceMs, of: 'silence' } as const;
   const sender = new RequestSender({ ...connect(options, 'chat/completions'), model: name, retries, limit }, host);
@@ -126,7 +126,10 @@ function toEngineError(error: unknown, { describe = ({ message }) => message }: 
 }
 
 /** The models that a server lists. Asked once; rejects with ModelOutage or ModelRefusal. */
-export async function listModels(server: ChatServer, host: ClientHost = systemHost): Promise<readonly string[]> {
+export async function listServedModels(
+  server: ChatServer,
+  host: ModelHost = systemModelHost,
+): Promise<readonly string[]> {
   const limit = { ms: listTimeoutMs, of: 'request' } as const;
   const retries = { ...usualRetries, maxRetries: 0 };
   const sender = new RequestSender({ ...connect(server, 'models'), model: 'any', retries, limit }, host);
@@ -144,7 +147,7 @@ function readModels(text: string): { readonly ids: readonly string[] } | Mistake
 /** User and password of an address go into a header: fetch refuses them in the address, and messages show the address. */
 function connect({ baseUrl, key }: ChatServer, route: string): { readonly url: URL; readonly keys: readonly Key[] } {
   const { username, password } = new URL(baseUrl);
-  const url = readAddress(withoutCredentials(baseUrl), route);
+  const url = readModelAddress(withoutCredentials(baseUrl), route);
   if (key?.value) return { url, keys: [{ value: key.value, name: key.name, isBackup: false }] };
   if (username === '' && password === '') return { url, keys: [] };
   const value = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');

@@ -1,6 +1,6 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
 import { AnswerCache, keyOf } from './answer-cache.js';
-import { systemHost, type ClientHost } from './host.js';
+import { systemModelHost, type ModelHost } from './host.js';
 import { openSender, type ServerOptions } from './request-sender.js';
 
 /** Texts as points: texts that mean the same are close to one another. */
@@ -20,7 +20,7 @@ const mostTexts = 10;
 type Kept = { readonly vector: string };
 
 /** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
-export async function openEmbedder(options: EmbedderOptions, host: ClientHost = systemHost): Promise<Embedder> {
+export async function openEmbedder(options: EmbedderOptions, host: ModelHost = systemModelHost): Promise<Embedder> {
   const { model, cacheFile } = options;
   const sender = openSender(options, 'embeddings', host);
   const cache = cacheFile === null ? new Map<string, Kept>() : await AnswerCache.open(cacheFile, readKept);

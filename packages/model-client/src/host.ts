@@ -9,7 +9,7 @@ export type HttpRequest = {
 };
 
 /** What a client takes from the machine, so that a test can give it a clock and a network. */
-export type ClientHost = {
+export type ModelHost = {
   /** ms, of a clock that only goes on. */
   readonly now: () => number;
   /** Rejects if the signal aborts. */
@@ -20,7 +20,7 @@ export type ClientHost = {
   readonly environment: Readonly<Record<string, string | undefined>>;
 };
 
-export const systemHost: ClientHost = {
+export const systemModelHost: ModelHost = {
   now: () => performance.now(),
   sleep: (ms, signal) => wait(ms, undefined, { signal }),
   random: () => Math.random(),

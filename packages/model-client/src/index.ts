@@ -1,5 +1,5 @@
-export { createChatModel, listModels, type ChatModelOptions, type ChatServer } from './chat-model.js';
-export { systemHost, type ClientHost } from './host.js';
+export { createChatModel, listServedModels, type ChatModelOptions, type ChatServer } from './chat-model.js';
+export { systemModelHost, type ModelHost } from './host.js';
 export type { KeyNames } from './key-ring.js';
 export { openEmbedder, type Embedder, type EmbedderOptions } from './embedder.js';
 export { ModelOutage, ModelRefusal, type RetryPolicy } from './request-sender.js';

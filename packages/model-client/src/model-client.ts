@@ -1,6 +1,6 @@
 import { parseJsonObject, type JsonObject } from '@agentjet/core';
 import { AnswerCache, keyOf } from './answer-cache.js';
-import { systemHost, type ClientHost } from './host.js';
+import { systemModelHost, type ModelHost } from './host.js';
 import { openSender, type RequestSender, type ServerOptions } from './request-sender.js';
 import type { Request } from './send-request.js';
 import { hasText, toChatResponse } from './wire/to-chat-response.js';
@@ -49,7 +49,7 @@ export type ModelUsage = {
 /** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
 export async function openModelClient(
   options: ModelClientOptions,
-  host: ClientHost = systemHost,
+  host: ModelHost = systemModelHost,
 ): Promise<ModelClient> {
   const { model, cacheFile } = options;
   const sender = openSender(options, 'chat/completions', host);

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 import { AgentJetError, ConfigError, Outage } from '@agentjet/core';
-import type { ClientHost } from './host.js';
+import type { ModelHost } from './host.js';
 import { KeyRing, readKeys, type Key, type KeyNames } from './key-ring.js';
 import type { TimeLimit } from './leash.js';
 import type { Failed } from './read-refusal.js';
@@ -90,11 +90,11 @@ export type Sending<Answer> = Request<Answer> & {
 export class RequestSender {
   readonly #options: SenderOptions;
   readonly #keys: KeyRing;
-  readonly #host: ClientHost;
+  readonly #host: ModelHost;
   readonly #queue: PQueue | null;
   readonly #budget: TokenBudget | null;
 
-  constructor(options: SenderOptions, host: ClientHost) {
+  constructor(options: SenderOptions, host: ModelHost) {
     const { maxConcurrent, requestsPerMinute = null, tokensPerMinute = null } = options.limits ?? {};
     this.#options = options;
     this.#keys = new KeyRing(options.keys);
@@ -201,9 +201,9 @@ export class RequestSender {
 }
 
 /** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
-export function openSender(options: ServerOptions, route: string, host: ClientHost): RequestSender {
+export function openSender(options: ServerOptions, route: string, host: ModelHost): RequestSender {
   const { timeoutSeconds, maxRetries, ...limits } = options.limits;
-  const url = readAddress(options.baseUrl, route);
+  const url = readModelAddress(options.baseUrl, route);
   return new RequestSender(
     {
       url,
@@ -217,7 +217,7 @@ export function openSender(options: ServerOptions, route: string, host: ClientHo
   );
 }
 
-export function readAddress(baseUrl: string, route: string): URL {
+export function readModelAddress(baseUrl: string, route: string): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new ConfigError(

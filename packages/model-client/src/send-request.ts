@@ -1,6 +1,6 @@
 import { parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { StreamStop } from './delta-outlet.js';
-import type { ClientHost } from './host.js';
+import type { ModelHost } from './host.js';
 import { Leash, type TimeLimit } from './leash.js';
 import { readRefusal, shorten, type Failed } from './read-refusal.js';
 import type { Mistake } from './wire/to-chat-response.js';
@@ -8,7 +8,7 @@ import type { Mistake } from './wire/to-chat-response.js';
 /** What one request came to. Messages name the cause. */
 export type Sent<Answer> = { readonly kind: 'answer'; readonly answer: Answer } | Failed;
 
-export type Address = {
+export type ModelAddress = {
   readonly url: string;
   /** The header with the key; undefined: none is sent. */
   readonly authorization: string | undefined;
@@ -39,8 +39,8 @@ const maxBodyBytes = 8 * 1024 * 1024;
 /** Sends one request. Rejects only if the signal aborts, or with StreamStop. */
 export async function sendRequest<Answer extends object>(
   { body, headers, read, openStream }: Request<Answer>,
-  { url, authorization, limit }: Address,
-  { host, signal }: { readonly host: ClientHost; readonly signal: AbortSignal },
+  { url, authorization, limit }: ModelAddress,
+  { host, signal }: { readonly host: ModelHost; readonly signal: AbortSignal },
 ): Promise<Sent<Answer>> {
   const leash = new Leash(limit, signal);
   try {

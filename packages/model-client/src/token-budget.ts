@@ -1,14 +1,14 @@
-import type { ClientHost } from './host.js';
+import type { ModelHost } from './host.js';
 
 const windowMs = 60_000;
 
 /** Keeps the tokens of any minute under a limit. A question that is larger than the limit goes alone. */
 export class TokenBudget {
   readonly #limit: number;
-  readonly #host: ClientHost;
+  readonly #host: ModelHost;
   #spent: { readonly at: number; tokens: number }[] = [];
 
-  constructor(limit: number, host: ClientHost) {
+  constructor(limit: number, host: ModelHost) {
     this.#limit = limit;
     this.#host = host;
   }

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, isJsonObject } from '@agentjet/core';
 import { cacheFolderOf, isPresent, readCommit, type CacheFolder } from './cached-model.js';
-import { getFiles, makeFolder, writeRef, type DownloadProgress } from './fill-snapshot.js';
+import { getFiles, makeCacheFolder, writeRef, type DownloadProgress } from './fill-snapshot.js';
 import { describeModel, type HubClient, type HubModel } from './hub-client.js';
 import { readHubSettings, type HubSettings } from './hub-settings.js';
 import { listFiles } from './list-files.js';
@@ -70,8 +70,8 @@ async function download(
   const paths = options.choose(model.files.map(({ path: file }) => file));
   const folder = cacheFolderOf(client.settings, name.id, 'dataset');
   const dir = folder.snapshot(model.commit);
-  await makeFolder(path.dirname(folder.blob('x')));
-  await makeFolder(dir);
+  await makeCacheFolder(path.dirname(folder.blob('x')));
+  await makeCacheFolder(dir);
   await keepList(folder, model);
   const files = model.files.filter(({ path: file }) => paths.includes(file));
   await getFiles({ client, name, folder, model, options }, files);
@@ -126,7 +126,7 @@ const listFile = (folder: CacheFolder, commit: string): string => path.join(fold
 
 async function keepList(folder: CacheFolder, { commit, files }: HubModel): Promise<void> {
   const file = listFile(folder, commit);
-  await makeFolder(path.dirname(file));
+  await makeCacheFolder(path.dirname(file));
   await writeFile(`${file}.${process.pid}`, JSON.stringify({ paths: files.map(({ path: each }) => each) }));
   await rename(`${file}.${process.pid}`, file);
 }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import { cacheFolderOf, findCachedModel, type CachedModel } from './cached-model.js';
-import { getFiles, makeFolder, writeRef, type DownloadProgress, type SnapshotJob } from './fill-snapshot.js';
+import { getFiles, makeCacheFolder, writeRef, type DownloadProgress, type SnapshotJob } from './fill-snapshot.js';
 import { describeModel, type HubClient, type HubModel } from './hub-client.js';
 import { readHubSettings, type HubSettings } from './hub-settings.js';
 import {
@@ -65,8 +65,8 @@ async function download(job: Job): Promise<void> {
   const id = showModelName(name);
   const description = chooseDescription(id, model.files);
   const weights = withWeights ? chooseWeights(id, model.files) : undefined;
-  await makeFolder(path.dirname(folder.blob('x')));
-  await makeFolder(folder.snapshot(model.commit));
+  await makeCacheFolder(path.dirname(folder.blob('x')));
+  await makeCacheFolder(folder.snapshot(model.commit));
   await getFiles(job, description);
   for (const file of optionalFiles)
     if (!description.some(({ path: known }) => known === file)) await markAbsent(job, file);
@@ -88,6 +88,6 @@ function shardsOf(id: string, { files }: HubModel, names: readonly string[]): re
 
 async function markAbsent({ folder, model }: Job, file: string): Promise<void> {
   const marker = folder.absent(model.commit, file);
-  await makeFolder(path.dirname(marker));
+  await makeCacheFolder(path.dirname(marker));
   await writeFile(marker, '');
 }

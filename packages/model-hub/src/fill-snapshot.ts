@@ -37,7 +37,7 @@ export async function getFiles(job: SnapshotJob, files: readonly HubFile[]): Pro
       options.onNotice?.(`Another process downloads ${file.path} of ${name.id}; waiting for it.`);
     if (missing.includes(file)) await downloadFile(client, { name: at(job), file, blob, onBytes: report, onWait });
     const place = path.join(folder.snapshot(job.model.commit), ...file.path.split('/'));
-    await makeFolder(path.dirname(place));
+    await makeCacheFolder(path.dirname(place));
     await linkIntoSnapshot(blob, place);
     before += file.size;
   }
@@ -85,13 +85,13 @@ async function linkIntoSnapshot(blob: string, file: string): Promise<void> {
 /** Last of all: until then the revision is what it was, also if this process is killed. */
 export async function writeRef({ folder, name, model }: SnapshotJob): Promise<void> {
   const ref = folder.ref(name.revision);
-  await makeFolder(path.dirname(ref));
+  await makeCacheFolder(path.dirname(ref));
   const temporary = path.join(folder.dir, `.ref-${randomUUID()}`);
   await writeFile(temporary, model.commit);
   await rename(temporary, ref);
 }
 
-export async function makeFolder(dir: string): Promise<void> {
+export async function makeCacheFolder(dir: string): Promise<void> {
   await mkdir(dir, { recursive: true }).catch((error: unknown) => {
     throw new BackboneError(
       'cache_unwritable',

@@ -22,7 +22,7 @@ export {
 export { createTuner, type TunerOptions } from './tuner.js';
 export { createFrozenTuner, type FrozenTunerOptions } from './frozen-tuner.js';
 export { createUntrackedTuner, type UntrackedTunerOptions } from './untracked-tuner.js';
-export { createTunedModel, type TunedModelOptions } from './model/tuned-model.js';
+export { createTunedModel, type TunedChatOptions } from './model/tuned-model.js';
 export type { RequestSampling } from './model/sampling.js';
 export type { RecordedCall } from './model/recorded-call.js';
 export { findMismatch } from './model/schema-mismatch.js';
@@ -61,7 +61,7 @@ export {
 export { defineJudge, type JudgeParts, type JudgeRegistration } from './judge.js';
 export {
   openEpisode,
-  type EpisodeRecord,
+  type OpenEpisodeRecord,
   type OpenEpisode,
   type OpenEpisodeIdentity,
   type OpenEpisodeOptions,
@@ -92,6 +92,6 @@ export type { DroppedTasks, SideCard, TasksCard } from './tasks/tasks-card.js';
 export { importUserModule } from './user-module.js';
 export { failureFrames, failurePlace, withUserFrames } from './user-frames.js';
 export { groupByTurn } from './adapter/group-turns.js';
-export { fromStash, type ShownMessage, type ShownToolCall } from './adapter/stash.js';
+export { fromStash, stashKey, type ShownMessage, type ShownToolCall } from './adapter/stash.js';
 export { takeTurnsApart } from './adapter/take-turns-apart.js';
 export { streamChat } from './adapter/stream-chat.js';

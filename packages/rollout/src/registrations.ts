@@ -1,5 +1,5 @@
-import { customizedProtocol as judgeProtocol } from './judges/customized-protocol/registration.js';
-import { customizedProtocol as readerProtocol } from './readers/customized-protocol/registration.js';
+import { judgeProtocol } from './judges/customized-protocol/registration.js';
+import { readerProtocol } from './readers/customized-protocol/registration.js';
 import { randomDummy } from './readers/random-dummy/registration.js';
 
 /** Every task reader and judge of this package. */

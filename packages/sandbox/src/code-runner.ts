@@ -79,7 +79,7 @@ export const maxLineCharacters = 8_000_000;
 /** Of one side of a dialogue. */
 export const maxLinesCharacters = 64_000_000;
 
-export function limitsOf({ limits }: Pick<CodeOptions, 'limits'>): CodeLimits {
+export function codeLimitsOf({ limits }: Pick<CodeOptions, 'limits'>): CodeLimits {
   return { ...defaultLimits, ...limits };
 }
 

@@ -10,7 +10,7 @@ import {
   tellProgress,
   type SideRows,
 } from '@agentjet/data/tables';
-import { openModelClient, systemHost, type ClientHost } from '@agentjet/model-client';
+import { openModelClient, systemModelHost, type ModelHost } from '@agentjet/model-client';
 import { toClientOptions, type ModelSection } from '@agentjet/model-client/settings';
 import type { DroppedTasks, TaskReader } from '@agentjet/rollout/inputs';
 import { addFeedback, readTraces } from './read-traces.js';
@@ -34,7 +34,7 @@ export type TracingOptions = {
   /** Stops the filter; its verdicts so far are kept. */
   readonly signal?: AbortSignal | undefined;
   /** For tests. */
-  readonly host?: ClientHost;
+  readonly host?: ModelHost;
 };
 
 /**
@@ -152,7 +152,7 @@ function bestOfEach(traces: readonly Trace[], onDropped: (trace: Trace) => void)
 
 /** None without a rubric. */
 async function judgeAll(traces: readonly Trace[], options: TracingOptions): Promise<readonly FilterVerdict[]> {
-  const { filters, dir, host = systemHost, onNotice } = options;
+  const { filters, dir, host = systemModelHost, onNotice } = options;
   const { rubric, model } = filters;
   if (rubric === null) return [];
   const verdicts = path.join(dir, 'verdicts.jsonl');

@@ -1,5 +1,5 @@
 import { isJsonObject, TaskError, type JsonObject } from '@agentjet/core';
-import { readFeedback, readMessage, upToQuestion, type Message, type Trace } from './trace.js';
+import { readFeedback, readMessage, upToQuestion, type TraceMessage, type Trace } from './trace.js';
 
 /** Whether a line of a run's `transcripts.jsonl` is of an episode in which nothing was said. */
 export function isSilentEpisode(value: unknown): boolean {
@@ -31,8 +31,8 @@ export function readExportedTrace(value: unknown, where: string): Trace {
 
 function divide(
   value: JsonObject,
-  all: readonly Message[],
-): { readonly messages: readonly Message[]; readonly answer: string | undefined } {
+  all: readonly TraceMessage[],
+): { readonly messages: readonly TraceMessage[]; readonly answer: string | undefined } {
   const question = textOf(value['question'] ?? value['input']);
   const given = textOf(value['answer'] ?? value['output'] ?? value['response']);
   const messages = all.length === 0 && question !== undefined ? [{ role: 'user' as const, content: question }] : all;

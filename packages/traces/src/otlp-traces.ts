@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 import { textOf } from './exported-traces.js';
-import { readSpans, type Attributes, type Span } from './span-traces.js';
+import { readSpans, type SpanAttributes, type Span } from './span-traces.js';
 import type { Trace } from './trace.js';
 
 /** Spans in OTLP as JSON. */
@@ -33,7 +33,7 @@ function readSpan(span: JsonObject): Span {
   };
 }
 
-function readAttributes(list: unknown): Attributes {
+function readAttributes(list: unknown): SpanAttributes {
   if (!Array.isArray(list)) return {};
   const entries = list.filter(isJsonObject).flatMap(({ key, value }) => {
     return typeof key === 'string' ? [[key, readValue(value)] as const] : [];

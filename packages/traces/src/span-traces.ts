@@ -1,5 +1,5 @@
 import { textOf } from './exported-traces.js';
-import { readFeedback, readMessage, upToQuestion, type Message, type Trace } from './trace.js';
+import { readFeedback, readMessage, upToQuestion, type TraceMessage, type Trace } from './trace.js';
 
 /**
  * Model calls and replies of agents as traces, by the attributes of OpenTelemetry's `gen_ai.*` conventions, of OpenLLMetry
@@ -7,7 +7,7 @@ import { readFeedback, readMessage, upToQuestion, type Message, type Trace } fro
  * a call repeats, the newest call says it all.
  */
 
-export type Attributes = Readonly<Record<string, unknown>>;
+export type SpanAttributes = Readonly<Record<string, unknown>>;
 
 export type Span = {
   readonly trace: string;
@@ -16,7 +16,7 @@ export type Span = {
   /** Without an attribute that says so. */
   readonly conversation?: string | undefined;
   /** Names with dots, not nested. */
-  readonly attributes: Attributes;
+  readonly attributes: SpanAttributes;
 };
 
 type Read = { readonly span: Span; readonly trace: Trace; readonly question: string };
@@ -58,13 +58,13 @@ function readSpan(span: Span): Trace | undefined {
   return { id, conversation, messages, answer, feedback: feedbackOf(attributes) };
 }
 
-function systemOf(attributes: Attributes): readonly Message[] {
+function systemOf(attributes: SpanAttributes): readonly TraceMessage[] {
   const parts = fromJson(attributes['gen_ai.system_instructions']);
   const message = readMessage({ role: 'system', content: parts });
   return message === undefined ? [] : [message];
 }
 
-function messagesOf(span: Span, side: 'input' | 'output'): readonly Message[] {
+function messagesOf(span: Span, side: 'input' | 'output'): readonly TraceMessage[] {
   const { attributes } = span;
   const whole = fromJson(attributes[`gen_ai.${side}.messages`]);
   if (whole !== undefined) return [whole].flat().flatMap((each: unknown) => readMessage(each) ?? []);
@@ -78,8 +78,12 @@ function messagesOf(span: Span, side: 'input' | 'output'): readonly Message[] {
 }
 
 /** `<prefix>.0.content` and `<prefix>.0.message.content`, with `role` next to it. */
-function numberedMessages(attributes: Attributes, prefix: string, side: 'input' | 'output'): readonly Message[] {
-  const messages: Message[] = [];
+function numberedMessages(
+  attributes: SpanAttributes,
+  prefix: string,
+  side: 'input' | 'output',
+): readonly TraceMessage[] {
+  const messages: TraceMessage[] = [];
   for (let at = 0; ; at++) {
     const part = (name: string): unknown =>
       attributes[`${prefix}.${at}.${name}`] ?? attributes[`${prefix}.${at}.message.${name}`];
@@ -90,7 +94,7 @@ function numberedMessages(attributes: Attributes, prefix: string, side: 'input' 
   }
 }
 
-function feedbackOf(attributes: Attributes): Trace['feedback'] {
+function feedbackOf(attributes: SpanAttributes): Trace['feedback'] {
   const named = ['thumb', 'score', 'correction'].map((name) => [name, attributes[`feedback.${name}`]] as const);
   return readFeedback(Object.fromEntries(named));
 }

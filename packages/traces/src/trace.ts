@@ -6,12 +6,12 @@ export type Trace = {
   readonly id: string;
   readonly conversation: string;
   /** Up to the question, which is the last one. */
-  readonly messages: readonly Message[];
+  readonly messages: readonly TraceMessage[];
   readonly answer: string;
   readonly feedback: Feedback;
 };
 
-export type Message = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
+export type TraceMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
 
 /** What a person said of an answer. Silence says nothing: neither that it was good nor that it was bad. */
 export type Feedback = {
@@ -24,14 +24,14 @@ export type Feedback = {
 
 const roles = ['system', 'user', 'assistant'] as const;
 
-const roleNames: ReadonlyMap<string, Message['role']> = new Map([
+const roleNames: ReadonlyMap<string, TraceMessage['role']> = new Map([
   ['human', 'user'],
   ['ai', 'assistant'],
   ['developer', 'system'],
 ]);
 
 /** Undefined for tools and their results, and for content without text. */
-export function readMessage(value: unknown): Message | undefined {
+export function readMessage(value: unknown): TraceMessage | undefined {
   if (!isJsonObject(value)) return undefined;
   const name = value['role'] ?? value['from'];
   const role = typeof name === 'string' ? (roles.find((each) => each === name) ?? roleNames.get(name)) : undefined;
@@ -72,7 +72,7 @@ function readThumb(value: unknown): Feedback {
 }
 
 /** The messages up to the last question, if there is one. */
-export function upToQuestion(messages: readonly Message[]): readonly Message[] | undefined {
+export function upToQuestion(messages: readonly TraceMessage[]): readonly TraceMessage[] | undefined {
   const at = messages.findLastIndex(({ role }) => role === 'user');
   return at === -1 ? undefined : messages.slice(0, at + 1);
 }

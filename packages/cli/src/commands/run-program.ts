@@ -13,7 +13,7 @@ import type { TaskInput } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
-import { describeRun, loadConfig, loadRun, requireKey, revisionOf, toParallel } from './run-swarm.js';
+import { describeRun, loadConfig, loadRun, readSwarmKey, revisionOf, toParallel } from './run-swarm.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
 /**
@@ -37,7 +37,7 @@ export async function runProgram(
       const { server, client: name, share, revision = configured.revision } = flags;
       const client = new SwarmClient({
         url: server,
-        key: requireKey(flags),
+        key: readSwarmKey(flags),
         revision,
         ...(name !== undefined && { client: name }),
         ...(share !== undefined && { share }),

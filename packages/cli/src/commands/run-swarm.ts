@@ -14,7 +14,7 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
   return runInterruptibly(
     () => output.writeLine('Stopping: running episodes are given back.'),
     async (signal) => {
-      const client = new SwarmClient({ url: flags.server, key: requireKey(flags), ...namesOf(flags, overrides) });
+      const client = new SwarmClient({ url: flags.server, key: readSwarmKey(flags), ...namesOf(flags, overrides) });
       const { workflow, options } = await loadRun(loadConfig(flags, overrides), flags);
       const printer = new SwarmPrinter(output.writeLine);
       output.writeLine(`Running for ${flags.server} as ${client.client}, revision ${client.revision}`);
@@ -28,7 +28,7 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
 }
 
 /** The key never comes from the command line, where every user of the machine could read it. */
-export function requireKey({ keys }: SwarmRunFlags): string | undefined {
+export function readSwarmKey({ keys }: SwarmRunFlags): string | undefined {
   const key = process.env['AJET_SWARM_KEY'];
   if (key !== undefined && key !== '') return key;
   if (keys === false) return undefined;

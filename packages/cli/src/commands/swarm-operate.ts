@@ -99,7 +99,7 @@ export type MakeKeyFlags = OperatorFlags & {
 };
 
 /** `ajet swarm keys list | make <name> | delete <name>`. */
-export async function listKeys(flags: OperatorFlags): Promise<number> {
+export async function printKeyList(flags: OperatorFlags): Promise<number> {
   const answer = await openOperator(flags).keys();
   tell(flags, answer.keys.map(describeKey), answer);
   return 0;
@@ -144,7 +144,7 @@ export async function deleteKey(name: string, flags: OperatorFlags): Promise<num
 export type EpisodesFlags = OperatorFlags & { readonly state?: string; readonly limit?: string; readonly key?: string };
 
 /** `ajet swarm episodes [--state pooled]`. */
-export async function listEpisodes({ state, limit = '100', ...flags }: EpisodesFlags): Promise<number> {
+export async function printEpisodeList({ state, limit = '100', ...flags }: EpisodesFlags): Promise<number> {
   const answer = await openOperator(flags).episodes({ limit, ...(state !== undefined && { state }) });
   const lines = answer.episodes.map(({ episode_id, state: found, group_id = '', client = '', reward, reason, step }) =>
     [

@@ -14,7 +14,7 @@ export function checkHasMessages(messages: readonly ChatMessage[]): void {
 }
 
 /** A copy of a message as frameworks of all kinds send it; absent text becomes "". Throws EngineError `bad_request`. */
-export function readMessage(message: ChatMessage | undefined | null, at: number): ChatMessage {
+export function checkMessage(message: ChatMessage | undefined | null, at: number): ChatMessage {
   const { role, content, name, reasoning, toolCalls } = (message ?? {}) as Readonly<
     Record<'role' | 'content' | 'name' | 'reasoning' | 'toolCalls', unknown>
   >;

@@ -2,7 +2,7 @@ import type { ChatMessage, ToolSpec } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 import type { SeenPrompt, SeenTurn } from './seen-state.js';
 import { isSameMessage } from './same-message.js';
-import { addShape, isQuestion, type MessageShape, shapeOf } from './message-shape.js';
+import { addShape, isQuestion, type MessageShape, messageShapeOf } from './message-shape.js';
 
 /** A message as it stands in a history; `origin` is the turn of ours that it repeats. */
 export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: SeenTurn };
@@ -48,7 +48,7 @@ export class MessageNode {
     this.origin = entry?.origin;
     this.turn = turn;
     this.length = parent === undefined ? 0 : parent.length + 1;
-    this.shape = entry === undefined ? 0 : shapeOf(entry.message, root.template);
+    this.shape = entry === undefined ? 0 : messageShapeOf(entry.message, root.template);
     const { shapes = 0, earlierShapes = 0 } = parent ?? {};
     const isNext = isQuestion(this.shape);
     this.shapes = entry === undefined ? 0 : addShape(isNext ? 0 : shapes, this.shape);

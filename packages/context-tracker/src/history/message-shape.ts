@@ -10,7 +10,7 @@ export type MessageShape = number;
 
 const roles: Readonly<Record<ChatMessage['role'], number>> = { system: 0, user: 1, tool: 2, assistant: 3 };
 
-export function shapeOf(message: ChatMessage, template: Pick<ChatTemplate, 'textKind'>): MessageShape {
+export function messageShapeOf(message: ChatMessage, template: Pick<ChatTemplate, 'textKind'>): MessageShape {
   const kind = template.textKind?.(message) ?? 'plain';
   const common =
     roles[message.role] | (message.content === '' ? 4 : 0) | (kind === 'plain' ? 0 : 8) | (isNamed(message) ? 16 : 0);

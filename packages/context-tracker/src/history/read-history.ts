@@ -1,7 +1,7 @@
 import { type AssistantMessage, type ChatMessage, type ForkCause } from '@agentjet/core';
 import type { HistoryPolicy, SpliceCause } from '../contract.js';
 import type { SeenTurn } from './seen-state.js';
-import { readMessage } from './check-messages.js';
+import { checkMessage } from './check-messages.js';
 import { findForkCause } from './fork-cause.js';
 import type { Guided } from './guides.js';
 import type { HistoryEntry, MessageNode } from './message-node.js';
@@ -45,7 +45,7 @@ type Step = {
 
 /** Changes nothing. `known` is how far the messages are known to go, at least to the root of the request's tools. */
 export function readHistory(known: Guided, sent: readonly ChatMessage[], options: ReadOptions): History {
-  const read = sent.slice(known.length).map((message, at) => readMessage(message, known.length + at));
+  const read = sent.slice(known.length).map((message, at) => checkMessage(message, known.length + at));
   const messages = options.policy === 'as_sent' ? read : putResultsBack(known.node.message, read, options.index);
   const tail: HistoryEntry[] = [];
   const respelled: Respelled[] = [];

@@ -30,7 +30,7 @@ export type Branch = {
   /** Turns whose context leaves what was known in here. */
   readonly begun: readonly number[];
   /** Who wrote which tokens, without gaps. */
-  readonly spans: readonly Span[];
+  readonly spans: readonly TokenSpan[];
   /** By their first row. */
   readonly children: readonly Branch[];
   /** Tokens of this branch and of all below it. */
@@ -40,7 +40,7 @@ export type Branch = {
 /** `generated`: sampled, and trained. `template`: printed by the chat template. `context`: the episode was kept without saying who wrote it. */
 export type SpanAuthor = PartAuthor | 'generated' | 'template' | 'context';
 
-export type Span = {
+export type TokenSpan = {
   readonly start: number;
   readonly end: number;
   readonly author: SpanAuthor;

@@ -1,6 +1,6 @@
 import type { TurnDescription } from '../contract.js';
-import { idsOf, type Segment, segmentAt, type TokenPosition, TokenTree } from '../tokens/token-tree.js';
-import type { Branch, EpisodeRow, EpisodeTree, Span, SpanAuthor } from './episode-tree.js';
+import { idsOf, type TreeSegment, segmentAt, type TokenPosition, TokenTree } from '../tokens/token-tree.js';
+import type { Branch, EpisodeRow, EpisodeTree, TokenSpan, SpanAuthor } from './episode-tree.js';
 import { toTurns } from './recorded-turns.js';
 
 /** `recorded`: what `ContextTracker.describe` said, where it was kept. */
@@ -21,14 +21,14 @@ export function layOutEpisode(rows: readonly EpisodeRow[], recorded?: readonly T
   };
 }
 
-type Mark = Omit<Span, 'start' | 'end'>;
+type Mark = Omit<TokenSpan, 'start' | 'end'>;
 
 /** What is known of one segment's tokens. */
 type Sheet = { readonly rows: number[]; readonly begun: number[]; readonly marks: (Mark | undefined)[] };
-type Sheets = ReadonlyMap<Segment, Sheet>;
+type Sheets = ReadonlyMap<TreeSegment, Sheet>;
 
 function layOutSheets(tree: TokenTree, ends: readonly TokenPosition[]): Sheets {
-  const sheets = new Map<Segment, Sheet>();
+  const sheets = new Map<TreeSegment, Sheet>();
   for (const [row, end] of ends.entries()) {
     for (const segment of pathUp(end)) {
       const sheet = sheets.get(segment) ?? {
@@ -45,8 +45,8 @@ function layOutSheets(tree: TokenTree, ends: readonly TokenPosition[]): Sheets {
 }
 
 /** The segments on the way to the root, which comes last and holds nothing. */
-function* pathUp(end: TokenPosition): Generator<Segment> {
-  for (let segment: Segment | undefined = segmentAt(end); segment !== undefined; segment = segment.parent)
+function* pathUp(end: TokenPosition): Generator<TreeSegment> {
+  for (let segment: TreeSegment | undefined = segmentAt(end); segment !== undefined; segment = segment.parent)
     yield segment;
 }
 
@@ -70,7 +70,7 @@ function paintTurn(
 }
 
 /** What somebody sampled stays sampled; between messages the first one counts. */
-function paint(segment: Segment, { marks }: Sheet, { start, end, ...mark }: Span): void {
+function paint(segment: TreeSegment, { marks }: Sheet, { start, end, ...mark }: TokenSpan): void {
   const joined = new Map<Mark, Mark>();
   for (let depth = Math.max(start, segment.start); depth < Math.min(end, segment.end); depth++) {
     const before = marks[depth - segment.start];
@@ -87,10 +87,10 @@ function join(before: Mark, mark: Mark, joined: Map<Mark, Mark>): Mark {
   return both;
 }
 
-function toBranches(root: Segment, sheets: Sheets, unpainted: SpanAuthor): readonly Branch[] {
-  const below = new Map<Segment, Branch[]>();
+function toBranches(root: TreeSegment, sheets: Sheets, unpainted: SpanAuthor): readonly Branch[] {
+  const below = new Map<TreeSegment, Branch[]>();
   const open = [root];
-  const order: Segment[] = [];
+  const order: TreeSegment[] = [];
   for (let segment = open.pop(); segment !== undefined; segment = open.pop()) {
     order.push(segment);
     for (const child of segment.children.values()) open.push(child);
@@ -108,7 +108,7 @@ function toBranches(root: Segment, sheets: Sheets, unpainted: SpanAuthor): reado
 }
 
 function toBranch(
-  segment: Segment,
+  segment: TreeSegment,
   { rows, begun, marks }: Sheet,
   { children, unpainted }: { readonly children: readonly Branch[]; readonly unpainted: SpanAuthor },
 ): Branch {
@@ -126,8 +126,8 @@ function toBranch(
   };
 }
 
-function toSpans(start: number, marks: readonly (Mark | undefined)[], unpainted: Mark): readonly Span[] {
-  const spans: Span[] = [];
+function toSpans(start: number, marks: readonly (Mark | undefined)[], unpainted: Mark): readonly TokenSpan[] {
+  const spans: TokenSpan[] = [];
   for (let at = 0; at < marks.length; ) {
     const mark = marks[at];
     let end = at + 1;

@@ -2,7 +2,7 @@ import { type ChatMessage, EngineError } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
 import { entriesTo, entryOf } from '../history/message-node.js';
-import { type MessageShape, shapeOf } from '../history/message-shape.js';
+import { type MessageShape, messageShapeOf } from '../history/message-shape.js';
 import { align } from './align.js';
 import { chainOf, type SeenState } from '../history/seen-state.js';
 import type { SpecialText } from './special-text.js';
@@ -162,7 +162,7 @@ function checkedLengthOf(state: SeenState): number {
  * which messages there are (thinking is left out before the last question), and those that were the last ones so far.
  */
 function keyOf({ node, state, since }: LastSeen): string {
-  return `${state.kind} ${node.earlierShapes} ${node.shapes} ${latestShapes(node).join(' ')} | ${since.map(({ message }) => shapeOf(message, node.root.template)).join(' ')}`;
+  return `${state.kind} ${node.earlierShapes} ${node.shapes} ${latestShapes(node).join(' ')} | ${since.map(({ message }) => messageShapeOf(message, node.root.template)).join(' ')}`;
 }
 
 /** Of the last message, and of those before it down to an answer: what the last prompt ended with. */

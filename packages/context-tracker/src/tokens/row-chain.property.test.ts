@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { describeTurns } from '../turn/describe-turns.js';
-import type { RecordedCall } from './recorded-call.js';
+import type { SampledCall } from './sampled-call.js';
 import { RowChain } from './row-chain.js';
 import { toSampledRows } from './sampled-rows.js';
-import { layRows } from './token-rows.js';
+import { layRows } from './call-rows.js';
 import { readPath, TokenTree } from './token-tree.js';
 
 const ids = (least: number) => fc.array(fc.integer({ min: 0, max: 2 }), { minLength: least, maxLength: 4 });
@@ -34,7 +34,7 @@ type Step = {
 function play(steps: readonly Step[]) {
   const tree = new TokenTree();
   const chain = new RowChain(0.7);
-  const calls: RecordedCall[] = [];
+  const calls: SampledCall[] = [];
   let before: Int32Array = new Int32Array(0);
   let index = 0;
   for (const { kept, asked, sampled, agentName, skipped, ...said } of steps) {
@@ -46,7 +46,7 @@ function play(steps: readonly Step[]) {
     if (calls.some((call) => call.index === index)) index = 1 + Math.max(...calls.map((call) => call.index));
     const agent = { agentName, targetTag: 'main' };
     const own = { id: `e/${index}`, index, agent, end, promptLength: prompt.length, splices, specialTokens: {} };
-    const call: RecordedCall = { ...own, ...facts, ...said, logprobs: Float32Array.from(sampled, (id: number) => -id) };
+    const call: SampledCall = { ...own, ...facts, ...said, logprobs: Float32Array.from(sampled, (id: number) => -id) };
     calls.push(call);
     chain.add(call);
     before = readPath(end);

@@ -1,6 +1,6 @@
 import type { TurnDescription } from '../contract.js';
 import { describeTurn } from '../turn/describe-turns.js';
-import type { RecordedCall } from './recorded-call.js';
+import type { SampledCall } from './sampled-call.js';
 import { type SampledRow, type SampledSpan, toSpan } from './sampled-rows.js';
 import { readPath, segmentAt } from './token-tree.js';
 
@@ -14,7 +14,7 @@ export class RowChain {
   readonly #spans: SampledSpan[] = [];
   readonly #turns: TurnDescription[] = [];
   readonly #indices: number[] = [];
-  #last: RecordedCall | undefined;
+  #last: SampledCall | undefined;
   #isBroken = false;
   #hasTemperatures = false;
 
@@ -24,7 +24,7 @@ export class RowChain {
   }
 
   /** To be told of every call, in the order of commits. */
-  add(call: RecordedCall): void {
+  add(call: SampledCall): void {
     if (this.#isBroken) return;
     this.#isBroken = !this.#goesOn(call);
     if (this.#isBroken) return;
@@ -51,7 +51,7 @@ export class RowChain {
   }
 
   /** Nothing else was written into the tree, so who ends in the segment of the call before has its ids in front. */
-  #goesOn({ agent, index, end, promptLength }: RecordedCall): boolean {
+  #goesOn({ agent, index, end, promptLength }: SampledCall): boolean {
     if (end.depth <= promptLength) return false;
     const last = this.#last;
     if (last === undefined) return true;

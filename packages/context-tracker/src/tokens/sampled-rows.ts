@@ -1,5 +1,5 @@
-import { placesIn, type RecordedCall } from './recorded-call.js';
-import type { TokenRow } from './token-rows.js';
+import { placesIn, type SampledCall } from './sampled-call.js';
+import type { CallRow } from './call-rows.js';
 import { readPath } from './token-tree.js';
 
 /**
@@ -36,8 +36,8 @@ export type SampledSpan = {
 export type RowFacts = { readonly idBits: number; readonly temperature: number };
 
 export function toSampledRows(
-  rows: readonly TokenRow[],
-  { calls, idBits, temperature }: { readonly calls: readonly RecordedCall[] } & RowFacts,
+  rows: readonly CallRow[],
+  { calls, idBits, temperature }: { readonly calls: readonly SampledCall[] } & RowFacts,
 ): readonly SampledRow[] {
   const turnOf = placesIn(calls);
   const hasTemperatures = calls.some((call) => call.temperature !== undefined);
@@ -54,7 +54,7 @@ export function toSampledRows(
   });
 }
 
-export function toSpan(call: RecordedCall, turn: number, temperature: number): SampledSpan {
+export function toSpan(call: SampledCall, turn: number, temperature: number): SampledSpan {
   return {
     start: call.promptLength,
     end: call.end.depth,

@@ -6,8 +6,8 @@ import { IdBuffer } from './id-buffer.js';
  */
 
 /** A run of ids between two branches. Later insertions split and lengthen segments; `TokenPosition` is not affected. */
-export type Segment = {
-  parent: Segment | undefined;
+export type TreeSegment = {
+  parent: TreeSegment | undefined;
   /** Number of ids from the root up to this segment. */
   start: number;
   /** Number of ids from the root up to the end of this segment. */
@@ -16,11 +16,11 @@ export type Segment = {
   buffer: IdBuffer;
   base: number;
   /** By the first id of the child. */
-  readonly children: Map<number, Segment>;
+  readonly children: Map<number, TreeSegment>;
 };
 
 /** The first `depth` ids on the way from the root to the end of `segment`. Stays true whatever is inserted later. */
-export type TokenPosition = { readonly segment: Segment; readonly depth: number };
+export type TokenPosition = { readonly segment: TreeSegment; readonly depth: number };
 
 export class TokenTree {
   readonly root: TokenPosition = {
@@ -53,7 +53,7 @@ export class TokenTree {
 }
 
 /** Shape [end - start]. */
-export function idsOf({ buffer, base, start, end }: Segment): Int32Array {
+export function idsOf({ buffer, base, start, end }: TreeSegment): Int32Array {
   return buffer.view(start - base, end - base);
 }
 
@@ -81,7 +81,7 @@ export function readPathWith(position: TokenPosition, ids: Int32Array): Int32Arr
 }
 
 /** The segment in which the position's last id stands by now. */
-export function segmentAt({ segment, depth }: TokenPosition): Segment {
+export function segmentAt({ segment, depth }: TokenPosition): TreeSegment {
   let current = segment;
   while (current.parent !== undefined && depth <= current.start) current = current.parent;
   return current;
@@ -92,7 +92,7 @@ function copyPath(position: TokenPosition, room: number): Int32Array {
   const path = new Int32Array(position.depth + room);
   let end = position.depth;
   for (
-    let segment: Segment | undefined = segmentAt(position);
+    let segment: TreeSegment | undefined = segmentAt(position);
     segment !== undefined && end > 0;
     segment = segment.parent
   ) {
@@ -129,10 +129,10 @@ function commonLength(left: Int32Array, right: Int32Array, rightStart: number): 
 }
 
 /** The segment that ends exactly at the position; splits one where it must. The lower part stays the object it was. */
-function endAt({ segment, depth }: TokenPosition): Segment {
+function endAt({ segment, depth }: TokenPosition): TreeSegment {
   if (segment.end === depth) return segment;
   const { parent, start, buffer, base } = segment;
-  const upper: Segment = { parent, start, end: depth, buffer, base, children: new Map() };
+  const upper: TreeSegment = { parent, start, end: depth, buffer, base, children: new Map() };
   parent?.children.set(firstIdOf(upper), upper);
   segment.parent = upper;
   segment.start = depth;
@@ -140,17 +140,17 @@ function endAt({ segment, depth }: TokenPosition): Segment {
   return upper;
 }
 
-function firstIdOf(segment: Segment): number {
+function firstIdOf(segment: TreeSegment): number {
   return idsOf(segment)[0] ?? -1;
 }
 
 /** Takes the path above into its buffer where that is no longer than what is new: it then costs at most as much again. */
-function addLeaf(parent: Segment, ids: Int32Array): Segment {
+function addLeaf(parent: TreeSegment, ids: Int32Array): TreeSegment {
   const depth = parent.end;
   const isWhole = depth <= ids.length;
   const buffer = new IdBuffer(ids.length + (isWhole ? depth : 0));
   if (isWhole) buffer.write(0, readPath({ segment: parent, depth }));
-  const leaf: Segment = {
+  const leaf: TreeSegment = {
     parent,
     start: depth,
     end: depth + ids.length,
@@ -164,7 +164,7 @@ function addLeaf(parent: Segment, ids: Int32Array): Segment {
 }
 
 /** A conversation that goes on stays one segment, so that its prompts are read in one piece. */
-function appendTo(leaf: Segment, ids: Int32Array): Segment {
+function appendTo(leaf: TreeSegment, ids: Int32Array): TreeSegment {
   if (leaf.buffer.write(leaf.end - leaf.base, ids) !== 'written') {
     growBuffer(leaf, ids.length);
     leaf.buffer.write(leaf.end - leaf.base, ids);
@@ -173,12 +173,12 @@ function appendTo(leaf: Segment, ids: Int32Array): Segment {
   return leaf;
 }
 
-function isLeafEnd(segment: Segment, depth: number): boolean {
+function isLeafEnd(segment: TreeSegment, depth: number): boolean {
   return segment.end === depth && segment.children.size === 0;
 }
 
 /** A new buffer with room for more; what was handed out as views of the old one stays as it is. */
-function growBuffer(leaf: Segment, numNew: number): void {
+function growBuffer(leaf: TreeSegment, numNew: number): void {
   const base = leaf.start <= leaf.end - leaf.start ? 0 : leaf.base;
   const ids =
     base === leaf.base ? leaf.buffer.view(0, leaf.end - base) : copyPath({ segment: leaf, depth: leaf.end }, 0);

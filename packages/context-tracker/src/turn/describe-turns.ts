@@ -1,9 +1,9 @@
 import type { TurnDescription } from '../contract.js';
-import { inOrder, type RecordedCall } from '../tokens/recorded-call.js';
-import type { TokenRow } from '../tokens/token-rows.js';
+import { inOrder, type SampledCall } from '../tokens/sampled-call.js';
+import type { CallRow } from '../tokens/call-rows.js';
 
 /** What `describe` says of each call, in the order in which they began. */
-export function describeTurns(rows: readonly TokenRow[], calls: readonly RecordedCall[]): readonly TurnDescription[] {
+export function describeTurns(rows: readonly CallRow[], calls: readonly SampledCall[]): readonly TurnDescription[] {
   const sampleOf = samplesIn(rows);
   const ordered = inOrder(calls);
   const placeOf = (begun: number): number => ordered.findIndex(({ index }) => index === begun);
@@ -18,7 +18,7 @@ type Whereabouts = {
   readonly placeOf: (index: number) => number;
 };
 
-export function describeTurn(call: RecordedCall, { place, sample, placeOf }: Whereabouts): TurnDescription {
+export function describeTurn(call: SampledCall, { place, sample, placeOf }: Whereabouts): TurnDescription {
   const turn: TurnDescription = {
     turnId: call.id,
     index: place,
@@ -39,8 +39,8 @@ export function describeTurn(call: RecordedCall, { place, sample, placeOf }: Whe
 }
 
 /** The row that trains a call; null if none does. */
-function samplesIn(rows: readonly TokenRow[]): (call: RecordedCall) => number | null {
-  const samples = new Map<RecordedCall, number>();
+function samplesIn(rows: readonly CallRow[]): (call: SampledCall) => number | null {
+  const samples = new Map<SampledCall, number>();
   for (const [sample, row] of rows.entries()) for (const call of row.calls) samples.set(call, sample);
   return (call) => samples.get(call) ?? null;
 }

@@ -1,5 +1,5 @@
 import type { TrackerStats } from '../contract.js';
-import type { RecordedCall } from '../tokens/recorded-call.js';
+import type { SampledCall } from '../tokens/sampled-call.js';
 
 /** By agent, then cause. Maps, since an agent may be called `constructor`; made when something is counted. */
 type Counter = { byAgent?: Map<string, Map<string, number>> };
@@ -14,7 +14,7 @@ export class EpisodeCounts {
   #calls = 0;
   #generatedTokens = 0;
 
-  add({ agent, end, promptLength, fork, splices, foreignMessages, specialTokens }: RecordedCall): void {
+  add({ agent, end, promptLength, fork, splices, foreignMessages, specialTokens }: SampledCall): void {
     const { agentName } = agent;
     this.#calls++;
     this.#generatedTokens += end.depth - promptLength;

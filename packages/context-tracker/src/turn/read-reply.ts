@@ -3,7 +3,7 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { CommittedTurn } from '../contract.js';
 import { toTokenTexts } from './token-texts.js';
 
-export type Reply = {
+export type SampledReply = {
   readonly committed: CommittedTurn;
   /** What the model wrote, without its stop token. */
   readonly text: string;
@@ -18,7 +18,7 @@ export function readReply(
   { tokenizer, template }: ChatTokenizer,
   completion: Completion,
   { opening, mintId }: ReplyBeginning,
-): Reply {
+): SampledReply {
   checkCompletion(completion);
   const { ids, finishReason } = completion;
   const isStopped = ids.length > 0 && template.stopIds.includes(ids.at(-1) ?? -1);

@@ -15,7 +15,7 @@ import { cutText, showValue } from './show-value.js';
 export type Problem = { readonly code: string; readonly message: string };
 
 /** What a configuration is checked against. */
-export type Checks = Entries & {
+export type ConfigChecks = Entries & {
   readonly schema: z.ZodObject;
   /** Every key as a dotted path. */
   readonly knownKeys: readonly string[];
@@ -108,7 +108,10 @@ function describeValue(key: string, value: unknown, place: string): string {
 
 const lastNameOf = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
 
-function describeUnknownKey(key: string, { values, sources, knownKeys }: Pick<Checks, 'knownKeys'> & Merged): Problem {
+function describeUnknownKey(
+  key: string,
+  { values, sources, knownKeys }: Pick<ConfigChecks, 'knownKeys'> & Merged,
+): Problem {
   const place = locate(sources, key);
   const advice = findAdvice(key);
   const shown = cutText(key);
@@ -125,7 +128,7 @@ function describeUnknownKey(key: string, { values, sources, knownKeys }: Pick<Ch
 
 type Merged = { readonly values: JsonObject; readonly sources: readonly ConfigSource[] };
 
-function describeIssue(issue: z.core.$ZodIssue, merged: Merged & Checks): readonly Problem[] {
+function describeIssue(issue: z.core.$ZodIssue, merged: Merged & ConfigChecks): readonly Problem[] {
   const { values, sources } = merged;
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys')
@@ -143,7 +146,7 @@ function nameOf(values: JsonObject, kind: Kind): string | undefined {
   return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
-function findUnknownNames({ values, sources, registrations }: Merged & Checks): readonly Problem[] {
+function findUnknownNames({ values, sources, registrations }: Merged & ConfigChecks): readonly Problem[] {
   return allKinds.flatMap((kind) => {
     const { key, noun } = kinds[kind];
     const names = namesOf(registrations, kind);
@@ -161,7 +164,7 @@ function findUnknownNames({ values, sources, registrations }: Merged & Checks): 
  * Settings of an entry that is named by `path/file.ts->Export`: they are known when its file has been loaded, and checked
  * then. Until then what the section of its kind does not know is kept as it is.
  */
-function findDeferred({ values, schema, outside }: Merged & Checks): JsonObject {
+function findDeferred({ values, schema, outside }: Merged & ConfigChecks): JsonObject {
   return allKinds.reduce<JsonObject>((deferred, kind) => {
     const name = nameOf(values, kind);
     if (name === undefined || !isExportReference(name) || outside[kind] !== undefined) return deferred;
@@ -202,7 +205,7 @@ function throwProblems(problems: readonly Problem[]): void {
 }
 
 /** Merges the sources, later ones winning, and checks the result. Throws ConfigError with every problem found, a line each. */
-export function checkConfig(given: readonly ConfigSource[], checks: Checks): CommonYaml {
+export function checkConfig(given: readonly ConfigSource[], checks: ConfigChecks): CommonYaml {
   const { schema, knownKeys, defaults } = checks;
   const written = given.map((source) => acceptOriginalKeys(source, (key) => knownKeys.includes(key)));
   const sources = [defaults, ...presetSources(mergeSources([defaults, ...written]), checks), ...written];

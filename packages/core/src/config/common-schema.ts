@@ -16,7 +16,7 @@ import {
   topK,
   topP,
 } from './ranges.js';
-import { debug, model, optim, sft } from './sections.js';
+import { debug, model, optim, sftSection } from './sections.js';
 import { setting } from './setting.js';
 import { swarm } from './swarm-schema.js';
 
@@ -377,6 +377,6 @@ export const commonSections = {
     })
     .describe('torch only'),
   swarm,
-  sft,
+  sft: sftSection,
   debug,
 };

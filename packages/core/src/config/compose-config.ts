@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { z } from 'zod';
 import { ConfigError, toErrorMessage } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
-import { checkConfig, type Checks } from './check-config.js';
+import { checkConfig, type ConfigChecks } from './check-config.js';
 import { composeSchema, type CommonConfig, type ConfigOf, type Entries, type InputOf } from './compose-schema.js';
 import { createCodeSource, readOverride, readYamlSource, type ConfigSource } from './config-source.js';
 import { camelKeys, snakeKeys, toCamelCase } from './key-names.js';
@@ -172,7 +172,7 @@ function listFreeKeys({ registrations, outside }: Entries): readonly string[] {
 
 function compose(registrations: EveryRegistration, outside: OutsideEntries): ConfigComposition {
   const schema = composeSchema({ registrations, outside });
-  const checks: Checks = {
+  const checks: ConfigChecks = {
     registrations,
     outside,
     schema,

@@ -57,7 +57,7 @@ export const optim = z
   .describe('AdamW');
 
 /** What `ajet sft` imitates, and for how long. The optimizer is that of `trainer_common`. */
-export const sft = z
+export const sftSection = z
   .strictObject({
     transcripts: setting(
       z.union([text, z.array(text).min(1)]).nullable(),

@@ -1,4 +1,4 @@
-import type { WireError } from '@agentjet/chat-completions';
+import type { ApiError } from '@agentjet/chat-completions';
 
 const types: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -13,7 +13,7 @@ const types: Readonly<Record<number, string>> = {
 /** What Anthropic's API calls a request that cannot go on from a conversation on the server; its clients act upon it. */
 export const threadsUnsupported = 'thread_unsupported_request';
 
-export function toAnthropicErrorBody(error: WireError): unknown {
+export function toAnthropicErrorBody(error: ApiError): unknown {
   const details =
     error.code === threadsUnsupported
       ? { details: { error_code: threadsUnsupported, unsupported: [error.parameter] } }

@@ -1,4 +1,4 @@
-import { jsonObject, samplingFields, toAnswerText, toSampling, toText, WireError } from '@agentjet/chat-completions';
+import { jsonObject, samplingFields, toAnswerText, toSampling, toText, ApiError } from '@agentjet/chat-completions';
 import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
 import { isServerTool } from '@agentjet/core/parameters';
 import { z } from 'zod';
@@ -58,7 +58,7 @@ export const messagesSchema = z.strictObject({
 export const countTokensSchema = messagesSchema.omit({ max_tokens: true });
 export type MessagesBody = z.infer<typeof messagesSchema>;
 
-export function toChatRequest(body: MessagesBody, requestId: string): ChatRequest {
+export function fromMessagesBody(body: MessagesBody, requestId: string): ChatRequest {
   const tools = (body.tools ?? []).filter((tool) => !isServerTool('messages', tool.type)).map(toToolSpec);
   const system = typeof body.system === 'string' ? body.system : (body.system ?? []).map(({ text }) => text).join('\n');
   return {
@@ -77,7 +77,7 @@ export function toChatRequest(body: MessagesBody, requestId: string): ChatReques
 
 function toToolSpec(wire: z.infer<typeof tool>): NonNullable<ChatRequest['tools']>[number] {
   if (wire.input_schema === undefined) {
-    throw new WireError(
+    throw new ApiError(
       400,
       'unsupported_tool',
       `Tool '${wire.name}' of type '${wire.type ?? ''}' is not supported: only tools with an input_schema, which the agent runs itself.`,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { parseBody, WireError } from '@agentjet/chat-completions';
+import { parseBody, ApiError } from '@agentjet/chat-completions';
 import type { Call } from '../call.js';
 import type { EventProtocol } from '../event-stream.js';
 import { threadsUnsupported, toAnthropicErrorBody } from './error.js';
-import { countTokensSchema, messagesSchema, toChatRequest } from './request.js';
+import { countTokensSchema, messagesSchema, fromMessagesBody } from './request.js';
 import { createMessageWriter, toAnthropicMessage } from './response.js';
 
 const protocol: EventProtocol = {
@@ -17,7 +17,7 @@ export async function handleMessages(call: Call): Promise<Response> {
   refuseThread(call.body);
   const body = parseBody('messages', messagesSchema, call.body);
   const id = `msg_${randomUUID()}`;
-  const request = toChatRequest(body, call.requestId(0));
+  const request = fromMessagesBody(body, call.requestId(0));
   if (body.stream !== true) {
     const pending = call.generate(request).then((response) => toAnthropicMessage(id, body.model, response));
     return call.respondJson(pending, protocol);
@@ -33,7 +33,7 @@ export async function handleMessages(call: Call): Promise<Response> {
 export async function handleCountTokens(call: Call): Promise<Response> {
   refuseThread(call.body);
   const body = parseBody('messages', countTokensSchema, call.body);
-  const count = call.countPromptTokens(toChatRequest({ ...body, max_tokens: 1 }, call.requestId(0)));
+  const count = call.countPromptTokens(fromMessagesBody({ ...body, max_tokens: 1 }, call.requestId(0)));
   return call.respondJson(
     count.then((tokens) => ({ input_tokens: tokens })),
     protocol,
@@ -43,7 +43,7 @@ export async function handleCountTokens(call: Call): Promise<Response> {
 /** The tool runner of Anthropic's SDK asks for a conversation that the server keeps; told so in these words, it sends all of it each time. */
 function refuseThread(body: unknown): void {
   if (typeof body !== 'object' || body === null || !('thread' in body) || body.thread === null) return;
-  throw new WireError(
+  throw new ApiError(
     400,
     threadsUnsupported,
     "Unsupported parameter: 'thread'. Send the whole conversation with each request.",

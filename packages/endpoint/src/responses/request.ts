@@ -7,7 +7,7 @@ import {
   toCustomArguments,
   toSampling,
   toText,
-  WireError,
+  ApiError,
 } from '@agentjet/chat-completions';
 import type { ChatMessage, ChatRequest, ToolCall } from '@agentjet/core';
 import { z } from 'zod';
@@ -115,7 +115,7 @@ export function toInputItems(
     const { id } = itemReference.parse(sent);
     const stored = recall(id);
     if (stored !== undefined) return stored;
-    throw new WireError(
+    throw new ApiError(
       400,
       'item_not_found',
       `The item_reference '${id}' is of no item that is stored in this episode. Send the item itself; items of requests with store: false are not kept.`,
@@ -133,7 +133,7 @@ export function listTools(
 }
 
 /** `items` are the stored items of earlier responses followed by this request's input. */
-export function toChatRequest(
+export function fromResponsesBody(
   body: ResponsesBody,
   { items, tools, requestId }: { items: readonly InputItem[]; tools: ResponseTools; requestId: string },
 ): ChatRequest {
@@ -244,7 +244,7 @@ function toInputMessage(entry: ReadItem): ChatMessage {
     const content = toText(messageItem.parse(entry).content, 'input');
     return entry.role === 'user' ? { role: 'user', content } : { role: 'system', content };
   }
-  throw new WireError(400, 'invalid_value', `Unsupported input item of type '${String(entry.type)}'.`, 'input');
+  throw new ApiError(400, 'invalid_value', `Unsupported input item of type '${String(entry.type)}'.`, 'input');
 }
 
 function toResponseFormat(body: ResponsesBody): Pick<ChatRequest, 'responseFormat'> {

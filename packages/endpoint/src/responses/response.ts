@@ -4,7 +4,7 @@ import {
   inPieces,
   PendingLogprobs,
   readCustomInput,
-  type WireError,
+  type ApiError,
 } from '@agentjet/chat-completions';
 import type { ChatDelta, ChatResponse, ToolCall } from '@agentjet/core';
 import type { EventStream } from '../event-stream.js';
@@ -126,7 +126,7 @@ export function toResponseBody(
   };
 }
 
-export function toFailedBody(head: ResponseHead, body: ResponsesBody, { code, message }: WireError): unknown {
+export function toFailedBody(head: ResponseHead, body: ResponsesBody, { code, message }: ApiError): unknown {
   return { ...(toResponseBody(head, body) as object), status: 'failed', error: { code, message } };
 }
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { parseBody, toOpenAIErrorBody, WireError } from '@agentjet/chat-completions';
+import { parseBody, toOpenAIErrorBody, ApiError } from '@agentjet/chat-completions';
 import type { Call } from '../call.js';
 import { openAIProtocol } from '../openai-protocol.js';
 import { putResponse } from '../session.js';
-import { type InputItem, listTools, responsesSchema, toChatRequest, toInputItems } from './request.js';
+import { type InputItem, listTools, responsesSchema, fromResponsesBody, toInputItems } from './request.js';
 import { createResponseWriter, type OutputItem, toFailedBody, toOutputItems, toResponseBody } from './response.js';
 import { readTools } from './tools.js';
 
@@ -15,7 +15,7 @@ export async function handleResponses(call: Call): Promise<Response> {
   const items = [...recall(call, body.previous_response_id), ...input];
   const tools = readTools(listTools(body, items));
   const view = { tools, withLogprobs: body.include?.includes('message.output_text.logprobs') === true };
-  const request = toChatRequest(body, { items, tools, requestId: call.requestId(0) });
+  const request = fromResponsesBody(body, { items, tools, requestId: call.requestId(0) });
   const remember = async (output: readonly OutputItem[]): Promise<void> => {
     if (body.store === false) return;
     const { id } = head;
@@ -59,7 +59,7 @@ function recall(call: Call, previousId: string | undefined): readonly InputItem[
   if (previousId === undefined) return [];
   const items = call.session.history.get(previousId);
   if (items === undefined) {
-    throw new WireError(
+    throw new ApiError(
       400,
       'previous_response_not_found',
       `Previous response '${previousId}' was not stored in this episode.`,

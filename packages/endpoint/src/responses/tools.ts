@@ -1,4 +1,4 @@
-import { customFields, functionFields, toCustomSpec, toToolSpec, WireError } from '@agentjet/chat-completions';
+import { customFields, functionFields, toCustomSpec, toToolSpec, ApiError } from '@agentjet/chat-completions';
 import { isJsonObject, type ToolSpec } from '@agentjet/core';
 import { isServerTool } from '@agentjet/core/parameters';
 import { z } from 'zod';
@@ -56,7 +56,7 @@ function readFunctions(tool: { readonly type: string }, namespace?: string): rea
   const custom = customTool.safeParse(tool);
   if (custom.success)
     return [{ wire: { name: custom.data.name, namespace, isCustom: true }, spec: toCustomSpec(custom.data) }];
-  throw new WireError(
+  throw new ApiError(
     400,
     'unsupported_tool',
     `Tools of type '${tool.type}' are not supported: only functions and custom tools, which the agent runs itself.`,

@@ -1,5 +1,5 @@
 import { EnvironmentError, EnvironmentOutage, isJsonObject, toErrorMessage } from '@agentjet/core';
-import { readAnswer } from './read-answer.js';
+import { readAnswerText } from './read-answer-text.js';
 import { repairAddress } from './repair-address.js';
 
 /** How a server of an environment is reached. */
@@ -56,7 +56,7 @@ export async function postJson(
       signal,
     });
     ({ status } = response);
-    text = await readAnswer(response);
+    text = await readAnswerText(response);
   } catch (error) {
     signal.throwIfAborted();
     const kind = absent.has(codeOf(error)) ? 'absent' : 'lost';

@@ -1,9 +1,9 @@
-import type { Span } from '@agentjet/context-tracker';
+import type { TokenSpan } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { formatRanges } from './number-text.js';
 
 /** Who wrote it: for what was sampled, the calls and their agents. */
-export function labelSpan({ author, name, turns }: Span, { turns: all }: InspectedEpisode['tree']): string {
+export function labelSpan({ author, name, turns }: TokenSpan, { turns: all }: InspectedEpisode['tree']): string {
   if (author !== 'generated') return name === undefined ? author : `${author} ${name}`;
   const names = new Set(turns.map((index) => all[index]?.agentName ?? ''));
   return `${formatRanges(turns, '#')} ${[...names].join(' ')}`;

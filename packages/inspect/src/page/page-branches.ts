@@ -1,4 +1,4 @@
-import type { Branch, Span } from '@agentjet/context-tracker';
+import type { Branch, TokenSpan } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { type BranchTokens, readBranchTokens, splitChildren } from '../facts/branch-tokens.js';
 import { logprobsOf } from '../facts/call-facts.js';
@@ -56,7 +56,7 @@ export class PageBranches {
     }
   }
 
-  #renderSpan(span: Span, branch: number, texts: BranchTokens['texts']): string {
+  #renderSpan(span: TokenSpan, branch: number, texts: BranchTokens['texts']): string {
     const { start, author, name, turns } = span;
     const written = author === 'generated' ? formatRanges(turns, '#') : author;
     const label = escapeHtml([written, name ?? this.#agentsOf(span)].join(' ').trim());
@@ -68,12 +68,12 @@ export class PageBranches {
     return `<div class="span ${author}" data-branch="${branch}" data-start="${start}" data-author="${label}"${sampled}><small>${start}</small><b>${label}</b><code>${tokens}</code></div>`;
   }
 
-  #agentsOf({ turns }: Span): string {
+  #agentsOf({ turns }: TokenSpan): string {
     return [...new Set(turns.map((index) => this.#episode.tree.turns[index]?.agentName ?? ''))].join(' ');
   }
 
   /** Of the first turn that sampled the span. */
-  #logprobsOf({ start, end, turns: [index = -1] }: Span): readonly number[] {
+  #logprobsOf({ start, end, turns: [index = -1] }: TokenSpan): readonly number[] {
     const turn = this.#episode.tree.turns[index];
     return turn === undefined
       ? []

@@ -1,4 +1,4 @@
-import type { Branch, Span } from '@agentjet/context-tracker';
+import type { Branch, TokenSpan } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 import { type BranchTokens, readBranchTokens, splitChildren } from '../facts/branch-tokens.js';
 import { logprobsOf } from '../facts/call-facts.js';
@@ -70,14 +70,14 @@ function* formatSpans(branch: Branch, printer: Printer): Generator<string> {
   }
 }
 
-function labelOf(span: Span, { episode: { tree }, palette, labelWidth }: Printer): string {
+function labelOf(span: TokenSpan, { episode: { tree }, palette, labelWidth }: Printer): string {
   const label = makeVisible(labelSpan(span, tree)).padEnd(labelWidth);
   return span.author === 'generated' ? palette.tone('title', label) : palette.tone(span.author, label);
 }
 
 type SpanText = { readonly branch: Branch; readonly tokens: BranchTokens; readonly printer: Printer };
 
-function textOf(span: Span, { branch, tokens, printer }: SpanText): string {
+function textOf(span: TokenSpan, { branch, tokens, printer }: SpanText): string {
   const { palette } = printer;
   const texts = tokens.texts.slice(span.start - branch.start, span.end - branch.start);
   if (span.author === 'generated') return generatedText(span, texts, printer);
@@ -87,7 +87,7 @@ function textOf(span: Span, { branch, tokens, printer }: SpanText): string {
 }
 
 /** Between brackets, with the logprobs behind it: of each turn that sampled it, as sum and mean. */
-function generatedText(span: Span, texts: readonly string[], { palette, episode }: Printer): string {
+function generatedText(span: TokenSpan, texts: readonly string[], { palette, episode }: Printer): string {
   const { record, tree } = episode;
   const sampled = span.turns.flatMap((index) => {
     const turn = tree.turns[index];

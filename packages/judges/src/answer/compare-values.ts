@@ -1,12 +1,12 @@
 import Fraction from 'fraction.js';
-import { partsOf, type Expression } from '../arithmetic/expression.js';
+import { subexpressionsOf, type Expression } from '../arithmetic/expression.js';
 import { isEqualAtPoints, isMultipleAtPoints } from './equal-at-points.js';
 import { differenceOf, equationOf, type Relation } from './read-relation.js';
-import type { Formula, Parts, Value } from './read-value.js';
+import type { Formula, AnswerParts, AnswerValue } from './read-value.js';
 import { hasFittingUnit, isDegree, isPercent } from './same-unit.js';
 
 /** Whether two answers say the same. */
-export function isSameValue(wanted: Value, found: Value): boolean {
+export function isSameValue(wanted: AnswerValue, found: AnswerValue): boolean {
   if (wanted.kind === 'words' && found.kind === 'words') return wanted.text === found.text;
   if (wanted.kind === 'words' || found.kind === 'words') return isSameProduct(wanted, found);
   if (wanted.kind === 'literal' || found.kind === 'literal')
@@ -20,24 +20,24 @@ export function isSameValue(wanted: Value, found: Value): boolean {
 }
 
 /** Letters that may be words, such as `abc`, against a formula, such as `a * b * c`. */
-function isSameProduct(wanted: Value, found: Value): boolean {
+function isSameProduct(wanted: AnswerValue, found: AnswerValue): boolean {
   const [left, right] = [formulaOf(wanted), formulaOf(found)];
   return left !== null && right !== null && isEqualAtPoints(left, right);
 }
 
-function formulaOf(value: Value): Expression | null {
+function formulaOf(value: AnswerValue): Expression | null {
   if (value.kind === 'formula') return value.of;
   return value.kind === 'words' ? value.formula : null;
 }
 
 /** `2:3` as the quotient 2/3. */
-function isSameRatio({ parts }: Parts, found: Formula): boolean {
+function isSameRatio({ parts }: AnswerParts, found: Formula): boolean {
   const [left, right] = parts;
   if (left?.kind !== 'formula' || right?.kind !== 'formula' || parts.length > 2 || found.unit !== '') return false;
   return isEqualAtPoints({ kind: 'operation', operator: '/', left: left.of, right: right.of }, found.of);
 }
 
-function isSameParts(wanted: Parts, found: Parts): boolean {
+function isSameParts(wanted: AnswerParts, found: AnswerParts): boolean {
   if (wanted.shape !== found.shape || wanted.parts.length !== found.parts.length) return false;
   const hasOrder = wanted.shape !== '' && wanted.shape !== '∪';
   const open = [...found.parts];
@@ -60,7 +60,7 @@ function isSameFormula(wanted: Formula, found: Formula): boolean {
 function isSameAngle(wanted: Formula, found: Formula): boolean {
   const [degrees, other] = isDegree(wanted.unit) ? [wanted, found] : [found, wanted];
   const isPair = isDegree(degrees.unit) && other.unit === '';
-  const hasPi = [...partsOf(other.of)].some((part) => part.kind === 'variable' && part.name === 'pi');
+  const hasPi = [...subexpressionsOf(other.of)].some((part) => part.kind === 'variable' && part.name === 'pi');
   return isPair && hasPi && isEqualAtPoints(inRadians(degrees.of), other.of);
 }
 
@@ -94,7 +94,7 @@ function hundredth(of: Expression): Expression {
   return { kind: 'operation', operator: '/', left: of, right: { kind: 'number', value: new Fraction(100) } };
 }
 
-function relationOf(value: Value): Relation | null {
+function relationOf(value: AnswerValue): Relation | null {
   if (value.kind === 'relation') return value;
   return value.kind === 'formula' && value.name !== null && value.name.length === 1
     ? equationOf(value.name, value.of)

@@ -1,5 +1,5 @@
 import Fraction from 'fraction.js';
-import { evaluateExactly, evaluateNearly, partsOf, type Expression } from '../arithmetic/expression.js';
+import { evaluateExactly, evaluateNearly, subexpressionsOf, type Expression } from '../arithmetic/expression.js';
 
 /**
  * Two formulas are taken as equal if they have equal values at several points. Polynomials of degree d that differ agree at one
@@ -45,7 +45,7 @@ export function isMultipleAtPoints(
 }
 
 function variablesOf(...formulas: readonly Expression[]): readonly string[] {
-  const parts = formulas.flatMap((formula) => [...partsOf(formula)]);
+  const parts = formulas.flatMap((formula) => [...subexpressionsOf(formula)]);
   const names = new Set(parts.flatMap((part) => (part.kind === 'variable' ? [part.name] : [])));
   return [...names].filter((name) => constants[name] === undefined).sort();
 }

@@ -1,5 +1,5 @@
 import { isDoubtedAfter, isDoubtedBefore, isDoubtful } from './doubt.js';
-import { contentOf, findMarks, type Mark } from './find-marks.js';
+import { contentOfMark, findMarks, type Mark } from './find-marks.js';
 import { correctionOf, type Rewording } from './other-words.js';
 
 /**
@@ -82,7 +82,7 @@ function joinedBoxes(said: string, marks: readonly Mark[]): string | null {
   for (const mark of marks.toReversed()) {
     const between = next === null ? ',' : said.slice(mark.end, next.start).replaceAll(/\\(?:text|quad)|[{}$\s]/g, '');
     if (mark.kind !== 'enclosed' || !/^(?:[,;]|and|,and)$/.test(between)) return null;
-    row.unshift(contentOf(said, mark));
+    row.unshift(contentOfMark(said, mark));
     next = mark;
   }
   return row.join(', ');
@@ -92,7 +92,7 @@ type Read = { readonly answer: string; readonly end: number };
 
 /** 'none': this is not a mark after all ("the answer is simple"). 'doubted': it takes an answer back, or gives several. */
 function readMark(said: string, mark: Mark, search: AnswerSearch): Read | 'none' | 'doubted' {
-  const content = contentOf(said, mark);
+  const content = contentOfMark(said, mark);
   const reading = readingOf(content, mark.kind, search);
   if (reading === undefined) return mark.kind === 'enclosed' || isDoubtful(content) ? 'doubted' : 'none';
   const end = mark.kind === 'enclosed' ? mark.end : mark.from + reading.shortest;
@@ -183,7 +183,7 @@ function isOneOfSeveral(
   { mark, read, search }: { readonly mark: Mark; readonly read: Read; readonly search: AnswerSearch },
 ): boolean {
   for (const other of earlier.toReversed().slice(0, 3)) {
-    const content = contentOf(said, other);
+    const content = contentOfMark(said, other);
     const reading = readingOf(content, other.kind, search);
     if (reading === undefined) continue;
     const end = other.kind === 'enclosed' ? other.end : other.from + reading.shortest;

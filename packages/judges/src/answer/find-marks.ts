@@ -59,7 +59,7 @@ function tags(text: string): readonly Mark[] {
 }
 
 /** What a mark holds. */
-export function contentOf(text: string, { from, end, kind }: Mark): string {
+export function contentOfMark(text: string, { from, end, kind }: Mark): string {
   const content = text.slice(from, end);
   const isDisplayed = /^(?:\$\$|\\\[)/.test(content);
   if (isDisplayed) return content.replaceAll('\n', ' ').trim();

@@ -1,6 +1,6 @@
 import type { Expression } from '../arithmetic/expression.js';
 import { readExpression } from '../arithmetic/read-expression.js';
-import type { Value } from './read-value.js';
+import type { AnswerValue } from './read-value.js';
 
 /** `left operator right`, where the operator is never > or ≥. */
 export type Relation = {
@@ -14,7 +14,7 @@ const infinity: Expression = { kind: 'variable', name: '∞' };
 const minusInfinity: Expression = { kind: 'negation', of: infinity };
 
 /** An inequality of one variable is the interval that it says: `x > 3` is `(3, ∞)`, and `0 ≤ x < 1` is `[0, 1)`. */
-export function readRelation(sides: readonly string[], operators: readonly string[]): Value | null {
+export function readRelation(sides: readonly string[], operators: readonly string[]): AnswerValue | null {
   const formulas = sides.map((side) => readExpression(side, { hasAlgebra: true }));
   const known = formulas.filter((formula) => formula !== null);
   if (known.length < formulas.length) return null;
@@ -28,7 +28,7 @@ function turned(sign: string): string {
   return sign === '>' ? '<' : '≤';
 }
 
-function read(formulas: readonly Expression[], signs: readonly string[]): Value | null {
+function read(formulas: readonly Expression[], signs: readonly string[]): AnswerValue | null {
   const [first, second, third] = formulas;
   const [sign, next] = signs;
   if (first === undefined || second === undefined) return null;
@@ -51,8 +51,8 @@ function isBelow(sign: string | undefined): sign is '<' | '≤' {
 function interval(
   ends: { readonly from: Expression; readonly to: Expression },
   closed: { readonly isFrom: boolean; readonly isTo: boolean },
-): Value {
-  const end = (of: Expression): Value => ({ kind: 'formula', of, unit: '', name: null });
+): AnswerValue {
+  const end = (of: Expression): AnswerValue => ({ kind: 'formula', of, unit: '', name: null });
   const shape = `${closed.isFrom ? '[' : '('}${closed.isTo ? ']' : ')'}`;
   return { kind: 'parts', shape, parts: [end(ends.from), end(ends.to)] };
 }

@@ -10,9 +10,9 @@ import { isKnownUnit } from './same-unit.js';
 import { insideBrackets, splitOutside, splitParts } from './split-parts.js';
 
 /** What an answer in mathematics says: a formula, several of them in brackets, a relation, or words. */
-export type Value =
+export type AnswerValue =
   | Formula
-  | Parts
+  | AnswerParts
   | Relation
   | { readonly kind: 'words'; readonly text: string; readonly formula: Expression | null }
   | { readonly kind: 'literal'; readonly text: string };
@@ -26,7 +26,7 @@ export type Formula = {
 };
 
 /** `shape` is the two brackets of a tuple or interval; '' for a set or list, and '∪' for a union, whose parts have no order. */
-export type Parts = { readonly kind: 'parts'; readonly shape: string; readonly parts: readonly Value[] };
+export type AnswerParts = { readonly kind: 'parts'; readonly shape: string; readonly parts: readonly AnswerValue[] };
 
 const allReals = /^[\s$]*(?:[a-z]\s*\\in\s*)?(?:\\mathbb\s*(?:R|\{R\})|ℝ|(?:\\text\{)?all real numbers\}?)[\s.$]*$/i;
 const maxLength = 2000;
@@ -34,7 +34,7 @@ const maxParts = 100;
 const maxDepth = 8;
 
 /** Null if the text is not one answer. */
-export function readValue(text: string): Value | null {
+export function readValue(text: string): AnswerValue | null {
   if (text.length > maxLength) return null;
   const plain = plainFormula(withUnitAfter(text.replace(allReals, '(-\\infty, \\infty)')))
     .replaceAll('$', '')
@@ -60,7 +60,7 @@ function withoutOuterMarks(text: string): string {
   return end === text ? text : withoutOuterMarks(end);
 }
 
-function readPlain(text: string, depth: number): Value | null {
+function readPlain(text: string, depth: number): AnswerValue | null {
   if (depth > maxDepth || text === '') return null;
   const plain = readableWords(text);
   const readers = [
@@ -84,7 +84,7 @@ function readPlain(text: string, depth: number): Value | null {
 }
 
 /** Undefined: the text has another form. Null: it has this one and cannot be read. */
-type Reader = (text: string, readPart: (text: string) => Value | null) => Value | null | undefined;
+type Reader = (text: string, readPart: (text: string) => AnswerValue | null) => AnswerValue | null | undefined;
 
 /** `\text{ or }` as a word of the list, and labels such as `\text{Area}` as words. */
 function readableWords(text: string): string {
@@ -105,7 +105,7 @@ const readTime: Reader = (text) => {
     : { kind: 'words', text: `${hour}:${minutes} ${half?.toLowerCase()}m`, formula: null };
 };
 
-function wordsOf(text: string): Value {
+function wordsOf(text: string): AnswerValue {
   return {
     kind: 'words',
     text: text.toLowerCase().replaceAll(/\s+/g, ' '),
@@ -237,7 +237,7 @@ const readSides: Reader = (text, readPart) => {
 };
 
 /** `x = 5` says 5, `6 * 7 = 42` says 42, and `2x + 3y = 6` is a relation. */
-function readEquation(sides: readonly string[], readPart: (text: string) => Value | null): Value | null {
+function readEquation(sides: readonly string[], readPart: (text: string) => AnswerValue | null): AnswerValue | null {
   const [left = '', ...rest] = sides.map((side) => side.trim());
   const last = readPart(rest.at(-1) ?? '');
   const name = nameOfSide(left);
@@ -247,7 +247,7 @@ function readEquation(sides: readonly string[], readPart: (text: string) => Valu
   return rest.length === 1 && name === null ? readRelation(sides, ['=']) : null;
 }
 
-function isConstantEqual(value: Value, last: Value): boolean {
+function isConstantEqual(value: AnswerValue, last: AnswerValue): boolean {
   return (
     value.kind === 'formula' && last.kind === 'formula' && !hasVariables(last.of) && isEqualAtPoints(value.of, last.of)
   );
@@ -270,15 +270,15 @@ function nameOfSide(text: string): string | null {
     : null;
 }
 
-function nameOf(value: Value | null): string {
+function nameOf(value: AnswerValue | null): string {
   return value?.kind === 'formula' ? (value.name ?? '') : '';
 }
 
-function unnamed(value: Value | null): Value | null {
+function unnamed(value: AnswerValue | null): AnswerValue | null {
   return value?.kind === 'formula' ? { ...value, name: null } : value;
 }
 
-function partsOf(shape: string, parts: readonly (Value | null)[]): Parts | null {
+function partsOf(shape: string, parts: readonly (AnswerValue | null)[]): AnswerParts | null {
   const known = parts.filter((part) => part !== null);
   return known.length === parts.length ? { kind: 'parts', shape, parts: known } : null;
 }
@@ -288,7 +288,7 @@ function formulaOf(of: Expression, unit: string): Formula {
 }
 
 /** A formula with at most a unit. LaTeX that is not known is compared by its letters. */
-function readFormula(given: string): Value | null {
+function readFormula(given: string): AnswerValue | null {
   const text = withRadians(given);
   if (/[a-z]{2,} [a-z]{2,} [a-z]{4,}/.test(text)) return null;
   const { formula, unit } = withoutUnit(text);

@@ -39,12 +39,12 @@ export const functionNames = (Object.keys(functions) as FunctionName[])
   .sort((left, right) => right.length - left.length);
 
 /** The parts of an expression, itself first. */
-export function* partsOf(expression: Expression): Generator<Expression> {
+export function* subexpressionsOf(expression: Expression): Generator<Expression> {
   yield expression;
-  if (expression.kind === 'negation' || expression.kind === 'call') yield* partsOf(expression.of);
+  if (expression.kind === 'negation' || expression.kind === 'call') yield* subexpressionsOf(expression.of);
   if (expression.kind === 'operation') {
-    yield* partsOf(expression.left);
-    yield* partsOf(expression.right);
+    yield* subexpressionsOf(expression.left);
+    yield* subexpressionsOf(expression.right);
   }
 }
 

@@ -21,7 +21,7 @@ export type Calibration = {
   readonly seconds: number;
 };
 
-export type CalibrateOptions = {
+export type CalibrationOptions = {
   /** A label of at least this is a success, unless it says so itself. Null: half of the highest; if that is not above 0, none is. */
   readonly successFrom: number | null;
   readonly parallel: number;
@@ -36,7 +36,7 @@ type Asked = { readonly example: LabelledExample; readonly verdict: Verdict };
 export async function calibrateJudge(
   judge: Judge,
   examples: readonly LabelledExample[],
-  { successFrom, parallel, agents = [], signal }: CalibrateOptions,
+  { successFrom, parallel, agents = [], signal }: CalibrationOptions,
 ): Promise<Calibration> {
   if (judge.needsEnvironment === true) throw needsEpisodes();
   const startedAt = performance.now();

@@ -2,7 +2,7 @@ import Fraction from 'fraction.js';
 import { JudgeError, type Task, type Verdict } from '@agentjet/core';
 import type { Judge } from '@agentjet/rollout';
 import { findAnswer } from '../answer/find-answer.js';
-import { evaluateExactly, partsOf, type Expression } from '../arithmetic/expression.js';
+import { evaluateExactly, subexpressionsOf, type Expression } from '../arithmetic/expression.js';
 import { readExpression } from '../arithmetic/read-expression.js';
 import { lastAnswerText } from '../last-answer-text.js';
 
@@ -62,7 +62,7 @@ function findMistake(
   { useAll }: CountdownOptions,
 ): string | null {
   const open = [...numbers];
-  for (const part of partsOf(expression)) {
+  for (const part of subexpressionsOf(expression)) {
     if (part.kind !== 'number') continue;
     const at = open.findIndex((number) => number.equals(part.value));
     if (at < 0) return `${part.value.toFraction()} is not a number of the task, or is used too often.`;

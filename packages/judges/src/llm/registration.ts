@@ -2,14 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { ConfigError, setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
 import { answerSource } from '../answer-settings.js';
-import { modelLimits, modelSettings, openJudgeModel, outageSetting } from '../model/model-settings.js';
+import { modelLimits, judgeModelSettings, openJudgeModel, outageSetting } from '../model/model-settings.js';
 
 const count = z.number().int().positive();
 export const llm = defineJudge({
   name: 'llm',
   summary: 'a language model scores the answer by a rubric',
   section: z.strictObject({
-    ...modelSettings,
+    ...judgeModelSettings,
     rubric: setting(
       z.string().min(1).nullable(),
       null,

@@ -4,7 +4,7 @@ import type { ModelClient } from '@agentjet/model-client';
 import { limitSettings, serverSettings, toServerOptions } from '@agentjet/model-client/settings';
 
 /** Settings of every judge that asks a language model: which one, with which keys, and how much. */
-export const modelSettings = {
+export const judgeModelSettings = {
   base_url: serverSettings.base_url,
   model: setting(z.string().min(1).nullable(), null),
   keys: serverSettings.keys,
@@ -23,7 +23,7 @@ export const outageSetting = {
   ),
 };
 
-type Section = SectionOf<z.ZodObject<typeof modelSettings & typeof modelLimits>>;
+type Section = SectionOf<z.ZodObject<typeof judgeModelSettings & typeof modelLimits>>;
 
 /** The client of these settings. Its answers are kept beside the experiment. */
 export async function openJudgeModel(

@@ -1,7 +1,7 @@
 import { ConfigError, setting, z } from '@agentjet/core';
 import { defineJudge } from '@agentjet/rollout/inputs';
 import { answerSource } from '../answer-settings.js';
-import { modelLimits, modelSettings, openJudgeModel, outageSetting } from '../model/model-settings.js';
+import { modelLimits, judgeModelSettings, openJudgeModel, outageSetting } from '../model/model-settings.js';
 
 const count = z.number().int().positive();
 
@@ -18,7 +18,7 @@ export const rubrics = defineJudge({
     ),
     max_criteria: setting(count.max(20), 5),
     held_out: setting(z.number().min(0).max(0.9), 0.3, 'share of the examples that only tell how good the rubrics are'),
-    ...modelSettings,
+    ...judgeModelSettings,
     success_from: setting(z.number().min(0).max(1), 0.7, 'reward from which an episode is a success'),
     votes: setting(count.max(15), 1, 'answers asked for; the scores are their means'),
     temperature: setting(z.number().min(0).max(2), 0),

@@ -16,7 +16,7 @@ export function isFull(reason: string, dir: string): boolean {
 }
 
 /** Makes a folder, and those above it, for good. */
-export async function makeFolder(dir: string): Promise<void> {
+export async function makeSyncedFolder(dir: string): Promise<void> {
   const first = mkdirSync(dir, { recursive: true });
   if (first === undefined) return;
   const { length } = path.resolve(first);

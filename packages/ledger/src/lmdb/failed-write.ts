@@ -1,7 +1,7 @@
 import type { Key, RootDatabase } from 'lmdb';
 
 /** A commit of lmdb that fails is rejected twice, the second time with the reason. Nobody else would hear of the second one, which ends a process. */
-export async function reasonOf(error: unknown): Promise<unknown> {
+export async function reasonOfFailedWrite(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<never> };
   return commitError === undefined ? error : await commitError.catch((reason: unknown) => reason);
 }

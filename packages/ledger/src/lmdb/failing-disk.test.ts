@@ -6,16 +6,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
-import type { Entry } from '../store/entry.js';
+import type { StoreEntry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
 import { recover } from '../store/recover.js';
 import { inFolder } from '../testing/in-folder.js';
 import { LmdbStore } from './lmdb-store.js';
 import { notesCommitsBeforeSync } from './require-whole.js';
 
-const checkpoint = (sequence: number): Entry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
+const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
-const large = (sequence: number): Entry => {
+const large = (sequence: number): StoreEntry => {
   const changes = { text: 'x'.repeat(100_000) };
   return { sequence, record: { kind: 'config', revision: 1, fromStep: 1, requestId: 'r', changes, by: 'k' } };
 };

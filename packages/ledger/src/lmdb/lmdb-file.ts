@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import type { Key, RootDatabase } from 'lmdb';
-import { decodeRecord, encodeRecord, type Entry } from '../store/entry.js';
+import { decodeRecord, encodeRecord, type StoreEntry } from '../store/entry.js';
 import { Scratch } from '../store/scratch.js';
 import { StoreError } from '../store/store-error.js';
 import { laneOf, type Lane } from '../store/store.js';
-import { letGoOf, reasonOf } from './failed-write.js';
+import { letGoOf, reasonOfFailedWrite } from './failed-write.js';
 import type { OpenFile } from './open-database.js';
 
 /**
@@ -90,7 +90,7 @@ export class LmdbFile {
   }
 
   /** Makes `owner` the first owner of a new file, which holds these entries from its first commit on. False if it has one. */
-  async begin(owner: Owner, format: string, entries: readonly Entry[] = []): Promise<boolean> {
+  async begin(owner: Owner, format: string, entries: readonly StoreEntry[] = []): Promise<boolean> {
     this.#numCommits = 0;
     return (await this.#commit(['meta', 'owner'], { owner, format }, entries)) !== undefined;
   }
@@ -100,12 +100,17 @@ export class LmdbFile {
    * is over. LMDB's thread asks that itself, within the transaction: it waits for nothing that this thread does, so the process may exit
    * at any moment.
    */
-  async write(term: number, change: Change, entries: readonly Entry[] = []): Promise<number | undefined> {
+  async write(term: number, change: Change, entries: readonly StoreEntry[] = []): Promise<number | undefined> {
     return this.#commit(['ended', term], change, entries, change.isLast === true ? term : undefined);
   }
 
   /** Writes nothing and gives undefined if the file has the key. `ends`: the term that ends with it. */
-  async #commit(unless: Key, change: Change, entries: readonly Entry[], ends?: number): Promise<number | undefined> {
+  async #commit(
+    unless: Key,
+    change: Change,
+    entries: readonly StoreEntry[],
+    ends?: number,
+  ): Promise<number | undefined> {
     const scratch = this.#scratch ?? new Scratch();
     this.#scratch = undefined;
     try {
@@ -145,7 +150,7 @@ export class LmdbFile {
         await database.flushed; // at once: LMDB answers a commit when it is on the disk
         return result;
       } catch (error) {
-        this.#failure = await reasonOf(error);
+        this.#failure = await reasonOfFailedWrite(error);
         throw this.#failure;
       }
     });
@@ -175,14 +180,14 @@ export class LmdbFile {
   }
 
   /** Calls, memos and ends without their content. */
-  *read(lane: Lane): Generator<Entry> {
+  *read(lane: Lane): Generator<StoreEntry> {
     for (const { key, value } of this.#database.getRange({ start: [lane], end: [lane, Infinity] }))
       yield this.#toEntry(lane, key, value, { isWhole: false });
   }
 
   /** Whole entries of the commits after this one. */
-  readAfter(lane: Lane, numCommits: number): readonly Entry[] {
-    const found: Entry[] = [];
+  readAfter(lane: Lane, numCommits: number): readonly StoreEntry[] {
+    const found: StoreEntry[] = [];
     for (const { key, value } of this.#database.getRange({ start: [lane, Infinity], end: [lane], reverse: true })) {
       const isAfter = value.length < commitBytes || value.readUInt32LE(0) > numCommits;
       if (isAfter) found.push(this.#toEntry(lane, key, value, { isWhole: true }));
@@ -191,14 +196,14 @@ export class LmdbFile {
     return found.reverse();
   }
 
-  #toEntry(lane: Lane, key: Key, value: Buffer, { isWhole }: { readonly isWhole: boolean }): Entry {
+  #toEntry(lane: Lane, key: Key, value: Buffer, { isWhole }: { readonly isWhole: boolean }): StoreEntry {
     const sequence = Number(Array.isArray(key) ? key[1] : Number.NaN);
     if (value.length < commitBytes) throw new StoreError('damaged', `Entry ${sequence} of ${this.path} is cut short.`);
     const record = decodeRecord(value.subarray(commitBytes), `Entry ${sequence} of ${this.path}`, { isWhole });
     return lane === 'carried' ? { sequence, record, isCarried: true } : { sequence, record };
   }
 
-  find(sequence: number, lane: Exclude<Lane, 'carried'>): Entry | undefined {
+  find(sequence: number, lane: Exclude<Lane, 'carried'>): StoreEntry | undefined {
     const value = this.#database.get([lane, sequence]);
     if (value === undefined) return undefined;
     return { sequence, record: decodeRecord(value.subarray(commitBytes), `Entry ${sequence} of ${this.path}`) };
@@ -260,7 +265,7 @@ export type Change = Partial<FileMeta> & { readonly isLast?: boolean };
 
 type OpenedFile = { readonly database: RootDatabase<Buffer, Key>; readonly isReadOnly: boolean };
 
-const keyOf = (entry: Entry): Key => [laneOf(entry), entry.sequence];
+const keyOf = (entry: StoreEntry): Key => [laneOf(entry), entry.sequence];
 
 /** Of the number of a commit, before each record. */
 const commitBytes = 4;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, vi } from 'vitest';
-import type { Entry } from '../store/entry.js';
+import type { StoreEntry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
 import { putFormat } from '../testing/put-format.js';
 import { storeCases } from '../testing/store-cases.js';
@@ -20,7 +20,7 @@ storeCases('a store on disk', async () => {
   };
 });
 
-const checkpoint = (sequence: number): Entry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
+const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
 async function writeOne(dir: string): Promise<void> {
   const store = await LmdbStore.open(dir);

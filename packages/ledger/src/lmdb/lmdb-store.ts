@@ -4,11 +4,11 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { tellOlderFormat } from '@agentjet/core';
 import type { open } from 'lmdb';
-import type { Entry } from '../store/entry.js';
+import type { StoreEntry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
 import type { Lane, Store, StoreFile } from '../store/store.js';
 import { readBootId } from './boot-id.js';
-import { freeBytes, isFull, makeFolder, syncPath } from './disk.js';
+import { freeBytes, isFull, makeSyncedFolder, syncPath } from './disk.js';
 import { LmdbFile, type Change, type FileMeta, type Owner } from './lmdb-file.js';
 import { freeSpace, openDatabase, type OpenFile } from './open-database.js';
 import { requireLocalDisk } from './require-local-disk.js';
@@ -43,7 +43,7 @@ export class LmdbStore implements Store {
 
   /** Opens the store of a folder and makes the folder if need be. LMDB itself is loaded here and nowhere else. */
   static async open(dir: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
-    if (options.isReadOnly !== true) await makeFolder(dir);
+    if (options.isReadOnly !== true) await makeSyncedFolder(dir);
     if (!existsSync(dir)) throw new StoreError('failed', `There is no store at ${dir}.`);
     requireLocalDisk(dir, options.fileSystemType);
     const lmdb = await import('lmdb');
@@ -96,11 +96,11 @@ export class LmdbStore implements Store {
     }));
   }
 
-  read(number: number, lane: Lane): Iterable<Entry> {
+  read(number: number, lane: Lane): Iterable<StoreEntry> {
     return this.#files.find((file) => file.number === number)?.read(lane) ?? [];
   }
 
-  find(sequence: number, lane: Exclude<Lane, 'carried'> = 'events'): Entry | undefined {
+  find(sequence: number, lane: Exclude<Lane, 'carried'> = 'events'): StoreEntry | undefined {
     for (let at = this.#files.length - 1; at >= 0; at--) {
       const entry = this.#files[at]?.find(sequence, lane);
       if (entry !== undefined) return entry;
@@ -108,7 +108,7 @@ export class LmdbStore implements Store {
     return undefined;
   }
 
-  async commit(entries: readonly Entry[]): Promise<void> {
+  async commit(entries: readonly StoreEntry[]): Promise<void> {
     await this.#guard(async () => {
       this.#numCommits = await this.#write(this.#newest(), { numSynced: this.#numSynced }, entries);
     });
@@ -172,12 +172,12 @@ export class LmdbStore implements Store {
   }
 
   /** Seals the newest file, and only then makes the next one: its owner comes first, and with it these entries. */
-  async #begin(entries: readonly Entry[] = []): Promise<void> {
+  async #begin(entries: readonly StoreEntry[] = []): Promise<void> {
     this.#rolling = this.#beginNext(entries);
     await this.#rolling;
   }
 
-  async #beginNext(entries: readonly Entry[]): Promise<void> {
+  async #beginNext(entries: readonly StoreEntry[]): Promise<void> {
     await this.#guard(async () => {
       const old = this.#newest();
       await this.#write(old, { isSealed: true, isLast: true, numSynced: this.#numSynced });
@@ -247,7 +247,7 @@ export class LmdbStore implements Store {
     return { id: this.#id, term: this.#term, host: hostname(), pid: process.pid, bootId, heartbeat: Date.now() };
   }
 
-  async #write(file: LmdbFile, change: Change, entries: readonly Entry[] = []): Promise<number> {
+  async #write(file: LmdbFile, change: Change, entries: readonly StoreEntry[] = []): Promise<number> {
     const numCommits = await file.write(this.#term, change, entries);
     if (numCommits === undefined) throw notOwner();
     return numCommits;

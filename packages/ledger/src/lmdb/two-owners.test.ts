@@ -5,10 +5,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { Entry } from '../store/entry.js';
+import type { StoreEntry } from '../store/entry.js';
 import { LmdbStore } from './lmdb-store.js';
 
-const checkpoint = (sequence: number): Entry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
+const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
 it('deposes an owner for good that has sealed a file, and not yet begun the next one', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'ledger-'));

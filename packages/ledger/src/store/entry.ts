@@ -7,7 +7,7 @@ import type { LedgerRecord, RecordKind } from '../records.js';
  * A record with its place in the order of the whole run. The sequence number makes the fold independent of files: a copy
  * of an entry has the same number, and is applied once.
  */
-export type Entry = {
+export type StoreEntry = {
   readonly sequence: number;
   readonly record: LedgerRecord;
   /** A copy of a record that has to outlive its first file. */
@@ -29,7 +29,7 @@ const lasting: ReadonlySet<RecordKind> = new Set([
   'audit',
 ]);
 
-export const isLasting = ({ record }: Entry): boolean => lasting.has(record.kind);
+export const isLasting = ({ record }: StoreEntry): boolean => lasting.has(record.kind);
 
 /**
  * Four bytes of CRC-32, then the record as JSON. Its `content`, if it has one, comes next, after a zero byte: it may be large,

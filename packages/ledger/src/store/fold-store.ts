@@ -1,7 +1,7 @@
 import { FinishedGroups } from '../finished-groups.js';
 import { applyRecord } from '../fold.js';
 import { createState, type LedgerState } from '../state.js';
-import type { Entry } from './entry.js';
+import type { StoreEntry } from './entry.js';
 import type { Store } from './store.js';
 
 export type FoldedStore = {
@@ -16,7 +16,7 @@ export type FoldedStore = {
  */
 export function foldStore(
   store: Pick<Store, 'files' | 'read' | 'find'>,
-  onEntry?: (entry: Entry) => void,
+  onEntry?: (entry: StoreEntry) => void,
 ): FoldedStore {
   const state = createState(createFinished(store));
   const numbers = store.files().map(({ number }) => number);
@@ -40,7 +40,7 @@ export function foldStore(
 }
 
 /** The entries are committed: what they say of finished groups need not be in memory. */
-export function settleFinished({ finished }: LedgerState, entries: readonly Entry[]): void {
+export function settleFinished({ finished }: LedgerState, entries: readonly StoreEntry[]): void {
   for (const { sequence, record } of entries) if (record.kind === 'finished') finished.settle(sequence, record);
 }
 
@@ -52,16 +52,16 @@ function createFinished(store: Pick<Store, 'find'>): FinishedGroups {
 }
 
 /** Events of all files, with the carried entries in between where they belong. */
-function* inOrder(store: Pick<Store, 'read'>, numbers: readonly number[]): Generator<Entry> {
+function* inOrder(store: Pick<Store, 'read'>, numbers: readonly number[]): Generator<StoreEntry> {
   const carried = numbers.flatMap((number) => [...store.read(number, 'carried')]).sort(bySequence);
   let next = 0;
   for (const number of numbers) {
     for (const entry of store.read(number, 'events')) {
-      for (; (carried[next]?.sequence ?? Infinity) < entry.sequence; next++) yield carried[next] as Entry;
+      for (; (carried[next]?.sequence ?? Infinity) < entry.sequence; next++) yield carried[next] as StoreEntry;
       yield entry;
     }
   }
   yield* carried.slice(next);
 }
 
-const bySequence = (a: Entry, b: Entry): number => a.sequence - b.sequence;
+const bySequence = (a: StoreEntry, b: StoreEntry): number => a.sequence - b.sequence;

@@ -1,5 +1,5 @@
 import type { CallRecord, EndRecord, MemoRecord } from '../records.js';
-import type { Entry } from './entry.js';
+import type { StoreEntry } from './entry.js';
 import type { Store } from './store.js';
 
 /**
@@ -16,7 +16,7 @@ export class RecordIndex {
     this.#store = store;
   }
 
-  note = ({ sequence, record }: Entry): void => {
+  note = ({ sequence, record }: StoreEntry): void => {
     if (record.kind === 'end') this.#ends.set(record.episodeId, sequence);
     if (record.kind === 'call') add(this.#calls, record.episodeId, sequence);
     if (record.kind === 'memo') add(this.#memos, record.episodeId, sequence);

@@ -1,4 +1,4 @@
-import type { Entry } from './entry.js';
+import type { StoreEntry } from './entry.js';
 import { foldStore } from './fold-store.js';
 import type { LedgerRecord } from '../records.js';
 import type { LedgerState } from '../state.js';
@@ -15,7 +15,7 @@ export type Recovered = {
  * Takes a store over and folds it. If the machine restarted since the last finished recovery, calls that were committed
  * may be gone, and no running episode can be trusted: the conclusions drop them, and note the recovery with them.
  */
-export async function recover(store: Store, onEntry?: (entry: Entry) => void): Promise<Recovered> {
+export async function recover(store: Store, onEntry?: (entry: StoreEntry) => void): Promise<Recovered> {
   await store.takeOver();
   await store.secure();
   const { state, nextSequence } = foldStore(store, onEntry);

@@ -3,7 +3,7 @@ import { attemptsOf, isMember } from '../places.js';
 import { defaultPolicy, episodePart, groupPart, lineOf, policiesOf } from '../policies.js';
 import type { FinishedEpisode, FinishedPart, FinishedRecord, LedgerRecord, ManifestRecord } from '../records.js';
 import { scheduleOf, type LedgerEpisode, type LedgerGroup, type LedgerState } from '../state.js';
-import { isLasting, type Entry } from './entry.js';
+import { isLasting, type StoreEntry } from './entry.js';
 import type { Store } from './store.js';
 
 /**
@@ -16,7 +16,7 @@ export type Retirement = {
   readonly files: readonly number[];
   /** To be written before the files are removed. */
   readonly finished: readonly FinishedRecord[];
-  readonly carried: readonly Entry[];
+  readonly carried: readonly StoreEntry[];
   /** Steps whose manifests go with the files. */
   readonly steps: readonly RetiredStep[];
 };
@@ -54,7 +54,7 @@ export function planRetirement(
 type OldFile = {
   readonly file: number;
   readonly named: ReadonlySet<string>;
-  readonly lasting: readonly Entry[];
+  readonly lasting: readonly StoreEntry[];
   readonly steps: readonly RetiredStep[];
 };
 
@@ -67,7 +67,7 @@ function lookThrough(
   { state, oldestCheckpoint }: Knowledge,
 ): OldFile | undefined {
   const named = new Set<string>();
-  const lasting: Entry[] = [];
+  const lasting: StoreEntry[] = [];
   const steps: RetiredStep[] = [];
   for (const lane of ['events', 'carried', 'finished'] as const) {
     for (const entry of store.read(file, lane)) {

@@ -1,5 +1,5 @@
 import type { LedgerRecord } from '../records.js';
-import type { Entry } from './entry.js';
+import type { StoreEntry } from './entry.js';
 import { StoreError } from './store-error.js';
 import type { Store } from './store.js';
 
@@ -11,7 +11,7 @@ export class StoreWriter {
   readonly #store: Store;
   readonly #options: StoreWriterOptions;
   readonly #waiters = { committed: [] as Waiter[], synced: [] as Waiter[] };
-  #pending: Entry[] = [];
+  #pending: StoreEntry[] = [];
   #nextSequence: number;
   #appended = 0;
   #committed = 0;
@@ -31,7 +31,7 @@ export class StoreWriter {
   }
 
   /** Writes entries that have a number already. */
-  carry(entries: readonly Entry[]): void {
+  carry(entries: readonly StoreEntry[]): void {
     this.#pending.push(...entries);
     this.#appended += entries.length;
     this.#wake();
@@ -134,7 +134,7 @@ export type StoreWriterOptions = {
   /** Waited for before each transaction, so that more goes into it: a commit costs as much as several records. */
   readonly gather?: (() => Promise<void>) | undefined;
   readonly onFailure: (error: StoreError) => void;
-  readonly onCommit?: (entries: readonly Entry[]) => void;
+  readonly onCommit?: (entries: readonly StoreEntry[]) => void;
 };
 
 type Waiter = {

@@ -1,4 +1,4 @@
-import type { Entry } from './entry.js';
+import type { StoreEntry } from './entry.js';
 
 /**
  * Where a ledger is kept: a series of files, of which the newest is written and the others are sealed. A committed entry
@@ -21,11 +21,11 @@ export interface Store {
    * Entries of a file in ascending order of their numbers. `carried` and `finished` are kept apart, to be read first. Calls,
    * memos and ends may come without their content, which `find` reads.
    */
-  read(file: number, lane: Lane): Iterable<Entry>;
+  read(file: number, lane: Lane): Iterable<StoreEntry>;
   /** The entry with this number, if a file still holds it in that lane. */
-  find(sequence: number, lane?: Exclude<Lane, 'carried'>): Entry | undefined;
+  find(sequence: number, lane?: Exclude<Lane, 'carried'>): StoreEntry | undefined;
   /** All of them, in one transaction, or none. */
-  commit(entries: readonly Entry[]): Promise<void>;
+  commit(entries: readonly StoreEntry[]): Promise<void>;
   /** What was committed before the call is on the disk. */
   sync(): Promise<void>;
   /** Seals the newest file, in a transaction of its owner, and begins another. */
@@ -44,7 +44,7 @@ export type StoreFile = { readonly number: number; readonly isSealed: boolean; r
 /** `events`: what happened. `finished`: one entry per group that is over for good. `carried`: copies from removed files. */
 export type Lane = 'events' | 'finished' | 'carried';
 
-export function laneOf(entry: Entry): Lane {
+export function laneOf(entry: StoreEntry): Lane {
   if (entry.record.kind === 'finished') return 'finished';
   return entry.isCarried === true ? 'carried' : 'events';
 }

@@ -1,4 +1,4 @@
-import type { Entry } from '../store/entry.js';
+import type { StoreEntry } from '../store/entry.js';
 import { StoreError } from '../store/store-error.js';
 import { laneOf, type Lane, type Store, type StoreFile } from '../store/store.js';
 
@@ -24,7 +24,7 @@ export class MemoryDisk {
     return this.files.at(-1) as MemoryFile;
   }
 
-  write(file: MemoryFile, entries: readonly Entry[]): void {
+  write(file: MemoryFile, entries: readonly StoreEntry[]): void {
     file.transactions.push({ number: ++this.#numTransactions, entries, isPoisoned: false });
   }
 
@@ -47,7 +47,7 @@ export class MemoryDisk {
     return this.#numFailures;
   }
 
-  unsyncedEntries(): readonly Entry[] {
+  unsyncedEntries(): readonly StoreEntry[] {
     return this.#unsynced().flatMap(({ entries }) => entries);
   }
 
@@ -82,7 +82,7 @@ export type DiskFaults = {
 
 export type DiskOperation = 'open' | 'commit' | 'sync' | 'roll' | 'remove';
 
-type MemoryTransaction = { readonly number: number; readonly entries: readonly Entry[]; isPoisoned: boolean };
+type MemoryTransaction = { readonly number: number; readonly entries: readonly StoreEntry[]; isPoisoned: boolean };
 
 type MemoryFile = {
   readonly number: number;
@@ -141,20 +141,20 @@ export class MemoryStore implements Store {
     });
   }
 
-  *read(number: number, lane: Lane): Generator<Entry> {
+  *read(number: number, lane: Lane): Generator<StoreEntry> {
     const file = this.#disk.files.find((each) => each.number === number);
     const entries = (file?.transactions ?? []).flatMap((transaction) => transaction.entries);
     yield* entries.filter((entry) => laneOf(entry) === lane).sort((a, b) => a.sequence - b.sequence);
   }
 
-  find(sequence: number, lane: Lane = 'events'): Entry | undefined {
+  find(sequence: number, lane: Lane = 'events'): StoreEntry | undefined {
     for (const { transactions } of this.#disk.files)
       for (const { entries } of transactions)
         for (const entry of entries) if (entry.sequence === sequence && laneOf(entry) === lane) return entry;
     return undefined;
   }
 
-  async commit(entries: readonly Entry[]): Promise<void> {
+  async commit(entries: readonly StoreEntry[]): Promise<void> {
     await this.#faults.wait('commit');
     this.#requireOwner();
     const hasFailed = this.#faults.fails('commit');

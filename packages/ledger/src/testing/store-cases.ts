@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LedgerRecord } from '../records.js';
-import type { Entry } from '../store/entry.js';
+import type { StoreEntry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
 import type { Store } from '../store/store.js';
 
@@ -147,9 +147,9 @@ const cases: readonly StoreCase[] = [
   },
 ];
 
-const checkpoint = (sequence: number): Entry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
+const checkpoint = (sequence: number): StoreEntry => ({ sequence, record: { kind: 'checkpoint', step: sequence } });
 
-const finished = (sequence: number): Entry => ({
+const finished = (sequence: number): StoreEntry => ({
   sequence,
   record: {
     kind: 'finished',

@@ -1,4 +1,4 @@
-import type { ClientHost } from '../host.js';
+import type { ModelHost } from '../host.js';
 
 /** One answer of a scripted server: a body with its status, a broken connection, or nothing until the request is given up. */
 export type ScriptedAnswer =
@@ -25,7 +25,7 @@ export function says(text: string): ScriptedAnswer {
 export function scriptedHost(
   reply: (request: SeenRequest, at: number) => ScriptedAnswer,
   environment: Readonly<Record<string, string>> = { KEY: 'secret-1' },
-): ClientHost & { readonly requests: readonly SeenRequest[]; readonly sleeps: readonly number[] } {
+): ModelHost & { readonly requests: readonly SeenRequest[]; readonly sleeps: readonly number[] } {
   const requests: SeenRequest[] = [];
   const sleeps: number[] = [];
   let now = 0;

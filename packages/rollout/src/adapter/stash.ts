@@ -21,6 +21,9 @@ export type ShownToolCall = {
   readonly arguments: unknown;
 };
 
+/** The entry in which a framework carries the stashed turn, such as in LangChain's `additional_kwargs`. */
+export const stashKey = 'agentjet';
+
 /**
  * The stashed turn; undefined if there is none, or if the shown message says something else. Its thinking is as it is shown: the
  * tracker puts it back, unless `context_tracker.history_policy` is `as_sent`.

@@ -27,7 +27,7 @@ export type OpenEpisode = {
   /** Undefined targets: every target learns. Throws ConfigError for an empty list. */
   readonly createTuner: (trainableTargets?: readonly string[]) => Tuner;
   /** What has been recorded so far; the episode goes on. Samples exist only after `finish`. */
-  readonly record: () => Omit<EpisodeRecord, 'samples'>;
+  readonly record: () => Omit<OpenEpisodeRecord, 'samples'>;
   /** Target tags that agents have asked models for, whether they learn or not. */
   readonly targets: ReadonlySet<string>;
   /** Runs code of the episode, so that calls of models that do not learn are recorded. */
@@ -47,7 +47,7 @@ export type OpenEpisode = {
   /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
   readonly fail: (error: unknown) => void;
   /** Ends the episode and returns what it has recorded. A second call returns the same. */
-  readonly finish: () => EpisodeRecord;
+  readonly finish: () => OpenEpisodeRecord;
   /** Ends the episode as `finish` does, and tells its rows in spans, without a copy of any token. */
   readonly finishRows: () => RecordedRows;
   /** Ends the episode, if it has not ended, and reads nothing of it. */
@@ -60,7 +60,7 @@ export type OpenEpisode = {
 };
 
 /** All that is known of an episode, except how good it was. */
-export type EpisodeRecord = Recorded &
+export type OpenEpisodeRecord = Recorded &
   Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'paidTurns' | 'untrainedCalls'>;
 
 export type OpenEpisodeOptions = {
@@ -126,7 +126,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     if (!signal.aborted) life.fail(error);
   };
   const sessions = new EpisodeSessions({ host: options.environment, episodeId, signal, onLost, span: spans.measure });
-  let finished: EpisodeRecord | undefined;
+  let finished: OpenEpisodeRecord | undefined;
   const close = (endLife = life.close): void => {
     endLife();
     untrained.close();

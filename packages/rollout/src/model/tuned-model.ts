@@ -34,7 +34,7 @@ import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
  * The model that learns: messages in, message out, over a tracker (messages to tokens) and an engine (tokens to
  * tokens). One call is begin, generate, commit; whatever ends it before the commit leaves nothing behind.
  */
-export type TunedModelOptions = {
+export type TunedChatOptions = {
   readonly agent: AgentIdentity;
   readonly tracker: ContextTracker;
   readonly engine: Engine;
@@ -62,7 +62,7 @@ export type TunedModelOptions = {
 };
 
 /** The model that an agent whose target learns gets: begin, generate, commit. Its calls reject with EngineError. */
-export function createTunedModel(options: TunedModelOptions): CountingChatModel & LimitedChatModel {
+export function createTunedModel(options: TunedChatOptions): CountingChatModel & LimitedChatModel {
   const name = options.modelName ?? `agentjet/${options.agent.targetTag}`;
   return {
     name,
@@ -89,7 +89,7 @@ export function createTunedModel(options: TunedModelOptions): CountingChatModel 
 }
 
 async function answerOnce(
-  options: TunedModelOptions,
+  options: TunedChatOptions,
   name: string,
   request: ChatRequest,
   callOptions: ChatOptions,
@@ -117,7 +117,7 @@ async function answerOnce(
 }
 
 function refuseOtherRequest(
-  { agent, ledger }: TunedModelOptions,
+  { agent, ledger }: TunedChatOptions,
   requestId: string,
   [first, second]: readonly [RequestPrint, RequestPrint],
 ): void {
@@ -130,14 +130,14 @@ function refuseOtherRequest(
 }
 
 /** What a retry gets: the first call's answer, as one burst of deltas. */
-function repeat(options: TunedModelOptions, response: ChatResponse, callOptions: ChatOptions): ChatResponse {
+function repeat(options: TunedChatOptions, response: ChatResponse, callOptions: ChatOptions): ChatResponse {
   options.ledger.count('repeated');
   replayDeltas(response, callOptions);
   return response;
 }
 
 async function countedCall(
-  options: TunedModelOptions,
+  options: TunedChatOptions,
   name: string,
   request: ChatRequest,
   callOptions: ChatOptions,
@@ -155,7 +155,7 @@ async function countedCall(
 }
 
 async function call(
-  options: TunedModelOptions,
+  options: TunedChatOptions,
   name: string,
   request: ChatRequest,
   callOptions: ChatOptions,
@@ -215,7 +215,7 @@ async function call(
 
 /** Calls that are not trained have seeds of their own, so that the others sample the same with and without them. */
 function takeSeed(
-  { agent: { agentName }, ledger, seed }: TunedModelOptions,
+  { agent: { agentName }, ledger, seed }: TunedChatOptions,
   isTrained: boolean,
 ): { readonly seed: number; readonly index: number } {
   const index = ledger.takeIndex(isTrained ? agentName : untrainedIndex(agentName));
@@ -235,7 +235,7 @@ type SampleOptions = {
 };
 
 async function sample(
-  options: TunedModelOptions,
+  options: TunedChatOptions,
   turn: Turn,
   { sampling, stops, opening, isOneCall, callOptions }: SampleOptions,
 ): Promise<Sampled> {
@@ -310,7 +310,7 @@ function createOutlet(
 
 /** The tokens since the delta before, for a caller that wants them. */
 function createTokenLog(
-  { chatTokenizer: { tokenizer } }: TunedModelOptions,
+  { chatTokenizer: { tokenizer } }: TunedChatOptions,
   { onTokens }: ChatOptions,
 ): { add(id: number, logprob: number): void; tell(): void } {
   let log: TokenLogprob[] = [];

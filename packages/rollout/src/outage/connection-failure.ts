@@ -31,7 +31,7 @@ export function isConnectionFailure(error: object): boolean {
 }
 
 /** Who could not be reached, as `name` or `address:port`; undefined if the error does not say. */
-export function hostOf(error: object): string | undefined {
+export function failedHostOf(error: object): string | undefined {
   const { hostname, host, address, port } = error as Readonly<Record<string, unknown>>;
   const name = [hostname, host, address].find((value) => typeof value === 'string' && value !== '');
   if (typeof name !== 'string') return undefined;

@@ -1,5 +1,5 @@
 import { EngineError, EnvironmentOutage, JudgeError, Outage, toErrorMessage } from '@agentjet/core';
-import { hostOf, isConnectionFailure } from './connection-failure.js';
+import { failedHostOf, isConnectionFailure } from './connection-failure.js';
 import { debugModelOf } from './debug-model-errors.js';
 import { errorChain } from './readable-error.js';
 
@@ -44,7 +44,7 @@ export function outageOf(thrown: unknown): OutageCause | undefined {
   const innermost = chain.at(-1) ?? {};
   const found = (source: OutageCause['source'], name: string = source): OutageCause => ({
     source,
-    host: chain.map(hostOf).find((host) => host !== undefined) ?? name,
+    host: chain.map(failedHostOf).find((host) => host !== undefined) ?? name,
     message: toErrorMessage(innermost instanceof Error ? innermost : thrown),
   });
 

@@ -6,7 +6,7 @@ import {
   type DialogueResult,
   type SideResult,
 } from '../code-runner.js';
-import { checkStart, endOf, type SandboxProcess } from './sandbox-process.js';
+import { requireStarted, endOf, type SandboxProcess } from './sandbox-process.js';
 import { exitOf } from './watch-limits.js';
 
 type Name = 'asking' | 'answering';
@@ -82,7 +82,7 @@ class Exchange {
     const exit = await exitOf(child);
     if (this.#done.signal.aborted) return;
     try {
-      checkStart(this.#processes[name], exit);
+      requireStarted(this.#processes[name], exit);
       const { error, limit } = endOf(exit, this.#errors[name]);
       this.#end(name, { error: error ?? 'ended early', limit });
     } catch (error) {

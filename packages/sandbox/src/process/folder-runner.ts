@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
-  limitsOf,
+  codeLimitsOf,
   refuseCode,
   type CodeLimits,
   type CodeOptions,
@@ -13,7 +13,7 @@ import {
   type Side,
 } from '../code-runner.js';
 import { exchangeLines } from './exchange-lines.js';
-import { checkStart, endOf, type SandboxProcess } from './sandbox-process.js';
+import { requireStarted, endOf, type SandboxProcess } from './sandbox-process.js';
 import { exitOf, watchLimits } from './watch-limits.js';
 
 export type Launch = (folder: string, side: Side, limits: CodeLimits) => Promise<SandboxProcess>;
@@ -30,7 +30,7 @@ export function createFolderRunner(launch: Launch): CodeRunner {
       if (refused !== null) return refused;
       if (options.signal?.aborted === true) return { stdout: '', value: undefined, error: null, limit: 'aborted' };
       return inFolder(async (folder) => {
-        const limits = limitsOf(options);
+        const limits = codeLimitsOf(options);
         return collect(await launch(folder, { code, files: options.files ?? {} }, limits), limits, options);
       });
     },
@@ -65,7 +65,7 @@ async function collect(started: SandboxProcess, limits: CodeLimits, options: Cod
     await started.cleanUp();
     return { stdout, value: undefined, error: stderr.trim() || null, limit };
   }
-  checkStart(started, exit);
+  requireStarted(started, exit);
   return { stdout, value: undefined, ...endOf(exit, stderr) };
 }
 
@@ -80,7 +80,7 @@ async function talk(
     if (refused !== null) return { conclusion: null, asking: fine, answering: fine, [name]: refused };
   }
   if (signal?.aborted === true) return { conclusion: null, asking: { error: null, limit: 'aborted' }, answering: fine };
-  const limits = limitsOf(dialogue);
+  const limits = codeLimitsOf(dialogue);
   const first = await launch(folders.asking, asking, limits);
   const second = await launch(folders.answering, answering, limits);
   return exchangeLines({ asking: first, answering: second }, { limits, signal, startMs });

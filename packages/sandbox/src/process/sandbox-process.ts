@@ -14,7 +14,7 @@ export type SandboxProcess = {
 };
 
 /** Throws SandboxError if the code never began. */
-export function checkStart({ start, notStarted }: SandboxProcess, { failure, status }: Exit): void {
+export function requireStarted({ start, notStarted }: SandboxProcess, { failure, status }: Exit): void {
   if (!start.isReady)
     throw notStarted(failure?.message ?? (lastLine(start.before) || `exit code ${status}`), failure ?? undefined);
 }

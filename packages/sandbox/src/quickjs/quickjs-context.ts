@@ -99,7 +99,7 @@ function giveInput(context: QuickJSContext, stdin: string): void {
 }
 
 /** What was thrown, as a person would read it. Disposes of the handle. */
-export function toText(context: QuickJSContext, handle: QuickJSHandle): string {
+export function describeThrown(context: QuickJSContext, handle: QuickJSHandle): string {
   const describe = context.evalCode(
     '(error) => { try { return error instanceof Error ? error.name + ": " + error.message : String(error) } catch { return "an error that cannot be shown" } }',
   );

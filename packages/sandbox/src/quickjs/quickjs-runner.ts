@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { toErrorMessage } from '@agentjet/core';
 import {
-  limitsOf,
+  codeLimitsOf,
   refuseCode,
   SandboxError,
   type CodeOptions,
@@ -33,7 +33,7 @@ class QuickjsRunner implements CodeRunner {
     const refused = refuseCode(code, options);
     if (refused !== null) return refused;
     return this.#inTurn(async () => {
-      const limits = limitsOf(options);
+      const limits = codeLimitsOf(options);
       const request = { code, files: options.files ?? {}, stdin: options.stdin ?? '', limits };
       const answer = await this.#request(request, limits.seconds, options.signal);
       if (typeof answer !== 'string' && 'stdout' in answer) return answer;
@@ -43,7 +43,7 @@ class QuickjsRunner implements CodeRunner {
 
   async talk({ asking, answering, signal, ...dialogue }: Dialogue): Promise<DialogueResult> {
     return this.#inTurn(async () => {
-      const limits = limitsOf(dialogue);
+      const limits = codeLimitsOf(dialogue);
       const answer = await this.#request({ asking, answering, limits }, 2 * limits.seconds, signal);
       if (typeof answer !== 'string' && 'conclusion' in answer) return answer;
       const { error, limit } =

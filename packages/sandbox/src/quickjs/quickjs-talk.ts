@@ -1,6 +1,6 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { maxLineCharacters, type CodeLimits, type DialogueResult, type Side, type SideResult } from '../code-runner.js';
-import { isOutOfMemory, openContext, toText, type PrintedOutput } from './quickjs-context.js';
+import { isOutOfMemory, openContext, describeThrown, type PrintedOutput } from './quickjs-context.js';
 
 type Name = 'asking' | 'answering';
 export type TalkRequest = Readonly<Record<Name, Side>> & { readonly limits: CodeLimits };
@@ -91,7 +91,7 @@ class Conversation {
     context.setProp(context.global, 'evaluate', evaluate);
     evaluate.dispose();
     const result = context.evalCode(this.#request[name].code, 'code.js', { type: 'global' });
-    if (result.error) this.#fail(name, toText(context, result.error));
+    if (result.error) this.#fail(name, describeThrown(context, result.error));
     else this.#parties[name].serve = result.value;
     return this.failure === null;
   }
@@ -117,7 +117,7 @@ class Conversation {
     text.dispose();
     this.#nested -= 1;
     if (result.error) {
-      this.#fail(name, toText(context, result.error));
+      this.#fail(name, describeThrown(context, result.error));
       return null;
     }
     const answer = context.typeof(result.value) === 'string' ? context.getString(result.value) : '';
@@ -128,7 +128,7 @@ class Conversation {
   #runJobs(name: Name): void {
     const { context } = this.#parties[name];
     const jobs = context.runtime.executePendingJobs();
-    if (jobs.error) this.#fail(name, toText(context, jobs.error));
+    if (jobs.error) this.#fail(name, describeThrown(context, jobs.error));
   }
 
   #fail(name: Name, error: string): void {

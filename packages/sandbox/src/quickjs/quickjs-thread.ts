@@ -12,7 +12,7 @@ import {
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 import type { CodeLimits, CodeResult, DialogueResult } from '../code-runner.js';
-import { isOutOfMemory, openContext, toText, type PrintedOutput } from './quickjs-context.js';
+import { isOutOfMemory, openContext, describeThrown, type PrintedOutput } from './quickjs-context.js';
 import { talk, type TalkRequest } from './quickjs-talk.js';
 
 export type ProgramRequest = {
@@ -67,11 +67,11 @@ function evaluate(
   output: PrintedOutput,
 ): { readonly value: unknown; readonly error: string | null } {
   const result = context.evalCode(code, 'code.js', { type: 'global' });
-  if (result.error) return { value: undefined, error: toText(context, result.error) };
+  if (result.error) return { value: undefined, error: describeThrown(context, result.error) };
   const jobs = context.runtime.executePendingJobs();
   if (jobs.error) {
     result.value.dispose();
-    return { value: undefined, error: toText(context, jobs.error) };
+    return { value: undefined, error: describeThrown(context, jobs.error) };
   }
   return toValue(context, result.value, output);
 }
@@ -85,7 +85,7 @@ function toValue(
   const state = context.getPromiseState(handle);
   if (state.type === 'rejected') {
     handle.dispose();
-    return { value: undefined, error: toText(context, state.error) };
+    return { value: undefined, error: describeThrown(context, state.error) };
   }
   const settled = state.type === 'fulfilled' ? state.value : handle;
   const value = toJson(context, settled, output);

@@ -1,5 +1,5 @@
 import { ConfigError, showValue, withoutCredentials, type ChatModel, type CommonConfig } from '@agentjet/core';
-import { createChatModel, listModels, ModelOutage, ModelRefusal, type ChatServer } from '@agentjet/model-client';
+import { createChatModel, listServedModels, ModelOutage, ModelRefusal, type ChatServer } from '@agentjet/model-client';
 import type { Policy } from '@agentjet/rollout';
 import { kwargsOf } from '../policy/template-kwargs.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
@@ -60,7 +60,7 @@ function repairFor(status: number | undefined, model: string): string {
 
 async function findFirstModel(server: ChatServer): Promise<string> {
   const address = `The endpoint debug.base_url ${withoutCredentials(server.baseUrl)}`;
-  const models = await listModels(server).catch((error: unknown) => {
+  const models = await listServedModels(server).catch((error: unknown) => {
     throw error instanceof ModelOutage || error instanceof ModelRefusal ? toConfigError(error, address) : error;
   });
   const [first] = models;

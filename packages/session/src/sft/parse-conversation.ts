@@ -1,5 +1,5 @@
 import { isJsonObject, type ChatRequest, type JsonObject, type Task } from '@agentjet/core';
-import { chatCompletionSchema, parseBody, toChatRequest, WireError } from '@agentjet/chat-completions';
+import { chatCompletionSchema, parseBody, toChatRequest, ApiError } from '@agentjet/chat-completions';
 import { checkTask } from '@agentjet/rollout';
 import type { Conversation } from './conversation.js';
 
@@ -61,7 +61,7 @@ function toRequest(body: JsonObject): ChatRequest {
   try {
     return toChatRequest(parseBody('chat', chatCompletionSchema, { model: 'any', ...body }));
   } catch (error) {
-    if (error instanceof WireError) throw new BadLine(error.message);
+    if (error instanceof ApiError) throw new BadLine(error.message);
     throw error;
   }
 }

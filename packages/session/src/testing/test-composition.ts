@@ -1,5 +1,5 @@
 import { composeConfig, type ConfigComposition, type InputOf } from '@agentjet/core';
-import { readers as tableReaders } from '@agentjet/data/registrations';
+import { tableReaders } from '@agentjet/data/registrations';
 import { judges, readers as ownReaders } from '@agentjet/rollout/registrations';
 import { templates } from '@agentjet/tokenizer/registrations';
 import { algorithms, backbones } from '@agentjet/trainer/registrations';

@@ -1,5 +1,5 @@
 import { EngineError, type ChatModel, type ChatRequest } from '@agentjet/core';
-import { createChatModel, systemHost } from '@agentjet/model-client';
+import { createChatModel, systemModelHost } from '@agentjet/model-client';
 import { toStepId } from '@agentjet/rollout';
 import { newId, type ClientHost } from '../host.js';
 import { pause } from '../protocol/retry.js';
@@ -43,7 +43,7 @@ export function createRemoteModel(options: RemoteModelOptions): ChatModel {
       describe: ({ message, reason }) => reason.said ?? message,
     },
     {
-      ...systemHost,
+      ...systemModelHost,
       ...host,
       sleep: (ms, signal) => pause(host, ms, signal),
       fetch: (url, init) => options.fetch(url, { ...init, redirect: 'follow' }),

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Task } from '@agentjet/core';
 import type { OpenAIEndpoint } from '@agentjet/rollout';
 
-export type Episode = {
+export type ProgramEpisode = {
   readonly episodeId: string;
   readonly attempt: number;
   readonly task: Task;
@@ -16,7 +16,7 @@ export type Episode = {
  * What a program finds in its environment: the address and key of its model as the clients of OpenAI and Anthropic know them, and
  * the task. Codex and OpenCode want a file or a text of configuration in addition; both are made here.
  */
-export function environmentOf({ episodeId, attempt, task, endpoint, home }: Episode): NodeJS.ProcessEnv {
+export function environmentOf({ episodeId, attempt, task, endpoint, home }: ProgramEpisode): NodeJS.ProcessEnv {
   const { baseUrl, apiKey, model } = endpoint;
   const { AJET_SWARM_KEY: _secret, ...inherited } = process.env;
   const root = baseUrl.replace(/\/v1$/, '');

@@ -6,7 +6,7 @@ import type { Tuner } from '@agentjet/rollout';
 import { environmentOf } from './program-home.js';
 import { readReward, rewardOfExit } from './read-reward.js';
 import { spawnProgram, type ProgramEnd } from './spawn-program.js';
-import { filesOf, readFiles, writeFiles, type TaskFiles } from './task-files.js';
+import { filesOf, readFiles, writeTaskFiles, type TaskFiles } from './task-files.js';
 
 export type ProgramWorkflowOptions = {
   readonly command: string;
@@ -59,7 +59,7 @@ function openFolder(folder: string | undefined, files: TaskFiles | undefined, ho
   const work = path.join(home, 'work');
   mkdirSync(work);
   if (folder !== undefined) cpSync(folder, work, { recursive: true });
-  if (files !== undefined) writeFiles(files, work);
+  if (files !== undefined) writeTaskFiles(files, work);
   return work;
 }
 

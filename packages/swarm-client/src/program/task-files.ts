@@ -22,7 +22,7 @@ export function filesOf({ taskId, metadata: { files } }: Task): TaskFiles | unde
   return files as TaskFiles;
 }
 
-export function writeFiles(files: TaskFiles, folder: string): void {
+export function writeTaskFiles(files: TaskFiles, folder: string): void {
   for (const [name, text] of Object.entries(files)) {
     const file = path.join(folder, name);
     mkdirSync(path.dirname(file), { recursive: true });

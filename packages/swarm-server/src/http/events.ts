@@ -1,5 +1,5 @@
 import { snakeKeys } from '@agentjet/core';
-import type { Entry, LedgerRecord } from '@agentjet/ledger';
+import type { StoreEntry, LedgerRecord } from '@agentjet/ledger';
 import { describeTraining } from '../swarm/describe-policies.js';
 import type { Swarm } from '../swarm/swarm.js';
 
@@ -36,7 +36,7 @@ export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Re
     start(controller) {
       const write = (text: string): void => controller.enqueue(encoder.encode(text));
       let sent = lastEventId === undefined || !/^\d+$/.test(lastEventId) ? -1 : Number(lastEventId);
-      const send = (entry: Entry): void => {
+      const send = (entry: StoreEntry): void => {
         if (entry.sequence <= sent || !told.has(entry.record.kind)) return;
         sent = entry.sequence;
         write(toEvent(entry));
@@ -81,12 +81,12 @@ function watchTraining({ context }: Swarm, write: (text: string) => void): () =>
   };
 }
 
-function eventsAfter({ context: { store } }: Swarm, sequence: number): readonly Entry[] {
+function eventsAfter({ context: { store } }: Swarm, sequence: number): readonly StoreEntry[] {
   const entries = store.files().flatMap(({ number }) => [...store.read(number, 'events')]);
   return entries.filter((entry) => entry.sequence > sequence).sort((a, b) => a.sequence - b.sequence);
 }
 
-function toEvent({ sequence, record }: Entry): string {
+function toEvent({ sequence, record }: StoreEntry): string {
   const { kind, ...said } = record;
   const { content: _content, bytes: _bytes, ...shown } = said as Readonly<Record<string, unknown>>;
   return `id: ${sequence}\nevent: ${kind}\ndata: ${JSON.stringify(snakeKeys(shown))}\n\n`;

@@ -1,4 +1,4 @@
-import { WireError as CallError } from '@agentjet/chat-completions';
+import { ApiError as CallError } from '@agentjet/chat-completions';
 import type { AgentIdentity } from '@agentjet/context-tracker';
 import { createAgentApp, readKey, type EndpointSession } from '@agentjet/endpoint';
 import type { HttpBindings } from '@hono/node-server';

@@ -1,4 +1,4 @@
-import { WireError as CallError } from '@agentjet/chat-completions';
+import { ApiError as CallError } from '@agentjet/chat-completions';
 import { WireError } from '@agentjet/swarm-wire';
 
 /** An error of the swarm in the words of the model APIs; others are left as they are. */

@@ -1,4 +1,4 @@
-import type { Entry, Host, LedgerRecord, RecordIndex, Store, StoreError } from '@agentjet/ledger';
+import type { StoreEntry, Host, LedgerRecord, RecordIndex, Store, StoreError } from '@agentjet/ledger';
 import type { ModelPort } from '../model/model-port.js';
 import type { EpisodeAccess } from './episode-answers.js';
 import type { RewindTo } from './rewind.js';
@@ -35,11 +35,11 @@ export type SwarmOptions = {
   readonly onNotice?: ((message: string) => void) | undefined;
   /** Sees records in the turn in which they are applied. */
   readonly onRecords?: (records: readonly LedgerRecord[]) => void;
-  readonly onCommit?: (entries: readonly Entry[]) => void;
+  readonly onCommit?: (entries: readonly StoreEntry[]) => void;
 };
 
 export type SwarmListener = {
-  readonly onEntries: (entries: readonly Entry[]) => void;
+  readonly onEntries: (entries: readonly StoreEntry[]) => void;
   /** Time has passed: the state of training may have changed, which no record tells. */
   readonly onTick: () => void;
   readonly onClose: () => void;

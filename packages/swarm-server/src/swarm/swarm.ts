@@ -6,7 +6,7 @@ import {
   StoreError,
   StoreWriter,
   type AuditRecord,
-  type Entry,
+  type StoreEntry,
   RecordIndex,
   type RunOrder,
 } from '@agentjet/ledger';
@@ -248,7 +248,7 @@ export class Swarm {
     return () => void this.#listeners.delete(listener);
   }
 
-  #tell(entries: readonly Entry[]): void {
+  #tell(entries: readonly StoreEntry[]): void {
     for (const { onEntries } of this.#listeners) onEntries(entries);
   }
 

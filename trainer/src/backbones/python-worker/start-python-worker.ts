@@ -12,7 +12,7 @@ import { schemaVersion, type ReadyMessage } from './messages.js';
 import { WorkerConnection } from './worker-connection.js';
 import { startWorkerProcess, type WorkerLaunch, type WorkerProcess } from './worker-process.js';
 
-export type Door = {
+export type WorkerDoor = {
   /** Address to listen on for the worker. */
   readonly host: string;
   /** Secret that the worker shows. */
@@ -36,7 +36,7 @@ export type PythonWorkerOptions = {
   readonly config: Readonly<Record<string, unknown>>;
   /** How to get an environment that has all packages, for the message if one is missing. */
   readonly setupCommand: string;
-  readonly door: Door;
+  readonly door: WorkerDoor;
   readonly startTimeoutMs?: number | undefined;
   readonly heartbeatTimeoutMs?: number | undefined;
   readonly stallTimeoutMs?: number | undefined;
@@ -56,7 +56,7 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
  * The loopback and a fresh random token unless given. Throws BackboneError `bad_request` for another address without a token, unless
  * the user is shown the random one.
  */
-export function chooseDoor({ host = '127.0.0.1', token, port = 0 }: Partial<Door>, isShown = false): Door {
+export function chooseDoor({ host = '127.0.0.1', token, port = 0 }: Partial<WorkerDoor>, isShown = false): WorkerDoor {
   if (!loopback.has(host) && token === undefined && !isShown) {
     throw new BackboneError(
       'bad_request',

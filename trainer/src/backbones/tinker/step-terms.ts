@@ -116,7 +116,7 @@ function reportOf({ terms }: TreePack, losses: readonly TermLoss[], { trained }:
 }
 
 /** Refuses what these servers cannot train. Throws BackboneError `bad_request`. */
-export function checkLoss({ loss, packs }: BuiltInBatch): void {
+export function checkBuiltInLoss({ loss, packs }: BuiltInBatch): void {
   if (loss.kind === 'policy' && loss.entropyCoef !== 0)
     throw refusal('an entropy bonus needs whole distributions. Set trainer_common.entropy_coeff to 0');
   const given = packs.flatMap(({ terms }) => [...new Set(terms.temperatures ?? [loss.temperature ?? 1])]);

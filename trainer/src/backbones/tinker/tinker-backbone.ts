@@ -24,7 +24,14 @@ import { encodeRows } from './encode-rows.js';
 import { LiveModel, type TinkerParts } from './live-model.js';
 import type { RemoteModel } from './remote-model.js';
 import { checkRows, toTargets, toTerms, type RowData } from './row-data.js';
-import { checkLoss, coefficientsOf, describeStep, needsLogprobs, type RowLogprobs, type Step } from './step-terms.js';
+import {
+  checkBuiltInLoss,
+  coefficientsOf,
+  describeStep,
+  needsLogprobs,
+  type RowLogprobs,
+  type Step,
+} from './step-terms.js';
 import { closedError, LostError } from './tinker-errors.js';
 import { createTinkerEngine, type Sampler } from './tinker-engine.js';
 import { Turns } from './turns.js';
@@ -172,7 +179,7 @@ export class TinkerBackbone implements Backbone {
   }
 
   async #trainStep(batch: BuiltInBatch, signal: AbortSignal | undefined): Promise<TrainStepMetrics> {
-    checkLoss(batch);
+    checkBuiltInLoss(batch);
     checkNotAborted(signal);
     const { encoding } = this.#parts.seam;
     const step: Step = { batch, tisCap: this.#parts.tisCap };

@@ -1,7 +1,7 @@
 import { setting, z } from '@agentjet/core';
 import { defineJudge } from '../../judge.js';
 
-export const customizedProtocol = defineJudge({
+export const judgeProtocol = defineJudge({
   name: 'customized_protocol',
   summary: 'the judge that judge_protocol names',
   isFlat: true,

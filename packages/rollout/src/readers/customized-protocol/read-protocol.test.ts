@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { CommonConfig, Task } from '@agentjet/core';
 import { expect, it } from 'vitest';
-import { customizedProtocol } from './registration.js';
+import { readerProtocol } from './registration.js';
 
 const file = path.join(mkdtempSync(path.join(tmpdir(), 'reader-')), 'tasks.ts');
 writeFileSync(
@@ -18,7 +18,7 @@ export const half = { trainingTasks: sums };
 );
 
 const open = (name: string) =>
-  customizedProtocol.open({ readerProtocol: `${file}->${name}` }, { config: {} as CommonConfig });
+  readerProtocol.open({ readerProtocol: `${file}->${name}` }, { config: {} as CommonConfig });
 
 async function idsOf(tasks: AsyncIterable<Task>): Promise<readonly string[]> {
   const ids: string[] = [];

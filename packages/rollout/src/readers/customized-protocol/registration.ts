@@ -1,7 +1,7 @@
 import { ConfigError, setting, z } from '@agentjet/core';
 import { defineReader } from '../../tasks/task-reader.js';
 
-export const customizedProtocol = defineReader({
+export const readerProtocol = defineReader({
   name: 'customized_protocol',
   isFlat: true,
   section: z.strictObject({

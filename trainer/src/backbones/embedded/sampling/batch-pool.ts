@@ -4,7 +4,7 @@
  * of longer ones while few rows do that, and short rows get their own when they are many.
  */
 
-import { RowBatch } from './row-batch.js';
+import { DecodeBatch } from './decode-batch.js';
 import { kvBytesPerToken } from './step-model.js';
 import type { StepShape } from './step-model.js';
 import type { Sequence } from './sequence.js';
@@ -15,7 +15,7 @@ export class BatchPool {
   readonly maxBytes: number;
   readonly #passCost: number;
   /** Shortest rows first. */
-  readonly #batches: readonly RowBatch[];
+  readonly #batches: readonly DecodeBatch[];
 
   /** The memory limit is raised to one row of the full context length, which must always fit. */
   constructor({ kvShape, contextLength, passCost }: StepShape, maxBytes: number) {
@@ -24,11 +24,11 @@ export class BatchPool {
     const limits: number[] = [];
     for (let limit = shortestLimit; limit < contextLength; limit *= 2) limits.push(limit, 1.5 * limit);
     this.#batches = [...limits.filter((limit) => limit < contextLength), contextLength].map(
-      (limit) => new RowBatch(kvShape, limit),
+      (limit) => new DecodeBatch(kvShape, limit),
     );
   }
 
-  get batches(): readonly RowBatch[] {
+  get batches(): readonly DecodeBatch[] {
     return this.#batches;
   }
 
@@ -45,7 +45,7 @@ export class BatchPool {
   }
 
   /** The batch in which a row of this length costs least. */
-  batchFor(length: number): RowBatch {
+  batchFor(length: number): DecodeBatch {
     const [own, ...longer] = this.#batches.filter(({ maxLength }) => length <= maxLength);
     if (own === undefined) throw new Error(`No batch holds ${length} tokens.`);
     const stride = Math.max(own.kv.stride, length);
@@ -56,7 +56,7 @@ export class BatchPool {
   }
 
   /** A batch whose rows would cost less in a batch of longer ones, and that batch. */
-  findMerge(): { readonly from: RowBatch; readonly into: RowBatch } | null {
+  findMerge(): { readonly from: DecodeBatch; readonly into: DecodeBatch } | null {
     const filled = this.#batches.filter(({ rows }) => rows.length > 0);
     for (const [index, from] of filled.entries()) {
       const into = filled[index + 1];
@@ -68,7 +68,7 @@ export class BatchPool {
   }
 
   /** Makes room in the batch; false where the limit forbids it. Batches without rows give their memory up first. */
-  tryReserve(batch: RowBatch, numMore: number, length: number): boolean {
+  tryReserve(batch: DecodeBatch, numMore: number, length: number): boolean {
     if (!this.#fits(batch, numMore, length)) this.releaseEmpty();
     if (!this.#fits(batch, numMore, length)) return false;
     batch.reserve(numMore, length);
@@ -80,7 +80,7 @@ export class BatchPool {
     for (const batch of this.#batches) if (batch.rows.length === 0) batch.kv.release();
   }
 
-  #fits(batch: RowBatch, numMore: number, length: number): boolean {
+  #fits(batch: DecodeBatch, numMore: number, length: number): boolean {
     return this.bytes - batch.kv.bytes + batch.bytesWith(numMore, length) <= this.maxBytes;
   }
 }

@@ -1,4 +1,4 @@
-import { RowBatch } from './row-batch.js';
+import { DecodeBatch } from './decode-batch.js';
 import { Sequence } from './sequence.js';
 import type { StepInputBuilder } from './step-input.js';
 import type { StepModel } from './step-model.js';
@@ -18,7 +18,7 @@ export async function readAlone(
 ): Promise<Float32Array | null> {
   const { ids, job } = call;
   const reader = new Sequence({ ...job, promptIds: ids }, 0, model.contextLength);
-  const batch = new RowBatch(model.kvShape, model.contextLength);
+  const batch = new DecodeBatch(model.kvShape, model.contextLength);
   batch.reserve(1, ids.length);
   const row = batch.add(reader);
   while (!call.isOver) {

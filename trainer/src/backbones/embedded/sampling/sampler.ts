@@ -8,7 +8,7 @@
 import type { TokenSampling } from '@agentjet/core';
 import { findCutoff } from './cutoff.js';
 
-export type Draw = {
+export type SampledToken = {
   readonly id: number;
   /** A float32. */
   readonly logprob: number;
@@ -46,7 +46,7 @@ export function drawToken(
   sampling: TokenSampling,
   index: number,
   noise = 0,
-): Draw | undefined {
+): SampledToken | undefined {
   if (sampling.temperature === 0) return toDraw(probabilities, largest(probabilities, noise), 1);
   const isWhole = sampling.topP >= 1 && (sampling.topK <= 0 || sampling.topK >= probabilities.length);
   const key = drawKey(sampling.seed, index);
@@ -64,7 +64,7 @@ export function drawToken(
 
 type Winner = { readonly id: number; readonly isClear: boolean };
 
-function toDraw(probabilities: Float32Array, { id, isClear }: Winner, mass: number): Draw | undefined {
+function toDraw(probabilities: Float32Array, { id, isClear }: Winner, mass: number): SampledToken | undefined {
   const probability = probabilities[id];
   if (probability === undefined) return undefined;
   return { id, logprob: Math.fround(Math.min(0, Math.log(probability / mass))), isClear };

@@ -12,9 +12,9 @@ import type { FreshTokens } from './kv-batch.js';
 import { chooseLeader, planPrefill } from './prefill-plan.js';
 import { PrefixCache } from './prefix-cache.js';
 import { readAlone } from './read-alone.js';
-import type { RowBatch } from './row-batch.js';
+import type { DecodeBatch } from './decode-batch.js';
 import { drawToken, noiseOf } from './sampler.js';
-import type { Draw } from './sampler.js';
+import type { SampledToken } from './sampler.js';
 import { Sequence } from './sequence.js';
 import type { Job } from './sequence.js';
 import { StepInputBuilder } from './step-input.js';
@@ -222,7 +222,7 @@ export class Scheduler {
     for (const sequence of items) if (isReading(sequence) && sequence.numPending <= 1) batch.startDecoding(sequence);
   }
 
-  async #decode(batch: RowBatch): Promise<void> {
+  async #decode(batch: DecodeBatch): Promise<void> {
     this.#moveOverlong(batch);
     this.#makeRoomToGrow(batch);
     if (batch.numDecoding === 0) return;
@@ -241,7 +241,7 @@ export class Scheduler {
   }
 
   /** Rows that outgrew their batch move to another one. */
-  #moveOverlong(batch: RowBatch): void {
+  #moveOverlong(batch: DecodeBatch): void {
     for (const sequence of batch.decoding) {
       if (sequence.kvLength < batch.maxLength) continue;
       const next = this.#pool.batchFor(sequence.length);
@@ -249,14 +249,14 @@ export class Scheduler {
     }
   }
 
-  #makeRoomToGrow(batch: RowBatch): void {
+  #makeRoomToGrow(batch: DecodeBatch): void {
     const longest = batch.decoding.reduce((most, sequence) => Math.max(most, sequence.length), 0);
     const oldest = chooseLeader(batch.decoding, 0);
     if (oldest !== undefined) this.#tryReserveByPreempting(batch, 0, oldest, longest);
   }
 
   /** Sends the youngest calls back to the queue until there is room. False where `kept` itself had to go. */
-  #tryReserveByPreempting(batch: RowBatch, numMore: number, kept: Sequence, length = kept.length): boolean {
+  #tryReserveByPreempting(batch: DecodeBatch, numMore: number, kept: Sequence, length = kept.length): boolean {
     while (!this.#pool.tryReserve(batch, numMore, length)) {
       const youngest = this.#pool.rows.reduce((last, row) => (row.arrival > last.arrival ? row : last), kept);
       this.#preempt(youngest);
@@ -274,7 +274,7 @@ export class Scheduler {
   }
 
   /** One forward pass over up to `width` pending tokens of each of the sequences, which stand together in the batch. */
-  async #pass(batch: RowBatch, sequences: readonly Sequence[], width: number): Promise<void> {
+  async #pass(batch: DecodeBatch, sequences: readonly Sequence[], width: number): Promise<void> {
     const start = sequences[0]?.place?.row ?? 0;
     const output = await this.#opened().run(this.#input.build(batch, { start, end: start + sequences.length }, width));
     const fresh = { values: output.fresh, numRows: sequences.length, width };
@@ -321,7 +321,7 @@ export class Scheduler {
     else this.#accept(sequence, draw);
   }
 
-  #accept(sequence: Sequence, draw: Draw | undefined): void {
+  #accept(sequence: Sequence, draw: SampledToken | undefined): void {
     if (draw === undefined) return this.#fail(sequence, new EngineError('failed', brokenWeights));
     sequence.firstTokenAt ??= this.#clock();
     const finishReason = this.#push(sequence, draw);
@@ -337,7 +337,7 @@ export class Scheduler {
   }
 
   /** A callback that throws ends its own call alone. */
-  #push(sequence: Sequence, draw: Draw): Completion['finishReason'] | null {
+  #push(sequence: Sequence, draw: SampledToken): Completion['finishReason'] | null {
     try {
       return sequence.push(draw);
     } catch (error) {
@@ -376,7 +376,7 @@ function sharesPrefix(sequence: Sequence, other: Sequence, length: number): bool
   return true;
 }
 
-function moveSequence(sequence: Sequence, target: RowBatch): void {
+function moveSequence(sequence: Sequence, target: DecodeBatch): void {
   const { place } = sequence;
   if (place === null) return;
   const source = place.batch.kv.readSegment(place.row, 0, sequence.kvLength);

@@ -1,9 +1,9 @@
 /** One call while it is in the scheduler: the prompt, what was sampled so far, and where its keys and values stand. */
 
 import type { Completion, CompletionTiming, EngineError, TokenSampling } from '@agentjet/core';
-import type { RowBatch } from './row-batch.js';
+import type { DecodeBatch } from './decode-batch.js';
 import { toInverseTemperature } from './sampler.js';
-import type { Draw } from './sampler.js';
+import type { SampledToken } from './sampler.js';
 
 /** A call, with synchronous callbacks; exactly one of onDone and onError comes, unless the call is cancelled. */
 export type Job = {
@@ -26,7 +26,7 @@ export class Sequence {
   /** Finished, failed or cancelled: it leaves its row as soon as no pass is under way. */
   isOver = false;
   /** Its batch and row there, while it runs. */
-  place: { readonly batch: RowBatch; row: number } | null = null;
+  place: { readonly batch: DecodeBatch; row: number } | null = null;
   /** When its prompt was first read, and when its first token was drawn; null before. */
   startedAt: number | null = null;
   firstTokenAt: number | null = null;
@@ -70,7 +70,7 @@ export class Sequence {
   }
 
   /** Why the call is over after this token, or null. */
-  push({ id, logprob }: Draw): Completion['finishReason'] | null {
+  push({ id, logprob }: SampledToken): Completion['finishReason'] | null {
     if (this.#length === this.#ids.length) this.#grow();
     this.#logprobs[this.numSampled] = logprob;
     this.#ids[this.#length] = id;

@@ -2,7 +2,7 @@
 
 import { hidden } from './step-model.js';
 import type { StepInput } from './step-model.js';
-import type { RowBatch } from './row-batch.js';
+import type { DecodeBatch } from './decode-batch.js';
 
 export class StepInputBuilder {
   #ids = new Int32Array(0);
@@ -12,7 +12,11 @@ export class StepInputBuilder {
   #bias = new Float32Array(0);
 
   /** Rows [start, end) of the batch, up to `width` pending tokens of each. Valid until the next call. */
-  build(batch: RowBatch, { start, end }: { readonly start: number; readonly end: number }, width: number): StepInput {
+  build(
+    batch: DecodeBatch,
+    { start, end }: { readonly start: number; readonly end: number },
+    width: number,
+  ): StepInput {
     const numRows = end - start;
     const pastLength = batch.kv.stride;
     this.#reserve(numRows, width, pastLength);
@@ -32,7 +36,7 @@ export class StepInputBuilder {
   }
 
   #writeRow(
-    batch: RowBatch,
+    batch: DecodeBatch,
     source: number,
     { row, width, pastLength }: { readonly row: number; readonly width: number; readonly pastLength: number },
   ): void {

@@ -3,7 +3,7 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { ElementType } from './graph/value.js';
 
-export type SessionOptions = {
+export type OnnxSessionOptions = {
   /** Threads inside one operator. */
   readonly threads: number;
   /** ONNX Runtime's own fusions make operators that exist in float32 only. On unless set. */
@@ -14,7 +14,7 @@ export type SessionOptions = {
 
 export async function openSession(
   model: Uint8Array,
-  { threads, canFuse = true, externalData }: SessionOptions,
+  { threads, canFuse = true, externalData }: OnnxSessionOptions,
 ): Promise<InferenceSession> {
   return InferenceSession.create(model, {
     intraOpNumThreads: threads,

@@ -55,7 +55,7 @@ export type ToWorker =
   /** onToken said stop: as abort, but what was computed may serve later calls. */
   | { readonly type: 'stop'; readonly call: number };
 
-export type WireError = {
+export type WorkerError = {
   readonly name: string;
   readonly code: string;
   readonly message: string;
@@ -84,13 +84,13 @@ export type CompletionBundle = {
 
 export type FromWorker =
   | { readonly type: 'ready'; readonly contextLength: number; readonly policyVersion: number }
-  | { readonly type: 'failed'; readonly error: WireError }
+  | { readonly type: 'failed'; readonly error: WorkerError }
   /** What happened to generate calls since the last message; tokens come before the end of their call. */
   | {
       readonly type: 'news';
       readonly tokens: readonly StreamedToken[];
       readonly completions: CompletionBundle;
-      readonly errors: readonly { readonly call: number; readonly error: WireError }[];
+      readonly errors: readonly { readonly call: number; readonly error: WorkerError }[];
     }
   | {
       readonly type: 'reply';
@@ -98,4 +98,4 @@ export type FromWorker =
       readonly output: Methods[Method]['output'];
       readonly policyVersion: number;
     }
-  | { readonly type: 'refusal'; readonly call: number; readonly error: WireError };
+  | { readonly type: 'refusal'; readonly call: number; readonly error: WorkerError };

@@ -4,8 +4,8 @@ import type { GenerateRequest } from '@agentjet/core';
 import type { LocalOnnxBackbone } from '../local-onnx-backbone.js';
 import { bundle } from './completion-bundle.js';
 import type { CallCompletion } from './completion-bundle.js';
-import type { FromWorker, Method, Methods, StreamedToken, ToWorker, WireError } from './protocol.js';
-import { toWireError } from './wire-error.js';
+import type { FromWorker, Method, Methods, StreamedToken, ToWorker, WorkerError } from './protocol.js';
+import { toWorkerError } from './worker-error.js';
 
 /** A MessagePort, or what behaves like one. */
 export type Port = {
@@ -25,7 +25,7 @@ export class BackboneServer {
   readonly #stopped = new Set<number>();
   #tokens: StreamedToken[] = [];
   #completions: CallCompletion[] = [];
-  #errors: { readonly call: number; readonly error: WireError }[] = [];
+  #errors: { readonly call: number; readonly error: WorkerError }[] = [];
   #isSendingSoon = false;
 
   /** `onClosed` is called when a close request has been answered. */
@@ -67,7 +67,7 @@ export class BackboneServer {
       });
       this.#completions.push({ call, completion });
     } catch (error) {
-      this.#errors.push({ call, error: toWireError(error) });
+      this.#errors.push({ call, error: toWorkerError(error) });
     }
     this.#sendSoon();
   }
@@ -88,7 +88,7 @@ export class BackboneServer {
       this.#port.postMessage({ type: 'reply', call, output, policyVersion: this.#backbone.policyVersion });
       if (request.method === 'close') this.#onClosed();
     } catch (error) {
-      this.#port.postMessage({ type: 'refusal', call, error: toWireError(error) });
+      this.#port.postMessage({ type: 'refusal', call, error: toWorkerError(error) });
     }
   }
 

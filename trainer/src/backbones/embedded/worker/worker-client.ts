@@ -8,7 +8,7 @@ import type { Completion, GenerateRequest } from '@agentjet/core';
 import { aborted, closed } from '../sampling/engine-errors.js';
 import type { FromWorker, Method, Methods, StreamedToken, ToWorker } from './protocol.js';
 import { unbundle } from './completion-bundle.js';
-import { fromWireError } from './wire-error.js';
+import { fromWireError } from './worker-error.js';
 
 /** A Worker of worker_threads, or what behaves like one. */
 export interface WorkerThread {

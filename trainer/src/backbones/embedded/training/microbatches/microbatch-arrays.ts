@@ -1,7 +1,7 @@
 /** Writes a micro-batch as the arrays that the graphs take. */
 
 import { outsideOfSet, wholeVocabulary, type LossTerms } from '@agentjet/core';
-import { mixRows, type Draw, type MixedRows } from './mixed-rows.js';
+import { mixRows, type RowSampling, type MixedRows } from './mixed-rows.js';
 import { rootPaths } from './root-paths.js';
 import type { Microbatch, PlacedTree } from './plan-microbatches.js';
 import type { RootPaths } from './root-paths.js';
@@ -51,7 +51,7 @@ export function microbatchArrays(microbatch: Microbatch, temperature: number): M
 }
 
 /** A token outside of its set is scored over the whole vocabulary, so that its numbers are finite. */
-function drawOf({ temperatures, kept }: LossTerms, term: number, temperature: number): Draw {
+function drawOf({ temperatures, kept }: LossTerms, term: number, temperature: number): RowSampling {
   const set = Math.max(kept?.set[term] ?? wholeVocabulary, wholeVocabulary);
   const ids = set < 0 ? undefined : kept?.ids.subarray(kept.starts[set], kept.starts[set + 1]);
   return { temperature: temperatures?.[term] ?? temperature, kept: ids, set };

@@ -14,7 +14,7 @@ export type MixedRows = {
 };
 
 /** How the token of one term was drawn. */
-export type Draw = {
+export type RowSampling = {
   /** Greedy tokens (0) count as temperature 1. */
   readonly temperature: number;
   readonly kept: Int32Array | undefined;
@@ -27,12 +27,12 @@ type Pairs = { readonly pairRows: Int32Array; readonly pairTargets: Int32Array; 
 /** `draws`: of each term; a pair without terms gets `spare`. */
 export function mixRows(
   { pairRows, pairTargets, termPairs }: Pairs,
-  draws: readonly Draw[],
-  spare: Draw,
+  draws: readonly RowSampling[],
+  spare: RowSampling,
 ): Pairs & { readonly mixed: MixedRows } {
-  const rows = new Numbering<Draw & { readonly headRow: number }>();
+  const rows = new Numbering<RowSampling & { readonly headRow: number }>();
   const pairs = new Numbering<{ readonly row: number; readonly target: number }>();
-  const add = (pair: number, draw: Draw): number => {
+  const add = (pair: number, draw: RowSampling): number => {
     const temperature = draw.temperature > 0 ? draw.temperature : 1;
     const headRow = pairRows[pair] ?? 0;
     const row = rows.numberOf(`${headRow} ${temperature} ${draw.set}`, { ...draw, headRow, temperature });

@@ -6,10 +6,10 @@
  * the rows: each row then also reads the path from the root to its first token, which is far shorter than the tree.
  */
 
-import type { Tree } from './trees-of-pack.js';
+import type { PackTree } from './trees-of-pack.js';
 
 /** Token i of the tree stands at start + i - tree.start of the grid. */
-export type PlacedTree = { readonly tree: Tree; readonly start: number };
+export type PlacedTree = { readonly tree: PackTree; readonly start: number };
 
 export type Microbatch = {
   readonly numRows: number;
@@ -41,8 +41,8 @@ export function gridOfTree(
   return { numRows: Math.ceil(size / rowLength), rowLength, numKeys: depth + rowLength };
 }
 
-export function planMicrobatches(trees: readonly Tree[], limits: MicrobatchLimits): readonly Microbatch[] {
-  const isLarge = (tree: Tree): boolean =>
+export function planMicrobatches(trees: readonly PackTree[], limits: MicrobatchLimits): readonly Microbatch[] {
+  const isLarge = (tree: PackTree): boolean =>
     pathCost(tree.depth, pathRowLength(tree.depth, limits), limits) < sizeOf(tree);
   const large = trees.filter(isLarge).toSorted((left, right) => right.depth - left.depth);
   const small = trees.filter((tree) => !isLarge(tree)).toSorted((left, right) => sizeOf(right) - sizeOf(left));
@@ -63,7 +63,7 @@ function pathRowLength(depth: number, limits: MicrobatchLimits): number {
 }
 
 /** Removes from `remaining`, which is sorted by falling depth, what it takes. */
-function takeAcrossRows(remaining: Tree[], limits: MicrobatchLimits): Microbatch {
+function takeAcrossRows(remaining: PackTree[], limits: MicrobatchLimits): Microbatch {
   const depth = remaining[0]?.depth ?? 0;
   const rowLength = pathRowLength(depth, limits);
   const most = limits.maxTokens(depth + rowLength);
@@ -79,7 +79,7 @@ function takeAcrossRows(remaining: Tree[], limits: MicrobatchLimits): Microbatch
 }
 
 /** Removes from `remaining`, which is sorted by falling size, what it takes. */
-function takeInsideRows(remaining: Tree[], { maxTokens, fewTokens }: MicrobatchLimits): Microbatch {
+function takeInsideRows(remaining: PackTree[], { maxTokens, fewTokens }: MicrobatchLimits): Microbatch {
   const rowLength = sizeOf(remaining[0]);
   const trees: PlacedTree[] = [];
   let numRows = 0;
@@ -95,7 +95,10 @@ function takeInsideRows(remaining: Tree[], { maxTokens, fewTokens }: MicrobatchL
 }
 
 /** The largest tree that still fits, again and again. */
-function takeRow(remaining: Tree[], row: { readonly start: number; readonly length: number }): readonly PlacedTree[] {
+function takeRow(
+  remaining: PackTree[],
+  row: { readonly start: number; readonly length: number },
+): readonly PlacedTree[] {
   const trees: PlacedTree[] = [];
   let used = 0;
   for (
@@ -112,7 +115,7 @@ function takeRow(remaining: Tree[], row: { readonly start: number; readonly leng
 }
 
 /** Binary search in falling sizes. */
-function firstFitting(trees: readonly Tree[], size: number): number {
+function firstFitting(trees: readonly PackTree[], size: number): number {
   let [low, high] = [0, trees.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -122,6 +125,6 @@ function firstFitting(trees: readonly Tree[], size: number): number {
   return low;
 }
 
-function sizeOf(tree: Tree | undefined): number {
+function sizeOf(tree: PackTree | undefined): number {
   return tree === undefined ? 0 : tree.end - tree.start;
 }

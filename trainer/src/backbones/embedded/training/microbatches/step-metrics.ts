@@ -58,7 +58,7 @@ export function isClipped(ratio: number, advantage: number, loss: LossOptions): 
 /** This engine always knows its gradient norm. */
 export type OnnxStepMetrics = TrainStepMetrics & { readonly gradNorm: number };
 
-export type StepResult = {
+export type OptimizerResult = {
   readonly sums: StepSums;
   readonly gradNorm: number;
   readonly learningRate: number;
@@ -67,7 +67,7 @@ export type StepResult = {
 
 export function stepMetrics(
   { packs }: Pick<TrainBatch, 'packs'>,
-  { sums, gradNorm, learningRate, policyVersion }: StepResult,
+  { sums, gradNorm, learningRate, policyVersion }: OptimizerResult,
 ): OnnxStepMetrics {
   const perWeight = (sum: number): number => (sums.weight === 0 ? 0 : sum / sums.weight);
   const perTerm = (sum: number): number => (sums.numTerms === 0 ? 0 : sum / sums.numTerms);

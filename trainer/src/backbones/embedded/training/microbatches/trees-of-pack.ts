@@ -3,7 +3,7 @@
 import type { TreePack } from '@agentjet/core';
 
 /** One root's tokens [start, end) of a pack, with what is supervised there. */
-export type Tree = {
+export type PackTree = {
   readonly pack: TreePack;
   readonly start: number;
   readonly end: number;
@@ -16,7 +16,7 @@ export type Tree = {
 };
 
 /** Trees that supervise something; the others, padding among them, would have no gradient. */
-export function treesOfPack(pack: TreePack): readonly Tree[] {
+export function treesOfPack(pack: TreePack): readonly PackTree[] {
   const starts = treeStarts(pack.ends);
   const treeOfToken = spread(starts, pack.ends.length);
   const treeOfPair = pack.predictors.map((predictor) => treeOfToken[predictor] ?? 0);

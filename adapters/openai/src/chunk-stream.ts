@@ -1,5 +1,5 @@
 /** Server-sent events as a web Response, pushed. */
-export type EventStream = {
+export type ChunkStream = {
   readonly response: Response;
   send(event: unknown): void;
   end(): void;
@@ -8,7 +8,7 @@ export type EventStream = {
 
 const encoder = new TextEncoder();
 
-export function createEventStream(onLeave: () => void): EventStream {
+export function createEventStream(onLeave: () => void): ChunkStream {
   let isOpen = true;
   let sink: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream<Uint8Array>({

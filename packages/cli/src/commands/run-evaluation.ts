@@ -5,7 +5,7 @@ import type { EvalFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
 
 /** `ajet eval`. Returns the exit code. */
-export async function evaluateJob(flags: EvalFlags, overrides: readonly string[]): Promise<number> {
+export async function runEvaluation(flags: EvalFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
     () => output.writeLine('Stopping. Once more to exit now.'),

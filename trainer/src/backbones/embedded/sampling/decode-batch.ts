@@ -7,7 +7,7 @@ import { KvBatch } from './kv-batch.js';
 import type { KvShape } from './step-model.js';
 import type { Sequence } from './sequence.js';
 
-export class RowBatch {
+export class DecodeBatch {
   readonly kv: KvBatch;
   /** Longest row that belongs here. */
   readonly maxLength: number;

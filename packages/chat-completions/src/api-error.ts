@@ -1,7 +1,7 @@
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 
 /** An error that has a place on the wire: an HTTP status, and the parameter it names. */
-export class WireError extends AgentJetError {
+export class ApiError extends AgentJetError {
   readonly status: number;
   readonly parameter: string | undefined;
   /** When to ask again; undefined where that would change nothing, or nobody knows. */
@@ -28,17 +28,17 @@ const statusOfCode: Readonly<Record<string, readonly [number, string]>> = {
   closed: [410, 'episode_ended'],
 };
 
-export function toWireError(thrown: unknown): WireError {
-  if (thrown instanceof WireError) return thrown;
+export function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
   const [status, code] = (thrown instanceof AgentJetError ? statusOfCode[thrown.code] : undefined) ?? [
     500,
     'engine_error',
   ];
-  return new WireError(status, code, toErrorMessage(thrown));
+  return new ApiError(status, code, toErrorMessage(thrown));
 }
 
 /** The SDKs make their own error types of it: BadRequestError, NotFoundError, InternalServerError, APIError. */
-export function toOpenAIErrorBody(error: WireError): unknown {
+export function toOpenAIErrorBody(error: ApiError): unknown {
   const type = error.status < 500 ? 'invalid_request_error' : 'server_error';
   return { error: { message: error.message, type, param: error.parameter ?? null, code: error.code } };
 }

@@ -3,7 +3,7 @@ import type { AgentIdentity, Counts, ForeignCause, SpliceCause, TurnPart } from 
 import type { TokenPosition } from './token-tree.js';
 
 /** One committed call, as far as tokens go: the engine was given `promptLength` ids and sampled those up to `end`. */
-export type RecordedCall = {
+export type SampledCall = {
   readonly id: string;
   /** Number of the call in the order of `begin`. */
   readonly index: number;
@@ -28,13 +28,13 @@ export type RecordedCall = {
 };
 
 /** As they began. */
-export function inOrder(calls: readonly RecordedCall[]): readonly RecordedCall[] {
+export function inOrder(calls: readonly SampledCall[]): readonly SampledCall[] {
   const isInOrder = calls.every(({ index }, at) => at === 0 || index > (calls[at - 1]?.index ?? 0));
   return isInOrder ? calls : calls.toSorted((left, right) => left.index - right.index);
 }
 
 /** Of each call its place among all, as they began; -1 if it is none of them. */
-export function placesIn(calls: readonly RecordedCall[]): (call: RecordedCall) => number {
+export function placesIn(calls: readonly SampledCall[]): (call: SampledCall) => number {
   const places = new Map(inOrder(calls).map((call, place) => [call, place]));
   return (call) => places.get(call) ?? -1;
 }

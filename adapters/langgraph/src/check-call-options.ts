@@ -31,7 +31,7 @@ const plumbing = new Set(
 );
 
 /** Names of options that have no effect. Throws EngineError `bad_request` for one that is refused or unknown. */
-export function checkOptions(options: TunedCallOptions): readonly string[] {
+export function checkCallOptions(options: TunedCallOptions): readonly string[] {
   const { ignored, refused } = reviewParameters('langgraph', options);
   if (refused !== undefined)
     throw new EngineError('bad_request', `The call option "${refused.name}" ${refused.reason}.`);

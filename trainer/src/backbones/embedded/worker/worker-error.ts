@@ -1,9 +1,9 @@
 /** Errors across threads: a structured clone would lose class and code. */
 
 import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
-import type { WireError } from './protocol.js';
+import type { WorkerError } from './protocol.js';
 
-export function toWireError(thrown: unknown): WireError {
+export function toWorkerError(thrown: unknown): WorkerError {
   if (!(thrown instanceof Error))
     return { name: 'BackboneError', code: 'failed', message: toErrorMessage(thrown), stack: '' };
   const { name, message, stack = '' } = thrown;
@@ -16,7 +16,7 @@ export function toWireError(thrown: unknown): WireError {
 }
 
 /** Errors that are none of ours become BackboneErrors of code `failed`. */
-export function fromWireError({ name, code, message, stack }: WireError): EngineError | BackboneError {
+export function fromWireError({ name, code, message, stack }: WorkerError): EngineError | BackboneError {
   const error = name === 'EngineError' ? new EngineError(code, message) : new BackboneError(code, message);
   if (stack !== '') error.stack = stack;
   return error;

@@ -1,7 +1,7 @@
 import { AnswerCheck } from './answer-check.js';
 
 /** The text of an answer. Rejects as soon as it is too large or too deep, and reads no further. */
-export async function readAnswer(response: Response): Promise<string> {
+export async function readAnswerText(response: Response): Promise<string> {
   const check = new AnswerCheck();
   const parts: Uint8Array[] = [];
   for await (const part of response.body ?? []) {

@@ -1,5 +1,5 @@
-import type { RecordedCall } from './recorded-call.js';
-import { type Segment, segmentAt, type TokenPosition, type TokenTree } from './token-tree.js';
+import type { SampledCall } from './sampled-call.js';
+import { type TreeSegment, segmentAt, type TokenPosition, type TokenTree } from './token-tree.js';
 
 /**
  * The fewest rows that train each call exactly once: a row is the path of a call that no row of its agent continues,
@@ -7,18 +7,18 @@ import { type Segment, segmentAt, type TokenPosition, type TokenTree } from './t
  * again) stand in different rows, since each sampling counts. The order follows the ids alone, so that it does not
  * depend on the order of commits.
  */
-export type TokenRow = {
+export type CallRow = {
   /** The call whose end is the row's end. */
-  readonly leaf: RecordedCall;
+  readonly leaf: SampledCall;
   /** Calls trained here, last first; `leaf` is one of them. */
-  readonly calls: RecordedCall[];
+  readonly calls: SampledCall[];
   /** Below this depth no token is trained here yet. */
   firstTrained: number;
 };
 
-export function layRows(tree: TokenTree, calls: readonly RecordedCall[]): readonly TokenRow[] {
+export function layRows(tree: TokenTree, calls: readonly SampledCall[]): readonly CallRow[] {
   const callsAt = groupBySegment(calls);
-  const rowsBelow = new Map<Segment, TokenRow[]>();
+  const rowsBelow = new Map<TreeSegment, CallRow[]>();
   for (const segment of childrenFirst(tree.root.segment)) {
     const rows = takeRowsOfChildren(segment, rowsBelow);
     for (const call of callsAt.get(segment) ?? []) place(call, rows);
@@ -28,8 +28,8 @@ export function layRows(tree: TokenTree, calls: readonly RecordedCall[]): readon
 }
 
 /** Calls by the segment that they end in, deepest first; calls that sampled nothing train nothing. */
-function groupBySegment(calls: readonly RecordedCall[]): Map<Segment, RecordedCall[]> {
-  const groups = new Map<Segment, RecordedCall[]>();
+function groupBySegment(calls: readonly SampledCall[]): Map<TreeSegment, SampledCall[]> {
+  const groups = new Map<TreeSegment, SampledCall[]>();
   for (const call of calls.filter(({ end, promptLength }) => end.depth > promptLength)) {
     const segment = segmentAt(call.end);
     const group = groups.get(segment);
@@ -40,7 +40,7 @@ function groupBySegment(calls: readonly RecordedCall[]): Map<Segment, RecordedCa
   return groups;
 }
 
-function place(call: RecordedCall, rows: TokenRow[]): void {
+function place(call: SampledCall, rows: CallRow[]): void {
   const { agent, end, promptLength } = call;
   const row = rows.find(
     ({ leaf, firstTrained }) =>
@@ -54,7 +54,7 @@ function place(call: RecordedCall, rows: TokenRow[]): void {
   row.firstTrained = promptLength;
 }
 
-function takeRowsOfChildren(segment: Segment, rowsBelow: Map<Segment, TokenRow[]>): TokenRow[] {
+function takeRowsOfChildren(segment: TreeSegment, rowsBelow: Map<TreeSegment, CallRow[]>): CallRow[] {
   const children = sortedChildren(segment);
   const rows = children.map((child) => rowsBelow.get(child) ?? []);
   for (const child of children) rowsBelow.delete(child);
@@ -62,8 +62,8 @@ function takeRowsOfChildren(segment: Segment, rowsBelow: Map<Segment, TokenRow[]
 }
 
 /** All segments, each after its children. */
-function childrenFirst(root: Segment): readonly Segment[] {
-  const order: Segment[] = [];
+function childrenFirst(root: TreeSegment): readonly TreeSegment[] {
+  const order: TreeSegment[] = [];
   const open = [root];
   for (let segment = open.pop(); segment !== undefined; segment = open.pop()) {
     order.push(segment);
@@ -73,13 +73,13 @@ function childrenFirst(root: Segment): readonly Segment[] {
 }
 
 /** By first id. */
-function sortedChildren({ children }: Segment): readonly Segment[] {
+function sortedChildren({ children }: TreeSegment): readonly TreeSegment[] {
   if (children.size < 2) return [...children.values()];
   return [...children].sort(([left], [right]) => left - right).map(([, child]) => child);
 }
 
 /** Deepest first; then by everything that a sample shows, so that the order of commits shows nowhere. */
-function compareCalls(left: RecordedCall, right: RecordedCall): number {
+function compareCalls(left: SampledCall, right: SampledCall): number {
   return (
     compareDepth(right.end, left.end) ||
     left.promptLength - right.promptLength ||

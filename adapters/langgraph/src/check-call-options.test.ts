@@ -16,7 +16,7 @@ import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { createAgent } from 'langchain';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { isPlumbing } from './check-options.js';
+import { isPlumbing } from './check-call-options.js';
 import { asModel, type TunedChatModel } from './index.js';
 
 /** Every key that the frameworks' types have. A version with one more does not compile here. */

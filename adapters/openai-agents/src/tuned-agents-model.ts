@@ -9,12 +9,12 @@ import {
   type StreamEvent,
   Usage,
 } from '@openai/agents';
-import { toChatRequest } from './chat-request.js';
+import { fromModelRequest } from './chat-request.js';
 import { toAgentsError } from './errors.js';
-import { toOutputItems, toProviderData, toUsage } from './output-items.js';
+import { toAgentItems, toProviderData, toAgentsUsage } from './output-items.js';
 
 /** A model of the OpenAI Agents SDK over a ChatModel; also a provider that gives itself, for a Runner. */
-export class TunedModel implements Model, ModelProvider {
+export class TunedAgentsModel implements Model, ModelProvider {
   readonly #model: ChatModel;
 
   constructor(model: ChatModel) {
@@ -33,10 +33,10 @@ export class TunedModel implements Model, ModelProvider {
   async getResponse(request: ModelRequest): Promise<ModelResponse> {
     try {
       const { signal } = request;
-      const response = await this.#model.generate(toChatRequest(request), signal === undefined ? {} : { signal });
+      const response = await this.#model.generate(fromModelRequest(request), signal === undefined ? {} : { signal });
       return {
-        usage: new Usage(toUsage(response)),
-        output: toOutputItems(response),
+        usage: new Usage(toAgentsUsage(response)),
+        output: toAgentItems(response),
         responseId: response.id,
         providerData: toProviderData(response),
       };
@@ -48,7 +48,7 @@ export class TunedModel implements Model, ModelProvider {
   /** Text as text deltas; thinking and tool calls, for which the SDK has no event of its own, as raw model events. */
   async *getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
     try {
-      const deltas = streamChat(this.#model, toChatRequest(request), { signal: request.signal });
+      const deltas = streamChat(this.#model, fromModelRequest(request), { signal: request.signal });
       yield { type: 'response_started' };
       try {
         let next = await deltas.next();
@@ -61,8 +61,8 @@ export class TunedModel implements Model, ModelProvider {
           type: 'response_done',
           response: {
             id: response.id,
-            usage: toUsage(response),
-            output: toOutputItems(response),
+            usage: toAgentsUsage(response),
+            output: toAgentItems(response),
             providerData: toProviderData(response),
           },
         };

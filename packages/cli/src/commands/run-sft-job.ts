@@ -23,7 +23,7 @@ function toJson(result: SftResult): Record<string, unknown> {
 }
 
 /** `ajet sft`. Returns the exit code. */
-export async function runSft(flags: RunFlags, overrides: readonly string[]): Promise<number> {
+export async function runSftJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   const onFirst = (): void =>
     output.writeLine('Stopping: the step under way is finished and saved. Once more to exit now.');
