@@ -1,11 +1,8 @@
 import type { z } from 'zod';
 import { WireError } from './error-codes.js';
-import { quickChecks } from './quick-requests.js';
 
 /** A body that matches the schema, with its defaults; else WireError `invalid_request`, which names field, problem and value. */
 export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Value {
-  const quick = quickChecks.get(schema)?.(body);
-  if (quick !== undefined) return quick as Value;
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
