@@ -44,10 +44,6 @@ export function exponential(value: Value): Value {
   return unary('Exp', value, (gradient, output) => multiply(gradient, output));
 }
 
-export function logarithm(value: Value): Value {
-  return unary('Log', value, (gradient) => divide(gradient, value));
-}
-
 export function squareRoot(value: Value): Value {
   return unary('Sqrt', value, (gradient, output) => divide(gradient, multiply(output, 2)));
 }

@@ -6,7 +6,7 @@
 
 import { concat, reshape } from './reshape.js';
 import { expand } from './reduce.js';
-import { toAxis, withDim } from './value.js';
+import { withDim } from './value.js';
 import type { Shape, Value } from './value.js';
 
 /** Rows of a table by an index [U]: output[i, ...] = table[index[i], ...]. For narrow tables: one thread scatters the gradient. */
@@ -31,15 +31,6 @@ export function gatherUnique(table: Value, index: Value, inverse: Value): Value 
     return gatherNode(concat([gradient, zeroRow], 0, 'gathered_and_zero'), inverse);
   };
   return graph.differentiable(output, [{ of: table, gradient: gradientOf }]);
-}
-
-/** output[i][j] = value[i][index[i][j]] along the axis. */
-export function gatherElements(value: Value, index: Value, axis: number): Value {
-  const { graph } = value;
-  const at = toAxis(axis, value.shape);
-  const output = graph.node('GatherElements', [value, index], { shape: index.shape }, { attributes: { axis: at } });
-  const gradientOf = (gradient: Value): Value => scatterAdd(zeros(value), index, gradient, at);
-  return graph.differentiable(output, [{ of: value, gradient: gradientOf }]);
 }
 
 /** base, with updates added at the elements that index names along the axis. No gradient. */

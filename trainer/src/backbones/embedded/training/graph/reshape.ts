@@ -1,4 +1,4 @@
-/** Rules that move elements without computing: reshape, transpose, concat, split, slice. */
+/** Rules that move elements without computing: reshape, transpose, concat, split. */
 
 import { lazily } from './lazily.js';
 import { dimAt, isSameShape, sizeAt, toAxis, withDim } from './value.js';
@@ -47,19 +47,6 @@ export function split(value: Value, sizes: readonly number[], axis: number): rea
     start += pick(sizes, index);
     return graph.differentiable(part, [{ of: value, gradient: (gradient) => pad(gradient, at, { before, after }) }]);
   });
-}
-
-/** Elements [start, end) along an axis of known size. */
-export function slice(value: Value, axis: number, range: { readonly start: number; readonly end: number }): Value {
-  const { graph } = value;
-  const at = toAxis(axis, value.shape);
-  const shape = withDim(value.shape, at, range.end - range.start);
-  const bounds = [[range.start], [range.end], [at]].map((bound) => graph.integers(bound));
-  const output = graph.node('Slice', [value, ...bounds], { shape, type: value.type });
-  const after = sizeAt(value.shape, at) - range.end;
-  return graph.differentiable(output, [
-    { of: value, gradient: (gradient) => pad(gradient, at, { before: range.start, after }) },
-  ]);
 }
 
 /** Zeros around an axis of known size. No gradient. */

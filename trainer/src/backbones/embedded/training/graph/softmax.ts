@@ -1,6 +1,6 @@
-/** Softmax and its logarithm over the last axis. */
+/** Softmax over the last axis. */
 
-import { exponential, multiply, subtract } from './elementwise.js';
+import { multiply, subtract } from './elementwise.js';
 import { sum } from './reduce.js';
 import type { Value } from './value.js';
 
@@ -11,12 +11,5 @@ export function softmax(value: Value): Value {
     const weighted = multiply(gradient, output);
     return subtract(weighted, multiply(output, sum(weighted, [-1])));
   };
-  return graph.differentiable(output, [{ of: value, gradient: gradientOf }]);
-}
-
-export function logSoftmax(value: Value): Value {
-  const { graph } = value;
-  const output = graph.node('LogSoftmax', [value], value, { attributes: { axis: -1 } });
-  const gradientOf = (gradient: Value): Value => subtract(gradient, multiply(exponential(output), sum(gradient, [-1])));
   return graph.differentiable(output, [{ of: value, gradient: gradientOf }]);
 }
