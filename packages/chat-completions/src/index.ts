@@ -2,7 +2,7 @@ export { completeChat, streamChatCompletion, type ChatCall } from './answer.js';
 export { customFields, readCustomInput, toCustomArguments, toCustomSpec } from './custom-tools.js';
 export { countReasoningTokens, inPieces, PendingLogprobs } from './pieces.js';
 export { chatCompletionSchema, toChatRequest, type ChatCompletionBody } from './request.js';
-export { toUsage, type CompletionChunk, type CompletionBody } from './response.js';
+export { toUsage, type CompletionChunk } from './response.js';
 export { parseBody } from './parse-body.js';
 export {
   functionFields,
@@ -15,6 +15,6 @@ export {
   toToolSpec,
 } from './fields.js';
 export { isOthersItem, toAnswerText } from './others-answers.js';
-export { toCallMark, trainHeader } from './call-mark.js';
+export { toCallMark } from './call-mark.js';
 export { claimKey } from './idempotency-key.js';
 export { toOpenAIErrorBody, toApiError, ApiError } from './api-error.js';

@@ -1,26 +1,22 @@
 export type {
   AgentIdentity,
   AgentTranscript,
-  CommitOptions,
   CommittedTurn,
   ContextTracker,
   Counts,
   CountsByAgent,
   ForeignCause,
   HistoryPolicy,
-  PartAuthor,
   SpecialTokensInText,
   SpliceCause,
   TrackerStats,
   Turn,
   TurnDescription,
-  TurnOptions,
-  TurnPart,
 } from './contract.js';
-export { type ContextTrackerOptions, createContextTracker } from './context-tracker.js';
+export { createContextTracker } from './context-tracker.js';
 export type { Branch, EpisodeRow, EpisodeTree, TokenSpan, SpanAuthor } from './inspection/episode-tree.js';
 export { forkReasons } from './inspection/fork-reasons.js';
 export { layOutEpisode } from './inspection/lay-out-episode.js';
 export { packTurns, unpackTurns, type PackedTurns } from './inspection/packed-turn.js';
-export { readTurnRecords, toTurnRecord, type TurnRecord } from './inspection/turn-record.js';
+export { readTurnRecords, toTurnRecord } from './inspection/turn-record.js';
 export type { SampledRow, SampledSpan } from './tokens/sampled-rows.js';

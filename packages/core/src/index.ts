@@ -31,7 +31,6 @@ export type {
   BackboneCapabilities,
   KeptTokens,
   LossOptions,
-  LossSlope,
   LossTerms,
   ModelHandle,
   OptimizerOptions,
@@ -70,16 +69,8 @@ export { createRandom, deriveSeed, type Random } from './random.js';
 export { drawName, drawPrefix, evaluationSeed, passOrder, passSeed, placeSeed } from './schedule/draws.js';
 export { shuffleIndices } from './random.js';
 export { rejectOnAbort } from './reject-on-abort.js';
-export {
-  defineAlgorithm,
-  type AlgorithmParts,
-  type AlgorithmRegistration,
-} from './registrations.js';
-export {
-  defineBackbone,
-  type BackboneParts,
-  type BackboneRegistration,
-} from './registrations.js';
+export { defineAlgorithm, type AlgorithmParts, type AlgorithmRegistration } from './registrations.js';
+export { defineBackbone, type BackboneParts, type BackboneRegistration } from './registrations.js';
 export {
   sumParts,
   textConfigOf,
@@ -97,11 +88,10 @@ export {
   sectionOf,
   type ConfigComposition,
   type ConfigDifference,
-  type LoadOptions,
 } from './config/compose-config.js';
 export type { CommonConfig, ConfigOf, InputOf } from './config/compose-schema.js';
 export { isBundledModel, type BundledModel } from './config/resolve-paths.js';
-export { camelKeys, snakeKeys, toSnakeCase, type CamelKeys } from './config/key-names.js';
+export { camelKeys, snakeKeys, toSnakeCase } from './config/key-names.js';
 export { findNearestName } from './config/key-names.js';
 export { describePresets } from './config/presets.js';
 export {
@@ -114,10 +104,9 @@ export {
   type Kind,
   type OpenableEntry,
   type Registration,
-  type Registrations,
   type SectionOf,
 } from './config/registration.js';
-export { setting, type SettingNotes } from './config/setting.js';
+export { setting } from './config/setting.js';
 export { sampleCollections } from './config/swarm-schema.js';
 export { RecoveryBudget } from './recovery-budget.js';
-export { cutText, isSecretKey, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';
+export { cutText, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';

@@ -4,8 +4,7 @@ export {
   namesInside,
   readTemplateWishes,
   reviewParameters,
-  type ParameterReview,
 } from './parameters/review-parameters.js';
 export { formatParameters } from './parameters/format-parameters.js';
-export { protocolNames, type Protocol, type Treatment, type Wish } from './parameters/wish.js';
+export { protocolNames, type Protocol, type Wish } from './parameters/wish.js';
 export { wishes } from './parameters/wishes.js';

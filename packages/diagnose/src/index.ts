@@ -1,4 +1,4 @@
 /** Rules that read the records of a run and say what keeps it from learning. */
 
 export { Diagnosis } from './diagnosis.js';
-export type { EpisodeFacts, Finding, Rule, RunRecords } from './rule.js';
+export type { EpisodeFacts, Rule } from './rule.js';

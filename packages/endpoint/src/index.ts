@@ -1,15 +1,8 @@
 export { endOfString } from './end-of-string.js';
 export { LatestMap } from './latest-map.js';
-export { readBody, type BodyOptions } from './read-body.js';
+export { readBody } from './read-body.js';
 export { LoopTurns } from './loop-turns.js';
 export { refuse } from './refuse.js';
 export { createSession, putResponse, type EndpointSession, type StoredResponse } from './session.js';
-export {
-  createAgentApp,
-  readKey,
-  startEndpointServer,
-  type Authenticate,
-  type EndpointOptions,
-  type EndpointServer,
-} from './server.js';
-export { serveModel, type ModelServer, type ServeOptions } from './serve-model.js';
+export { createAgentApp, readKey, startEndpointServer, type EndpointServer } from './server.js';
+export { serveModel } from './serve-model.js';

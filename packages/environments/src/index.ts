@@ -1,4 +1,3 @@
-export { openAgentjet, type AgentjetOptions } from './agentjet/agentjet-environment.js';
-export { openAppworld, type AppworldOptions } from './appworld/appworld-environment.js';
-export { openMcp, type McpOptions, type McpServer } from './mcp/mcp-environment.js';
-export { openOpenenv, type OpenenvOptions } from './openenv/openenv-environment.js';
+export { openAgentjet } from './agentjet/agentjet-environment.js';
+export { openMcp } from './mcp/mcp-environment.js';
+export { openOpenenv } from './openenv/openenv-environment.js';

@@ -1,1 +1,1 @@
-export { createGenerationReader, type GenerationOptions } from './create-generation-reader.js';
+export { createGenerationReader } from './create-generation-reader.js';

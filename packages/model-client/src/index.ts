@@ -1,8 +1,7 @@
-export { createChatModel, listServedModels, type ChatModelOptions, type ChatServer } from './chat-model.js';
+export { createChatModel, listServedModels, type ChatServer } from './chat-model.js';
 export { systemModelHost, type ModelHost } from './host.js';
-export type { KeyNames } from './key-ring.js';
-export { openEmbedder, type Embedder, type EmbedderOptions } from './embedder.js';
-export { ModelOutage, ModelRefusal, type RetryPolicy } from './request-sender.js';
+export { openEmbedder, type Embedder } from './embedder.js';
+export { ModelOutage, ModelRefusal } from './request-sender.js';
 export {
   openModelClient,
   type ModelAnswer,

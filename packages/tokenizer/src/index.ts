@@ -1,13 +1,10 @@
 export type {
-  AnswerText,
   ChatTemplate,
   ChatTokenizer,
   ParsedReply,
   RenderOptions,
-  ReplyStreamParser,
   DecodedIds,
   StreamDecoder,
-  TextKind,
   Tokenizer,
 } from './contract.js';
 export { byteCharacters } from './byte-level.js';

@@ -1,1 +1,1 @@
-export { createTracingReader, type TracingOptions } from './create-tracing-reader.js';
+export { createTracingReader } from './create-tracing-reader.js';
