@@ -88,10 +88,11 @@ export {
   sectionOf,
   type ConfigComposition,
   type ConfigDifference,
+  type LoadOptions,
 } from './config/compose-config.js';
 export type { CommonConfig, ConfigOf, InputOf } from './config/compose-schema.js';
 export { isBundledModel, type BundledModel } from './config/resolve-paths.js';
-export { camelKeys, snakeKeys, toSnakeCase } from './config/key-names.js';
+export { camelKeys, snakeKeys, toSnakeCase, type CamelKeys } from './config/key-names.js';
 export { findNearestName } from './config/key-names.js';
 export { describePresets } from './config/presets.js';
 export {
@@ -104,6 +105,7 @@ export {
   type Kind,
   type OpenableEntry,
   type Registration,
+  type Registrations,
   type SectionOf,
 } from './config/registration.js';
 export { setting } from './config/setting.js';
