@@ -1,12 +1,13 @@
-import type {
-  ChatDelta,
-  ChatMessage,
-  ChatModel,
-  ChatResponse,
-  ResponseFormat,
-  SamplingOptions,
-  ToolChoice,
-  ToolMessage,
+import {
+  parseJson,
+  type ChatDelta,
+  type ChatMessage,
+  type ChatModel,
+  type ChatResponse,
+  type ResponseFormat,
+  type SamplingOptions,
+  type ToolChoice,
+  type ToolMessage,
 } from '@agentjet/core';
 import { InMemoryMemory, type Memory } from './memory.js';
 import type { Message, Reply } from './message.js';
@@ -148,12 +149,4 @@ function toChatMessage(message: Message): ChatMessage {
     );
   if (role === 'system') return { role, content };
   return { role: 'user', content: role === 'user' ? content : `${name}: ${content}`, name };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

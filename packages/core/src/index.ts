@@ -60,8 +60,15 @@ export {
   toErrorMessage,
   WorkflowError,
 } from './errors.js';
-export { isDeeperThan } from './json-object.js';
-export { isJsonObject, parseJsonObject, type JsonObject } from './json-object.js';
+export {
+  isDeeperThan,
+  isJsonObject,
+  isSameJson,
+  isSameJsonText,
+  parseJson,
+  parseJsonObject,
+  type JsonObject,
+} from './json-object.js';
 export { makeFolders } from './make-folders.js';
 export { isReward, maxReward, rewardRange } from './limits.js';
 export { requestLimits } from './limits.js';

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError, isJsonObject } from '@agentjet/core';
+import { BackboneError, parseJsonObject } from '@agentjet/core';
 import { cacheFolderOf, isPresent, readCommit, type CacheFolder } from './cached-model.js';
 import { getFiles, makeCacheFolder, writeRef, type DownloadProgress } from './fill-snapshot.js';
 import { describeModel, type HubClient, type HubModel } from './hub-client.js';
@@ -132,13 +132,9 @@ async function keepList(folder: CacheFolder, { commit, files }: HubModel): Promi
 }
 
 async function readList(folder: CacheFolder, commit: string): Promise<readonly string[] | undefined> {
-  try {
-    const list: unknown = JSON.parse(await readFile(listFile(folder, commit), 'utf8'));
-    const paths: unknown = isJsonObject(list) ? list['paths'] : undefined;
-    return Array.isArray(paths) && paths.every((each) => typeof each === 'string') ? paths : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = await readFile(listFile(folder, commit), 'utf8').catch(() => '');
+  const paths: unknown = parseJsonObject(text)?.['paths'];
+  return Array.isArray(paths) && paths.every((each) => typeof each === 'string') ? paths : undefined;
 }
 
 function offline({ cacheDir }: HubSettings, name: ModelName): BackboneError {

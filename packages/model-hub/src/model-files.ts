@@ -1,4 +1,4 @@
-import { BackboneError } from '@agentjet/core';
+import { BackboneError, parseJsonObject } from '@agentjet/core';
 
 /** Which files of a repository a model needs here: no other weights, no images, no second copy for another library. */
 
@@ -54,13 +54,8 @@ export function readShardNames(model: string, indexText: string): readonly strin
 }
 
 function weightMapOf(text: string): object {
-  try {
-    const index: unknown = JSON.parse(text);
-    const map: unknown = typeof index === 'object' && index !== null ? Reflect.get(index, 'weight_map') : undefined;
-    return typeof map === 'object' && map !== null ? map : {};
-  } catch {
-    return {};
-  }
+  const map = parseJsonObject(text)?.['weight_map'];
+  return typeof map === 'object' && map !== null ? map : {};
 }
 
 function lacks(model: string, file: string, files: readonly HubFile[]): BackboneError {

@@ -1,4 +1,4 @@
-import { ConfigError } from '@agentjet/core';
+import { ConfigError, parseJson } from '@agentjet/core';
 import {
   errorSchema,
   WireError,
@@ -90,14 +90,6 @@ function requireNumbers({ reward, rewards = {} }: EndRequest): void {
   const wrong = [reward, ...Object.values(rewards)].find((value) => value !== null && !Number.isFinite(value));
   if (wrong === undefined) return;
   throw new WireError('invalid_request', `The reward is ${String(wrong)}. Give a finite number.`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** An answer in other words than the swarm's is a proxy whose server is away, or not a swarm at all. */

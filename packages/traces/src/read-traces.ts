@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { TaskError } from '@agentjet/core';
+import { parseJson, TaskError } from '@agentjet/core';
 import { checkTaskFile, jsonlRows } from '@agentjet/data/tables';
 import { isSilentEpisode, readExportedTrace, textOf } from './exported-traces.js';
 import { isOtlp, readOtlpTraces } from './otlp-traces.js';
@@ -51,7 +51,7 @@ async function readFileTraces(source: string): Promise<readonly Trace[]> {
   await checkTaskFile(file, mostBytes);
   const bytes = await readFile(file);
   if (isSqlite(bytes)) return readStudioTraces(bytes, file);
-  const whole = isUtf8(bytes) ? parseWhole(bytes.toString('utf8')) : undefined;
+  const whole = isUtf8(bytes) ? parseJson(bytes.toString('utf8').replace(/^\ufeff/, '')) : undefined;
   if (isOtlp(whole)) return readOtlpTraces(whole);
   if (Array.isArray(whole)) return whole.map((each: unknown, at) => readExportedTrace(each, `${file}: item ${at}`));
   const traces: Trace[] = [];
@@ -61,14 +61,6 @@ async function readFileTraces(source: string): Promise<readonly Trace[]> {
       else if (!isSilentEpisode(value)) traces.push(readExportedTrace(value, `${file}:${place}`));
     }
   return traces;
-}
-
-function parseWhole(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch {
-    return undefined; // lines, or nothing that can be read: then the lines say what is wrong
-  }
 }
 
 /** An agent that calls its model several times for one question gives several spans: the last one has the answer. */

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, quoteForShell } from '@agentjet/core';
+import { ConfigError, parseJsonObject, quoteForShell } from '@agentjet/core';
 import {
   createProgramWorkflow,
   programsEnded,
@@ -174,12 +174,8 @@ function toTask(text: string, where: string): TaskInput {
 }
 
 function parseRow(text: string, where: string): Readonly<Record<string, unknown>> {
-  try {
-    const row: unknown = JSON.parse(text);
-    if (typeof row === 'object' && row !== null) return row as Readonly<Record<string, unknown>>;
-  } catch {
-    // told below
-  }
+  const row = parseJsonObject(text);
+  if (row !== undefined) return row;
   throw new ConfigError('bad_task', `${where} is not a JSON object: ${text.slice(0, 120)}`);
 }
 

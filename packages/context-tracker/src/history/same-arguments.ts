@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@agentjet/core';
+import { isJsonObject, isSameJson, parseJson, type JsonObject } from '@agentjet/core';
 
 /**
  * Whether two argument strings say the same JSON value. Frameworks parse what the model wrote and print it again. With
@@ -11,16 +11,8 @@ export function isSameArguments(own: string, sent: string, schema?: JsonObject):
   const ownValue = parseJson(own);
   const sentValue = parseJson(sent);
   if (isJsonObject(ownValue) && schema !== undefined) return isParsed(ownValue, sentValue, schema);
-  if (ownValue !== undefined && isSameValue(ownValue, sentValue)) return true;
+  if (ownValue !== undefined && isSameJson(ownValue, sentValue)) return true;
   return schema !== undefined && !isJsonObject(ownValue) && isStandIn(own, sentValue);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // models write what is not JSON; it then equals nothing but itself
-  }
 }
 
 /** What frameworks send for arguments that they could not read: nothing, or the text itself in a place where they keep it. */
@@ -29,25 +21,9 @@ function isStandIn(own: string, sent: unknown): boolean {
   return isJsonObject(sent) && Object.values(sent).every((value) => value === own);
 }
 
-function isSameValue(left: unknown, right: unknown): boolean {
-  if (Array.isArray(left))
-    return (
-      Array.isArray(right) &&
-      left.length === right.length &&
-      left.every((value, index) => isSameValue(value, right[index]))
-    );
-  if (!isJsonObject(left)) return left === right;
-  const keys = Object.keys(left);
-  return (
-    isJsonObject(right) &&
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && isSameValue(left[key], right[key]))
-  );
-}
-
 /** Whether parsing `own` with the schema may give `sent`. */
 function isParsed(own: unknown, sent: unknown, schema: unknown): boolean {
-  if (isSameValue(own, sent)) return true;
+  if (isSameJson(own, sent)) return true;
   if (isJsonObject(own)) return isJsonObject(sent) && isParsedObject(own, sent, isJsonObject(schema) ? schema : {});
   if (Array.isArray(own)) {
     const items = isJsonObject(schema) ? schema['items'] : undefined;
@@ -66,7 +42,7 @@ function isParsedObject(own: JsonObject, sent: JsonObject, schema: JsonObject): 
   const mayGo = (key: string): boolean => !isKept && !Object.hasOwn(properties, key);
   const mayCome = (key: string): boolean => {
     const property = properties[key];
-    return isJsonObject(property) && Object.hasOwn(property, 'default') && isSameValue(property['default'], sent[key]);
+    return isJsonObject(property) && Object.hasOwn(property, 'default') && isSameJson(property['default'], sent[key]);
   };
   return (
     Object.keys(own).every((key) =>

@@ -1,4 +1,4 @@
-import { isJsonObject, TaskError, type JsonObject, type Task } from '@agentjet/core';
+import { isJsonObject, parseJson, TaskError, type JsonObject, type Task } from '@agentjet/core';
 import { parseFields, type Fields, type FieldSource } from './fields.js';
 
 /** What a row means as a task. Throws TaskError that begins with the place of the row. */
@@ -89,11 +89,7 @@ function parseText(value: unknown, field: string, where: () => string): string {
 /** CSV has no objects, so there they are JSON in a string. */
 function fromText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value === '' ? undefined : value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
+  return parseJson(value) ?? value;
 }
 
 function parseMetadata(given: unknown, where: () => string): Task['metadata'] {

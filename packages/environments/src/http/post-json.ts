@@ -1,4 +1,4 @@
-import { EnvironmentError, EnvironmentOutage, isJsonObject, toErrorMessage } from '@agentjet/core';
+import { EnvironmentError, EnvironmentOutage, parseJsonObject, toErrorMessage } from '@agentjet/core';
 import { readAnswerText } from './read-answer-text.js';
 import { repairAddress } from './repair-address.js';
 
@@ -84,14 +84,8 @@ function readJson(text: string, { path, host }: { readonly path: string; readonl
 
 /** FastAPI's errors are `{ detail }`; a traceback says most in its last line. */
 function detailOf(text: string): string {
-  const detail = ((): unknown => {
-    try {
-      const body: unknown = JSON.parse(text);
-      return isJsonObject(body) ? (body['detail'] ?? body['error'] ?? body['message'] ?? text) : text;
-    } catch {
-      return text;
-    }
-  })();
+  const body = parseJsonObject(text);
+  const detail = body?.['detail'] ?? body?.['error'] ?? body?.['message'] ?? text;
   const words = typeof detail === 'string' ? detail : JSON.stringify(detail);
   return shorten(words.startsWith('Traceback') ? (words.trim().split('\n').at(-1) ?? words) : words);
 }

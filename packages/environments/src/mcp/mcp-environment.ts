@@ -6,6 +6,7 @@ import {
   EnvironmentError,
   type EnvironmentOutage,
   isJsonObject,
+  parseJson,
   toErrorMessage,
   type JsonObject,
   type Task,
@@ -295,7 +296,7 @@ const isAbsent = (error: unknown): boolean => {
 };
 
 function readVerdict({ text, isError }: ToolResult, tool: string): Verdict {
-  const value = parse(text);
+  const value = parseJson(text);
   const { reward, isSuccess, is_success: isSuccessToo } = isJsonObject(value) ? value : { reward: value };
   if (isError === true || typeof reward !== 'number' || !Number.isFinite(reward))
     throw new EnvironmentError(
@@ -304,12 +305,4 @@ function readVerdict({ text, isError }: ToolResult, tool: string): Verdict {
     );
   const success = isSuccess ?? isSuccessToo;
   return { reward, isSuccess: typeof success === 'boolean' ? success : reward >= 1 };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

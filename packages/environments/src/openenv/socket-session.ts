@@ -2,6 +2,7 @@ import {
   EnvironmentError,
   type EnvironmentOutage,
   isJsonObject,
+  parseJsonObject,
   toErrorMessage,
   type JsonObject,
 } from '@agentjet/core';
@@ -114,7 +115,7 @@ export class SocketSession {
       return this.#end(toErrorMessage(error));
     }
     const text = bytes.toString('utf8');
-    const answer = isBinary ? undefined : parse(text);
+    const answer = isBinary ? undefined : parseJsonObject(text);
     if (answer === undefined) this.#end(`it answered what is not a JSON object: ${text.slice(0, 200)}`);
     else {
       this.#waiting = undefined;
@@ -151,13 +152,4 @@ export class SocketSession {
 function toBytes(data: RawData): Buffer {
   if (Array.isArray(data)) return Buffer.concat(data);
   return Buffer.isBuffer(data) ? data : Buffer.from(data);
-}
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import {
   isJsonObject,
+  parseJsonObject,
   TaskError,
   toErrorMessage,
   type JsonObject,
@@ -54,12 +55,8 @@ function readLine(line: string, place: string): readonly LabelledExample[] {
 }
 
 function parse(line: string, place: string): JsonObject {
-  try {
-    const row: unknown = JSON.parse(line);
-    if (isJsonObject(row)) return row;
-  } catch {
-    // told below
-  }
+  const row = parseJsonObject(line);
+  if (row !== undefined) return row;
   throw bad(place, `the line is ${show(line)}`, 'Write a JSON object.');
 }
 

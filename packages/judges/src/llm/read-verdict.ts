@@ -1,4 +1,4 @@
-import { z } from '@agentjet/core';
+import { parseJson, z } from '@agentjet/core';
 import { withoutThoughts } from '../answer/find-answer.js';
 
 /** A verdict, or what is wrong with the text, in words that the model can use. */
@@ -12,19 +12,15 @@ export function readVerdict(
   text: string,
   { code, scale }: { readonly code: string; readonly scale: number },
 ): ReadVerdict {
-  const body =
-    /^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(withoutThoughts(text).trim())?.[1] ?? withoutThoughts(text).trim();
   const shape = z.strictObject({ code: z.literal(code), reason: z.string(), score: z.number().min(0).max(scale) });
-  const parsed = shape.safeParse(parseJson(body));
+  const parsed = shape.safeParse(readJsonMessage(text));
   if (parsed.success) return { score: parsed.data.score, reason: parsed.data.reason };
   const [issue] = parsed.error.issues;
   return { mistake: `${issue?.path.join('.') || 'the message'}: ${issue?.message ?? 'not a verdict'}` };
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The JSON of a whole message, perhaps inside one code fence and after thoughts; undefined if it is anything else. */
+export function readJsonMessage(text: string): unknown {
+  const said = withoutThoughts(text).trim();
+  return parseJson(/^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(said)?.[1] ?? said);
 }

@@ -1,6 +1,6 @@
 import { z } from '@agentjet/core';
 import type { ModelQuestion } from '@agentjet/model-client';
-import { withoutThoughts } from '../answer/find-answer.js';
+import { readJsonMessage } from '../llm/read-verdict.js';
 import { codeOf, questionOf, type Candidate } from '../llm/verdict-question.js';
 import type { Criterion } from './rubrics-file.js';
 
@@ -37,7 +37,7 @@ export function askForScores({ task, text }: Candidate, criteria: readonly Crite
       { role: 'user', content: `The candidate's answer, as a JSON string:\n${JSON.stringify(text)}` },
     ],
     read: (said) => {
-      const parsed = shape.safeParse(parseJson(said));
+      const parsed = shape.safeParse(readJsonMessage(said));
       if (parsed.success) {
         const { scores, reason } = parsed.data;
         return {
@@ -80,14 +80,4 @@ function schemaOf(code: string, criteria: readonly Criterion[]): Readonly<Record
     required: ['code', 'reason', 'scores'],
     additionalProperties: false,
   };
-}
-
-/** The JSON of a whole message, perhaps inside one code fence and after thoughts; undefined if it is anything else. */
-export function parseJson(text: string): unknown {
-  const said = withoutThoughts(text).trim();
-  try {
-    return JSON.parse(/^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(said)?.[1] ?? said);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@ import { deriveSeed, TaskError, z } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import type { LabelledExample } from '../calibration/labelled-examples.js';
 import { rankCorrelation } from '../calibration/rank-correlation.js';
-import { parseJson } from './criteria-question.js';
+import { readJsonMessage } from '../llm/read-verdict.js';
 import { fitWeights } from './fit-weights.js';
 import { askScores, weigh } from './rubrics-judge.js';
 import { toCriterionName, type Criterion } from './rubrics-file.js';
@@ -162,7 +162,7 @@ async function askCriteria(
       { role: 'user' as const, content: data },
     ];
     const { text } = await client.ask({ messages, temperature: 0, maxTokens, seed }, signal);
-    const parsed = criteriaShape.safeParse(parseJson(text));
+    const parsed = criteriaShape.safeParse(readJsonMessage(text));
     if (parsed.success) return parsed.data.criteria;
     mistake = parsed.error.issues[0]?.message ?? '';
   }

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ToolCall } from '@agentjet/core';
+import { isSameJsonText, type AssistantMessage, type ToolCall } from '@agentjet/core';
 
 /**
  * Frameworks re-spell the model's own turns: arguments parsed and printed again, reasoning dropped, blanks trimmed.
@@ -51,23 +51,7 @@ function isSameCall(call: ToolCall, shown: ShownToolCall | undefined): boolean {
     return false;
   }
   const text = typeof shown.arguments === 'string' ? shown.arguments : JSON.stringify(shown.arguments ?? null);
-  return text === call.arguments || canonicalJson(text) === canonicalJson(call.arguments);
-}
-
-/** Equal for texts that mean the same JSON; a text that is no JSON stands for itself. */
-function canonicalJson(text: string): string {
-  try {
-    return JSON.stringify(sortKeys(JSON.parse(text)));
-  } catch {
-    return text.trim();
-  }
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([key, inner]) => [key, sortKeys(inner)] as const);
-  return Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)));
+  return isSameJsonText(text, call.arguments);
 }
 
 /** It went through somebody else's storage: checked, and reduced to the fields that are known. */

@@ -1,4 +1,4 @@
-import { Outage, type WorkflowOutput } from '@agentjet/core';
+import { isJsonObject, Outage, parseJson, type WorkflowOutput } from '@agentjet/core';
 import type { ProgramEnd } from './spawn-program.js';
 
 /** Without a reward command: a program that ends with 0 has done it. */
@@ -17,7 +17,7 @@ export function readReward(command: string, { exitCode, stdout, stderr }: Progra
     throw new Outage(
       `The reward command "${command}" ended with ${exitCode ?? 'a signal'}: ${stderr.trim().slice(-500)}`,
     );
-  const said = parse(line);
+  const said = parseJson(line);
   if (typeof said === 'number' && Number.isFinite(said)) return { reward: said };
   const { reward, is_success: isSuccess, metadata, log_metrics: logMetrics } = (said ?? {}) as Said;
   if (typeof reward !== 'number' || !Number.isFinite(reward))
@@ -27,8 +27,8 @@ export function readReward(command: string, { exitCode, stdout, stderr }: Progra
   return {
     reward,
     ...(typeof isSuccess === 'boolean' && { isSuccess }),
-    ...(isRecord(metadata) && { metadata }),
-    ...(isRecord(logMetrics) && { logMetrics: logMetrics as Readonly<Record<string, number>> }),
+    ...(isJsonObject(metadata) && { metadata }),
+    ...(isJsonObject(logMetrics) && { logMetrics: logMetrics as Readonly<Record<string, number>> }),
   };
 }
 
@@ -38,14 +38,3 @@ type Said = {
   readonly metadata?: unknown;
   readonly log_metrics?: unknown;
 };
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown;
-  } catch {
-    return undefined;
-  }
-}

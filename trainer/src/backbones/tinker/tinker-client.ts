@@ -4,7 +4,7 @@
  * the server gives the same future for it and computes nothing a second time.
  */
 
-import { BackboneError, cutText, isJsonObject, toErrorMessage, type JsonObject } from '@agentjet/core';
+import { BackboneError, cutText, isJsonObject, parseJson, toErrorMessage, type JsonObject } from '@agentjet/core';
 import { attemptClock, type AttemptClock } from './attempt-clock.js';
 import type { Wire } from './profiles.js';
 import { closedError, isWireRefusal, LostError, RefusedError, toFailure } from './tinker-errors.js';
@@ -207,7 +207,7 @@ export class TinkerClient {
     if (isProtobuf && answers !== undefined) return readProtobuf(reply.bytes, answers);
     const text = reply.bytes.toString('utf8');
     if (!reply.ok) throw this.#failure(asked, reply.status, text);
-    const value = parseJson(text);
+    const value = parsePythonJson(text);
     if (isJsonObject(value)) return value;
     throw new RefusedError(
       `${this.#baseUrl} answered ${asked} with no JSON object: ${this.#redact(cutText(text))}`,
@@ -357,14 +357,6 @@ function describeCause(error: unknown): string {
 }
 
 /** Python writes numbers that are not finite as words, which JSON does not have: they become null. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    try {
-      return JSON.parse(text.replaceAll(/([[:,]\s*)-?(?:NaN|Infinity)(?=\s*[\],}])/g, '$1null'));
-    } catch {
-      return undefined;
-    }
-  }
+function parsePythonJson(text: string): unknown {
+  return parseJson(text) ?? parseJson(text.replaceAll(/([[:,]\s*)-?(?:NaN|Infinity)(?=\s*[\],}])/g, '$1null'));
 }
