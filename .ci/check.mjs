@@ -1,5 +1,6 @@
-// `npm run check`: types, lint, unused exports, and the boundaries: arrows between packages, and what each is packed with.
-import { spawn } from 'node:child_process';
+// `npm run check`: types, lint, unused exports, and the boundaries: arrows between packages, and what each is packed with. With `--words [--json]` it
+// lists awkward phrases alone.
+import { spawn, spawnSync } from 'node:child_process';
 import path from 'node:path';
 
 const root = path.dirname(import.meta.dirname);
@@ -10,7 +11,7 @@ export const checks = [
   ['packages', process.execPath, ['.ci/packages.mjs', '--check']],
   ['manual', bin('tsx'), ['--tsconfig', 'tsconfig.check.json', '.ci/manual.mjs', '--check']],
   ['figures', process.execPath, ['.ci/figures.mjs', '--check']],
-  ['words', process.execPath, ['.ci/words.mjs', '--check']],
+  ['words', process.execPath, ['.ci/words.mjs']],
   ['types', bin('tsc'), ['-p', 'tsconfig.check.json']],
   [
     'lint',
@@ -53,6 +54,10 @@ export async function runChecks(wanted) {
 
 if (process.argv[1] === import.meta.filename) {
   await import('./setup.mjs'); // lint reads the types of what is built
+  if (process.argv.includes('--words')) {
+    const words = [path.join(root, '.ci/words.mjs'), ...process.argv.slice(2)];
+    process.exit(spawnSync(process.execPath, words, { stdio: 'inherit' }).status ?? 1);
+  }
   const results = await runChecks(checks);
   process.exit(results.every(Boolean) ? 0 : 1);
 }

@@ -1,77 +1,63 @@
-// `npm run words`: lowers the number of times that each awkward phrase may still occur, in .ci/word-counts.json, to what occurs today. With `--check` it
-// writes nothing and fails if a phrase occurs more often than that, so the numbers only fall. Comments, strings and pages are read alike.
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+// `npm run check -- --words [--json] [<paths>]`: prints each sentence with a phrase of .ci/phrases.mjs, and fails if there is one. While .ci/word-counts.json
+// exists, it holds how often each phrase may still occur; `npm run words` lowers these numbers to what occurs today.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { passagesOf } from './passages.mjs';
+import { bannedIn, phrases, sentencesOf } from './phrases.mjs';
 import { root } from './workspaces.mjs';
 
-/** Each phrase, and what to write instead. */
-const phrases = {
-  'of its own': ['of its own', 'its own X, a separate X, or nothing'],
-  'of their own': ['of their own', 'their own X, separate X, or nothing'],
-  whoever: ['whoever', 'the person or the part that is meant'],
-  whatever: ['whatever', 'what is meant, or "any"'],
-  'a text': ['a text', '"a string", or "text"'],
-  stands: ['stands?', '"is", or where the thing is'],
-  'is no': ['(?<!there )is no(?! longer| more)', '"is not a"'],
-  behind: ['behind', '"after", or "through"'],
-  beside: ['beside', '"next to", or "in addition to"'],
-};
 const countsFile = path.join(root, '.ci/word-counts.json');
-const notOurs = new Set([
-  'node_modules',
-  'dist',
-  'saved_experiments',
-  'results',
-  'golden',
-  '__pycache__',
-  'data',
-  'model',
-]);
-const isRead = (name) => /\.(ts|mts|mjs|js|py|sh|md|yaml)$/.test(name) && name !== 'words.mjs';
+const notOurs = new Set(['node_modules', 'dist', 'saved_experiments', 'coverage', 'packed', '__pycache__']);
+const ourDots = new Set(['.ci', '.github']);
+/** What has to name the phrases. */
+const namesThem = new Set(['.ci/phrases.mjs', 'test/house/phrases.test.ts']);
 
 function filesUnder(folder) {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const name = path.posix.join(folder, entry.name);
-    const isOurs = !notOurs.has(entry.name) && (!entry.name.startsWith('.') || entry.name === '.ci');
-    if (entry.isDirectory()) return isOurs ? filesUnder(name) : [];
-    return isRead(entry.name) ? [name] : [];
+    if (notOurs.has(entry.name) || (entry.name.startsWith('.') && !ourDots.has(entry.name))) return [];
+    return entry.isDirectory() ? filesUnder(name) : [name];
   });
 }
 
-/** Where a phrase occurs; a line break and the comment mark that follows it are a space. */
-function placesOf(pattern, sources) {
-  const search = new RegExp(`\\b${pattern.replaceAll(' ', '(?:\\s+(?:\\*|//|#)?\\s*)')}\\b`, 'gi');
-  return sources.flatMap(({ file, source }) =>
-    [...source.matchAll(search)].map(({ index }) => `${file}:${source.slice(0, index).split('\n').length}`),
+/** A file's number of sentences, and the phrases it must not have. Undefined if people do not read it. */
+function readWords(file) {
+  const passages = passagesOf(readFileSync(path.join(root, file), 'utf8'), file);
+  if (passages.length === 0) return undefined;
+  const sentences = passages.flatMap(({ text, line }) => sentencesOf(text).map((sentence) => ({ sentence, line })));
+  const banned = sentences.flatMap(({ sentence, line }) =>
+    bannedIn(sentence).map(({ phrase, around }) => ({ phrase, place: `${file}:${line}: ${around}` })),
   );
+  return { numSentences: sentences.length, banned };
 }
 
-const newestFirst = (files) =>
-  files
-    .map((file) => ({ file, changedAt: statSync(path.join(root, file)).mtimeMs }))
-    .sort((left, right) => right.changedAt - left.changedAt)
-    .map(({ file }) => ({ file, source: readFileSync(path.join(root, file), 'utf8') }));
+const paths = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const isAsked = (file) => paths.length === 0 || paths.some((each) => file.startsWith(each.replace(/^\.\/|\/$/g, '')));
+const isRead = /\.(?:[cm]?[jt]s|py|sh|md|ya?ml|toml|service)$|Dockerfile$|^\.ci\/\w+$/;
+const files = filesUnder('').filter((file) => isRead.test(file) && !namesThem.has(file) && isAsked(file));
+const read = files.map(readWords).filter((found) => found !== undefined);
+const banned = read.flatMap((found) => found.banned);
+const allowed = existsSync(countsFile) ? JSON.parse(readFileSync(countsFile, 'utf8')) : {};
+const isListed = process.argv.includes('--words');
 
-const allowed = JSON.parse(readFileSync(countsFile, 'utf8'));
-const sources = newestFirst(filesUnder(''));
-const found = Object.entries(phrases).map(([phrase, [pattern, instead]]) => ({
-  phrase,
-  instead,
-  places: placesOf(pattern, sources),
-}));
-const tooMany = found.filter(({ phrase, places }) => places.length > (allowed[phrase] ?? 0));
-for (const { phrase, instead, places } of tooMany)
-  console.log(
-    [
-      `"${phrase}" occurs ${places.length} times, ${allowed[phrase] ?? 0} are allowed. Write ${instead}. In the files changed last:`,
-      ...places.slice(0, 8).map((place) => `  ${place}`),
-    ].join('\n'),
-  );
-if (!process.argv.includes('--check')) {
-  const lowered = found.map(({ phrase, places }) => [
-    phrase,
-    Math.min(places.length, allowed[phrase] ?? places.length),
-  ]);
-  writeFileSync(countsFile, `${JSON.stringify(Object.fromEntries(lowered), null, 2)}\n`);
+let isFine = true;
+const counts = {};
+for (const { phrase, instead } of phrases) {
+  const places = banned.filter((found) => found.phrase === phrase).map(({ place }) => place);
+  const most = isListed ? 0 : (allowed[phrase] ?? 0);
+  counts[phrase] = Math.min(places.length, allowed[phrase] ?? 0);
+  if (places.length <= most) continue;
+  isFine = false;
+  console.log(`"${phrase}" occurs ${places.length} times, ${most} are allowed. Write ${instead}:`);
+  for (const place of places) console.log(`  ${place}`);
 }
-process.exit(tooMany.length === 0 ? 0 : 1);
+if (process.argv.includes('--lower')) writeFileSync(countsFile, `${JSON.stringify(counts, null, 2)}\n`);
+const summary = {
+  files: read.length,
+  sentences: read.reduce((sum, { numSentences }) => sum + numSentences, 0),
+  banned: banned.length,
+};
+if (process.argv.includes('--json')) console.log(JSON.stringify(summary));
+else if (isListed)
+  console.log(`${summary.files} files, ${summary.sentences} sentences, ${summary.banned} banned phrases`);
+process.exitCode = isFine ? 0 : 1; // an exit would cut what a pipe has not taken yet
