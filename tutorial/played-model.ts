@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 
-/** A program that answers in the place of a language model, so that a tutorial needs no key. */
+/** A program that takes the place of a language model, so that a tutorial needs no API key. */
 
 export type PlayedRequest = {
   readonly messages: readonly { readonly role: string; readonly content: string | null }[];

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(experimentDir, { recursive: true }));
 
-/** Enough to see that the files fit together; what the tutorials learn stands in their READMEs. */
+/** Enough to see that the files fit together. The READMEs have the results of full runs. */
 const oneSmallStep = [
   'data.train_batch_size=2',
   'rollout.num_repeat=4',
@@ -82,7 +82,7 @@ it('learning-to-ask trains by a rule and by the verdicts of a small model that i
   await judge.close();
   expect(metrics).toMatchObject({ step: 1, episodes: 8 });
   const failed = metrics['failed_episodes'] ?? 8;
-  expect(failed).toBeLessThanOrEqual(1); // a verdict that does not repeat its code is none
+  expect(failed).toBeLessThanOrEqual(1); // a verdict without its code does not count
   const manner = metrics['judge/llm'] ?? 0;
   const found = metrics['judge/FactsJudge'] ?? 0;
   expect(Math.abs(manner - (metrics['judge/RuleJudge/one_question'] ?? 0))).toBeLessThan(0.15);

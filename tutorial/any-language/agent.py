@@ -1,7 +1,7 @@
-"""A walker in plain Python: the openai package, and nothing of AgentJet.
+"""A walker in plain Python. It uses the openai package and nothing from AgentJet.
 
-Reads lines: `walk`, an address, a key and a model name, with tabs between them, begin a walk; every other line is an
-observation (a JSON string), and is answered by a line with a move (a JSON string).
+It reads lines. A line with `walk`, an address, a key and a model name, separated by tabs, begins a walk. Every other
+line is an observation (a JSON string). The answer is a line with a move (a JSON string).
 """
 
 import json

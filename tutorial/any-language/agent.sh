@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A walker in bash: curl, sed, and nothing of AgentJet.
+# A walker in bash. It uses curl and sed, and nothing from AgentJet.
 #
-# Reads lines: `walk`, an address, a key and a model name, with tabs between them, begin a walk; every other line is an
-# observation (a JSON string), and is answered by a line with a move (a JSON string).
+# It reads lines. A line with `walk`, an address, a key and a model name, separated by tabs, begins a walk. Every other line is an
+# observation (a JSON string). The answer is a line with a move (a JSON string).
 set -euo pipefail
 
 for program in curl sed; do

@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ConfigError, type OpenAIEndpoint } from 'agentjet';
 
-/** One walk of a program in any language: it answers one JSON string per line with one JSON string per line. */
+/**
+ * One walk of a program in any language: the program answers each JSON string on a line with a JSON string on a line.
+ */
 export type ForeignAgent = {
   ask(question: string): Promise<string>;
 };
@@ -15,12 +17,12 @@ type Program = {
   failure: Error | undefined;
 };
 
-/** How a program says that something which it needs is not installed. */
+/** A program exits with this code if something that it needs is not installed. */
 const cannotRunHere = 69;
 
 /**
- * Programs of one kind, which stay: each serves one walk after the other, since starting an interpreter takes longer than
- * a walk. They end with this process, whose end closes their input.
+ * Programs of one kind. They keep running: each does many walks, because starting an interpreter takes longer than a
+ * walk. They end with this process, which closes their input.
  */
 export class ProgramPool {
   readonly #idle: Program[] = [];
@@ -30,7 +32,10 @@ export class ProgramPool {
     this.#command = command;
   }
 
-  /** Lends a program for a walk. One that fails, or is in the middle of an answer when the walk ends, is not used again. */
+  /**
+   * Lends a program for a walk. A program that fails, or that is in the middle of an answer when the walk ends, is
+   * not used again.
+   */
   async walk<T>(
     { baseUrl, apiKey, model }: OpenAIEndpoint,
     signal: AbortSignal,
@@ -89,12 +94,12 @@ function start([command, ...args]: readonly [string, ...string[]]): Program {
   const program: Program = { child, answers, closed, complaints: '', failure: undefined };
   child.stderr.on('data', (chunk) => (program.complaints = `${program.complaints}${chunk}`.slice(-2000)));
   child.on('error', (error) => (program.failure = error));
-  // A program that leaves early says so through its missing answer, not through a broken pipe.
+  // A program that exits early fails through its missing answer, not through a broken pipe.
   child.stdin.on('error', () => undefined);
   return program;
 }
 
-/** A run waits for a program that walks, and not for an idle one. */
+/** A running walk keeps this process alive; an idle program does not. */
 function keepWaiting({ child }: Program, isWalking: boolean): void {
   const handles = [child, child.stdin, child.stdout, child.stderr] as readonly Pick<ChildProcess, 'ref' | 'unref'>[];
   for (const handle of handles) {

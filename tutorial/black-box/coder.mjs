@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * A small coding agent: coder.mjs "Make test.js pass." It reads, writes and runs files of the present folder. Like larger ones it talks
- * to any model that speaks Chat Completions, and all that it is told of it are three variables of the environment.
+ * A small coding agent: coder.mjs "Make test.js pass." It reads, writes and runs files of the current folder. Like larger agents it uses
+ * any model with a Chat Completions API, and finds it through three environment variables.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -23,7 +23,7 @@ const tools = [
   tool('write', 'Writes a file.', { file, text: { type: 'string' } }),
 ];
 
-/** What is in the folder, and nothing outside of it. */
+/** The files in the folder, and nothing outside it. */
 function locate(name) {
   const found = path.resolve(String(name));
   if (path.dirname(found) !== process.cwd()) throw new Error(`no file ${name}`);
@@ -54,7 +54,7 @@ function act({ name, arguments: written }) {
   }
 }
 
-/** A request by hand: `fetch` would take longer to load than the rest of the program takes. */
+/** Sends the request by hand, because `fetch` would take longer to load than the rest of the program takes. */
 function post(url, body) {
   const headers = { authorization: `Bearer ${OPENAI_API_KEY}`, 'content-type': 'application/json' };
   const { request } = url.startsWith('https:') ? https : http;

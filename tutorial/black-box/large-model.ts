@@ -4,9 +4,9 @@ import { createRandom } from '@agentjet/core';
 import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * Answers in the place of a large model, so that you need no key: an OpenAI-compatible server that repairs code by trying. It runs the
- * test, reads the file, and puts any operator that it has not tried, until the test passes. One time in eight it is content with a
- * failure.
+ * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that repairs code by trying.
+ * It runs the test, reads the file, and writes an operator that it has not tried, until the test passes. One time in
+ * eight it accepts a failure.
  */
 
 const operators = ['+', '-', '*', '/'] as const;
@@ -32,7 +32,7 @@ export function answer({ messages, seed = 0 }: PlayedRequest): PlayedAnswer {
   return call('write', { file: 'code.js', text: written.replace(/. b$/, `${next} b`) });
 }
 
-/** Operators that the file has had, the present one last. */
+/** Operators that the file has had, the current one last. */
 function triedIn(messages: PlayedRequest['messages'], read: string): readonly string[] {
   const texts = JSON.stringify(messages).matchAll(/text\\*":\\*"\w+ = .a, b. => a (.) b/g);
   return [/a (.) b/.exec(read)?.[1] ?? '', ...[...texts].map(([, operator = '']) => operator)];

@@ -1,12 +1,12 @@
 import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 import type { Task, TaskReader } from 'agentjet';
 
-/** Small repairs: a file whose one expression has the wrong operator, and a test that says so. */
+/** Small repairs: a file whose only expression has the wrong operator, and a test that fails because of it. */
 
 const operators = ['+', '-', '*', '/'] as const;
 export type Operator = (typeof operators)[number];
 
-/** What a function is called says what it shall do. */
+/** The name of a function says what it should do. */
 const names = { '+': 'sum', '-': 'rest', '*': 'area', '/': 'rate' } as const;
 
 /** `name(left, right)` shall be `left operator right`, and has `written` in its place. */
@@ -60,18 +60,18 @@ export function writeFilesOf({ name, left, right, operator, written }: Repair): 
 
 export type Split = 'training' | 'evaluation';
 
-/** A repair has the wrong operator if it comes to something else. */
+/** A wrong operator must give a different result. */
 const isBroken = ({ left, right, operator, written }: Repair): boolean =>
   calculate[written](left, right) !== calculate[operator](left, right);
 
 const toTaskId = ({ name, left, right, written }: Repair): string => `${name}(${left},${right}) not ${written}`;
 
-/** A repair belongs to one of the two by its id, one in eight to evaluation, so that no draw can mix them. */
+/** The id of a repair decides whether it is for training or, one in eight, for evaluation, so no draw can mix them. */
 export function splitOf(taskId: string): Split {
   return deriveSeed(0, 'repairs', taskId) % 8 === 0 ? 'evaluation' : 'training';
 }
 
-/** Different repairs of one split, the same ones for the same seed. */
+/** Gives different repairs of one split, and the same ones for the same seed. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },
@@ -88,7 +88,7 @@ export function drawTasks(
   return [...tasks.values()];
 }
 
-/** Named in black_box.yaml. */
+/** black_box.yaml names this reader. */
 export const repairs: TaskReader = {
   async *trainingTasks() {
     yield* drawTasks('training', { seed: 1, count: 1024 });

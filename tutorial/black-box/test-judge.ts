@@ -3,8 +3,9 @@ import { openCodeRunner, SandboxError } from '@agentjet/sandbox';
 import { Outage, type Judge } from 'agentjet';
 
 /**
- * Runs the task's test on what the program made of code.js, in a sandbox. The test is the task's own: a program that edits
- * its copy gains nothing, nor does code that ends early, since the word at the end is not known to it.
+ * Runs the task's test on the program's version of code.js, in a sandbox. The test comes from the task, so a program
+ * that edits its copy gains nothing. Code that ends early gains nothing either, because it does not know the word
+ * that the test returns.
  */
 const program = `
 (() => {
@@ -18,7 +19,7 @@ const runner = openCodeRunner('javascript');
 
 type Files = Readonly<Record<string, string>>;
 
-/** Named in black_box.yaml. */
+/** black_box.yaml names this judge. */
 export const passesTest: Judge = {
   async judge(task, { metadata }, { signal }) {
     const made = metadata?.['files'] as Files | undefined;

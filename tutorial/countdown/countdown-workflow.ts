@@ -2,7 +2,7 @@ import { asModel, ReActAgent, Toolkit, type Tool } from '@agentjet/react';
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 import { calculate, calculatorDescription, maxCalls, systemPrompt } from '../math-agent/calculator.js';
 
-/** The math agent plays: what it computed last is its answer. The calculator says if that is not the target. */
+/** Runs the math agent. Its last result is its answer. The calculator says if a result is not the target. */
 export async function play(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const target = String(task.metadata['target']);
   let answer = '';

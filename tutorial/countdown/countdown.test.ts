@@ -74,7 +74,7 @@ it.each([
   expect(await judge.judge(task, await play(task, tuner), context)).toMatchObject({ reward });
 });
 
-it('tells the model whether a result is the target', async () => {
+it('shows the model whether a result is the target', async () => {
   const { tuner, engine } = openScriptedEpisode({ replies: [call('7+12'), call('12-7'), '5'] });
   await play(task, tuner);
   const told = engine.requests.at(-1)?.text.match(/(?<=<tool_response>\n).*(?=\n<\/tool_response>)/g);

@@ -4,14 +4,14 @@ import { createRandom } from '@agentjet/core';
 import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * Answers in the place of a large model, so that you need no key: an OpenAI-compatible server that plays by trying. It puts the larger
- * number first, takes any operation that it has not tried, and goes on if the result is not the target. One time in eight it is
- * content with a wrong one.
+ * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that plays by trying. It puts
+ * the larger number first, takes an operation that it has not tried, and tries again if the result is not the target.
+ * One time in eight it accepts a wrong result.
  */
 
 const operators = ['+', '-', '*', '/'] as const;
 
-/** What it has not computed yet. */
+/** The operations that it has not tried yet. */
 function listTries(messages: PlayedRequest['messages']): readonly string[] {
   const question = messages.find(({ role }) => role === 'user')?.content ?? '';
   const [first = 0, second = 0] = (question.match(/\d+/g) ?? []).map(Number);

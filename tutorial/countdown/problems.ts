@@ -19,14 +19,14 @@ function createProblem(random: Random): Problem {
 
 const toKey = ({ numbers, target }: Problem): string => `${numbers.toSorted((a, b) => a - b).join('-')}-${target}`;
 
-/** A problem belongs to one of the two by itself, one in eight to evaluation, so that no draw can mix them. */
+/** The problem itself decides whether it is for training or, one in eight, for evaluation, so no draw can mix them. */
 export type Split = 'training' | 'evaluation';
 
 export function splitOf(problem: Problem): Split {
   return deriveSeed(0, 'countdown', toKey(problem)) % 8 === 0 ? 'evaluation' : 'training';
 }
 
-/** Different problems of one split, the same ones for the same seed. */
+/** Gives different problems of one split, and the same ones for the same seed. */
 export function drawProblems(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },
@@ -40,7 +40,7 @@ export function drawProblems(
   return [...problems.values()];
 }
 
-/** In words that nano has seen. */
+/** Writes the question in words that nano knows. */
 function ask({ numbers: [first, second], target }: Problem): string {
   return `Ann has ${first} and ${second}. How many make ${target}?`;
 }

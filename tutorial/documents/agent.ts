@@ -2,10 +2,10 @@ import type { ChatModel } from '@agentjet/core';
 import { ReActAgent, Toolkit, type Tool } from '@agentjet/react';
 import type { Library } from './library.js';
 
-/** Model calls after which the agent gives up. */
+/** The agent gives up after this many model calls. */
 const maxCalls = 3;
 
-/** An agent that looks things up. It knows nothing of training. Resolves to its answer. */
+/** An agent that searches for answers. It knows nothing about training. Resolves to its answer. */
 export async function look(
   question: string,
   { model, library }: { readonly model: ChatModel; readonly library: Library },

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Sentences of documents, found by the words of a query: rare words count more (inverse document frequency). */
+/** Finds sentences of documents by the words of a query. Rare words have more weight (inverse document frequency). */
 type Entry = { readonly text: string; readonly words: ReadonlySet<string> };
 
 export type Library = {
@@ -21,7 +21,7 @@ function readPage(page: string): readonly Entry[] {
   });
 }
 
-/** Pages in Markdown, with their title in the first line. */
+/** Pages in Markdown. The first line is the title. */
 export function openLibrary(pages: readonly string[]): Library {
   const entries = pages.flatMap(readPage);
   const counts = new Map<string, number>();
@@ -43,7 +43,7 @@ export function openLibrary(pages: readonly string[]): Library {
   };
 }
 
-/** All pages of a folder, in the order of their names. */
+/** All pages of a folder, ordered by name. */
 export function readLibrary(folder: string): Library {
   const files = readdirSync(folder).toSorted();
   return openLibrary(files.map((file) => readFileSync(path.join(folder, file), 'utf8')));

@@ -14,5 +14,5 @@ export function lookUpIn(library: Library): LookUp {
   };
 }
 
-/** Named in documents.yaml. */
+/** documents.yaml names this workflow. */
 export const lookUp = lookUpIn(readLibrary(path.join(import.meta.dirname, 'documents')));

@@ -3,7 +3,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 
-/** Writes the documents of this tutorial: short pages about buildings that nobody has heard of, so that no model knows them. */
+/**
+ * Writes the documents of this tutorial: short pages about invented buildings, so no model knows the answers already.
+ */
 
 const buildings = ['mill', 'bridge', 'castle', 'tower', 'chapel', 'harbour'];
 const syllables = ['ke', 'lo', 'ra', 'ti', 'mu', 'sa', 've', 'no', 'di', 'ba', 'go', 'fi', 'pe', 'lu', 'ma', 'ru'];
@@ -13,7 +15,7 @@ const colours = ['red', 'green', 'blue', 'white', 'black', 'grey', 'brown', 'yel
 export const attributes = ['built', 'high', 'steps', 'cost', 'keeper', 'colour'] as const;
 export type Attribute = (typeof attributes)[number];
 
-/** Where a question about an attribute is in the text, and how it is asked. */
+/** For each attribute: the sentence about it, and the question about it. */
 export const forms: Readonly<
   Record<Attribute, { readonly tell: (value: string) => string; readonly ask: (place: string) => string }>
 > = {
@@ -38,7 +40,7 @@ function pick<T>(items: readonly T[], random: Random): T {
   return item;
 }
 
-/** Two or three syllables, the first letter a capital. */
+/** Makes a name of two or three syllables that starts with a capital letter. */
 function drawName(random: Random): string {
   const text = Array.from({ length: 2 + random.int(2) }, () => pick(syllables, random)).join('');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -4,8 +4,9 @@ import { servePlayedModel } from '../played-model.js';
 import { type Attribute, attributes, forms } from './write-documents.js';
 
 /**
- * Makes up questions in the place of a large model, so that you need no key: an OpenAI-compatible server that asks about the sentences of
- * a passage. Like a large model it is good and not perfect: now and then its evidence is not what the passage says.
+ * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that makes up questions about
+ * the sentences of a passage. Like a large model, it is good but not perfect: sometimes its evidence is not in the
+ * passage.
  */
 
 type Asked = {

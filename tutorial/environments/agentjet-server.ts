@@ -10,7 +10,7 @@ type Request = {
   readonly messages: { readonly content?: string };
 };
 
-/** The lake over the Python AgentJet's protocol. Tasks are known by their ids. */
+/** Serves the lake over the Python AgentJet's protocol. A task is identified by its id. */
 export async function startAgentjetServer(mapOf: (taskId: string) => unknown): Promise<LakeServer> {
   const walks = new Map<string, LakeWalk>();
   const answers: Readonly<Record<string, (request: Request & { readonly task_id: string }) => unknown>> = {

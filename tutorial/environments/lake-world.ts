@@ -1,7 +1,7 @@
 import type { Environment, Session, StepResult, Task } from 'agentjet';
 import { type Direction, directions, FrozenLake, type LakeMap } from '../frozen-lake/frozen-lake.js';
 
-/** The lake of the first tutorial as a world: in this process, and in each of the servers of this folder. */
+/** The lake of the first tutorial as a world. It runs in this process, and in each server of this folder. */
 export class LakeWalk {
   readonly #lake: FrozenLake;
   #isLost = false;
@@ -34,7 +34,7 @@ export function walkOn({ metadata }: Pick<Task, 'metadata'>): LakeWalk {
   return new LakeWalk(metadata['map'] as LakeMap);
 }
 
-/** Named in environments.yaml. */
+/** environments.yaml names this world. */
 export const lake: Environment = {
   name: 'the lake',
   open: async (task): Promise<Session> => {

@@ -5,7 +5,10 @@ const systemPrompt =
   'You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right.';
 const maxMoves = 10;
 
-/** One walk in the world that the configuration names. Its reward is the world's: task_judge.judge_type is environment. */
+/**
+ * One walk in the world that the configuration names. The world gives the reward: task_judge.judge_type is
+ * environment.
+ */
 export async function walk(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const session = await tuner.openEnvironment(task);
   const agent = new ReActAgent({ name: 'walker', systemPrompt, model: asModel(tuner, { agentName: 'walker' }) });
@@ -19,7 +22,7 @@ export async function walk(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   return {};
 }
 
-/** A world of tools has no steps: this agent's answers go into its tool `walk`. */
+/** A world with tools has no steps, so the agent's answer becomes a call of the tool `walk`. */
 async function step(session: OpenSession, words: string): Promise<{ readonly text: string; readonly isDone: boolean }> {
   if (session.tools.some(({ name }) => name === 'walk')) {
     const { text, data } = await session.call('walk', { direction: words });

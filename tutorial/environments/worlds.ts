@@ -9,8 +9,8 @@ import { startAgentjetServer, type LakeServer } from './agentjet-server.js';
 import { startMcpServer } from './mcp-server.js';
 
 /**
- * The same lake over three protocols. So that one command is enough, each of these starts its server with the first session and ends it
- * with the run. A server that runs already is named in the YAML instead: see README.md.
+ * The same lake over three protocols. Each world starts its server with the first session and stops it at the end of
+ * the run, so one command is enough. README.md shows how to name a server that is already running.
  */
 
 type Started = { readonly environment: Environment; readonly close: () => Promise<void> };
@@ -24,7 +24,7 @@ function startingWith(name: string, start: () => Promise<Started>): Environment 
       return (await started).environment.open(task, options);
     },
     close: async () => {
-      const running = await started?.catch(() => undefined); // the episodes have said why it did not start
+      const running = await started?.catch(() => undefined); // the episodes have already reported why it did not start
       started = undefined;
       await running?.close();
     },

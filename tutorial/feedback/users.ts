@@ -9,8 +9,8 @@ import { solve } from '../math-agent/agents/openai.js';
 import { drawTasks } from '../math-agent/generate-data.js';
 
 /**
- * People who use the deployed agent, in the place of yours. Each asks three questions. Many say nothing of an answer, some only show a
- * thumb, some write what would have been right, and one rating in thirty is a slip.
+ * Simulates the users of the deployed agent. Each asks three questions. Many do not rate an answer, some give a thumb
+ * up or down, some write the right answer, and one rating in thirty is a mistake.
  */
 
 const questionsEach = 3;
@@ -25,7 +25,7 @@ export type LoggedAnswer = {
   readonly feedback: { readonly thumb?: 'up' | 'down'; readonly correction?: string };
 };
 
-/** What a person thinks of an answer. */
+/** The user's rating of an answer. */
 export function rate(answer: string, right: number, random: Random): LoggedAnswer['feedback'] {
   if (random.next() < 0.4) return {};
   const isRight = answer.trim() !== '' && Number(answer) === right;
@@ -37,7 +37,7 @@ export function rate(answer: string, right: number, random: Random): LoggedAnswe
 
 export type Week = { readonly week: number; readonly people: number; readonly seed: number };
 
-/** A week of the deployed agent. No question of it was asked in an earlier week. */
+/** A week of the deployed agent. Its questions do not repeat those of earlier weeks. */
 export async function liveWeek(
   ask: (question: string) => Promise<string>,
   { week, people, seed }: Week,
@@ -67,7 +67,7 @@ export async function liveWeek(
   return all;
 }
 
-/** The agent's client, as it is in use: the agent knows no other. The seed makes a week happen the same way again. */
+/** The deployed agent's client. The seed makes a week repeatable. */
 function openClient(baseURL: string, seed: number): OpenAI {
   return new OpenAI({
     baseURL,
@@ -86,7 +86,7 @@ function describe(logged: readonly LoggedAnswer[]): string {
   return `${logged.length} answers: ${thumbs('up')} thumbs up, ${thumbs('down')} down, ${corrected} of these with a correction`;
 }
 
-/** A server that was just started loads its model first. */
+/** A server that has just started must load its model first. */
 async function untilServed(url: string): Promise<void> {
   const isServed = (): Promise<boolean> =>
     fetch(`${url}/models`).then(

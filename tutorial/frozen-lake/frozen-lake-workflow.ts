@@ -6,7 +6,10 @@ const systemPrompt =
   'You walk on a frozen lake. Reach the goal. Do not step into a hole. Answer with one word: up, down, left or right.';
 const maxMoves = 10;
 
-/** One walk: the agent is told what it sees, and answers with a direction, until it arrives, falls in, or gets lost. */
+/**
+ * One walk: the agent sees its surroundings and answers with a direction, until it reaches the goal, falls into a
+ * hole, or runs out of moves.
+ */
 export class FrozenLakeWorkflow extends Workflow {
   async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
     const lake = new FrozenLake(task.metadata['map'] as LakeMap);
@@ -26,7 +29,7 @@ export class FrozenLakeWorkflow extends Workflow {
   }
 }
 
-/** An answer that is no direction ends the walk: whoever cannot be understood does not arrive. */
+/** An answer that is not a direction ends the walk without a reward. */
 function parseDirection(answer: string): Direction | undefined {
   return directions.find((direction) => direction === answer.trim());
 }

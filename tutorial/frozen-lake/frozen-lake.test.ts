@@ -58,7 +58,7 @@ function shortestWalk(drawn: LakeMap): number {
 }
 
 describe('its tasks', () => {
-  it('give training and evaluation no map in common, whatever the seed', async () => {
+  it('give training and evaluation no map in common, for any seed', async () => {
     const evaluation = new Set((await collect(lakeTasks.evaluationTasks())).map(toKey));
     expect(evaluation.size).toBe(100);
     const training = await collect(lakeTasks.trainingTasks());

@@ -1,6 +1,6 @@
 import type { Random } from '@agentjet/core';
 
-/** A frozen lake of 4 by 4 cells: a start, a goal, two holes, ice everywhere else. Nothing is slippery. */
+/** A frozen lake of 4 by 4 cells: a start, a goal, two holes, and ice everywhere else. The ice is not slippery. */
 
 export const directions = ['up', 'down', 'left', 'right'] as const;
 export type Direction = (typeof directions)[number];
@@ -21,7 +21,7 @@ function columnOf(cell: number): number {
   return cell % size;
 }
 
-/** The cell beyond, or undefined at the edge. */
+/** The next cell in a direction, or undefined at the edge. */
 function neighbour(cell: number, direction: Direction): number | undefined {
   const [down, right] = shifts[direction];
   const row = rowOf(cell) + down;
@@ -41,12 +41,12 @@ function canReach(map: LakeMap): boolean {
   return seen.has(map.goal);
 }
 
-/** Steps between two cells on a lake without holes. */
+/** The number of steps between two cells on a lake without holes. */
 function distance(a: number, b: number): number {
   return Math.abs(rowOf(a) - rowOf(b)) + Math.abs(columnOf(a) - columnOf(b));
 }
 
-/** A random map on which the goal can be reached, and not in one step. */
+/** Draws a random map. The goal can be reached, but not in one step. */
 export function createLakeMap(random: Random): LakeMap {
   for (;;) {
     const cells = new Set<number>();
@@ -74,13 +74,13 @@ export class FrozenLake {
     return this.map.holes.includes(this.#cell) ? 'hole' : 'walking';
   }
 
-  /** Walks one cell; at the edge one stays where one is. */
+  /** Walks one cell. At the edge the walker stays on its cell. */
   step(direction: Direction): LakeState {
     this.#cell = neighbour(this.#cell, direction) ?? this.#cell;
     return this.state;
   }
 
-  /** What the walker sees: on each side ice, a hole or the edge, and whether a step there leads closer to the goal. */
+  /** What the walker sees on each side: ice, a hole or the edge, and whether a step there leads closer to the goal. */
   describe(): string {
     return directions.map((direction) => `${direction}: ${this.#look(direction)}`).join('\n');
   }

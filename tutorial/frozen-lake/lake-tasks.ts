@@ -3,8 +3,8 @@ import type { Task, TaskReader } from 'agentjet';
 import { createLakeMap, type LakeMap } from './frozen-lake.js';
 
 /**
- * Every possible map belongs to training or to evaluation, by its own cells and nothing else: so no seed, however
- * chosen, can draw an evaluation map in training. One map in eight is kept for evaluation.
+ * The cells of a map decide whether it is for training or, one in eight, for evaluation. So no seed can draw an
+ * evaluation map in training.
  */
 export type Split = 'training' | 'evaluation';
 
@@ -16,7 +16,7 @@ export function toKey({ start, goal, holes }: LakeMap): string {
   return `${start}-${goal}-${holes.join('-')}`;
 }
 
-/** Tasks on different maps of one split, the same ones for the same seed. */
+/** Tasks with different maps of one split, and the same ones for the same seed. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },
@@ -35,7 +35,7 @@ export function drawTasks(
   }));
 }
 
-/** Named in frozen_lake.yaml. */
+/** frozen_lake.yaml names this reader. */
 export const lakeTasks: TaskReader = {
   async *trainingTasks() {
     yield* drawTasks('training', { seed: 1, count: 2048 });

@@ -16,20 +16,21 @@ import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
 import { z } from 'zod';
 
 /**
- * The desk of a market, as a LangGraph developer would write it. Stall holders send notes with a question; the clerk works out the
- * figure with a calculator, the keeper of the market is asked about odd figures, and the writer answers. Nothing here knows of training.
+ * The desk of a market, as a LangGraph developer would write it. Stall holders send notes with a question. The clerk
+ * computes the figure with a calculator, the keeper of the market decides about unusual figures, and the writer
+ * answers. This file knows nothing about training.
  */
 
 type AgentName = 'clerk' | 'writer';
 
-/** What the keeper is asked, and may answer. */
+/** What the keeper is asked, and the possible answers. */
 export type Request = { readonly note: string; readonly figure: string };
 export type Decision = 'send' | 'refuse';
 
 export type Answer = {
-  /** What the clerk made of the note. */
+  /** The clerk's figure for the note. */
   readonly figure: string;
-  /** What the stall holder was sent; empty if the keeper refused. */
+  /** The reply to the stall holder; empty if the keeper refused. */
   readonly reply: string;
 };
 
@@ -64,7 +65,7 @@ const calculator = tool(({ expression }) => calculate(expression), {
 const clerkPrompt = 'Solve the problem with the calculator. Then answer with the number alone.';
 const writerPrompt = 'You answer stall holders of a market in one friendly sentence that contains the figure.';
 
-/** A subgraph: the clerk and its calculator, in turn, until it answers. */
+/** A subgraph: the clerk calls its calculator until it answers. */
 function createClerk(model: BaseChatModel) {
   if (model.bindTools === undefined) throw new Error('The clerk needs a model that can call tools.');
   const withTools = model.bindTools([calculator]);
@@ -79,7 +80,7 @@ function createClerk(model: BaseChatModel) {
     .compile();
 }
 
-/** Whole figures up to 50 go out unseen. */
+/** Whole figures up to 50 need no approval. */
 function isOdd({ figure }: Desk): boolean {
   return !/^\d+$/.test(figure) || Number(figure) > 50;
 }
@@ -111,12 +112,12 @@ export function createDesk(modelOf: (agent: AgentName) => BaseChatModel) {
 export type AnswerOptions = {
   /** The keeper. */
   readonly decide: (request: Request) => Decision | Promise<Decision>;
-  /** Called with each piece of the reply while it is written. */
+  /** Called with each piece of the reply as it is written. */
   readonly onText?: (piece: string) => void;
   readonly signal?: AbortSignal;
 };
 
-/** Answers one note. The graph stops at the keeper, and goes on with the decision. */
+/** Answers one note. The graph stops at the keeper, and resumes with the decision. */
 export async function answerNote(
   desk: ReturnType<typeof createDesk>,
   note: string,

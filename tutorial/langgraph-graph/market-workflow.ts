@@ -4,7 +4,7 @@ import { type Task, type Tuner, Workflow, type WorkflowOutput } from 'agentjet';
 import { answerNote, createDesk, type Decision, type Request } from './desk.js';
 import { openWriterServer } from './writer-server.js';
 
-/** One note. The clerk learns; the writer is the ChatOpenAI that it was. */
+/** Answers one note. The clerk learns. The writer is the ChatOpenAI of the application. */
 export class MarketWorkflow extends Workflow {
   async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
     const untrained = { model: 'gpt-4o-mini', apiKey: 'none', configuration: { baseURL: await openWriterServer() } };

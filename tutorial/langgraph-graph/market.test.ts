@@ -22,7 +22,7 @@ it('pays the clerk for the right figure, which the writer sends without asking',
   });
 });
 
-it('asks the keeper about a large figure, and goes on without another call of the clerk', async () => {
+it('asks the keeper about a large figure, and resumes without another call of the clerk', async () => {
   expect(await work(call('12*7'), '84')).toMatchObject({
     isSuccess: false,
     metadata: { figure: '84', reply: 'Thank you for your note: the figure is 84.' },

@@ -2,15 +2,15 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * Stands in for the provider of the writer's model, so that the tutorial needs no key: OpenAI's Chat Completions on this machine.
- * It repeats the figure that it is told, whole or streamed.
+ * Takes the place of the provider of the writer's model, so the tutorial needs no API key. It serves OpenAI's Chat
+ * Completions on this machine and repeats the figure of the note, whole or streamed.
  */
 
 type Body = { readonly stream?: boolean; readonly messages: readonly { readonly content: unknown }[] };
 
 let opened: Promise<string> | undefined;
 
-/** The base URL. The server is opened once, and does not keep the process alive. */
+/** The base URL. The server opens once and does not keep the process alive. */
 export function openWriterServer(): Promise<string> {
   opened ??= listen();
   return opened;

@@ -1,7 +1,7 @@
 import type { OpenAI } from 'openai';
 
 const systemPrompt = 'Work out each problem with compute. Close with the words: The result is N.';
-/** Model calls after which the agent gives up. */
+/** The agent gives up after this many model calls. */
 const maxCalls = 4;
 
 const operations = {
@@ -40,7 +40,7 @@ function compute(written: string): string {
   }
 }
 
-/** An agent over the plain SDK. It knows nothing of training. */
+/** An agent over the plain SDK. It knows nothing about training. */
 export async function solve(question: string, client: OpenAI, signal?: AbortSignal): Promise<string> {
   const messages: OpenAI.ChatCompletionMessageParam[] = [
     { role: 'system', content: systemPrompt },

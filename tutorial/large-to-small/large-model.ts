@@ -5,8 +5,8 @@ import { type Operator, readProblem } from '../math-agent/problems.js';
 import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * Answers in the place of a large model, so that you need no key: an OpenAI-compatible server that knows the problems. Like a
- * large model it is good and not perfect: it takes one operation in eight for another, and it does not always say the same.
+ * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that knows the problems. Like
+ * a large model, it is good but not perfect: it confuses one operation in eight, and its wording varies.
  */
 
 const names: Readonly<Record<Operator, string>> = { '+': 'add', '-': 'subtract', '*': 'multiply', '/': 'divide' };

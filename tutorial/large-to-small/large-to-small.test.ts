@@ -27,7 +27,7 @@ it('gives the number of the closing words as its answer', async () => {
   expect(await work(call('subtract', 12, 7), '5')).toEqual({ metadata: { answer: '' } });
 });
 
-it('tells the model what was wrong with a call', async () => {
+it('shows the model what was wrong with a call', async () => {
   expect(await work(call('minus', 12, 7), 'The result is there is no operation "minus".')).toEqual({
     metadata: { answer: '' },
   });

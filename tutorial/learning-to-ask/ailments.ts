@@ -1,4 +1,7 @@
-/** What a patient can be asked about. A question is understood by its words, so that any model may put it as it likes. */
+/**
+ * The questions that a patient can answer. The patient recognizes a question by its words, so a model may phrase it
+ * freely.
+ */
 type Topic = {
   readonly question: string;
   readonly isAsked: RegExp;
@@ -72,12 +75,12 @@ export const topics = {
 export type TopicName = keyof typeof topics;
 export const topicNames = Object.keys(topics) as readonly TopicName[];
 
-/** What the patient says of a topic. */
+/** The patient's statement about a topic. */
 export function tell(topic: TopicName, value: string): string {
   return topics[topic].tell(value);
 }
 
-/** An ailment, as people put it, and the four things that a doctor has to know of it. */
+/** An ailment, the ways in which people state it, and the four facts that a doctor has to find. */
 type Ailment = { readonly complaints: readonly string[]; readonly matters: readonly TopicName[] };
 
 export const ailments = {
@@ -118,7 +121,7 @@ export const ailments = {
 export type AilmentName = keyof typeof ailments;
 export const ailmentNames = Object.keys(ailments) as readonly AilmentName[];
 
-/** What the first question of a turn asks about; undefined if it is about nothing that the patient knows. */
+/** The topic of the first question of a turn; undefined if the patient knows nothing about it. */
 export function findTopic(text: string): TopicName | undefined {
   const [first = ''] = text.split('?');
   return topicNames.find((name) => topics[name].isAsked.test(first));

@@ -4,7 +4,7 @@ import { consult } from './consultation.js';
 import type { Patient } from './patients.js';
 import { ScriptedPatient } from './scripted-patient.js';
 
-/** One consultation. The doctor learns; the patient is its debugModel. A judge scores what the doctor said. */
+/** One consultation. The doctor learns, and the patient is its debugModel. A judge scores the doctor's questions. */
 export class AskWorkflow extends Workflow {
   override trainableTargets = ['doctor'];
 

@@ -1,12 +1,15 @@
 import type { ChatModel } from '@agentjet/core';
 import { ReActAgent } from '@agentjet/react';
 
-/** Questions that the doctor has time for. */
+/** The doctor may ask this many questions. */
 export const numQuestions = 3;
 
 export type Models = { readonly doctor: ChatModel; readonly patient: ChatModel };
 
-/** A doctor asks and a patient answers. It knows nothing of training. Resolves to what the doctor said, turn by turn. */
+/**
+ * A doctor asks and a patient answers. The agent knows nothing about training. Resolves to the doctor's messages,
+ * turn by turn.
+ */
 export async function consult(opening: string, models: Models, signal?: AbortSignal): Promise<readonly string[]> {
   const doctor = new ReActAgent({
     name: 'doctor',

@@ -4,18 +4,18 @@ import type { Patient } from './patients.js';
 
 const read = ({ metadata }: WorkflowOutput): readonly string[] => (metadata?.['questions'] ?? []) as readonly string[];
 
-/** Share of the hidden facts that the questions bring to light, 0..1. */
+/** The share of hidden facts that the questions reveal, 0..1. */
 export function shareFound({ hidden }: Pick<Patient, 'hidden'>, questions: readonly string[]): number {
   const asked = questions.map(findTopic);
   return hidden.filter((topic) => asked.includes(topic)).length / hidden.length;
 }
 
-/** Share of the turns with one question, 0..1. */
+/** The share of turns with one question, 0..1. */
 export function shareOfSingleQuestions(questions: readonly string[]): number {
   return questions.filter((words) => countQuestions(words) === 1).length / Math.max(1, questions.length);
 }
 
-/** What came to light. How it was asked is for another judge. */
+/** Scores which facts were found. Another judge scores how they were asked. */
 export class FactsJudge {
   judge({ metadata }: Task, output: WorkflowOutput): Verdict {
     const found = shareFound(metadata as Patient, read(output));
@@ -23,7 +23,7 @@ export class FactsJudge {
   }
 }
 
-/** Both by rules: what came to light, less half of the share of the turns without exactly one question. */
+/** Scores both by rules: the share of facts found, minus half the share of turns without exactly one question. */
 export class RuleJudge {
   judge({ metadata }: Task, output: WorkflowOutput): Verdict {
     const questions = read(output);

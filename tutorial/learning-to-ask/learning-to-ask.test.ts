@@ -59,7 +59,7 @@ describe('patients', () => {
     }
   });
 
-  it('of evaluation are none of training', () => {
+  it('of evaluation are not patients of training', () => {
     const training = new Set(
       drawTasks('training', { seed: 1, count: 1024 }).map(({ metadata }) => JSON.stringify(metadata)),
     );

@@ -2,10 +2,10 @@ import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 import type { Task, TaskReader } from 'agentjet';
 import { type AilmentName, ailmentNames, ailments, tell, type TopicName, topics } from './ailments.js';
 
-/** Somebody who is ill: says one of four facts at once, and the others if asked. */
+/** A patient states one of four facts at once, and the others only if asked. */
 export type Patient = {
   readonly ailment: AilmentName;
-  /** What is said at once. */
+  /** The statement at the start. */
   readonly opening: string;
   /** Three of the four facts that matter. */
   readonly hidden: readonly TopicName[];
@@ -36,12 +36,14 @@ function drawPatient(random: Random): Patient {
 
 export type Split = 'training' | 'evaluation';
 
-/** A patient belongs to one of the two by its facts, one in eight to evaluation, so that no draw can mix them. */
+/**
+ * The facts of a patient decide whether it is for training or, one in eight, for evaluation, so no draw can mix them.
+ */
 export function splitOf({ opening, facts }: Patient): Split {
   return deriveSeed(0, 'patients', JSON.stringify([opening, facts])) % 8 === 0 ? 'evaluation' : 'training';
 }
 
-/** Different patients of one split, the same ones for the same seed. */
+/** Different patients of one split, and the same ones for the same seed. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },
@@ -60,7 +62,7 @@ export function drawTasks(
   }));
 }
 
-/** Named in the YAML files. */
+/** The YAML files name these readers. */
 export const patientTasks: TaskReader = {
   async *trainingTasks() {
     yield* drawTasks('training', { seed: 1, count: 1024 });

@@ -2,7 +2,7 @@ import type { ChatModel, ChatRequest, ChatResponse } from '@agentjet/core';
 import { findTopic } from './ailments.js';
 import type { Patient } from './patients.js';
 
-/** Answers by rules, in the place of a model: the first question of a message, and nothing that it was not asked. */
+/** Answers by rules instead of a model. It answers the first question of a message, and nothing else. */
 export class ScriptedPatient implements ChatModel {
   readonly name = 'scripted-patient';
   readonly #facts: Patient['facts'];

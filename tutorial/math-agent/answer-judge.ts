@@ -1,6 +1,6 @@
 import type { Judge, Task, Verdict, WorkflowOutput } from 'agentjet';
 
-/** Right or wrong: the number of the answer against the number of the task. */
+/** Compares the number of the answer with the number of the task. */
 export class AnswerJudge implements Judge {
   judge(task: Task, output: WorkflowOutput): Verdict {
     const answer = output.metadata?.['answer'];

@@ -1,8 +1,8 @@
-/** What all versions of the agent share: their words, and a calculator without a framework. */
+/** The part that all versions of the agent share: the prompts, and a calculator without a framework. */
 
 export const systemPrompt = 'Solve the problem with the calculator. Then answer with the number alone.';
 export const calculatorDescription = 'Computes two numbers.';
-/** Model calls after which an agent gives up. */
+/** An agent gives up after this many model calls. */
 export const maxCalls = 4;
 
 const operators: Readonly<Record<string, (a: number, b: number) => number>> = {

@@ -9,7 +9,10 @@ import { Outage } from 'agentjet';
 const limits = { seconds: 1, megabytes: 32, outputCharacters: 500 };
 const runner = openCodeRunner('javascript');
 
-/** What the code gives, in words for the model. A limit and an error are answers; only a broken sandbox is not the agent's doing. */
+/**
+ * The result of the code, in words for the model. Limits and errors are answers. Only a broken sandbox is not the
+ * agent's fault.
+ */
 export async function runCode(code: string, signal?: AbortSignal): Promise<string> {
   try {
     return describe(

@@ -14,7 +14,7 @@ export function splitOf(question: string): Split {
   return deriveSeed(0, 'math', question) % 8 === 0 ? 'validation' : 'training';
 }
 
-/** Tasks with different problems of one split, the same ones for the same seed. */
+/** Tasks with different problems of one split, and the same ones for the same seed. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },

@@ -70,7 +70,7 @@ describe('the problems', () => {
     expect(readData('validation')).toBe(toJsonl('validation'));
   });
 
-  it('share no question between training and validation, whatever the seed', () => {
+  it('share no question between training and validation, for any seed', () => {
     const validation = new Set(drawTasks('validation', { seed: 1, count: 100 }).map(({ mainQuery }) => mainQuery));
     for (const { mainQuery } of [
       ...drawTasks('training', { seed: 1, count: 1024 }),

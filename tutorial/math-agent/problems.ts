@@ -1,6 +1,6 @@
 import type { Random } from '@agentjet/core';
 
-/** Word problems of one step. Each kind asks for one operation; in some the numbers stand in the other order. */
+/** Word problems with one step. Each kind asks for one operation. In some kinds the numbers are in the other order. */
 
 export type Operator = '+' | '-' | '*' | '/';
 
@@ -12,7 +12,7 @@ export type Problem = {
   readonly right: number;
 };
 
-/** What a question asks for. */
+/** The operation and the numbers of a question. */
 export type Operation = Pick<Problem, 'left' | 'operator' | 'right'>;
 
 type Kind = {
@@ -68,7 +68,7 @@ function pick<T>(items: readonly T[], random: Random): T {
   return item;
 }
 
-/** The operation behind a question that `createProblem` has made. */
+/** The operation that a question of `createProblem` asks for. */
 export function readProblem(question: string): Operation {
   const [first = 0, second = 0] = (question.match(/\d+/g) ?? []).map(Number);
   const orders = [
@@ -81,7 +81,7 @@ export function readProblem(question: string): Operation {
     );
     if (order !== undefined) return { ...order, operator };
   }
-  throw new RangeError(`"${question}" is no problem of this collection.`);
+  throw new RangeError(`"${question}" is not a problem of this collection.`);
 }
 
 export function createProblem(random: Random): Problem {

@@ -1,14 +1,14 @@
 import type { OpenAI } from 'openai';
 
-/** Pieces of code after which the agent gives up. */
+/** The agent gives up after this many pieces of code. */
 const maxPieces = 5;
 
-/** What runs a piece of code and says what came of it. */
+/** Runs a piece of code and describes the result. */
 export type RunCode = (code: string) => Promise<{ readonly text: string; readonly isDone: boolean }>;
 
 export type Job = { readonly systemPrompt: string; readonly text: string; readonly run: RunCode };
 
-/** An agent that acts by writing code, over the plain SDK. It knows nothing of training. */
+/** An agent that acts by writing code, over the plain SDK. It knows nothing about training. */
 export async function work({ systemPrompt, text, run }: Job, client: OpenAI, signal?: AbortSignal): Promise<void> {
   const messages: OpenAI.ChatCompletionMessageParam[] = [
     { role: 'system', content: systemPrompt },
@@ -25,7 +25,7 @@ export async function work({ systemPrompt, text, run }: Job, client: OpenAI, sig
   }
 }
 
-/** The code of an answer: what is in its first block, or all of it. */
+/** The code of an answer: its first block, or the whole answer. */
 export function readCode(answer: string): string {
   return (/```\w*\n([\s\S]*?)```/.exec(answer)?.[1] ?? answer).trim();
 }

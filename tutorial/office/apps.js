@@ -1,6 +1,6 @@
 /**
- * The apps of the office, over one state. This text runs inside the sandbox, next to the code that the agent wrote; the state stays out of
- * the agent's sight.
+ * The apps of the office, over one state. This file runs inside the sandbox, next to the code that the agent wrote.
+ * The agent cannot see the state.
  */
 globalThis.openOffice = (state) => {
   let isDone = false;

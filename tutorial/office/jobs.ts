@@ -2,7 +2,7 @@ import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 import type { Task, TaskReader } from 'agentjet';
 import type { OfficeState } from './office-world.js';
 
-/** Jobs for an office, each with the state in which the apps are and the one in which they shall be. */
+/** Jobs for an office. Each has the initial state of the apps and the expected one. */
 const kinds = ['write', 'pay', 'move', 'cancel', 'meet'] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -31,7 +31,7 @@ function drawSome<T>(items: readonly T[], count: number, random: Random): readon
   return Array.from({ length: count }, () => left.splice(random.int(left.length), 1)).flat();
 }
 
-/** Numbers without a repetition, from `least` on. */
+/** Numbers without repetition, from `least` on. */
 function drawNumbers(least: number, span: number, count: number, random: Random): readonly number[] {
   const drawn = new Set<number>();
   while (drawn.size < count) drawn.add(least + random.int(span));
@@ -93,12 +93,15 @@ function drawJob(random: Random): Drawn {
 
 export type Split = 'training' | 'evaluation';
 
-/** A job belongs to one of the two by its words and contacts, one in eight to evaluation, so that no draw can mix them. */
+/**
+ * The words and contacts of a job decide whether it is for training or, one in eight, for evaluation, so no draw can
+ * mix them.
+ */
 export function splitOf({ question, before }: Pick<Drawn, 'question' | 'before'>): Split {
   return deriveSeed(0, 'office', question, JSON.stringify(before)) % 8 === 0 ? 'evaluation' : 'training';
 }
 
-/** Different jobs of one split, the same ones for the same seed. */
+/** Different jobs of one split, and the same ones for the same seed. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },
@@ -113,7 +116,7 @@ export function drawTasks(
   return tasks;
 }
 
-/** Named in office.yaml. */
+/** office.yaml names this reader. */
 export const jobTasks: TaskReader = {
   async *trainingTasks() {
     yield* drawTasks('training', { seed: 1, count: 1024 });

@@ -9,7 +9,7 @@ const appworldPrompt = [
   'When it is done, call apis.supervisor.complete_task(), with answer=... if the job is a question.',
 ].join('\n');
 
-/** The agent in the world that the configuration names: our office, or AppWorld. Its reward is the world's. */
+/** Runs the agent in the world that the configuration names: our office, or AppWorld. The world gives the reward. */
 export async function doJob(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const session = await tuner.openEnvironment(task);
   const { observation } = session;
@@ -22,7 +22,7 @@ export async function doJob(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   return {};
 }
 
-/** AppWorld tells more of a job than its words: such as in whose name it is done. */
+/** AppWorld gives more of a job than its words, such as the person for whom it is done. */
 function promptFor({ data }: Observation): string {
   const { instruction, supervisor } = (data ?? {}) as { readonly instruction?: unknown; readonly supervisor?: unknown };
   if (instruction === undefined) return officePrompt;

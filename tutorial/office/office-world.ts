@@ -6,8 +6,9 @@ import { Outage, type Environment, type Session, type StepResult, type Verdict }
 import type { Job } from './jobs.js';
 
 /**
- * An office of four apps as a world. An action is JavaScript, which runs in a sandbox next to the apps; afterwards the state of the apps
- * is taken out. An episode has succeeded if the apps are in the state in which they shall be: what else was changed counts, too.
+ * An office of four apps as a world. An action is JavaScript, which runs in a sandbox next to the apps. Afterwards
+ * the state of the apps is read. An episode succeeds if the apps are in the expected state. Any other change makes it
+ * fail.
  */
 export type OfficeState = {
   readonly contacts: readonly { readonly name: string; readonly mail: string; readonly account: number }[];
@@ -20,7 +21,7 @@ const limits = { seconds: 2, megabytes: 32, outputCharacters: 500 };
 const runner = openCodeRunner('javascript');
 const apps = readFileSync(path.join(import.meta.dirname, 'apps.js'), 'utf8');
 
-/** Runs the agent's code next to the apps, and gives their state and what the code gave. */
+/** Runs the agent's code next to the apps, and returns their state and the result of the code. */
 const program = `${apps}
 (() => {
   const { state, code } = JSON.parse(stdin);
@@ -54,7 +55,9 @@ async function run(state: OfficeState, code: string, signal: AbortSignal): Promi
   }
 }
 
-/** What the agent is shown, and the state that its code has left. Code that a limit stops has changed nothing. */
+/**
+ * The output that the agent sees, and the state after its code. If a limit stops the code, the state does not change.
+ */
 async function act(
   state: OfficeState,
   code: string,
@@ -75,12 +78,12 @@ function isRan(value: unknown): value is Ran {
   return isJsonObject(value) && isJsonObject(value['state']) && typeof value['isDone'] === 'boolean';
 }
 
-/** A record as text, the same in any order of its fields. */
+/** A record as a string that does not depend on the order of its fields. */
 function writeRecord(record: object): string {
   return JSON.stringify(Object.entries(record).toSorted(([a], [b]) => a.localeCompare(b)));
 }
 
-/** The same records in any order. */
+/** Compares records in any order. */
 function isSame(state: OfficeState, wanted: OfficeState): boolean {
   const write = ({ contacts, meetings, sent, paid }: OfficeState): string =>
     JSON.stringify([contacts, meetings, sent, paid].map((records) => records.map(writeRecord).toSorted()));
@@ -93,7 +96,7 @@ function compare(state: OfficeState, { before, after }: Job): Verdict {
   return { reward: isSuccess ? 1 : 0, isSuccess, parts: { wrong_change: isTouched && !isSuccess ? 1 : 0 } };
 }
 
-/** Named in office.yaml. */
+/** office.yaml names this world. */
 export const office: Environment = {
   name: 'the office',
   open: async (task, { signal }): Promise<Session> => {

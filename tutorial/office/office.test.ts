@@ -72,7 +72,7 @@ it.each([
   expect(episode).toMatchObject({ reward: 0, isSuccess: false, parts: { wrong_change: wrong } });
 });
 
-it('tells the agent of its mistakes, and of code without an end', async () => {
+it('shows the agent its mistakes, and code that never ends', async () => {
   const { seen } = await work(office, 'bank.pay(777, 25)', 'mail.sned()', 'done()');
   expect(seen[1]).toContain('there is no account 777');
   expect(seen[2]).toContain('TypeError');

@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url';
 import { type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * Judges in the place of a large model, so that you need no key: an OpenAI-compatible server that proposes criteria and scores by them. It does
- * not know what the shop thinks: some of its criteria are of no use, and its scores are rough.
+ * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that proposes criteria and
+ * scores by them. It does not know the shop's rule: some of its criteria are useless, and its scores are rough.
  */
 
 type Criterion = { readonly name: string; readonly text: string; readonly score: (answer: string) => number };
@@ -37,7 +37,9 @@ const criteria: readonly Criterion[] = [
   },
 ];
 
-/** The criteria, for a system message that asks for some; else the scores of the answer in the last message. */
+/**
+ * Gives the criteria if the system message asks for them, and otherwise the scores of the answer in the last message.
+ */
 function judge(messages: PlayedRequest['messages']): object {
   const system = messages[0]?.content ?? '';
   const last = messages.at(-1)?.content ?? '';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createRandom, deriveSeed } from '@agentjet/core';
 
-/** Answers of a shop to its customers, and what the shop thinks of them. The judge does not see the rule of the scores. */
+/** A shop's answers to its customers, and its scores. The judge does not see the rule of the scores. */
 
 export type Scored = { readonly question: string; readonly answer: string; readonly score: number };
 
@@ -22,7 +22,10 @@ const phrases = [
   'We would like to take the opportunity to thank you for your patience.',
 ];
 
-/** 0 to 10: five for the number of the order, four for what happens next, less up to three for empty phrases, one for being there. */
+/**
+ * 0 to 10: five for the order number, four for the next step, minus up to three for empty phrases, one for any
+ * answer.
+ */
 export function hiddenScore(answer: string): number {
   const namesOrder = /order \d{4}/.test(answer);
   const saysNext = nextSteps.some((step) => answer.includes(step));
@@ -47,7 +50,7 @@ export function drawAnswers(count: number, seed: number): readonly Scored[] {
   });
 }
 
-/** Twenty to learn from, and a hundred others that only tell how well the rubrics follow. */
+/** Twenty answers to learn from, and a hundred others that only measure how well the rubrics follow the scores. */
 export const files = {
   'scored.jsonl': drawAnswers(20, 1),
   'others.jsonl': drawAnswers(100, 2),

@@ -2,7 +2,7 @@
 
     python3 lake.py http://127.0.0.1:8700 [tasks.jsonl]
 
-The key comes from AJET_SWARM_KEY. Without a file it runs the tasks that another client has told the server.
+The key comes from AJET_SWARM_KEY. Without a file it runs the tasks that another client has sent to the server.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""A word problem, one call of the calculator, and a reward: 1 if the right numbers went in with the right operation.
+"""Solves a word problem with one call of the calculator. The reward is 1 if the numbers and the operation are right.
 
     python3 sums.py http://127.0.0.1:8700 [share]
 
-The key comes from AJET_SWARM_KEY. Tasks are those that another client has told the server.
+The key comes from AJET_SWARM_KEY. It runs the tasks that another client has sent to the server.
 """
 
 import json
@@ -43,7 +43,7 @@ if __name__ == "__main__":
     share = sys.argv[2] if len(sys.argv) > 2 else "default"
 
     def tell(receipt, end):
-        sys.stdout.write(f"{receipt['episode_id']} {end.get('reward') or 0}\n")  # one write: four threads share the line
+        sys.stdout.write(f"{receipt['episode_id']} {end.get('reward') or 0}\n")  # one write, because four threads share the line
         sys.stdout.flush()
 
     with SwarmClient(sys.argv[1], client="python", share=share, revision="sums-1", on_end=tell) as swarm:

@@ -3,14 +3,14 @@ import { readExpression, solve, tools } from '../math-agent/agents/openai.js';
 import { systemPrompt } from '../math-agent/calculator.js';
 
 /**
- * Two agents over the plain OpenAI SDK. The planner reads a problem and says what is to be computed; the worker computes it with the
- * calculator, and what it answers is the team's answer. Nothing here knows of training.
+ * Two agents over the plain OpenAI SDK. The planner reads a problem and says what to compute. The worker computes it
+ * with the calculator, and its answer is the team's answer. This file knows nothing about training.
  */
 
 export type Role = 'planner' | 'worker';
 
 export type TeamAnswer = {
-  /** What the planner asked for; empty if it asked for nothing, and then the worker did nothing. */
+  /** The computation that the planner asked for; empty if it asked for none, and then the worker did nothing. */
   readonly expression: string;
   readonly answer: string;
 };
@@ -47,8 +47,8 @@ const jobs: Readonly<Record<string, (left: string, right: string) => string>> = 
 };
 
 /**
- * In the words of the problems, the only ones that the nano model knows: it has never read a sign in one. What is not an operation on two
- * numbers is asked as it is.
+ * Writes the operation in the words of the problems, because nano knows no signs. A request that is not an operation
+ * on two numbers is passed on unchanged.
  */
 function toJob(expression: string): string {
   const [, left = '', operator = '', right = ''] = /^\s*(\d+)\s*([-+*/])\s*(\d+)\s*$/.exec(expression) ?? [];

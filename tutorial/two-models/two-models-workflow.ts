@@ -3,7 +3,10 @@ import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 import { calculate } from '../math-agent/calculator.js';
 import { createTeam } from './team.js';
 
-/** The planner is paid if what it asks for is the answer, the worker if it says what that comes to; both are needed for success. */
+/**
+ * The planner gets a reward if its computation gives the answer, and the worker if it computes what the planner asked
+ * for. An episode succeeds if both are right.
+ */
 export async function solveTogether(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const team = createTeam((agentName) => asModel(tuner, { agentName }));
   const { expression, answer } = await team(task.mainQuery, tuner.signal);

@@ -2,8 +2,8 @@ import type { ChatMessage, ChatModel, ChatRequest, ChatResponse, Random } from '
 import { findName, mostNamed, type Name, names } from './village.js';
 
 /**
- * Plays any role by rules, reading the same messages as a language model would: the debug model of the side that does
- * not learn. It trusts a seer, joins the crowd, and otherwise guesses. Werewolves spare one another.
+ * Plays any role by rules and reads the same messages as a language model. It is the debug model of the side that
+ * does not learn. It trusts a seer, joins the crowd, and otherwise guesses. Werewolves spare each other.
  */
 export class ScriptedPlayer implements ChatModel {
   readonly name = 'scripted-player';
@@ -52,7 +52,7 @@ export class ScriptedPlayer implements ChatModel {
     return this.#pick(this.#others(known, known.alive)) ?? known.self;
   }
 
-  /** Of the names given, those alive that are neither the player nor its fellow. */
+  /** The living ones of the given names, without the player and its fellow werewolf. */
   #others(known: Knowledge, candidates: readonly Name[]): readonly Name[] {
     return candidates.filter((name) => known.alive.includes(name) && name !== known.self && name !== known.fellow);
   }
@@ -68,9 +68,9 @@ type Knowledge = {
   readonly isSeer: boolean;
   /** The others. */
   readonly alive: readonly Name[];
-  /** Werewolves that the seer has found. */
+  /** The werewolves that the seer has found. */
   readonly checked: readonly Name[];
-  /** Since the last morning: who was called a werewolf by a seer, and who was suspected. */
+  /** Since the last morning: the players that a seer called a werewolf, and the suspected ones. */
   readonly claims: readonly Name[];
   readonly accusations: readonly Name[];
   readonly question: string;

@@ -2,7 +2,7 @@ import { createRandom, deriveSeed } from '@agentjet/core';
 import type { Task, TaskReader } from 'agentjet';
 import { type Cast, createCast } from './village.js';
 
-/** Every cast belongs to one split by itself, one in eight to evaluation, so that training can draw no other. */
+/** A cast decides its split, one in eight for evaluation, so training can draw no evaluation cast. */
 export type Split = 'training' | 'evaluation';
 
 export function splitOf(cast: Cast): Split {
@@ -13,7 +13,7 @@ export function toKey(cast: Cast): string {
   return cast.map(({ name, role }) => `${name}-${role}`).join('.');
 }
 
-/** Tasks with different casts of one split, the same ones for the same seed. */
+/** Tasks with different casts of one split, and the same ones for the same seed. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },
@@ -32,7 +32,7 @@ export function drawTasks(
   }));
 }
 
-/** Named in werewolves.yaml. */
+/** werewolves.yaml names this reader. */
 export const villageTasks: TaskReader = {
   async *trainingTasks() {
     yield* drawTasks('training', { seed: 1, count: 2048 });

@@ -1,6 +1,8 @@
 import type { Random } from '@agentjet/core';
 
-/** The rules: who lives, who is what, who has won. It knows no models and no words but names. */
+/**
+ * The rules: the living players, their roles, and the winner. It knows nothing about models, and no words but names.
+ */
 
 export const names = ['Ada', 'Bo', 'Cy', 'Dee', 'Eli', 'Fay'] as const;
 export type Name = (typeof names)[number];
@@ -43,12 +45,12 @@ export class Village {
     return this.cast.find((player) => player.name === name)?.role ?? 'villager';
   }
 
-  /** A name that is no living player's changes nothing. */
+  /** A name that does not belong to a living player changes nothing. */
   remove(name: Name | undefined): Name | undefined {
     return name !== undefined && this.#alive.delete(name) ? name : undefined;
   }
 
-  /** Werewolves win as soon as they are half of the living. */
+  /** Werewolves win as soon as they are half of the living players. */
   get winner(): Side | undefined {
     const numWerewolves = this.alive.filter((name) => this.roleOf(name) === 'werewolf').length;
     if (numWerewolves === 0) return 'villager';
@@ -56,7 +58,7 @@ export class Village {
   }
 }
 
-/** The name with the most votes; among equals the one that was named first. */
+/** The name with the most votes; in a tie, the name that was named first. */
 export function mostNamed(votes: readonly (Name | undefined)[]): Name | undefined {
   const counts = new Map<Name, number>();
   for (const vote of votes) if (vote !== undefined) counts.set(vote, (counts.get(vote) ?? 0) + 1);
@@ -64,7 +66,7 @@ export function mostNamed(votes: readonly (Name | undefined)[]): Name | undefine
   return [...counts].find(([, count]) => count === most)?.[0];
 }
 
-/** The first player that a text names. */
+/** The first player that the answer names. */
 export function findName(text: string): Name | undefined {
   const found = new RegExp(`\\b(${names.join('|')})\\b`).exec(text)?.[1];
   return names.find((name) => name === found);

@@ -6,7 +6,10 @@ import { type Cast, findName, mostNamed, type Name, type Role, type Side, Villag
 
 const maxDays = 4;
 
-/** One game. Each player is an agent of its own; what is said by day, all that live hear through the message hub. */
+/**
+ * One game. Each player is a separate agent. The message hub sends everything that is said by day to all living
+ * players.
+ */
 export class WerewolvesWorkflow extends Workflow {
   async execute(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
     const village = new Village(task.metadata['cast'] as Cast);
@@ -23,7 +26,7 @@ export class WerewolvesWorkflow extends Workflow {
   }
 }
 
-/** The side whose victory is rewarded: switching it is a matter of `trainable_targets` alone. */
+/** The side whose victory is rewarded. To switch it, change `trainable_targets` only. */
 function learningSide(tuner: Tuner): Side {
   return tuner.isTrainable('werewolf') ? 'werewolf' : 'villager';
 }
@@ -51,7 +54,7 @@ function introduce({ cast }: Village, name: Name): string {
   return `You are ${name}, ${titles[role]}.`;
 }
 
-/** Asks one player, in private, and says who else is alive. */
+/** Asks one player in private, and says who else is alive. */
 async function ask({ alive }: Village, players: Players, name: Name, question: string): Promise<string> {
   const others = alive.filter((player) => player !== name);
   const reply = await players
@@ -72,19 +75,19 @@ async function askAll(
   );
 }
 
-/** The seer learns what one player is; the werewolves kill the player whom most of them name. */
+/** The seer learns the role of one player. The werewolves kill the player with the most votes. */
 async function playNight(village: Village, players: Players): Promise<Name | undefined> {
   const checks = await askAll(village, players, 'seer', 'Night. Whom do you check?');
   for (const { name, answer } of checks) {
     if (answer === undefined) continue;
-    const verdict = village.roleOf(answer) === 'werewolf' ? 'is a werewolf' : 'is no werewolf';
+    const verdict = `is ${village.roleOf(answer) === 'werewolf' ? 'a' : 'no'} werewolf`;
     await players.get(name)?.observe({ name: 'moderator', role: 'user', content: `${answer} ${verdict}.` });
   }
   const choices = await askAll(village, players, 'werewolf', 'Night. Whom do you kill?');
   return village.remove(mostNamed(choices.map(({ answer }) => answer)));
 }
 
-/** All speak in turn, then vote at the same time; the player with the most votes is out. */
+/** All players speak in turn, then vote at the same time. The player with the most votes is out. */
 async function playDay(village: Village, players: Players, victim: Name | undefined): Promise<void> {
   const living = village.alive.flatMap((name) => players.get(name) ?? []);
   const announcement = { name: 'moderator', role: 'user' as const, content: `Day. ${victim ?? 'Nobody'} is dead.` };

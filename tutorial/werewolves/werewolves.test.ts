@@ -120,7 +120,7 @@ describe('a game', () => {
     expect(await countWins(nobody, ['villager', 'seer'])).toBeLessThan(await countWins(byRules, ['villager', 'seer']));
   });
 
-  it('tells each player its own role, and only werewolves their fellow', async () => {
+  it('gives each player its own role, and only werewolves their fellow', async () => {
     const seen = new Map<string, string>();
     const remember: Answer = ([system]) => {
       const text = system?.content ?? '';
@@ -147,7 +147,7 @@ describe('a game', () => {
 });
 
 describe('its tasks', () => {
-  it('give training and evaluation no cast in common, whatever the seed', async () => {
+  it('give training and evaluation no cast in common, for any seed', async () => {
     const evaluation = new Set((await collect(villageTasks.evaluationTasks())).map(toKey));
     expect(evaluation.size).toBe(200);
     for (const drawn of [

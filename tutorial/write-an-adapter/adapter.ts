@@ -2,7 +2,7 @@ import type { AssistantMessage, ChatMessage, ChatModel, ChatRequest } from '@age
 import { fromStash, type ModelOptions, type Tuner } from '@agentjet/rollout';
 import type { Actor, Line, Stage, Use } from './parley.js';
 
-/** The tuned model as an actor of Parley, where its target learns; else `debugModel` itself. */
+/** The tuned model as an actor of Parley if its target learns, and `debugModel` itself otherwise. */
 export function asModel(tuner: Tuner, options: ModelOptions<Actor>): Actor {
   return tuner.selectModel(options, (model) => ({ act: (lines, stage) => act(model, lines, stage) }));
 }
@@ -57,7 +57,10 @@ function toMessage(line: Line): ChatMessage {
   }
 }
 
-/** What the model wrote travels in the extras; what Parley shows must still say the same, else it was edited on purpose. */
+/**
+ * The original turn is stored in the extras. It is used if Parley's line still has the same meaning; otherwise
+ * somebody edited the line on purpose.
+ */
 function toAssistantMessage({ words, uses = [], extras }: Line): AssistantMessage {
   const shown = uses.map(({ ticket, prop, input }) => ({ id: ticket, name: prop, arguments: JSON.stringify(input) }));
   return (

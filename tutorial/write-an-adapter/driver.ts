@@ -4,7 +4,7 @@ import { type Actor, type Line, remember, type Stage } from './parley.js';
 type Scene = readonly Line[];
 type Driver = AdapterDriver<Actor, Scene>;
 
-/** How the contract suite talks to Parley. */
+/** The contract suite calls Parley through these functions. */
 export function createDriver(asModel: Driver['asModel']): Driver {
   return {
     name: 'parley',

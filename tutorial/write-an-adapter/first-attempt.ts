@@ -2,7 +2,7 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 import type { Actor, Line } from './parley.js';
 
-/** The first thing one would write: it speaks, and that is all. */
+/** The first attempt: it only exchanges text. */
 export function asModel(tuner: Tuner, options: ModelOptions<Actor>): Actor {
   return tuner.selectModel(options, (model) => ({
     act: async (lines) => {

@@ -6,11 +6,11 @@
 export type Line = {
   readonly who: 'director' | 'guest' | 'actor' | 'prop';
   readonly words: string;
-  /** What the actor wants to use. */
+  /** A call of a prop by the actor. */
   readonly uses?: readonly Use[];
-  /** Which use this line is the outcome of. */
+  /** The call whose result this line is. */
   readonly ticket?: string;
-  /** Kept, and given back as it was. */
+  /** Kept and returned unchanged. */
   readonly extras?: Readonly<Record<string, unknown>>;
 };
 export type Use = { readonly ticket: string; readonly prop: string; readonly input: Readonly<Record<string, unknown>> };
@@ -22,24 +22,24 @@ export type Prop = {
   readonly use: (input: Use['input']) => string;
 };
 
-/** What a scene may ask of an actor. */
+/** The options of a scene. */
 export type Stage = {
   readonly props: readonly Prop[];
   /** Temperature. */
   readonly warmth?: number;
   /** Limit of tokens. */
   readonly longest?: number;
-  /** Falls when nobody listens any more. */
+  /** Aborted when nobody listens any more. */
   readonly curtain?: AbortSignal;
   readonly onWords?: (words: string) => void;
 };
 
-/** Parley's model type: what an adapter has to make. */
+/** Parley's model type. An adapter has to create one. */
 export interface Actor {
   act(lines: readonly Line[], stage: Stage): Promise<Line>;
 }
 
-/** Parley's agent: lets the actor act until it wants no more props. */
+/** Parley's agent: lets the actor act until it calls no more props. */
 export async function playScene(actor: Actor, opening: readonly Line[], stage: Stage): Promise<readonly Line[]> {
   const lines = [...opening];
   for (let turn = 0; turn < 10; turn++) {

@@ -3,7 +3,10 @@ import { countQuestions, topicNames, topics } from '../ailments.js';
 import { numQuestions } from '../consultation.js';
 import { pick } from '../patients.js';
 
-/** Consultations with doctors of all kinds, so that a judge has seen anything that a doctor may come to say while it learns. */
+/**
+ * Consultations with all kinds of doctors, so that the judge has seen everything that a doctor may say while it
+ * learns.
+ */
 
 export type Consultation = { readonly task: Task; readonly lines: readonly string[] };
 
@@ -18,14 +21,14 @@ function remark(random: Random): string {
   return chance < 0.8 ? ask(random).replace('?', random.next() < 0.5 ? '.' : '') : '';
 }
 
-/** Words of two questions in any order, with question marks anywhere. */
+/** The words of two questions in any order, with question marks anywhere. */
 function stammer(random: Random): string {
   const words = `${ask(random)} ${ask(random)}`.replaceAll('?', '').split(' ');
   const said = Array.from({ length: 1 + random.int(8) }, () => pick(words, random));
   return said.map((word) => (random.next() < 0.25 ? `${word}?` : word)).join(' ');
 }
 
-/** What a doctor says in one turn: mostly one question or two. */
+/** The doctor's message in one turn: mostly one question or two. */
 function drawLine(random: Random): string {
   const chance = random.next();
   if (chance < 0.4) return ask(random);

@@ -6,16 +6,16 @@ import type { ModelQuestion } from '@agentjet/model-client';
 import { parse } from 'yaml';
 import { type Consultation, gradeLines } from './draw-consultation.js';
 
-/** What a small model has to learn before it can be the judge `llm`: to repeat the code of a question, and to count. */
+/** The skills that a small model needs to be the judge `llm`: it repeats the code of the question, and it counts. */
 
 type Message = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
-/** A line of a file for `ajet sft`: the last message is imitated. A served model is told the form of its answer. */
+/** A line of a file for `ajet sft`. The last message is imitated. A served model is shown the form of its answer. */
 export type Lesson = { readonly messages: readonly Message[]; readonly response_format?: object };
 
 type Section = { readonly rubric: string; readonly scale: number; readonly max_tokens: number };
 type Job = { readonly ajet: { readonly task_judge: { readonly llm: Section } } };
 
-/** As the training of the doctor will ask. */
+/** The questions are those of the doctor's training. */
 function readOptions(): LlmJudgeOptions {
   const file = path.join(import.meta.dirname, '../learning_to_ask_llm.yaml');
   const { rubric, scale, max_tokens: maxTokens } = (parse(readFileSync(file, 'utf8')) as Job).ajet.task_judge.llm;
@@ -56,7 +56,7 @@ function drawCode(random: Random): string {
   return `"code": "${digits.join('')}"`;
 }
 
-/** A code alone, to be repeated. */
+/** A code alone, to repeat. */
 export function drawCopy(random: Random): Lesson {
   const content = `{${drawCode(random)}}`;
   return {
@@ -67,7 +67,7 @@ export function drawCopy(random: Random): Lesson {
   };
 }
 
-/** A consultation alone, to be graded: the verdict without its code. */
+/** A consultation alone, to grade: the verdict without its code. */
 export function toGrading({ messages }: Lesson): Lesson {
   const [, , answer, verdict] = messages;
   if (answer === undefined || verdict === undefined) throw new Error('A question has three messages, and a verdict.');
@@ -75,7 +75,7 @@ export function toGrading({ messages }: Lesson): Lesson {
   return { messages: [answer, { ...verdict, content }] };
 }
 
-/** A code in more or less of a question, to be repeated. */
+/** A code in a longer or shorter part of the question, to repeat. */
 export function drawHiddenCopy({ messages }: Lesson, random: Random): Lesson {
   const [system, task, answer] = messages;
   if (system === undefined || task === undefined || answer === undefined)

@@ -20,7 +20,7 @@ const numHidden = 16_000;
 const numGraded = 30_000;
 const numVerdicts = 15_000;
 const numServed = 10_000;
-/** Half of them said by micro as a doctor. */
+/** In half of them, micro is the doctor. */
 const numLabelled = 200;
 
 const write = (file: string, lines: readonly object[]): Promise<void> =>
@@ -40,7 +40,7 @@ function repeat<T>(items: readonly T[], count: number): readonly T[] {
   return rounds.flat().slice(0, count);
 }
 
-/** What micro says to the patients of evaluation. */
+/** micro's questions to the patients of evaluation. */
 async function recordConsultations(tasks: readonly Task[], seed: number): Promise<readonly Consultation[]> {
   const tuned = await openTunedModel('micro', { maxTokens: 32, seed });
   try {
@@ -64,7 +64,7 @@ function toLabelled({ task, lines }: Consultation): object {
   return { task_id, main_query, answer, output_metadata: { answer }, ...label };
 }
 
-/** Resolves to the folder of the model that has imitated the lessons. */
+/** Resolves to the folder of the model that has imitated the examples. */
 async function imitate(model: string, lessons: readonly Lesson[], { name, out, seed, settings }: Course) {
   const transcripts = path.join(out, `${name}.jsonl`);
   await write(transcripts, lessons);
@@ -93,7 +93,10 @@ async function writeLabelled({ out, seed }: Place): Promise<void> {
   );
 }
 
-/** Codes and consultations alone, codes in questions with some verdicts, verdicts, and verdicts on questions as a server shows them. */
+/**
+ * The four runs: codes and consultations alone; codes in questions, with some verdicts; verdicts; and verdicts on
+ * questions as a server shows them.
+ */
 async function trainJudge(place: Place): Promise<string> {
   const { seed } = place;
   const random = createRandom(deriveSeed(seed, 'codes'));
@@ -120,6 +123,6 @@ await writeLabelled(place);
 const model = path.join(place.out, 'model');
 await rm(model, { recursive: true, force: true });
 await cp(await trainJudge(place), model, { recursive: true });
-for (const name of ['trainer_state', 'state.json']) // what only a resumed training needs
+for (const name of ['trainer_state', 'state.json']) // only a resumed training needs these files
   await rm(path.join(model, name), { recursive: true, force: true });
 console.log(`The judge is ${model}.`);

@@ -11,7 +11,7 @@ export function readExpression(written: string): string {
     const { expression }: { expression?: unknown } = JSON.parse(written);
     return String(expression);
   } catch {
-    return written; // the calculator will say that it cannot read it
+    return written; // the calculator will report that it cannot read it
   }
 }
 

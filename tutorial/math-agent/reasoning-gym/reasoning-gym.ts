@@ -10,12 +10,15 @@ import { ConfigError, type Task, type TaskReader } from 'agentjet';
  * default: python3.
  */
 
-/** A family and its settings, as reasoning-gym calls them. */
+/** A family and its settings, with reasoning-gym's names. */
 export type Family = { readonly name: string; readonly settings: JsonObject };
 
 type Row = { readonly question: string; readonly answer: string; readonly metadata: JsonObject };
 
-/** One question in eight, by its text: the same one is always on the same side. */
+/**
+ * The text of a question decides its side, so the same question is always on the same side. One in eight is for
+ * evaluation.
+ */
 export function isForEvaluation(question: string): boolean {
   return deriveSeed(0, 'reasoning-gym', question.trim()) % 8 === 0;
 }
@@ -57,7 +60,7 @@ async function readTasks(families: readonly Family[], size: number): Promise<rea
   return tasks;
 }
 
-/** Tasks of these families, `size` of each; one in eight is for evaluation. Other families need no more than their names here. */
+/** Tasks of these families, `size` of each. One in eight is for evaluation. To use other families, name them here. */
 export function readFamilies(families: readonly Family[], size: number): TaskReader {
   let reading: Promise<readonly Task[]> | undefined;
   const side = async function* (isEvaluation: boolean): AsyncGenerator<Task> {
@@ -67,7 +70,7 @@ export function readFamilies(families: readonly Family[], size: number): TaskRea
   return { trainingTasks: () => side(false), evaluationTasks: () => side(true) };
 }
 
-/** Named in reasoning_gym.yaml. */
+/** reasoning_gym.yaml names this reader. */
 export const twoFamilies = readFamilies(
   [
     { name: 'leg_counting', settings: { min_animals: 2, max_animals: 2 } },

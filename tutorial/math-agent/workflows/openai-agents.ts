@@ -2,7 +2,7 @@ import { asModel } from '@agentjet/openai-agents';
 import { solve } from '../agents/openai-agents.js';
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 
-/** The agent on one problem. It returns no reward: the judge named in the YAML scores the answer. */
+/** Runs the agent on one problem. It returns no reward: the judge in the YAML file scores the answer. */
 export async function solveProblem(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const model = asModel(tuner, { agentName: 'solver' });
   return { metadata: { answer: await solve(task.mainQuery, model, tuner.signal) } };
