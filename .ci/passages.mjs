@@ -42,11 +42,12 @@ function stringText(node, parts) {
   return stringText(node.left, parts) + stringText(node.right, parts);
 }
 
+/** Strings and templates of a program; a sum of strings is one of them. */
 function stringsOf(program) {
   const strings = [];
   const parts = new Set();
   const add = (node) => {
-    if (!parts.has(node)) strings.push({ text: withoutCode(stringText(node, parts)), start: node.start });
+    if (!parts.has(node)) strings.push({ text: stringText(node, parts), start: node.start });
   };
   new Visitor({
     BinaryExpression: (node) => node.operator === '+' && add(node),
@@ -61,22 +62,35 @@ function scriptPieces(source) {
   const pieces = comments.map(({ type, value, start, end }) => ({ kind: type, text: value, start, end }));
   const joined = joinPieces(pieces, source, (kind, gap) => kind === 'Line' && /^[^\S\n]*\n[^\S\n]*$/.test(gap));
   const plain = (text) => withoutCode(text.replace(/^\s*\*+ ?/gm, '').replace(/@\w+/g, ''));
-  return [...joined.map((piece) => ({ ...piece, text: plain(piece.text) })), ...stringsOf(program)];
+  const strings = stringsOf(program).map((string) => ({ ...string, text: withoutCode(string.text) }));
+  return [...joined.map((piece) => ({ ...piece, text: plain(piece.text) })), ...strings];
 }
 
 const pythonToken =
   /#(?<comment>[^\n]*)|(?<prefix>[rbfu]{0,2})(?<quote>"""|'''|"|')(?<string>(?:\\[^]|(?!\k<quote>)[^])*?)\k<quote>/gi;
 
 function pythonPieces(source) {
+  return joinedPython(source).map((piece) => ({ ...piece, text: withoutCode(piece.text) }));
+}
+
+function joinedPython(source) {
   const pieces = [...source.matchAll(pythonToken)].map(({ index, 0: whole, groups }) => {
     const string = /f/i.test(groups.prefix ?? '') ? groups.string.replace(/\{[^{}]*\}/g, 'X') : groups.string;
     const kind = groups.comment === undefined ? 'String' : 'Line';
     return { kind, text: groups.comment ?? string, start: index, end: index + whole.length };
   });
-  return joinPieces(pieces, source, (_kind, gap) => isBlank(gap)).map((piece) => ({
-    ...piece,
-    text: withoutCode(piece.text),
-  }));
+  return joinPieces(pieces, source, (_kind, gap) => isBlank(gap));
+}
+
+/** The strings of a file in TypeScript or Python with their inline code, without docstrings. A value that is filled in is the word X. */
+export function stringsIn(source, file) {
+  const lineAt = lineCounter(source);
+  const strings = file.endsWith('.py')
+    ? joinedPython(source).filter(
+        ({ kind, start }) => kind === 'String' && !/^[rbfu]{0,2}(?:"""|''')/i.test(source.slice(start)),
+      )
+    : stringsOf(parseSync('strings.ts', source).program);
+  return strings.map(({ text, start }) => ({ text, line: lineAt(start) }));
 }
 
 /** Comments that begin with `#`; in a script of a shell also strings in double quotes. */

@@ -90,7 +90,7 @@ def count_nodes(control: Any, size: int) -> int:
     dist.all_gather_object(found, own, group=control)
     sizes = dict(found)
     if any(count * len(sizes) != size for count in sizes.values()):
-        raise WorkerError("bad_request", f"The launchers have {', '.join(str(sizes[node]) for node in sorted(sizes))} processes. Give each the same --nproc-per-node.")
+        raise WorkerError("bad_request", f"The launchers have {', '.join(str(sizes[node]) for node in sorted(sizes))} processes. Start torchrun with the same --nproc-per-node on each node.")
     return len(sizes)
 
 

@@ -273,6 +273,6 @@ export class WorkflowProcess {
 
 function describeExit(code: number | null, signal: string | null): string {
   if (signal === 'SIGABRT' || code === 134)
-    return 'it was aborted, as Node does when its memory is full (--max-old-space-size)';
+    return 'it was aborted, as Node does when its memory is full (see node --max-old-space-size)';
   return signal === null ? `exit code ${code}` : `signal ${signal}`;
 }
