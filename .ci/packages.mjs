@@ -64,7 +64,7 @@ const arrowLines = [
 /** For those who work here: README.md names the adapters one by one. */
 const rooms = [
   ...described.filter((_, at) => !isAdapter(all[at])),
-  `${'adapters/*'.padEnd(widest)}  One agent framework each, thin.`,
+  `${'adapters/*'.padEnd(widest)}  Connect one agent framework each.`,
 ];
 
 function pages() {
