@@ -24,6 +24,8 @@ export type ServeFlags = {
   readonly name?: string;
   readonly maxModelLen?: string;
   readonly chatTemplateKwargs?: string;
+  readonly tools?: string;
+  readonly toolCalls?: string;
   readonly maxTokens?: string;
   readonly seed?: string;
   /** False: `--no-key`. */
@@ -245,6 +247,8 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
       '--chat-template-kwargs <json>',
       'variables of the chat template, such as \'{"enable_thinking": false}\'; default: those of the run',
     )
+    .option('--tools <way>', 'auto, system or refuse: as "model.tools"; default: that of the run')
+    .option('--tool-calls <reading>', 'strict or lenient: as "model.tool_calls"; default: that of the run')
     .option('--max-tokens <tokens>', 'most tokens of an answer whose request does not say; default: what is left')
     .option('--seed <number>', 'of what is drawn for requests without a seed; default: random')
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')

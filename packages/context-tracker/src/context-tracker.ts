@@ -204,7 +204,9 @@ class EpisodeTracker implements ContextTracker {
   #open(call: OpenCall): Turn {
     const id = `${this.#episodeId}/${call.index}`;
     const { chatTokenizer } = call.chat;
+    const { tools } = call.history.node;
     const mintId = (place: number): string => mintCallId(this.#episodeId, call.index, place);
+    const beginning = { opening: call.prompt.opening, mintId, tools };
     let isCommitted = false;
     return {
       id,
@@ -213,11 +215,11 @@ class EpisodeTracker implements ContextTracker {
       stopIds: chatTokenizer.template.stopIds,
       reusedTokens: call.prompt.reusedTokens,
       fork: call.prompt.fork,
-      createStream: (onDelta) => createReplyStream(chatTokenizer, { opening: call.prompt.opening, mintId, onDelta }),
-      read: (completion) => readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId }).committed,
+      createStream: (onDelta) => createReplyStream(chatTokenizer, { ...beginning, onDelta }),
+      read: (completion) => readReply(chatTokenizer, completion, beginning).committed,
       commit: (completion, options) => {
         this.#checkCommit(id, isCommitted);
-        const reply = readReply(chatTokenizer, completion, { opening: call.prompt.opening, mintId });
+        const reply = readReply(chatTokenizer, completion, beginning);
         isCommitted = true;
         return this.#record(id, call, completion, { ...reply, ...options });
       },
@@ -228,7 +230,7 @@ class EpisodeTracker implements ContextTracker {
     id: string,
     call: OpenCall,
     completion: Completion,
-    { committed, text, isStopped, temperature, isTrained = true }: SampledReply & CommitOptions,
+    { committed, text, isStopped, written, temperature, isTrained = true }: SampledReply & CommitOptions,
   ): CommittedTurn {
     const { agent, index, prompt, stops } = call;
     const end = this.#insert(prompt, completion.ids);
@@ -240,6 +242,7 @@ class EpisodeTracker implements ContextTracker {
       before,
       text,
       isStopped,
+      written,
       position: end,
       message: copyMessage(committed.message),
       stops,

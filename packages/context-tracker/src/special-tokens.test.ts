@@ -1,11 +1,12 @@
 import type { ChatMessage, ChatRequest } from '@agentjet/core';
 import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
-import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
+import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ContextTracker, createContextTracker, type SpecialTokensInText } from './index.js';
 
 const agent = { agentName: 'solver', targetTag: 'solver' };
+type TemplateFamily = 'chatml' | 'qwen3' | 'llama3';
 const tokenizers = Object.fromEntries(
   (['chatml', 'qwen3', 'llama3'] as const).map((family) => [
     family,

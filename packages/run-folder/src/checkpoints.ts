@@ -39,9 +39,15 @@ export const checkpointName = (step: number): string => `step-${String(step).pad
  */
 export class Checkpoints {
   readonly dir: string;
+  #complete: (dir: string) => Promise<void> = () => Promise.resolve();
 
   constructor(dir: string) {
     this.dir = dir;
+  }
+
+  /** Changes each coming checkpoint after the backbone has written its files, and before it is sealed and appears. */
+  completeWith(complete: (dir: string) => Promise<void>): void {
+    this.#complete = complete;
   }
 
   /**
@@ -59,6 +65,7 @@ export class Checkpoints {
         await backbone.save(temporary).catch((thrown: unknown) => {
           throw named(thrown, temporary, dir);
         });
+        await this.#complete(temporary);
         await sealCheckpoint(temporary, { ...state, draws: drawsOf(state) });
       });
       await replaceFile(path.join(this.dir, pointerFile), `${path.basename(dir)}\n`);

@@ -39,9 +39,11 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
   );
   checkKeepBest(config, evaluationTasks.length);
   const model = await prepare();
-  const chatTokenizer = await loadModelTokenizer(model.modelDir, inputs, config);
+  const onNotice = (message: string): void => options.emit({ type: 'notice', message });
+  const chatTokenizer = await loadModelTokenizer(model.modelDir, { ...inputs, onNotice }, config);
   const { totalSteps } = schedule;
-  return withTrainingRun(config, { ...options, model, startedAt, totalSteps, isRecorded: true }, async (run) => {
+  const opened = { ...options, model, chatTokenizer, startedAt, totalSteps, isRecorded: true };
+  return withTrainingRun(config, opened, async (run) => {
     await run.folder.recordTasks(tasks);
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
     const { emit, watched, recorded } = run;

@@ -16,6 +16,8 @@ import { openRecordedRun, type RecordedRunOptions } from './recorded/open-record
 import type { RecordedRun } from './recorded/recorded-run.js';
 import { openResumedRun, recordChanges, type ResumeOptions } from './training/resume-run.js';
 import { checkLoss } from '@agentjet/trainer';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import { keepTemplate } from './policy/template-defaults.js';
 import { toRatePlan, type RatePlan } from './training/rate-plan.js';
 import { toOptimizerOptions, toTrainSettings } from './training/train-settings.js';
 
@@ -46,6 +48,7 @@ export type TrainingRun = {
 export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emit'> & {
   /** What `prepareModel` gave. */
   readonly model: PreparedModel;
+  readonly chatTokenizer: ChatTokenizer;
   readonly totalSteps: number;
   /** Whether its source samples with the run's ledger (`recorded`), so that a resumed run samples nothing again. Default: false. */
   readonly isRecorded?: boolean;
@@ -90,6 +93,7 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   };
   const shared = { open, modelDir, onNotice, composition, totalSteps, isRecorded };
   const opened = await (resume === false ? openNew(config, shared) : openOld(config, { ...shared, resume, from }));
+  keepTemplate(opened.folder, options.chatTokenizer);
   const { emit, tally } = countEpisodes(
     noticeStall(noticeSampling(noticeHistories(noticeFindings(options.emit, config)), config), config.trainableTargets),
   );

@@ -1,22 +1,16 @@
-import {
-  type ChatMessage,
-  EngineError,
-  type JsonObject,
-  type ToolCall,
-  toErrorMessage,
-  type ToolSpec,
-} from '@agentjet/core';
-import type { ChatTemplate, RenderOptions } from './contract.js';
-import { formatFixedDate } from './fixed-date.js';
+import type { JsonObject } from '@agentjet/core';
+import type { ChatTemplate, ReplyOptions } from './contract.js';
 import { toCallOpening } from './reply/call-opening.js';
-import { detectReplyFormat, type ReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
+import { detectReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
 import { createAnswerText } from './reply/answer-text.js';
-import { createReplyStreamParser, parseReply } from './reply/reply-stream-parser.js';
-import { createPythonTemplate } from './python-template.js';
+import { createReplyStreamParser, parseReply, type ReplyReading } from './reply/reply-stream-parser.js';
+import { compileTemplate, type Render, renderMessages } from './render-messages.js';
 import { findTextKind } from './reply/text-kind.js';
 import { reasoningTags } from './reply/reasoning-section.js';
 import { findThinkingSwitch, listVariables } from './template-variables.js';
-import { createVerbatimArguments } from './verbatim-arguments.js';
+import { refuseTools } from './tools/tool-prompt.js';
+import type { ToolWatch } from './tools/tool-watch.js';
+import { findUnreadForm } from './tools/unread-form.js';
 
 export type ChatTemplateOptions = {
   /** Jinja source, with or without tools; `withTools` where the model brings a second one for them. */
@@ -27,124 +21,13 @@ export type ChatTemplateOptions = {
   readonly variables: JsonObject;
   /** How replies are read; detected from the template where left out. */
   readonly replyFormat?: ReplyFormatOptions;
+  /** Whether requests with tools are refused. */
+  readonly isRefused: boolean;
+  /** Whether calls are read without their tags too. */
+  readonly isLenient: boolean;
+  /** Told of prompts with tools and of the answers to them. */
+  readonly watch: ToolWatch;
 };
-
-type Render = (messages: readonly JsonObject[], options: RenderOptions) => string;
-
-/** Compiles the template. Throws the parser's SyntaxError. */
-function compile(source: string, variables: JsonObject): Render {
-  const template = createPythonTemplate(
-    source.includes('strftime_now') ? `{% set strftime_now = fixed_date %}${source}` : source,
-  );
-  return (messages, { tools, addGenerationPrompt }) =>
-    template.render({
-      ...variables,
-      fixed_date: formatFixedDate,
-      messages,
-      tools: tools === undefined || tools.length === 0 ? null : tools.map(toTemplateTool),
-      documents: null,
-      add_generation_prompt: addGenerationPrompt,
-    });
-}
-
-function toTemplateTool({ name, description, parameters }: ToolSpec): JsonObject {
-  return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters } };
-}
-
-type ToArguments = (call: ToolCall) => unknown;
-
-function toTemplateMessage(message: ChatMessage, toArguments: ToArguments): JsonObject {
-  if (message.role === 'tool') {
-    const { role, content, toolCallId, name } = message;
-    return { role, content, tool_call_id: toolCallId, ...(name === undefined ? {} : { name }) };
-  }
-  if (message.role !== 'assistant') return message;
-  const { role, content, reasoning, toolCalls = [], name } = message;
-  const calls = toolCalls.map((call) => ({
-    id: call.id,
-    type: 'function',
-    function: { name: call.name, arguments: toArguments(call) },
-  }));
-  return {
-    role,
-    content,
-    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...(name === undefined ? {} : { name }),
-  };
-}
-
-/** Some providers send "" for a call without arguments, which would leave the prompt's JSON broken. */
-function writtenArguments({ arguments: written }: ToolCall): string {
-  return written.trim() === '' ? '{}' : written;
-}
-
-function renderVerbatim(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
-  const verbatim = createVerbatimArguments(messages);
-  const shown = messages.map((message) => toTemplateMessage(message, (call) => verbatim.hide(writtenArguments(call))));
-  return verbatim.restore(render(shown, options));
-}
-
-/** For templates that walk through the arguments: they see the parsed object, and spell it in their own way. */
-function renderParsed(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
-  const shown = messages.map((message) =>
-    toTemplateMessage(message, (call): unknown => JSON.parse(writtenArguments(call))),
-  );
-  return render(shown, options);
-}
-
-type WriteCalls = ReplyFormat['toolCalls']['writeCalls'];
-
-/** The ways to print a conversation, each for templates that refuse the ones before it. */
-const ways = [
-  renderVerbatim,
-  renderParsed,
-  (render: Render, messages: readonly ChatMessage[], options: RenderOptions, writeCalls: WriteCalls): string => {
-    if (writeCalls === undefined || !messages.some(hasSeveralCalls)) throw new Error('There is nothing to write.');
-    return renderVerbatim(
-      render,
-      messages.map((message) => toWritten(message, writeCalls)),
-      options,
-    );
-  },
-];
-
-function hasSeveralCalls(message: ChatMessage): boolean {
-  return message.role === 'assistant' && (message.toolCalls ?? []).length > 1;
-}
-
-/** Several calls as text: the model writes them, also if its template knows one call for each answer. */
-function toWritten(message: ChatMessage, writeCalls: NonNullable<WriteCalls>): ChatMessage {
-  if (message.role !== 'assistant' || !hasSeveralCalls(message)) return message;
-  const { toolCalls = [], content, ...others } = message;
-  return { ...others, content: [writeCalls(toolCalls), content.trim()].filter((text) => text !== '').join(' ') };
-}
-
-function renderMessages(
-  render: Render,
-  messages: readonly ChatMessage[],
-  options: RenderOptions,
-  writeCalls: WriteCalls,
-): string {
-  const failures: unknown[] = [];
-  for (const way of ways) {
-    try {
-      return way(render, messages, options, writeCalls);
-    } catch (failure) {
-      failures.push(failure);
-    }
-  }
-  // The first failure is the template's own word on this conversation; the others only say that other forms do not help.
-  const [cause] = failures;
-  const repair = messages.some(hasSeveralCalls)
-    ? "Send messages in the order and roles that the model's template accepts. If it accepts one tool call for each answer, ask for one at a time (parallel_tool_calls: false)."
-    : "Send messages in the order and roles that the model's template accepts.";
-  throw new EngineError(
-    'bad_request',
-    `The chat template cannot render this conversation: ${toErrorMessage(cause)}. ${repair}`,
-    { cause },
-  );
-}
 
 function renderGenerationPrompt(render: Render): string {
   try {
@@ -155,28 +38,45 @@ function renderGenerationPrompt(render: Render): string {
 }
 
 export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
-  const plain = compile(options.source, options.variables);
-  const withTools = options.sourceWithTools === undefined ? plain : compile(options.sourceWithTools, options.variables);
+  const { isLenient, watch } = options;
+  const plain = compileTemplate(options.source, options.variables);
+  const withTools =
+    options.sourceWithTools === undefined ? plain : compileTemplate(options.sourceWithTools, options.variables);
   const source = options.sourceWithTools ?? options.source;
   const variables = new Set([options.source, source].flatMap((each) => [...listVariables(each)]));
   const thinkingOff = findThinkingSwitch(variables);
   const format = detectReplyFormat(source, renderGenerationPrompt(plain), options.replyFormat);
+  const print: ChatTemplate['render'] = (messages, renderOptions) => {
+    const hasTools = (renderOptions.tools ?? []).length > 0;
+    return renderMessages(hasTools ? withTools : plain, messages, renderOptions, format.toolCalls.writeCalls);
+  };
+  const findUnread = once(() => findUnreadForm(print, format));
+  const toReading = (tools: ReplyOptions['tools'] = []): ReplyReading =>
+    tools.length === 0 ? {} : { tools, isLenient, unread: findUnread() };
   return {
-    render: (messages, renderOptions) =>
-      renderMessages(
-        (renderOptions.tools ?? []).length === 0 ? plain : withTools,
-        messages,
-        renderOptions,
-        format.toolCalls.writeCalls,
-      ),
-    parse: (text) => parseReply(format, text),
-    createStreamParser: (mintId) => createReplyStreamParser(format, mintId),
+    render: (messages, renderOptions) => {
+      const { tools = [] } = renderOptions;
+      if (options.isRefused) refuseTools(messages, tools);
+      if (tools.length > 0) watch.onPrompt(findUnread);
+      return print(messages, renderOptions);
+    },
+    parse: (text, { tools, isSampled = false } = {}) => {
+      const reply = parseReply(format, text, toReading(tools));
+      if (isSampled) watch.onAnswer(reply);
+      return reply;
+    },
+    createStreamParser: (mintId, { tools } = {}) => createReplyStreamParser(format, mintId, toReading(tools)),
     ...(format.reasoning !== 'none' && { createAnswerText: () => createAnswerText(format) }),
     variables,
     ...(thinkingOff !== undefined && format.reasoning !== 'none' && { thinkingOff }),
     stopIds: options.stopIds,
-    callOpening: (name) => toCallOpening(format, name),
+    callOpening: (name) => (options.isRefused ? undefined : toCallOpening(format, name)),
     textKind: findTextKind,
     reasoningTags,
   };
+}
+
+function once<T>(find: () => T): () => T {
+  let found: { readonly value: T } | undefined;
+  return () => (found ??= { value: find() }).value;
 }

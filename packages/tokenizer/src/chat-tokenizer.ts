@@ -1,9 +1,12 @@
-import { BackboneError, type JsonObject, toErrorMessage } from '@agentjet/core';
+import { BackboneError, ConfigError, type JsonObject, toErrorMessage } from '@agentjet/core';
 import { createChatTemplate } from './chat-template.js';
 import type { ChatTemplate, ChatTokenizer, Tokenizer } from './contract.js';
 import { createHfTokenizer } from './hf-tokenizer.js';
 import { templates } from './registrations.js';
+import { compileTemplate, renderMessages } from './render-messages.js';
 import type { ReplyFormatOptions } from './reply/reply-format.js';
+import { chooseToolPrompt, type ToolPrompt, type ToolsSetting } from './tools/tool-prompt.js';
+import { createToolWatch, type ToolCallsSetting } from './tools/tool-watch.js';
 
 /** Content of a model folder's files, and what may be set from outside. */
 export type ChatTokenizerOptions = {
@@ -16,6 +19,12 @@ export type ChatTokenizerOptions = {
   readonly templateVariables?: JsonObject;
   /** Overrides what is detected from the template. */
   readonly replyFormat?: ReplyFormatOptions;
+  /** How the tools of a request reach the model. Default: `auto`. */
+  readonly tools?: ToolsSetting;
+  /** Whether calls without their tags are read too. Default: `strict`. */
+  readonly toolCalls?: ToolCallsSetting;
+  /** Told, once each, what users should know of the template and of the model's tool calls. */
+  readonly onNotice?: ((message: string) => void) | undefined;
 };
 
 /** Tokens by which the families end a turn, if the files do not say. */
@@ -83,6 +92,7 @@ function orBadFile<T>(file: string, create: () => T): T {
   try {
     return create();
   } catch (thrown) {
+    if (thrown instanceof ConfigError) throw thrown;
     throw badModelFiles(
       `${file} cannot be used: ${toErrorMessage(thrown)}. Download the model's files again, or take a model with a byte-level BPE tokenizer.`,
       thrown,
@@ -104,27 +114,67 @@ export function createChatTokenizer(options: ChatTokenizerOptions): ChatTokenize
   );
   const sources = readTemplates(options);
   const stopIds = readStopIds(options, sources.sourceWithTools ?? sources.source, tokenizer);
-  const replyFormat = options.replyFormat === undefined ? {} : { replyFormat: options.replyFormat };
-  const createTemplate = (variables: JsonObject): ChatTemplate =>
-    orBadFile('The chat template', () => createChatTemplate({ ...sources, stopIds, variables, ...replyFormat }));
-  return withTemplate(tokenizer, createTemplate, readVariables(options));
+  const variables = readVariables(options);
+  const { onNotice = () => undefined, toolCalls: reading = 'strict' } = options;
+  const prompt = orBadFile('The chat template', () => readToolPrompt(sources, options, variables));
+  const watch = createToolWatch({ onNotice, notice: prompt.notice });
+  const shared = { ...toSources(prompt), ...toReplyFormat(prompt, options), stopIds, watch };
+  const { isRefused } = prompt;
+  const createTemplate = (own: JsonObject): ChatTemplate =>
+    orBadFile('The chat template', () =>
+      createChatTemplate({ ...shared, variables: own, isRefused, isLenient: reading === 'lenient' }),
+    );
+  const own = { countCallForms: () => watch.forms, ...(prompt.isChanged && { changedTemplate: prompt.source }) };
+  return withTemplate(tokenizer, createTemplate, { variables, own });
+}
+
+type Sources = Pick<ToolPrompt, 'source' | 'sourceWithTools'>;
+
+function toSources({ source, sourceWithTools }: ToolPrompt): Sources {
+  return { source, ...(sourceWithTools !== undefined && { sourceWithTools }) };
+}
+
+function readToolPrompt(sources: Sources, options: ChatTokenizerOptions, variables: JsonObject): ToolPrompt {
+  const given = options.replyFormat?.toolCalls;
+  return chooseToolPrompt({
+    ...sources,
+    setting: options.tools ?? 'auto',
+    family: typeof given === 'object' ? given.name : given,
+    compile: (source) => {
+      const render = compileTemplate(source, variables);
+      return (messages, renderOptions) => renderMessages(render, messages, renderOptions, undefined);
+    },
+  });
+}
+
+/** What the tools were written as decides how calls are read, unless the configuration does. */
+function toReplyFormat({ isHermes }: ToolPrompt, { replyFormat = {} }: ChatTokenizerOptions) {
+  const toolCalls = replyFormat.toolCalls ?? (isHermes ? 'hermes' : undefined);
+  return { replyFormat: { ...replyFormat, ...(toolCalls !== undefined && { toolCalls }) } };
 }
 
 /** How many other sets of variables one tokenizer keeps a template for. */
 const maxVariants = 64;
 
+type TemplateParts = {
+  readonly variables: JsonObject;
+  readonly own: Pick<ChatTokenizer, 'changedTemplate' | 'countCallForms'>;
+};
+
 function withTemplate(
   tokenizer: Tokenizer,
   createTemplate: (variables: JsonObject) => ChatTemplate,
-  variables: JsonObject,
+  { variables, own }: TemplateParts,
 ): ChatTokenizer {
   const variants = new Map<string, ChatTokenizer>();
   return {
+    ...own,
     tokenizer,
     template: createTemplate(variables),
     withVariables(more) {
       const key = JSON.stringify(Object.entries(more).toSorted(([left], [right]) => (left < right ? -1 : 1)));
-      const found = variants.get(key) ?? withTemplate(tokenizer, createTemplate, { ...variables, ...more });
+      const found =
+        variants.get(key) ?? withTemplate(tokenizer, createTemplate, { variables: { ...variables, ...more }, own });
       variants.delete(key);
       variants.set(key, found);
       const [oldest] = variants.keys();

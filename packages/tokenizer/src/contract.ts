@@ -46,6 +46,18 @@ export type ParsedReply = {
   readonly reasoning?: string;
   readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
   readonly malformedToolCalls: number;
+  /** Calls that were not read because they lack their tags: the answer is nothing but calls of tools of the request. Absent: none. */
+  readonly untaggedToolCalls?: number;
+  /** The answer as it was written, if its calls were read without their tags. */
+  readonly written?: string;
+};
+
+/** What a reply answers. */
+export type ReplyOptions = {
+  /** The tools of the request: types of arguments, and which calls are read without tags. */
+  readonly tools?: readonly ToolSpec[];
+  /** Whether the model has just written it; other replies are read to compare them. Default: false. */
+  readonly isSampled?: boolean;
 };
 
 /**
@@ -59,9 +71,9 @@ export interface ChatTemplate {
   /** Tool-call arguments are inserted verbatim, as the model wrote them. */
   render(messages: readonly ChatMessage[], options: RenderOptions): string;
   /** Text of a completion without its stop token. */
-  parse(text: string): ParsedReply;
+  parse(text: string, options?: ReplyOptions): ParsedReply;
   /** Feeds `parse` piecewise; deltas are final as soon as they come out. Tool-call deltas carry the id from `mintId`. */
-  createStreamParser(mintId: (index: number) => string): ReplyStreamParser;
+  createStreamParser(mintId: (index: number) => string, options?: Pick<ReplyOptions, 'tools'>): ReplyStreamParser;
   /**
    * Takes text and gives the part outside of thinking as soon as it is certain. That part is as the model wrote it, tool calls included, without the
    * newlines after a thinking block. Absent if the model does not think.
@@ -108,4 +120,11 @@ export type ChatTokenizer = {
    * has none.
    */
   withVariables?(variables: JsonObject): ChatTokenizer;
+  /** Jinja source of the template, if it is not the one of the model's files: model folders that are written get it. */
+  readonly changedTemplate?: string;
+  /** How the calls of sampled answers were written so far. Absent if nobody counts. */
+  readonly countCallForms?: () => CallForms;
 };
+
+/** Answers with tool calls. `tagged`: in the form of the model's template. `untagged`: as bare JSON, whether they were read or not. */
+export type CallForms = { readonly tagged: number; readonly untagged: number };

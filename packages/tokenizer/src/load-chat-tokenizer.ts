@@ -43,13 +43,19 @@ async function readObject(file: string): Promise<JsonObject> {
   );
 }
 
+/** What is set from outside of the model's folder. */
+export type ChatTokenizerOverrides = Pick<
+  ChatTokenizerOptions,
+  'templateVariables' | 'replyFormat' | 'tools' | 'toolCalls' | 'onNotice'
+>;
+
 /**
  * Reads tokenizer.json, tokenizer_config.json, and where present generation_config.json and chat_template.jinja.
  * Throws BackboneError `bad_model_files` with the file and the repair.
  */
 export async function loadChatTokenizer(
   modelDir: string,
-  overrides: Pick<ChatTokenizerOptions, 'templateVariables' | 'replyFormat'> = {},
+  overrides: ChatTokenizerOverrides = {},
 ): Promise<ChatTokenizer> {
   const tokenizerJson = await readObject(path.join(modelDir, 'tokenizer.json'));
   const tokenizerConfig = await readObject(path.join(modelDir, 'tokenizer_config.json'));

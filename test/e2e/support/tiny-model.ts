@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createRandom } from '@agentjet/core';
-import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
+import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
 import { writeModelFolder } from '@agentjet/trainer';
 
 /** Two layers of width 32: a model that knows nothing, and answers in milliseconds. */
 const shape = { hidden: 32, layers: 2, heads: 4, kvHeads: 2, headDim: 8, intermediate: 48 } as const;
 
-function createConfig(vocabSize: number, turnEnd: number): Record<string, unknown> {
+function createConfig(vocabSize: number, turnEnd: number, contextLength: number): Record<string, unknown> {
   return {
     architectures: ['Qwen2ForCausalLM'],
     model_type: 'qwen2',
@@ -17,7 +17,7 @@ function createConfig(vocabSize: number, turnEnd: number): Record<string, unknow
     num_hidden_layers: shape.layers,
     num_attention_heads: shape.heads,
     num_key_value_heads: shape.kvHeads,
-    max_position_embeddings: 512,
+    max_position_embeddings: contextLength,
     rms_norm_eps: 1e-6,
     rope_theta: 10000,
     tie_word_embeddings: true,
@@ -50,7 +50,11 @@ function listShapes(vocabSize: number): readonly (readonly [name: string, shape:
  * A model folder in the Hugging Face layout, with random weights and a small byte-level tokenizer. The weights are several times as wide
  * as a fresh model's (`writeRandomModelFolder`): greedy answers of such a one repeat the last token of the prompt.
  */
-export async function writeTinyModel(dir: string, family: 'chatml' | 'qwen3' = 'chatml'): Promise<string> {
+export async function writeTinyModel(
+  dir: string,
+  family: TemplateFamily = 'chatml',
+  contextLength = 512,
+): Promise<string> {
   const { tokenizerJson, tokenizerConfig } = createChatTokenizerFiles(family);
   const { added_tokens: added } = tokenizerJson as { added_tokens: readonly { id: number; content: string }[] };
   const vocabSize = Math.max(...added.map(({ id }) => id)) + 1;
@@ -68,7 +72,7 @@ export async function writeTinyModel(dir: string, family: 'chatml' | 'qwen3' = '
   }));
   await mkdir(path.dirname(dir), { recursive: true });
   await writeModelFolder(dir, {
-    config: createConfig(vocabSize, turnEnd),
+    config: createConfig(vocabSize, turnEnd, contextLength),
     tensors,
     writeMore: async (temporary) => {
       await writeFile(path.join(temporary, 'tokenizer.json'), JSON.stringify(tokenizerJson));

@@ -34,8 +34,10 @@ function toOptions(flags: ServeFlags): ServeModelOptions {
     if (text === undefined) return {};
     const value = /^\d+$/.test(text) ? Number(text) : NaN;
     if (value >= least && value <= most) return { [name]: value };
-    const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new ConfigError('wrong_type', `--${flag} is ${JSON.stringify(text)}, not a number from ${least} to ${most}.`);
+    throw new ConfigError(
+      'wrong_type',
+      `${toFlag(name)} is ${JSON.stringify(text)}, not a number from ${least} to ${most}.`,
+    );
   };
   const { maxModelLen: mostTokens = isVllm(flags) ? 2 ** 20 : 8192 } = count('maxModelLen', 2, 2 ** 20);
   const given = process.env['AJET_SERVE_KEY'];
@@ -43,6 +45,8 @@ function toOptions(flags: ServeFlags): ServeModelOptions {
     ...(flags.host === undefined ? {} : { host: flags.host }),
     ...(flags.name === undefined ? {} : { name: flags.name }),
     ...toTemplateKwargs(flags),
+    ...choose('tools', flags.tools, ['auto', 'system', 'refuse']),
+    ...choose('toolCalls', flags.toolCalls, ['strict', 'lenient']),
     ...count('port', 0, 65_535),
     ...count('maxModelLen', 2, 2 ** 20),
     ...count('maxTokens', 1, mostTokens - 1),
@@ -59,6 +63,22 @@ function toTemplateKwargs({ chatTemplateKwargs: text }: ServeFlags): Pick<ServeM
     'wrong_type',
     `--chat-template-kwargs is ${JSON.stringify(text)}, not a JSON object such as {"enable_thinking": false}.`,
   );
+}
+
+function choose<Name extends string, const Value extends string>(
+  name: Name,
+  given: string | undefined,
+  values: readonly Value[],
+): Partial<Record<Name, Value>> {
+  if (given === undefined) return {};
+  const value = values.find((each) => each === given);
+  if (value !== undefined) return { [name]: value } as Record<Name, Value>;
+  throw new ConfigError('wrong_value', `${toFlag(name)} is ${JSON.stringify(given)}, not one of ${values.join(', ')}.`);
+}
+
+/** `maxTokens` is the flag `--max-tokens`. */
+function toFlag(name: string): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 type Counts = Partial<Record<'port' | 'maxModelLen' | 'maxTokens' | 'seed', number>>;

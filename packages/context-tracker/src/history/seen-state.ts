@@ -26,6 +26,8 @@ export type SeenTurn = {
   readonly text: string;
   /** Whether the last sampled id ended the turn; a truncated answer has no such id. */
   readonly isStopped: boolean;
+  /** The answer as it is printed again, if its calls were read without the tags in which the template prints calls. */
+  readonly written: string | undefined;
   readonly position: TokenPosition;
   readonly message: AssistantMessage;
   /** Texts that the caller asked to stop at: it may have been given the answer cut there. */

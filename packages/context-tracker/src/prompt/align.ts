@@ -8,7 +8,7 @@ import { endAt, findEnd, tryRender, type TurnMarks } from './turn-marks.js';
 export type Alignment = { readonly numKept: number; readonly at: number };
 
 type Piece =
-  | Pick<SeenTurn, 'kind' | 'text' | 'isStopped' | 'message'>
+  | Pick<SeenTurn, 'kind' | 'text' | 'isStopped' | 'message' | 'node'>
   | { readonly kind: 'prompt'; readonly text: string };
 
 /**
@@ -59,14 +59,15 @@ function isTurnEnd(rendered: string, at: number, marks: TurnMarks): boolean {
 function findOtherEnd(
   rendered: string,
   at: number,
-  { message }: Pick<SeenTurn, 'message'>,
+  { message, node }: Pick<SeenTurn, 'message' | 'node'>,
   template: ChatTemplate,
   marks: TurnMarks,
 ): number | undefined {
   const end = findEnd(marks, rendered, at);
   if (end === -1) return undefined;
   const printed = rendered.slice(at, end);
-  return saysTheSame(template.parse(printed), message) || isPrintOf(printed, message, template) ? end : undefined;
+  const reply = template.parse(printed, { tools: node.tools });
+  return saysTheSame(reply, message) || isPrintOf(printed, message, template) ? end : undefined;
 }
 
 /**

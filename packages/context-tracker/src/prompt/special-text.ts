@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type ChatMessage, EngineError, type ToolSpec } from '@agentjet/core';
+import { type AssistantMessage, type ChatMessage, EngineError, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer, Tokenizer } from '@agentjet/tokenizer';
 import type { Counts, SpecialTokensInText } from '../contract.js';
 import type { HistoryEntry } from '../history/message-node.js';
+import type { SeenTurn } from '../history/seen-state.js';
 
 /**
  * Text from outside that holds special tokens, such as a tool result with `<|im_end|>`. Printed and encoded as it is, it
@@ -47,6 +48,7 @@ export class SpecialText {
 
   /** The message as the template is to print it. */
   toPrinted({ message, origin }: HistoryEntry): ChatMessage {
+    if (origin?.written !== undefined) return asWritten(origin, origin.written);
     if (origin !== undefined || this.#policy !== 'split') return message;
     return this.#mark(message);
   }
@@ -84,6 +86,11 @@ export class SpecialText {
     this.#printed.set(value, marked);
     return marked;
   }
+}
+
+/** A turn of ours whose calls are text to the template. */
+function asWritten({ message: { toolCalls: _, ...message } }: SeenTurn, written: string): AssistantMessage {
+  return { ...message, content: written };
 }
 
 /** Lower-case letters and digits, which templates print as they are. */

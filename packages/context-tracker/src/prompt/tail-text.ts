@@ -83,7 +83,7 @@ export class TailRenderer {
     try {
       const heading = this.#heading(opening, messages);
       const rendered = this.#print(
-        [...messages, ...answer.map(({ message }) => message), ...this.#toPrinted(since)],
+        [...messages, ...this.#toPrinted([...answer.map((turn) => entryOf(turn.message, turn)), ...since])],
         opening,
       );
       const chain = [{ kind: 'prompt', text: heading } as const, ...answer];

@@ -1,4 +1,4 @@
-import { AgentJetError, type AssistantMessage, type Completion } from '@agentjet/core';
+import { AgentJetError, type AssistantMessage, type Completion, type ToolSpec } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { CommittedTurn } from '../contract.js';
 import { toTokenTexts } from './token-texts.js';
@@ -9,21 +9,28 @@ export type SampledReply = {
   readonly text: string;
   /** Whether the last id ended the turn. */
   readonly isStopped: boolean;
+  /** The answer as text, if its calls were read without their tags. */
+  readonly written: string | undefined;
 };
 
-/** What the answer was made to begin with, and the ids of its calls. */
-export type ReplyBeginning = { readonly opening: string; readonly mintId: (place: number) => string };
+/** What the answer was made to begin with, the ids of its calls, and the tools that it may call. */
+export type ReplyBeginning = {
+  readonly opening: string;
+  readonly mintId: (place: number) => string;
+  readonly tools: readonly ToolSpec[];
+};
 
 export function readReply(
   { tokenizer, template }: ChatTokenizer,
   completion: Completion,
-  { opening, mintId }: ReplyBeginning,
+  { opening, mintId, tools }: ReplyBeginning,
 ): SampledReply {
   checkCompletion(completion);
   const { ids, finishReason } = completion;
   const isStopped = ids.length > 0 && template.stopIds.includes(ids.at(-1) ?? -1);
   const text = tokenizer.decode(isStopped ? ids.subarray(0, -1) : ids);
-  const { content, reasoning, toolCalls, malformedToolCalls } = template.parse(opening + text);
+  const reply = template.parse(opening + text, { tools, isSampled: true });
+  const { content, reasoning, toolCalls, malformedToolCalls, untaggedToolCalls = 0, written } = reply;
   const message: AssistantMessage = {
     role: 'assistant',
     content,
@@ -34,10 +41,10 @@ export function readReply(
   const committed = {
     message,
     finishReason: finishReason === 'length' && !isStopped ? 'length' : whole,
-    malformedToolCalls,
+    malformedToolCalls: malformedToolCalls + untaggedToolCalls,
     tokenTexts: toTokenTexts(tokenizer, ids),
   } as const;
-  return { committed, text, isStopped };
+  return { committed, text, isStopped, written };
 }
 
 function checkCompletion({ ids, logprobs }: Completion): void {

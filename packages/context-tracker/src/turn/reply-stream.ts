@@ -7,10 +7,10 @@ type ReplyStreamOptions = ReplyBeginning & { readonly onDelta: (delta: ChatDelta
 /** Ids in, deltas out, each as soon as it is certain. The stop token has no text. */
 export function createReplyStream(
   { tokenizer, template }: ChatTokenizer,
-  { opening, mintId, onDelta }: ReplyStreamOptions,
+  { opening, mintId, tools, onDelta }: ReplyStreamOptions,
 ): { push(id: number): void; flush(): void } {
   const decoder = tokenizer.createStreamDecoder();
-  const parser = template.createStreamParser(mintId);
+  const parser = template.createStreamParser(mintId, { tools });
   const emit = (deltas: readonly ChatDelta[]): void => {
     for (const delta of deltas) onDelta(delta);
   };

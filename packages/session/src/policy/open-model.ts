@@ -2,10 +2,11 @@ import { type CommonConfig, composeConfig, ConfigError, type JsonObject } from '
 import type { Policy, SamplingDefaults } from '@agentjet/rollout';
 import { backbones } from '@agentjet/trainer/registrations';
 import type { JobListener } from '../events.js';
-import { readTrainedKwargs } from './trained-kwargs.js';
+import type { ToolSettings } from './template-kwargs.js';
+import { readTrainedKwargs, readTrainedTools } from './trained-kwargs.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 
-export type FrozenModelOptions = {
+export type FrozenModelOptions = ToolSettings & {
   /** Where a request does not say; 1 unless given. 0 is greedy. */
   readonly temperature?: number;
   /** In (0, 1]; 1 unless given. */
@@ -65,7 +66,13 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
       `maxTokens ${maxTokens} leaves no room for a prompt within maxModelLen ${maxModelLen}. Lower the one or raise the other.`,
     );
   const trained = await readTrainedKwargs(modelDir);
-  const kwargs = chatTemplateKwargs === undefined ? trained : { ...trained, chatTemplateKwargs };
+  const { tools, toolCalls } = { ...(await readTrainedTools(modelDir)), ...options };
+  const kwargs = {
+    ...trained,
+    ...(chatTemplateKwargs !== undefined && { chatTemplateKwargs }),
+    ...(tools !== undefined && { tools }),
+    ...(toolCalls !== undefined && { toolCalls }),
+  };
   const half = Math.floor(maxModelLen / 2);
   const configOf = (folder: string): CommonConfig =>
     composition.create({

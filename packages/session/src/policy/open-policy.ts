@@ -6,16 +6,24 @@ import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { openBackbone } from './open-backbone.js';
 import { prepareModel } from './prepare-model.js';
-import { chatsOfAgents, type TemplateKwargs, withTemplateKwargs } from './template-kwargs.js';
+import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwargs } from './template-kwargs.js';
 
-/** To be loaded before the backbone: a mistake in it is told in a moment, where a backbone may take minutes to open. */
-export function loadModelTokenizer(
+type TokenizerOptions = Pick<JobInputs, 'templateFamily'> & { readonly onNotice: (message: string) => void };
+
+/** To be loaded before the backbone: a mistake in it shows in a moment, and a backbone may take minutes to open. */
+export async function loadModelTokenizer(
   modelDir: string,
-  { templateFamily }: Pick<JobInputs, 'templateFamily'>,
-  { model }: { readonly model: TemplateKwargs },
+  { templateFamily, onNotice }: TokenizerOptions,
+  { model }: { readonly model: TemplateKwargs & ToolSettings },
 ): Promise<ChatTokenizer> {
-  const replyFormat = templateFamily === undefined ? {} : { replyFormat: { toolCalls: templateFamily } };
-  return loadChatTokenizer(modelDir, replyFormat).then((found) => withTemplateKwargs(found, model));
+  const { tools = 'auto', toolCalls = 'strict' } = model;
+  const found = await loadChatTokenizer(modelDir, {
+    ...(templateFamily !== undefined && { replyFormat: { toolCalls: templateFamily } }),
+    tools,
+    toolCalls,
+    onNotice,
+  });
+  return withTemplateKwargs(found, model);
 }
 
 /** Tokens in and out of the backbone's engine. */
@@ -46,7 +54,8 @@ export async function openUntrainedPolicy(
   if (config.backbone === 'debug' && baseUrl !== null)
     return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
   const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, trains: false });
-  const chatTokenizer = await loadModelTokenizer(modelDir, inputs, config);
+  const onNotice = (message: string): void => emit({ type: 'notice', message });
+  const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
   const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
 }

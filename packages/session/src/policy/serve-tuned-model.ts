@@ -3,8 +3,9 @@ import path from 'node:path';
 import { AgentJetError, ConfigError, type JsonObject, toErrorMessage, type ChatModel } from '@agentjet/core';
 import { serveModel } from '@agentjet/endpoint';
 import { openTunedModel } from './answering-models.js';
+import type { ToolSettings } from './template-kwargs.js';
 
-export type ServeModelOptions = {
+export type ServeModelOptions = ToolSettings & {
   /** 127.0.0.1 unless given. */
   readonly host?: string;
   /** 8000 unless given; 0 picks a free one. */
@@ -45,7 +46,7 @@ export type ServedModel = {
  */
 export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
   const { host = '127.0.0.1', port = 8000, maxModelLen = 8192, seed = randomInt(2 ** 31), apiKey } = options;
-  const { onNotice, signal, chatTemplateKwargs } = options;
+  const { onNotice, signal, chatTemplateKwargs, tools, toolCalls } = options;
   refuseOpenHost(host, apiKey);
   const maxTokens = options.maxTokens ?? maxModelLen - 1;
   const tuned = await openTunedModel(dir, {
@@ -55,6 +56,8 @@ export async function serveTunedModel(dir: string, options: ServeModelOptions = 
     seed,
     signal,
     ...(chatTemplateKwargs !== undefined && { chatTemplateKwargs }),
+    ...(tools !== undefined && { tools }),
+    ...(toolCalls !== undefined && { toolCalls }),
     ...(onNotice && { onNotice }),
   });
   const name = options.name ?? path.basename(path.resolve(dir));

@@ -9,6 +9,7 @@ import { AgentJetError, ConfigError, isBundledModel, parseJsonObject } from '@ag
 import { findCheckpoint } from './find-checkpoint.js';
 import { resolveModelDir, type ModelDirOptions } from './model-dir.js';
 import { openWholeModel, type WholeModel } from './open-whole-model.js';
+import { readTemplate } from './template-defaults.js';
 import { readTrainedKwargs } from './trained-kwargs.js';
 import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
 
@@ -32,6 +33,11 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
     throw new ConfigError(
       'unsupported',
       'vLLM has no limit for answers whose request names none. Leave out --max-tokens.',
+    );
+  if (options.tools !== undefined || options.toolCalls !== undefined)
+    throw new ConfigError(
+      'unsupported',
+      'vLLM shows tools and reads calls as the chat template of the folder has them. Leave out --tools and --tool-calls; a run with model.tools=system writes its template into its checkpoints.',
     );
   const command = findVllm(options.command);
   const name = options.name ?? path.basename(path.resolve(dir));
@@ -93,10 +99,16 @@ const toolParsers: Readonly<Record<string, string>> = {
   mistral: 'mistral',
 };
 
+/** The chat template decides, since a run may have given its model another one. */
 async function toolArguments(dir: string): Promise<readonly string[]> {
   const config = parseJsonObject(await readFile(path.join(dir, 'config.json'), 'utf8'));
-  const parser = toolParsers[String(config?.['model_type'])];
+  const parser = parserOf(await readTemplate(dir)) ?? toolParsers[String(config?.['model_type'])];
   return parser === undefined ? [] : ['--enable-auto-tool-choice', '--tool-call-parser', parser];
+}
+
+function parserOf(template: string): string | undefined {
+  if (!template.includes('<tool_call>')) return undefined;
+  return template.includes('<function=') && template.includes('<parameter=') ? 'qwen3_coder' : 'hermes';
 }
 
 async function findFreePort(host: string): Promise<number> {

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isJsonObject, type JsonObject, parseJsonObject } from '@agentjet/core';
+import type { RunFolder } from '@agentjet/run-folder';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /**
  * Makes variables the defaults of a folder's chat template: other servers then print the prompts that were trained, unless a request
@@ -25,6 +27,30 @@ export async function writeTemplateDefaults(dir: string, variables: JsonObject):
       )
     : prefix(template);
   await writeFile(file, `${JSON.stringify({ ...config, chat_template: changed }, null, 2)}\n`);
+}
+
+/** Checkpoints of the run get the chat template that it trains with, if that is not the one of the model's files. */
+export function keepTemplate({ checkpoints }: RunFolder, { changedTemplate }: ChatTokenizer): void {
+  if (changedTemplate === undefined) return;
+  checkpoints.completeWith((dir) => writeTemplate(dir, changedTemplate));
+}
+
+/** The chat template of a model folder as text, several of them together; empty if there is none. */
+export async function readTemplate(dir: string): Promise<string> {
+  const jinja = path.join(dir, 'chat_template.jinja');
+  if (existsSync(jinja)) return readFile(jinja, 'utf8');
+  const file = path.join(dir, 'tokenizer_config.json');
+  const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
+  return JSON.stringify(config?.['chat_template'] ?? '');
+}
+
+/** Replaces the chat template of a model folder, in both of its places. */
+async function writeTemplate(dir: string, source: string): Promise<void> {
+  await writeFile(path.join(dir, 'chat_template.jinja'), source);
+  const file = path.join(dir, 'tokenizer_config.json');
+  const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
+  if (config?.['chat_template'] === undefined) return;
+  await writeFile(file, `${JSON.stringify({ ...config, chat_template: source }, null, 2)}\n`);
 }
 
 /** As Jinja spells it. */

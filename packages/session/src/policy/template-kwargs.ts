@@ -52,10 +52,26 @@ function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer
   }
 }
 
+/** How tools reach a model and how its calls are read; what is absent is the default. */
+export type ToolSettings = Partial<Pick<CommonConfig['model'], 'tools' | 'toolCalls'>>;
+
+/** The same in a parsed config.yaml; one of an older version has neither. */
+export function readToolSettings(config: unknown): ToolSettings {
+  const { tools, tool_calls: toolCalls } = modelOf(config);
+  return {
+    ...((tools === 'system' || tools === 'refuse') && { tools }),
+    ...(toolCalls === 'lenient' && { toolCalls }),
+  };
+}
+
+function modelOf(config: unknown): JsonObject {
+  const ajet = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet'] : {};
+  return isJsonObject(ajet['model']) ? ajet['model'] : {};
+}
+
 /** The variables in a parsed config.yaml. */
 export function readTemplateKwargs(config: unknown): TemplateKwargs {
-  const ajet = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet'] : {};
-  const model = isJsonObject(ajet['model']) ? ajet['model'] : {};
+  const model = modelOf(config);
   const { chat_template_kwargs: kwargs, agent_chat_template_kwargs: agents } = model;
   const own = (Array.isArray(agents) ? (agents as readonly unknown[]) : []).flatMap((entry) =>
     isJsonObject(entry) && typeof entry['agent'] === 'string' && isJsonObject(entry['kwargs'])

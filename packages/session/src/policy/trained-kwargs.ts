@@ -2,12 +2,21 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { readTemplateKwargs, type TemplateKwargs } from './template-kwargs.js';
+import { readTemplateKwargs, readToolSettings, type TemplateKwargs, type ToolSettings } from './template-kwargs.js';
 
 /** The variables of the chat template that a checkpoint was trained with, from the configuration of its run. Nothing for other folders. */
 export async function readTrainedKwargs(modelDir: string): Promise<TemplateKwargs> {
+  return readTemplateKwargs(await readRunConfig(modelDir));
+}
+
+/** What the run of a checkpoint says of tools. Nothing for other folders. */
+export async function readTrainedTools(modelDir: string): Promise<ToolSettings> {
+  return readToolSettings(await readRunConfig(modelDir));
+}
+
+/** The parsed config.yaml of the run that a checkpoint belongs to. */
+async function readRunConfig(modelDir: string): Promise<unknown> {
   const file = path.resolve(modelDir, '..', '..', 'config.yaml');
-  if (path.basename(path.dirname(path.resolve(modelDir))) !== 'checkpoints' || !existsSync(file))
-    return readTemplateKwargs(undefined);
-  return readTemplateKwargs(parse(await readFile(file, 'utf8')));
+  if (path.basename(path.dirname(path.resolve(modelDir))) !== 'checkpoints' || !existsSync(file)) return undefined;
+  return parse(await readFile(file, 'utf8'));
 }

@@ -129,7 +129,8 @@ async function prepare(
   for (const policy of await preparePolicies(loaded, options)) {
     const { config, inputs, modelDir, summary } = policy;
     if (summary !== undefined) noticeOf(policy, loaded.length, options)(`model ${config.model.path} (${summary})`);
-    prepared.push({ ...policy, chatTokenizer: await loadModelTokenizer(modelDir, inputs, config) });
+    const onNotice = noticeOf(policy, loaded.length, options);
+    prepared.push({ ...policy, chatTokenizer: await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config) });
   }
   return prepared;
 }

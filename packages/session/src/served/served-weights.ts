@@ -13,6 +13,7 @@ import type { ServedInputs } from '../inputs/served-inputs.js';
 import { noteArithmetic, repeatsAsBefore } from '../policy/repeats-as-before.js';
 import { openBackbone } from '../policy/open-backbone.js';
 import { toEnginePolicy } from '../policy/open-policy.js';
+import { keepTemplate } from '../policy/template-defaults.js';
 import { rateAt } from '../training/rate-plan.js';
 import { toBatchSettings, toOptimizerOptions, toRates } from '../training/train-settings.js';
 import { loadCheckpoint } from '../training-run.js';
@@ -78,6 +79,7 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
     await backbone.close();
     throw error;
   }
+  keepTemplate(folder, chatTokenizer);
   const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
   const whole = new WholeCheckpoints(folder.checkpoints, options.onNotice);
   let repeats = await repeatsAsBefore(backbone, folder);

@@ -30,7 +30,8 @@ export function toAnswerIds(
     const end = ids.findIndex((id) => template.stopIds.includes(id));
     const body = end === -1 ? ids : ids.subarray(0, end);
     const stop = end === -1 ? template.stopIds[0] : ids[end];
-    if (stop === undefined || !saysTheSame(template, opening + tokenizer.decode(body), answer)) continue;
+    if (stop === undefined || !saysTheSame(template, { text: opening + tokenizer.decode(body), tools }, answer))
+      continue;
     return Int32Array.from([...body, stop]);
   }
   return undefined;
@@ -67,15 +68,17 @@ function commonLength(left: string, right: string): number {
   return length;
 }
 
-function saysTheSame(template: ChatTemplate, text: string, answer: AssistantMessage): boolean {
-  const read = template.parse(text);
+type Said = { readonly text: string; readonly tools: readonly ToolSpec[] };
+
+function saysTheSame(template: ChatTemplate, { text, tools }: Said, answer: AssistantMessage): boolean {
+  const read = template.parse(text, { tools });
   if (read.malformedToolCalls > 0) return false;
   const { toolCalls = [] } = answer;
   const areSameCalls =
     read.toolCalls.length === toolCalls.length &&
-    toolCalls.every(({ name, arguments: text }, at) => {
+    toolCalls.every(({ name, arguments: written }, at) => {
       const call = read.toolCalls[at];
-      return call?.name === name && isSameJson(call.arguments, text);
+      return call?.name === name && isSameJson(call.arguments, written);
     });
   if (!areSameCalls) return false;
   const isWhole = toolCalls.length === 0 && text.trim() === answer.content.trim(); // thoughts may be left in the text

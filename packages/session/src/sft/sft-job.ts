@@ -33,7 +33,8 @@ export async function imitate(config: CommonConfig, parts: SftParts): Promise<Sf
   const { inputs, onEvent: emit, signal, resume = false, from } = parts;
   const model = await prepareModel(config, inputs.backbone, { emit, signal, trains: true });
   const { modelDir } = model;
-  const chatTokenizer = await loadModelTokenizer(modelDir, inputs, config);
+  const onNotice = (message: string): void => emit({ type: 'notice', message });
+  const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
   const { transcripts, sources } = await readTranscripts(config, { modelDir, chatTokenizer });
   const examples = await prepareExamples(transcripts, {
     config,
@@ -50,7 +51,8 @@ export async function imitate(config: CommonConfig, parts: SftParts): Promise<Sf
   const { batchSize, epochs } = config.sft;
   const order = createExampleOrder(examples.training.length, { batchSize, epochs, seed: config.trainerCommon.seed });
   const shared = { inputs: { ...inputs, algorithm: createSft() }, emit, resume, from, signal };
-  return withTrainingRun(config, { ...shared, model, startedAt, totalSteps: order.totalSteps }, async (run) => {
+  const opened = { ...shared, model, chatTokenizer, startedAt, totalSteps: order.totalSteps };
+  return withTrainingRun(config, opened, async (run) => {
     await writeReport(run.folder.dir, sources, examples);
     return runSft(run, { examples, order });
   });

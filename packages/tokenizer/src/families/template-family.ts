@@ -1,4 +1,4 @@
-import type { Entry, ToolCall } from '@agentjet/core';
+import type { Entry, ToolCall, ToolSpec } from '@agentjet/core';
 import type { ReplyBuilder } from '../reply/reply-builder.js';
 import type { ReplySection } from '../reply/reply-section.js';
 
@@ -9,12 +9,14 @@ export type TemplateFamily<Name extends string = string> = Pick<Entry, 'summary'
   recognizes(source: string): boolean;
   /** Tokens that end a turn, for models whose files name another end. */
   readonly turnEnds: readonly string[];
-  /** Reads an answer, what comes after the thinking. */
-  createAnswer(builder: ReplyBuilder): ReplySection;
+  /** Reads an answer, what comes after the thinking. `tools` are those of the request, whose schemas may say how arguments are read. */
+  createAnswer(builder: ReplyBuilder, options?: { readonly tools?: readonly ToolSpec[] }): ReplySection;
   /** Several calls in one answer, as the model writes them: for a template that refuses to print them. Absent if no template of the family does. */
   writeCalls?(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): string;
   /** Text before a call's JSON, and the key of its arguments; absent if the family has no JSON calls. */
   readonly callForm?: { readonly open: string; readonly argumentsKey: string };
+  /** The beginning of a call that is not JSON: up to the name or, if that is given, up to the arguments. Absent if `callForm` says it. */
+  openCall?(name: string | undefined): string;
 };
 
 /** A family that `model.template_family:` may name. */

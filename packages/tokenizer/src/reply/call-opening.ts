@@ -2,8 +2,9 @@ import type { ReplyFormat } from './reply-format.js';
 
 /** The opening of a tool call, ending where the model's own tokens would begin: after a colon, before the space. */
 export function toCallOpening({ toolCalls, reasoning }: ReplyFormat, name: string | undefined): string | undefined {
+  const closed = reasoning === 'open' ? '\n</think>\n\n' : '';
+  if (toolCalls.openCall !== undefined) return closed + toolCalls.openCall(name);
   const form = toolCalls.callForm;
   if (form === undefined) return undefined;
-  const closed = reasoning === 'open' ? '\n</think>\n\n' : '';
   return `${closed}${form.open}{"name":${name === undefined ? '' : ` ${JSON.stringify(name)}, "${form.argumentsKey}":`}`;
 }

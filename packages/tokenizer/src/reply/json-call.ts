@@ -1,5 +1,4 @@
 import { isJsonObject, parseJsonObject } from '@agentjet/core';
-import { createJsonScanner } from './scan-json.js';
 
 /** Reads a tool call from JSON text, keeping the argument text exactly as it was written. */
 
@@ -61,4 +60,34 @@ export function readCall(text: string, argumentKeys: readonly string[]): Written
   const key = argumentKeys.find((candidate) => isJsonObject(parsed[candidate]));
   const written = key === undefined ? undefined : sliceValue(text, key);
   return written === undefined ? undefined : { name: parsed['name'], arguments: written };
+}
+
+/** Where JSON text stands, character by character: for text that comes piece by piece, each piece read once. */
+export type JsonScanner = {
+  /** Reads one more character; quotes and brackets are matched, nothing else is checked. */
+  step(character: string): void;
+  readonly isInString: boolean;
+  /** How many brackets are open. */
+  readonly depth: number;
+};
+
+export function createJsonScanner(): JsonScanner {
+  let isInString = false;
+  let isEscaped = false;
+  let depth = 0;
+  return {
+    step(character) {
+      if (isEscaped) isEscaped = false;
+      else if (isInString && character === '\\') isEscaped = true;
+      else if (character === '"') isInString = !isInString;
+      else if (!isInString && (character === '{' || character === '[')) depth++;
+      else if (!isInString && (character === '}' || character === ']')) depth--;
+    },
+    get isInString() {
+      return isInString;
+    },
+    get depth() {
+      return depth;
+    },
+  };
 }

@@ -7,6 +7,8 @@ export type ReplyBuilder = {
   content(text: string): void;
   reasoning(text: string): void;
   call(call: WrittenCall): void;
+  /** Calls that an answer without their tags is: `text` is the answer. */
+  untagged(text: string, calls: readonly WrittenCall[]): void;
   malformed(): void;
   readonly numCalls: number;
   /** Deltas since the last take. */
@@ -19,7 +21,13 @@ export function createReplyBuilder(mintId: (index: number) => string): ReplyBuil
   let content = '';
   let reasoning: string | undefined;
   let malformedToolCalls = 0;
+  let written: string | undefined;
   const toolCalls: WrittenCall[] = [];
+  const addCall = (call: WrittenCall): void => {
+    const index = toolCalls.length;
+    toolCalls.push(call);
+    deltas.push({ type: 'tool_call', index, toolCall: { id: mintId(index), ...call } });
+  };
   return {
     content(text) {
       if (text === '') return;
@@ -31,10 +39,10 @@ export function createReplyBuilder(mintId: (index: number) => string): ReplyBuil
       reasoning = (reasoning ?? '') + text;
       deltas.push({ type: 'reasoning', text });
     },
-    call(call) {
-      const index = toolCalls.length;
-      toolCalls.push(call);
-      deltas.push({ type: 'tool_call', index, toolCall: { id: mintId(index), ...call } });
+    call: addCall,
+    untagged(text, calls) {
+      written = text;
+      for (const call of calls) addCall(call);
     },
     malformed() {
       malformedToolCalls++;
@@ -47,6 +55,12 @@ export function createReplyBuilder(mintId: (index: number) => string): ReplyBuil
       deltas = [];
       return taken;
     },
-    build: () => ({ content, ...(reasoning === undefined ? {} : { reasoning }), toolCalls, malformedToolCalls }),
+    build: () => ({
+      content,
+      ...(reasoning !== undefined && { reasoning }),
+      toolCalls,
+      malformedToolCalls,
+      ...(written !== undefined && { written }),
+    }),
   };
 }

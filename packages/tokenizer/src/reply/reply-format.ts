@@ -9,6 +9,13 @@ export type ReplyFormat = {
   readonly reasoning: 'think' | 'open' | 'none';
 };
 
+/** The form in which a template prints calls, if its family does not read them. */
+export type UnreadForm = {
+  /** What such a call begins with; empty if it has no tag. */
+  readonly mark: string;
+  readonly example: string;
+};
+
 /** What overrides the detected format; a family by itself or by the name of one of ours. */
 export type ReplyFormatOptions = {
   readonly toolCalls?: TemplateFamily | string;

@@ -5,7 +5,8 @@ import { templates } from '../registrations.js';
 import type { ReplyFormat } from './reply-format.js';
 import { createReplyStreamParser, parseReply } from './reply-stream-parser.js';
 
-const families = { hermes: templates[0], llama3: templates[1], none: templates[2] };
+const [hermesFamily, llama3Family, , noneFamily] = templates;
+const families = { hermes: hermesFamily, llama3: llama3Family, none: noneFamily };
 const hermes: ReplyFormat = { toolCalls: families.hermes, reasoning: 'think' };
 const open: ReplyFormat = { toolCalls: families.hermes, reasoning: 'open' };
 const llama3: ReplyFormat = { toolCalls: families.llama3, reasoning: 'none' };

@@ -1,18 +1,47 @@
+import type { ToolSpec } from '@agentjet/core';
 import type { ParsedReply, ReplyStreamParser } from '../contract.js';
 import { createReasoningSection, createReplyStart } from './reasoning-section.js';
 import { createReplyBuilder, type ReplyBuilder } from './reply-builder.js';
-import type { ReplyFormat } from './reply-format.js';
+import type { ReplyFormat, UnreadForm } from './reply-format.js';
 import type { ReplySection } from './reply-section.js';
+import { createUntaggedSection, readUntaggedCalls } from './untagged-calls.js';
 
-function createFirstSection(builder: ReplyBuilder, format: ReplyFormat): ReplySection {
-  const createAnswer = (): ReplySection => format.toolCalls.createAnswer(builder);
+/** What a reply is read with, if its request has tools. */
+export type ReplyReading = {
+  readonly tools?: readonly ToolSpec[];
+  /** Whether an answer that is nothing but calls of these tools is read without tags. */
+  readonly isLenient?: boolean;
+  /** The form of the template's calls, if nothing reads them. */
+  readonly unread?: UnreadForm | undefined;
+};
+
+function createFirstSection(
+  builder: ReplyBuilder,
+  format: ReplyFormat,
+  { tools = [], isLenient = false }: ReplyReading,
+): ReplySection {
+  const createTagged = (): ReplySection => format.toolCalls.createAnswer(builder, { tools });
+  const createAnswer = isLenient ? () => createUntaggedSection(builder, tools, createTagged) : createTagged;
   if (format.reasoning === 'open') return createReasoningSection(builder, createAnswer);
   return format.reasoning === 'think' ? createReplyStart(builder, createAnswer) : createAnswer();
 }
 
-export function createReplyStreamParser(format: ReplyFormat, mintId: (index: number) => string): ReplyStreamParser {
+/** The reply, with calls counted that were not read. */
+function countUnread(reply: ParsedReply, { tools = [], unread }: ReplyReading): ParsedReply {
+  if (tools.length === 0 || reply.toolCalls.length > 0 || reply.malformedToolCalls > 0) return reply;
+  const { mark = '' } = unread ?? {};
+  if (mark !== '' && reply.content.includes(mark)) return { ...reply, malformedToolCalls: 1 };
+  const untagged = readUntaggedCalls(reply.content, tools)?.length ?? 0;
+  return untagged === 0 ? reply : { ...reply, untaggedToolCalls: untagged };
+}
+
+export function createReplyStreamParser(
+  format: ReplyFormat,
+  mintId: (index: number) => string,
+  reading: ReplyReading = {},
+): ReplyStreamParser {
   const builder = createReplyBuilder(mintId);
-  let section = createFirstSection(builder, format);
+  let section = createFirstSection(builder, format, reading);
   let undecided = '';
   let isAwaited: ((added: string) => boolean) | undefined;
   const advance = (isLast: boolean): void => {
@@ -32,14 +61,14 @@ export function createReplyStreamParser(format: ReplyFormat, mintId: (index: num
     },
     flush() {
       advance(true);
-      return { deltas: builder.take(), reply: builder.build() };
+      return { deltas: builder.take(), reply: countUnread(builder.build(), reading) };
     },
   };
 }
 
 /** Reads a whole reply: the stream parser fed at once. */
-export function parseReply(format: ReplyFormat, text: string): ParsedReply {
-  const parser = createReplyStreamParser(format, String);
+export function parseReply(format: ReplyFormat, text: string, reading: ReplyReading = {}): ParsedReply {
+  const parser = createReplyStreamParser(format, String, reading);
   parser.push(text);
   return parser.flush().reply;
 }

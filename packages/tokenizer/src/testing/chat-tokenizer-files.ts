@@ -33,6 +33,8 @@ const merges: readonly (readonly [string, string])[] = [
 const specialTokens: Readonly<Record<TemplateFamily, readonly string[]>> = {
   chatml: ['<|endoftext|>', '<|im_start|>', '<|im_end|>'],
   qwen3: ['<|endoftext|>', '<|im_start|>', '<|im_end|>'],
+  qwen3_coder: ['<|endoftext|>', '<|im_start|>', '<|im_end|>'],
+  plain: ['<|endoftext|>', '<|im_start|>', '<|im_end|>'],
   llama3: [
     '<|begin_of_text|>',
     '<|end_of_text|>',
@@ -46,6 +48,8 @@ const specialTokens: Readonly<Record<TemplateFamily, readonly string[]>> = {
 const turnEnd: Readonly<Record<TemplateFamily, string>> = {
   chatml: '<|im_end|>',
   qwen3: '<|im_end|>',
+  qwen3_coder: '<|im_end|>',
+  plain: '<|im_end|>',
   llama3: '<|eot_id|>',
 };
 

@@ -1,6 +1,6 @@
 /** Chat templates in the forms of three model families, in our own words: for tests, not for models of those families. */
 
-export type TemplateFamily = 'chatml' | 'qwen3' | 'llama3';
+export type TemplateFamily = 'chatml' | 'qwen3' | 'qwen3_coder' | 'llama3' | 'plain';
 
 const chatMlToolSystem = `{%- if tools %}
     {{- '<|im_start|>system\\n' }}
@@ -93,6 +93,58 @@ ${chatMlToolResult}
 {%- endif %}
 `;
 
+/** ChatML as Qwen3-Coder uses it: tools as lines, calls in XML whose arguments the template walks through. */
+const qwen3Coder = `{%- if tools or messages[0].role == 'system' %}
+    {{- '<|im_start|>system\\n' }}
+    {%- if messages[0].role == 'system' %}
+        {{- messages[0].content }}
+    {%- endif %}
+    {%- if tools %}
+        {{- '\\n\\n# Tools\\n<tools>' }}
+        {%- for tool in tools %}
+            {{- '\\n' + (tool | tojson) }}
+        {%- endfor %}
+        {{- '\\n</tools>\\nCall one as <tool_call>\\n<function=NAME>\\n<parameter=KEY>\\nVALUE\\n</parameter>\\n</function>\\n</tool_call>' }}
+    {%- endif %}
+    {{- '<|im_end|>\\n' }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if message.role == 'user' or (message.role == 'system' and not loop.first) or (message.role == 'assistant' and not message.tool_calls) %}
+        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+    {%- elif message.role == 'assistant' %}
+        {{- '<|im_start|>assistant' }}
+        {%- if message.content and (message.content | trim) %}
+            {{- '\\n' + (message.content | trim) + '\\n' }}
+        {%- endif %}
+        {%- for tool_call in message.tool_calls %}
+            {%- set call = tool_call.function if tool_call.function is defined else tool_call %}
+            {{- '\\n<tool_call>\\n<function=' + call.name + '>\\n' }}
+            {%- for key, value in call.arguments | items %}
+                {{- '<parameter=' + key + '>\\n' }}
+                {{- value | tojson if value is mapping or (value is sequence and value is not string) else value | string }}
+                {{- '\\n</parameter>\\n' }}
+            {%- endfor %}
+            {{- '</function>\\n</tool_call>' }}
+        {%- endfor %}
+        {{- '<|im_end|>\\n' }}
+${chatMlToolResult}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}
+`;
+
+/** ChatML without a place for tools, calls and results; a system prompt of its own, as SmolLM2's. */
+const plain = `{%- for message in messages %}
+    {%- if loop.first and message.role != 'system' %}
+        {{- '<|im_start|>system\\nYou are a small model.<|im_end|>\\n' }}
+    {%- endif %}
+    {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\\n' }}
+{%- endif %}
+`;
+
 /** Headers as Llama 3 uses them: one JSON call as the whole answer, results under the role ipython, a date in the system turn. */
 const llama3 = `{{- bos_token }}
 {%- if messages[0].role == 'system' %}
@@ -132,4 +184,10 @@ const llama3 = `{{- bos_token }}
 {%- endif %}
 `;
 
-export const chatTemplates: Readonly<Record<TemplateFamily, string>> = { chatml, qwen3, llama3 };
+export const chatTemplates: Readonly<Record<TemplateFamily, string>> = {
+  chatml,
+  qwen3,
+  qwen3_coder: qwen3Coder,
+  llama3,
+  plain,
+};

@@ -1,14 +1,14 @@
 import { defineTemplateFamily } from '../template-family.js';
 import { isMoreThanSpace, partialTagLength, splitTrailing } from '../../reply/hold-back.js';
-import { readCall, type WrittenCall } from '../../reply/json-call.js';
+import { createJsonScanner, readCall, type WrittenCall } from '../../reply/json-call.js';
 import type { ReplyBuilder } from '../../reply/reply-builder.js';
 import type { ReplySection } from '../../reply/reply-section.js';
-import { createJsonScanner } from '../../reply/scan-json.js';
 
 export const hermes = defineTemplateFamily({
   name: 'hermes',
   summary: 'Qwen, Hermes',
-  recognizes: (source) => source.includes('<tool_call>'),
+  // Not Qwen3-Coder's calls, which have the same tags around XML.
+  recognizes: (source) => source.includes('<tool_call>') && !source.includes('<parameter='),
   turnEnds: ['<|im_end|>'],
   createAnswer: createHermesSection,
   callForm: { open: '<tool_call>\n', argumentsKey: 'arguments' },
@@ -24,11 +24,17 @@ const argumentKeys = ['arguments', 'parameters'];
  * other character is content. A block that cannot be read stays in the content, character by character, and is counted.
  */
 function createHermesSection(builder: ReplyBuilder): ReplySection {
-  return createAnswer(builder, false);
+  return createTaggedAnswer(builder, createBlock, false);
 }
 
-/** Text up to the next block; `hadText` says whether text other than space stands between it and the block before. */
-function createAnswer(builder: ReplyBuilder, hadText: boolean): ReplySection {
+/** What reads a block after its opening tag. */
+export type BlockSection = (
+  builder: ReplyBuilder,
+  before: { readonly hasText: boolean; readonly space: string },
+) => ReplySection;
+
+/** Text up to the next block; `hadText` says whether text other than space is between it and the block before. */
+export function createTaggedAnswer(builder: ReplyBuilder, block: BlockSection, hadText: boolean): ReplySection {
   let hasText = hadText;
   return (text, isLast) => {
     const open = text.indexOf(openTag);
@@ -36,7 +42,7 @@ function createAnswer(builder: ReplyBuilder, hadText: boolean): ReplySection {
     const [certain, space] = splitTrailing(text.slice(0, text.length - held), /\s/);
     builder.content(certain);
     hasText ||= certain !== '';
-    if (open !== -1) return { rest: text.slice(open + openTag.length), next: createBlock(builder, hasText, space) };
+    if (open !== -1) return { rest: text.slice(open + openTag.length), next: block(builder, { hasText, space }) };
     if (!isLast)
       return held > 0 ? { rest: space + text.slice(text.length - held) } : { rest: space, isAwaited: isMoreThanSpace };
     if (hasText || builder.numCalls === 0) builder.content(space);
@@ -83,7 +89,7 @@ function readBlock(text: string, { first, outside }: BlockEnds): Block {
   return call === undefined ? { length: first } : { length: outside, call };
 }
 
-function createBlock(builder: ReplyBuilder, hasText: boolean, spaceBefore: string): ReplySection {
+const createBlock: BlockSection = (builder, before) => {
   const read = createBlockReader();
   let numRead = 0;
   const readOn = (added: string): BlockEnds => {
@@ -95,13 +101,27 @@ function createBlock(builder: ReplyBuilder, hasText: boolean, spaceBefore: strin
     if (ends.outside === -1 && !isLast) return { rest: text, isAwaited: (added) => readOn(added).outside !== -1 };
     const block = readBlock(text, ends);
     const rest = text.slice(block.length);
-    if (block.call !== undefined) {
-      if (hasText) builder.content(spaceBefore.replace(/\n$/, ''));
-      builder.call(block.call);
-      return { rest, next: createAnswer(builder, false) };
-    }
-    builder.malformed();
-    builder.content(spaceBefore + openTag + text.slice(0, block.length));
-    return { rest, next: createAnswer(builder, true) };
+    return {
+      rest,
+      next: endBlock(builder, createBlock, { ...before, text: text.slice(0, block.length), call: block.call }),
+    };
   };
+};
+
+type ReadBlock = Parameters<BlockSection>[1] & { readonly text: string; readonly call: WrittenCall | undefined };
+
+/** Adds a block that was read, or leaves it in the content and counts it; then comes more answer. */
+export function endBlock(
+  builder: ReplyBuilder,
+  block: BlockSection,
+  { hasText, space, text, call }: ReadBlock,
+): ReplySection {
+  if (call === undefined) {
+    builder.malformed();
+    builder.content(space + openTag + text);
+  } else {
+    if (hasText) builder.content(space.replace(/\n$/, ''));
+    builder.call(call);
+  }
+  return createTaggedAnswer(builder, block, call === undefined);
 }

@@ -1,10 +1,9 @@
 import { defineTemplateFamily } from '../template-family.js';
 import { isMoreThanSpace } from '../../reply/hold-back.js';
-import { findObjectEnd, readCall } from '../../reply/json-call.js';
+import { createJsonScanner, findObjectEnd, readCall } from '../../reply/json-call.js';
 import { createPlainSection } from '../none/registration.js';
 import type { ReplyBuilder } from '../../reply/reply-builder.js';
 import type { ReplySection } from '../../reply/reply-section.js';
-import { createJsonScanner } from '../../reply/scan-json.js';
 
 export const llama3 = defineTemplateFamily({
   name: 'llama3',

@@ -1,0 +1,10 @@
+import { createChatTokenizer } from '../src/index.js';
+import { chatTemplates, createChatTokenizerFiles, type TemplateFamily } from '../src/testing.js';
+
+/** Prints the chat templates of the tests as other servers get them, by name: JSON for `render.py`. */
+
+const sources = Object.entries(chatTemplates).map(([name, source]) => {
+  const { changedTemplate = source } = createChatTokenizer(createChatTokenizerFiles(name as TemplateFamily));
+  return [name, changedTemplate];
+});
+console.log(JSON.stringify(Object.fromEntries(sources)));

@@ -1,0 +1,63 @@
+import type { ToolSpec } from '@agentjet/core';
+import { isMoreThanSpace } from './hold-back.js';
+import { findObjectEnd, readCall, type WrittenCall } from './json-call.js';
+import type { ReplyBuilder } from './reply-builder.js';
+import type { ReplySection } from './reply-section.js';
+
+/** Tool calls without the tags of their template, as small models write them: an answer that is nothing but JSON. */
+
+const argumentKeys = ['arguments', 'parameters'];
+
+/**
+ * The calls that an answer is: one, a list, or one after the other, bare or in one fenced block. Undefined if it says
+ * anything else, or names a tool that is not of these.
+ */
+export function readUntaggedCalls(text: string, tools: readonly ToolSpec[]): readonly WrittenCall[] | undefined {
+  const whole = text.trim();
+  const [, fenced = whole] = /^```[\w-]*[ \t]*\r?\n([^]*?)\r?\n?[ \t]*```$/.exec(whole) ?? [];
+  const body = fenced.trim();
+  const isList = body.startsWith('[') && body.endsWith(']');
+  const calls = readEach(isList ? body.slice(1, -1).trim() : body, isList ? /^\s*,\s*/ : /^\s*[,;]?\s*/);
+  const names = new Set(tools.map(({ name }) => name));
+  return calls !== undefined && calls.length > 0 && calls.every(({ name }) => names.has(name)) ? calls : undefined;
+}
+
+function readEach(text: string, separator: RegExp): readonly WrittenCall[] | undefined {
+  const calls: WrittenCall[] = [];
+  for (let rest = text; rest !== ''; ) {
+    const end = rest.startsWith('{') ? findObjectEnd(rest, 0) : -1;
+    const call = end === -1 ? undefined : readCall(rest.slice(0, end), argumentKeys);
+    if (call === undefined) return undefined;
+    calls.push(call);
+    const after = rest.slice(end);
+    rest = after.replace(separator, '');
+    if (after !== '' && rest === after && !separator.test(after)) return undefined;
+    if (after !== '' && rest === '') return undefined; // a separator with nothing after it
+  }
+  return calls;
+}
+
+/** Holds an answer back as long as it may be such calls; any other goes to the section of its family. */
+export function createUntaggedSection(
+  builder: ReplyBuilder,
+  tools: readonly ToolSpec[],
+  createTagged: () => ReplySection,
+): ReplySection {
+  return (text, isLast) => {
+    const begun = text.trimStart();
+    if (begun === '' && !isLast) return { rest: text, isAwaited: isMoreThanSpace };
+    if (!isLast && mayBeCalls(begun))
+      return isJson.test(begun) ? { rest: text, isAwaited: () => false } : { rest: text };
+    const calls = mayBeCalls(begun) ? readUntaggedCalls(text, tools) : undefined;
+    if (calls === undefined) return { rest: text, next: createTagged() };
+    builder.untagged(text, calls);
+    return { rest: '' };
+  };
+}
+
+const isJson = /^(?:```[\w-]*\s+)?[[{]/;
+const isFence = /^`{1,2}$|^```[\w-]*\s*$/;
+
+function mayBeCalls(begun: string): boolean {
+  return isJson.test(begun) || isFence.test(begun);
+}

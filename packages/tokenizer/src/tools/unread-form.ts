@@ -1,0 +1,52 @@
+import type { AssistantMessage, ChatMessage } from '@agentjet/core';
+import type { ChatTemplate } from '../contract.js';
+import { parseReply } from '../reply/reply-stream-parser.js';
+import type { ReplyFormat, UnreadForm } from '../reply/reply-format.js';
+
+const question: ChatMessage = { role: 'user', content: 'x' };
+const name = 'name_of_a_tool';
+const answer: AssistantMessage = {
+  role: 'assistant',
+  content: '',
+  toolCalls: [{ id: 'call00001', name, arguments: '{"a": "b"}' }],
+};
+const tools = [{ name, description: 'y', parameters: { type: 'object', properties: { a: { type: 'string' } } } }];
+
+/** Prints a call and reads it back. Undefined if that succeeds, or if the template prints no call that could be read. */
+export function findUnreadForm(print: ChatTemplate['render'], format: ReplyFormat): UnreadForm | undefined {
+  const said = printCall(print, format);
+  const at = said?.indexOf(name) ?? -1;
+  if (said === undefined || at === -1) return undefined;
+  const reasoning = format.reasoning === 'open' ? 'think' : format.reasoning; // thinking that the prompt opens is not printed again
+  const [call] = parseReply({ ...format, reasoning }, said, { tools }).toolCalls;
+  if (call?.name === name) return undefined;
+  const lead = said
+    .slice(0, at)
+    .replace(/<think>[^]*<\/think>/, '')
+    .trimStart();
+  return { mark: toMark(lead), example: `${lead}${name}`.trim().slice(0, 80) };
+}
+
+/** What the template prints after the prompt; undefined if it refuses. */
+function printCall(print: ChatTemplate['render'], { reasoning }: ReplyFormat): string | undefined {
+  try {
+    const prompt = print([question], { tools, addGenerationPrompt: true });
+    const whole = print([question, answer], { tools, addGenerationPrompt: false });
+    const end = reasoning === 'open' ? prompt.lastIndexOf('<think>') : prompt.length; // not printed again before an answer
+    return whole.slice(commonLength(prompt.slice(0, end), whole));
+  } catch {
+    return undefined;
+  }
+}
+
+function commonLength(left: string, right: string): number {
+  let length = 0;
+  while (length < left.length && left[length] === right[length]) length++;
+  return length;
+}
+
+/** The first tag of a call, such as `[TOOL_CALLS]`; else all that comes before its JSON. */
+function toMark(lead: string): string {
+  const [tag] = /^(<[^<>\s]+>|\[[^[\]\s{]+\])/.exec(lead) ?? [];
+  return tag ?? lead.replace(/[{[][^]*$/, '').trim();
+}
