@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentjet/core';
-import type { ChatTemplate, ReplyOptions } from './contract.js';
+import type { ChatTemplate, ParseOptions } from './contract.js';
 import { toCallOpening } from './reply/call-opening.js';
 import { detectReplyFormat, type ReplyFormatOptions } from './reply/reply-format.js';
 import { createAnswerText } from './reply/answer-text.js';
@@ -51,7 +51,7 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
     return renderMessages(hasTools ? withTools : plain, messages, renderOptions, format.toolCalls.writeCalls);
   };
   const findUnread = once(() => findUnreadForm(print, format));
-  const toReading = (tools: ReplyOptions['tools'] = []): ReplyReading =>
+  const toReading = (tools: ParseOptions['tools'] = []): ReplyReading =>
     tools.length === 0 ? {} : { tools, isLenient, unread: findUnread() };
   return {
     render: (messages, renderOptions) => {

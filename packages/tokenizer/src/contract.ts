@@ -53,7 +53,7 @@ export type ParsedReply = {
 };
 
 /** What a reply answers. */
-export type ReplyOptions = {
+export type ParseOptions = {
   /** The tools of the request: types of arguments, and which calls are read without tags. */
   readonly tools?: readonly ToolSpec[];
   /** Whether the model has just written it; other replies are read to compare them. Default: false. */
@@ -71,9 +71,9 @@ export interface ChatTemplate {
   /** Tool-call arguments are inserted verbatim, as the model wrote them. */
   render(messages: readonly ChatMessage[], options: RenderOptions): string;
   /** Text of a completion without its stop token. */
-  parse(text: string, options?: ReplyOptions): ParsedReply;
+  parse(text: string, options?: ParseOptions): ParsedReply;
   /** Feeds `parse` piecewise; deltas are final as soon as they come out. Tool-call deltas carry the id from `mintId`. */
-  createStreamParser(mintId: (index: number) => string, options?: Pick<ReplyOptions, 'tools'>): ReplyStreamParser;
+  createStreamParser(mintId: (index: number) => string, options?: Pick<ParseOptions, 'tools'>): ReplyStreamParser;
   /**
    * Takes text and gives the part outside of thinking as soon as it is certain. That part is as the model wrote it, tool calls included, without the
    * newlines after a thinking block. Absent if the model does not think.

@@ -89,8 +89,8 @@ export class SpecialText {
 }
 
 /** A turn of ours whose calls are text to the template. */
-function asWritten({ message: { toolCalls: _, ...message } }: SeenTurn, written: string): AssistantMessage {
-  return { ...message, content: written };
+function asWritten({ message: { role, reasoning } }: SeenTurn, content: string): AssistantMessage {
+  return { role, content, ...(reasoning !== undefined && { reasoning }) };
 }
 
 /** Lower-case letters and digits, which templates print as they are. */

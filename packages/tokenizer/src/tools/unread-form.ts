@@ -27,22 +27,17 @@ export function findUnreadForm(print: ChatTemplate['render'], format: ReplyForma
   return { mark: toMark(lead), example: `${lead}${name}`.trim().slice(0, 80) };
 }
 
-/** What the template prints after the prompt; undefined if it refuses. */
+/** What the template prints after the prompt; undefined if it refuses, or prints the answer elsewhere. */
 function printCall(print: ChatTemplate['render'], { reasoning }: ReplyFormat): string | undefined {
   try {
     const prompt = print([question], { tools, addGenerationPrompt: true });
     const whole = print([question, answer], { tools, addGenerationPrompt: false });
     const end = reasoning === 'open' ? prompt.lastIndexOf('<think>') : prompt.length; // not printed again before an answer
-    return whole.slice(commonLength(prompt.slice(0, end), whole));
+    const asked = prompt.slice(0, end).trimEnd();
+    return whole.startsWith(asked) ? whole.slice(asked.length) : undefined;
   } catch {
     return undefined;
   }
-}
-
-function commonLength(left: string, right: string): number {
-  let length = 0;
-  while (length < left.length && left[length] === right[length]) length++;
-  return length;
 }
 
 /** The first tag of a call, such as `[TOOL_CALLS]`; else all that comes before its JSON. */
