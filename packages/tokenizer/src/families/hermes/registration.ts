@@ -50,7 +50,7 @@ export function createTaggedAnswer(builder: ReplyBuilder, block: BlockSection, h
   };
 }
 
-/** Where a block may end, behind closing tags: the first one of all, and the first one outside of strings. -1: not yet. */
+/** Where a block may end, after closing tags: the first one of all, and the first one outside of strings. -1: not yet. */
 type BlockEnds = { readonly first: number; readonly outside: number };
 
 /** Reads a block piece by piece, each once. */
