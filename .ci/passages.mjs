@@ -61,7 +61,7 @@ function scriptPieces(source) {
   const { program, comments } = parseSync('passages.ts', source);
   const pieces = comments.map(({ type, value, start, end }) => ({ kind: type, text: value, start, end }));
   const joined = joinPieces(pieces, source, (kind, gap) => kind === 'Line' && /^[^\S\n]*\n[^\S\n]*$/.test(gap));
-  const plain = (text) => withoutCode(text.replace(/^\s*\*+ ?/gm, '').replace(/@\w+/g, ''));
+  const plain = (text) => withoutCode(text.replace(/^\s*\*+ ?/gm, '').replace(/(?<=^|\s)@[a-z]+(?=\s)/g, ''));
   const strings = stringsOf(program).map((string) => ({ ...string, text: withoutCode(string.text) }));
   return [...joined.map((piece) => ({ ...piece, text: plain(piece.text) })), ...strings];
 }
@@ -104,7 +104,9 @@ function hashPieces(source, isShell = false) {
   const strings = isShell ? [...source.matchAll(/^[^#\n]*?"(?<text>[^"]*)"/gm)] : [];
   return [
     ...joinPieces(comments, source, (_kind, gap) => /^\n[^\S\n]*$/.test(gap)),
-    ...strings.map(({ index, groups }) => ({ text: groups.text.replace(/\$\{?\w+\}?/g, 'X'), start: index })),
+    ...strings
+      .filter(({ groups }) => !groups.text.includes('$('))
+      .map(({ index, groups }) => ({ text: groups.text.replace(/\$\{?\w+\}?/g, 'X'), start: index })),
   ].map((piece) => ({ ...piece, text: withoutCode(piece.text) }));
 }
 

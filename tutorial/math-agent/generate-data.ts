@@ -5,8 +5,8 @@ import type { Task } from 'agentjet';
 import { createProblem } from './problems.js';
 
 /**
- * Writes data/training.jsonl and data/validation.jsonl: `npx tsx generate-data.ts`. A question belongs to one of the
- * two by its own text, one in eight to validation, so that the two files share none, and no other draw can either.
+ * `npx tsx generate-data.ts` writes data/training.jsonl and data/validation.jsonl. The text of a question decides its split, one in
+ * eight for validation. So the two files share no question, and no other draw can mix them.
  */
 export type Split = 'training' | 'validation';
 
