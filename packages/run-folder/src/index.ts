@@ -3,6 +3,8 @@ export { addDraws, drawsOf, type Draw, type Draws } from './draws.js';
 export { toSampleRecord, type EpisodeRecord, type RecordedEpisode, type SampleRecord } from './episode-record.js';
 export { describeFileError } from './file-error.js';
 export type { MetricsRecord } from './metrics-record.js';
+export { hasNonFinite } from './find-non-finite.js';
+export { modelSourceFile, readModelSource } from './model-source.js';
 export { createRunFolder, createRunFolderAt, findLatestRun, openRunFolder } from './open-run.js';
 export type { RunFolder } from './run-folder.js';
 export { sumModel } from './model-sums.js';

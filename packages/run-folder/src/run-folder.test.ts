@@ -41,6 +41,25 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
+it('writes down where the weights of its model come from', async () => {
+  const model = path.join(dir, 'hub/models--acme--tiny/snapshots/abc123');
+  const blob = path.join(dir, 'hub/models--acme--tiny/blobs', 'ab'.repeat(32));
+  await mkdir(model, { recursive: true });
+  await mkdir(path.dirname(blob));
+  await writeFile(blob, 'weights');
+  await symlink(path.relative(model, blob), path.join(model, 'model.safetensors'));
+  const read = async (): Promise<unknown> =>
+    (JSON.parse(await readFile(path.join(run.dir, 'model.json'), 'utf8')) as { readonly source?: unknown }).source;
+  await run.recordModel(model);
+  expect(await read()).toEqual({ from: 'hub', id: 'acme/tiny', commit: 'abc123', sha256: 'ab'.repeat(32) });
+  await writeFile(path.join(model, 'model_source.json'), '{"from":"gguf","file":"tiny.gguf"}');
+  await run.recordModel(model);
+  expect(await read()).toEqual({ from: 'gguf', file: 'tiny.gguf' });
+  expect(await run.findModelChanges(model)).toEqual([]);
+  await run.recordModel(dir);
+  expect(await read()).toBeUndefined();
+});
+
 describe('createRunFolder', () => {
   it('names the folder by experiment and time, and never takes one that exists', async () => {
     expect(path.relative(dir, run.dir)).toBe(path.join('lake', '2026-08-09T12-30-05'));

@@ -9,6 +9,7 @@ import { writing } from './file-error.js';
 import { isSum } from './file-sums.js';
 import { appendJsonLine, filterJsonLines, readJsonLines } from './json-lines.js';
 import type { MetricsRecord } from './metrics-record.js';
+import { readModelSource } from './model-source.js';
 import { compareModels, isTokenizerFile, sumModel, type ModelChange } from './model-sums.js';
 import { cutUnknown, findChangedRecords, noteRecords, whileCut } from './record-sums.js';
 import { replaceFile } from './replace-file.js';
@@ -228,10 +229,11 @@ export class RunFolder {
     return compareModels(Object.fromEntries(before), await sumModel(modelDir, isWanted));
   }
 
-  /** Writes down the files of the model folder as the run begins with them. */
+  /** Writes down the files of the model folder as the run begins with them, and where they come from. */
   async recordModel(modelDir: string): Promise<void> {
-    const sums = await sumModel(modelDir);
-    await this.#writing('model', (file) => replaceFile(file, `${JSON.stringify(sums)}\n`));
+    const source = await readModelSource(modelDir);
+    const record = { ...(await sumModel(modelDir)), ...(source && { source }) };
+    await this.#writing('model', (file) => replaceFile(file, `${JSON.stringify(record)}\n`));
   }
 
   /** Writes down what the run's tasks are. Tells which of their sources are not what they were when the run last began. */

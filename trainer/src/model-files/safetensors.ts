@@ -44,22 +44,36 @@ export async function readTensorEntries(file: string): Promise<readonly TensorEn
 
 /** Fills `destination` with a tensor's elements as float32. */
 export async function readTensorInto(entry: TensorEntry, destination: Float32Array): Promise<void> {
-  const { dtype } = entry;
-  if (!isSupportedDtype(dtype)) {
-    throw badFile(entry.file, `tensor "${entry.name}" has dtype ${dtype}; supported: F32, F16, BF16`);
+  const dtype = supportedDtypeOf(entry);
+  await withFile(entry.file, (handle) => readValues(handle, { entry, dtype, start: entry.start }, destination));
+}
+
+/** A tensor's elements as float32, in order, `numValues` at a time and what is left at the end. */
+export async function* readTensorPieces(entry: TensorEntry, numValues: number): AsyncGenerator<Float32Array> {
+  const dtype = supportedDtypeOf(entry);
+  const total = entry.numBytes / bytesPerElement[dtype];
+  for (let done = 0; done < total; done += numValues) {
+    const piece = new Float32Array(Math.min(numValues, total - done));
+    const start = entry.start + done * bytesPerElement[dtype];
+    await withFile(entry.file, (handle) => readValues(handle, { entry, dtype, start }, piece));
+    yield piece;
   }
-  await withFile(entry.file, async (handle) => {
-    if (dtype === 'F32')
-      return readFully(
-        handle,
-        new Uint8Array(destination.buffer, destination.byteOffset, destination.byteLength),
-        entry,
-      );
-    const halves = new Uint16Array(destination.length);
-    await readFully(handle, new Uint8Array(halves.buffer), entry);
-    const convert = dtype === 'BF16' ? bfloat16ToFloat32 : float16ToFloat32;
-    convert(halves, destination);
-  });
+}
+
+function supportedDtypeOf({ file, name, dtype }: TensorEntry): TensorDtype {
+  if (isSupportedDtype(dtype)) return dtype;
+  throw badFile(file, `tensor "${name}" has dtype ${dtype}; supported: F32, F16, BF16`);
+}
+
+type ValuesPlace = { readonly entry: TensorEntry; readonly dtype: TensorDtype; readonly start: number };
+
+async function readValues(handle: FileHandle, { entry, dtype, start }: ValuesPlace, into: Float32Array): Promise<void> {
+  const place = { ...entry, start };
+  if (dtype === 'F32') return readFully(handle, new Uint8Array(into.buffer, into.byteOffset, into.byteLength), place);
+  const halves = new Uint16Array(into.length);
+  await readFully(handle, new Uint8Array(halves.buffer), place);
+  const convert = dtype === 'BF16' ? bfloat16ToFloat32 : float16ToFloat32;
+  convert(halves, into);
 }
 
 /** Writes a tensor's elements to its place in its file, in the dtype that it has there. */
@@ -77,8 +91,8 @@ export async function overwriteTensor(entry: TensorEntry, values: Float32Array):
   }
 }
 
-function toBytes({ file, name, dtype }: TensorEntry, values: Float32Array): Uint8Array {
-  if (!isSupportedDtype(dtype)) throw badFile(file, `tensor "${name}" has dtype ${dtype}; supported: F32, F16, BF16`);
+function toBytes(entry: TensorEntry, values: Float32Array): Uint8Array {
+  const dtype = supportedDtypeOf(entry);
   if (dtype === 'F32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const halves = new Uint16Array(values.length);
   const convert = dtype === 'BF16' ? float32ToBfloat16 : float32ToFloat16;
@@ -90,26 +104,52 @@ function toBytes({ file, name, dtype }: TensorEntry, values: Float32Array): Uint
 export async function writeSafetensors(
   file: string,
   tensors: readonly NamedTensor[],
+  metadata?: { readonly [key: string]: string },
+): Promise<void> {
+  const planned = tensors.map(({ name, shape, data }): PlannedTensor => {
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    return { name, dtype: 'F32', shape, pieces: () => [bytes] };
+  });
+  await writeTensorsInPieces(file, planned, metadata);
+}
+
+/** A tensor that is written piece by piece, so that memory never holds it whole. */
+export type PlannedTensor = {
+  readonly name: string;
+  readonly dtype: TensorDtype;
+  readonly shape: readonly number[];
+  /** Its bytes, in order. */
+  readonly pieces: () => Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+};
+
+/** Writes tensors in the order given. Rejects with what a tensor's pieces reject with. */
+export async function writeTensorsInPieces(
+  file: string,
+  tensors: readonly PlannedTensor[],
   metadata: { readonly [key: string]: string } = { format: 'pt' },
 ): Promise<void> {
+  const handle = await open(file, 'w');
+  try {
+    await handle.writeFile(toHeader(tensors, metadata));
+    for (const { pieces } of tensors) for await (const piece of pieces()) await handle.writeFile(piece);
+  } finally {
+    await handle.close();
+  }
+}
+
+function toHeader(tensors: readonly PlannedTensor[], metadata: { readonly [key: string]: string }): Buffer {
   const header: { [name: string]: unknown } = { __metadata__: metadata };
   let offset = 0;
-  for (const { name, shape, data } of tensors) {
-    header[name] = { dtype: 'F32', shape, data_offsets: [offset, offset + data.byteLength] };
-    offset += data.byteLength;
+  for (const { name, dtype, shape } of tensors) {
+    const numBytes = shape.reduce((product, size) => product * size, bytesPerElement[dtype]);
+    header[name] = { dtype, shape, data_offsets: [offset, offset + numBytes] };
+    offset += numBytes;
   }
   const json = Buffer.from(JSON.stringify(header));
   const padded = Buffer.concat([json, Buffer.alloc((8 - (json.length % 8)) % 8, ' ')]);
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(padded.length));
-  const handle = await open(file, 'w');
-  try {
-    await handle.writeFile(Buffer.concat([length, padded]));
-    for (const { data } of tensors)
-      await handle.writeFile(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-  } finally {
-    await handle.close();
-  }
+  return Buffer.concat([length, padded]);
 }
 
 export function badFile(file: string, problem: string, cause?: unknown): BackboneError {
