@@ -36,6 +36,7 @@ export const arrows = {
   '@agentjet/nano': [],
   '@agentjet/micro': [],
   '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
+  '@agentjet/gguf': ['@agentjet/trainer', '@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/session': [
     '@agentjet/data',
     '@agentjet/rollout',
@@ -44,6 +45,7 @@ export const arrows = {
     '@agentjet/run-folder',
     '@agentjet/diagnose',
     '@agentjet/model-hub',
+    '@agentjet/gguf',
     '@agentjet/ledger',
     '@agentjet/endpoint',
     '@agentjet/chat-completions',

@@ -19,10 +19,16 @@ export type HubSettings = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Where programs keep what they can make again: `XDG_CACHE_HOME`, or `~/.cache`. */
+export function readCacheHome(env: Environment = process.env): string {
+  const given = env['XDG_CACHE_HOME'] ?? '';
+  return expandHome(given === '' ? path.join('~', '.cache') : given);
+}
+
 /** From the variables that Hugging Face's own programs read, so that they share a cache with us. Throws ConfigError `bad_token`. */
 export function readHubSettings(env: Environment = process.env): HubSettings {
   const given = (name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
-  const home = expandHome(given('HF_HOME') ?? path.join(given('XDG_CACHE_HOME') ?? '~/.cache', 'huggingface'));
+  const home = expandHome(given('HF_HOME') ?? path.join(readCacheHome(env), 'huggingface'));
   const cacheDir = given('HF_HUB_CACHE') ?? given('HUGGINGFACE_HUB_CACHE') ?? path.join(home, 'hub');
   const tokenFile = given('HF_TOKEN_PATH') ?? path.join(home, 'token');
   const seconds = Number(given('HF_HUB_DOWNLOAD_TIMEOUT'));

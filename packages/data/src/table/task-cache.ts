@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { isJsonObject, parseJsonObject, TaskError, toErrorMessage } from '@agentjet/core';
+import { readCacheHome } from '@agentjet/model-hub';
 import { RowIndex } from './row-index.js';
 
 /**
@@ -26,9 +26,8 @@ export type CacheEntry = { readonly card: CacheCard; readonly index: RowIndex; r
 const unusedDays = 60;
 
 /** The folder of all entries: `XDG_CACHE_HOME`, or `~/.cache`. */
-function taskCacheDir(env: Readonly<Record<string, string | undefined>> = process.env): string {
-  const home = env['XDG_CACHE_HOME'];
-  return path.join(home === undefined || home === '' ? path.join(homedir(), '.cache') : home, 'agentjet', 'tasks');
+function taskCacheDir(): string {
+  return path.join(readCacheHome(), 'agentjet', 'tasks');
 }
 
 /** The folder of one entry. `key`: everything that shapes it. */

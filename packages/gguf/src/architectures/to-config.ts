@@ -1,0 +1,90 @@
+import { BackboneError, type JsonObject } from '@agentjet/core';
+import { numberAt, shortestFloat32, textAt } from '../metadata.js';
+import type { GgufFile } from '../read-gguf.js';
+import { findLlama3Scaling } from './llama3-frequencies.js';
+import type { ModelShape } from './read-shape.js';
+import { embeddingTensor, frequencyTensor } from './tensor-names.js';
+
+export type ConfigParts = {
+  readonly shape: ModelShape;
+  readonly isTied: boolean;
+  /** Of `rope_freqs.weight`, if the file has it. */
+  readonly frequencyFactors: Float32Array | undefined;
+  /** The dtype that holds every weight of the folder exactly. */
+  readonly dtype: 'float32' | 'float16' | 'bfloat16';
+};
+
+/** The config.json of a model folder. Throws BackboneError `unsupported_model` for positions that it cannot express. */
+export function toConfig(gguf: GgufFile, { shape, isTied, frequencyFactors, dtype }: ConfigParts): JsonObject {
+  const { architecture } = shape;
+  const token = (name: string): number | null => numberAt(gguf, `tokenizer.ggml.${name}_token_id`) ?? null;
+  return {
+    architectures: [architecture.className],
+    model_type: architecture.name,
+    vocab_size: gguf.tensors.get(embeddingTensor)?.shape[0] ?? 0,
+    hidden_size: shape.hiddenSize,
+    intermediate_size: shape.intermediateSize,
+    num_hidden_layers: shape.numLayers,
+    num_attention_heads: shape.numHeads,
+    num_key_value_heads: shape.numKvHeads,
+    head_dim: shape.headDim,
+    hidden_act: 'silu',
+    max_position_embeddings: shape.contextLength,
+    rms_norm_eps: shape.rmsNormEpsilon,
+    rope_theta: shape.theta,
+    ...toRopeScaling(gguf, { shape, frequencyFactors }),
+    ...toSlidingWindow(gguf, shape),
+    tie_word_embeddings: isTied,
+    attention_dropout: 0,
+    ...(architecture.alwaysHasBias ? {} : { attention_bias: gguf.tensors.has('blk.0.attn_q.bias') }),
+    bos_token_id: token('bos'),
+    eos_token_id: token('eos'),
+    ...(token('padding') === null ? {} : { pad_token_id: token('padding') }),
+    torch_dtype: dtype,
+  };
+}
+
+function toRopeScaling(
+  gguf: GgufFile,
+  { shape, frequencyFactors }: Pick<ConfigParts, 'shape' | 'frequencyFactors'>,
+): JsonObject {
+  if (frequencyFactors !== undefined) return toLlama3(gguf, { shape, frequencyFactors });
+  const key = `${shape.architecture.name}.rope.scaling`;
+  const type = textAt(gguf, `${key}.type`) ?? 'none';
+  const factor = numberAt(gguf, `${key}.factor`);
+  if (type === 'none' || factor === undefined || factor === 1) return {};
+  const original = numberAt(gguf, `${key}.original_context_length`);
+  return {
+    rope_scaling: {
+      rope_type: type,
+      factor: shortestFloat32(factor),
+      ...(original === undefined ? {} : { original_max_position_embeddings: original }),
+    },
+  };
+}
+
+type Llama3Parts = { readonly shape: ModelShape; readonly frequencyFactors: Float32Array };
+
+function toLlama3({ file }: GgufFile, { shape, frequencyFactors }: Llama3Parts): JsonObject {
+  const scaling = findLlama3Scaling(frequencyFactors, shape);
+  if (scaling === undefined)
+    throw new BackboneError(
+      'unsupported_model',
+      `The factors in ${frequencyTensor} of ${file} are not those of Llama 3.1 and later, so config.json cannot express them. Use the model's folder in the Hugging Face layout, or its name on the hub.`,
+    );
+  return {
+    rope_scaling: {
+      rope_type: 'llama3',
+      factor: shortestFloat32(scaling.factor),
+      low_freq_factor: scaling.lowFrequencyFactor,
+      high_freq_factor: scaling.highFrequencyFactor,
+      original_max_position_embeddings: scaling.originalContextLength,
+    },
+  };
+}
+
+/** No model of ours uses it; an engine that reads config.json refuses it by name. */
+function toSlidingWindow(gguf: GgufFile, { architecture }: ModelShape): JsonObject {
+  const window = numberAt(gguf, `${architecture.name}.attention.sliding_window`) ?? 0;
+  return window === 0 ? {} : { sliding_window: window, use_sliding_window: true };
+}

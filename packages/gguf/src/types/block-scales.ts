@@ -1,0 +1,16 @@
+import { float16ToFloat32 } from '@agentjet/trainer/model-files';
+
+/** Where the blocks of a type have a float16. */
+export type ScalePlace = { readonly blockBytes: number; readonly at: number };
+
+/** The float16 that each block has at one place. */
+export function readScales(bytes: Uint8Array, { blockBytes, at }: ScalePlace): Float32Array {
+  const halves = new Uint16Array(bytes.length / blockBytes);
+  for (let block = 0; block < halves.length; block++) {
+    const start = block * blockBytes + at;
+    halves[block] = (bytes[start] ?? 0) | ((bytes[start + 1] ?? 0) << 8);
+  }
+  const scales = new Float32Array(halves.length);
+  float16ToFloat32(halves, scales);
+  return scales;
+}
