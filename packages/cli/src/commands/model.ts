@@ -21,16 +21,17 @@ export async function listKnownModels(flags: ModelFlags): Promise<number> {
   const { cacheDir, models } = await listModelsJob();
   for (const { name, bytes, hasWeights, dir } of models)
     output.writeLine(`${name}  ${formatBytes(bytes)}${hasWeights ? '' : ', without weights'}  ${dir}`);
-  if (models.length === 1)
+  if (models.every(({ commit }) => commit === null))
     output.writeLine(`none of the hub in ${cacheDir}; \`ajet model get org/name\` downloads one`);
   output.writeJson({
     cache_dir: cacheDir,
-    models: models.map(({ name, commit, dir, bytes, hasWeights }) => ({
+    models: models.map(({ name, commit, dir, bytes, hasWeights, source }) => ({
       name,
       commit,
       dir,
       bytes,
       has_weights: hasWeights,
+      source,
     })),
   });
   return 0;
@@ -42,9 +43,9 @@ export async function getNamedModel(name: string, flags: ModelFlags): Promise<nu
   return runInterruptibly(
     () => output.writeLine('Stopping. What has come is kept.'),
     async (signal) => {
-      const { commit, dir, bytes } = await getModelJob(name, { signal, onNotice: output.writeLine });
+      const { commit, dir, bytes, source } = await getModelJob(name, { signal, onNotice: output.writeLine });
       output.writeLine(`${name}  ${formatBytes(bytes)}  ${dir}`);
-      output.writeJson({ name, commit, dir, bytes });
+      output.writeJson({ name, commit, dir, bytes, source });
       return 0;
     },
   );

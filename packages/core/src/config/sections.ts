@@ -11,7 +11,7 @@ export const model = z.strictObject({
   path: setting(
     text,
     'nano',
-    'a folder in the Hugging Face layout; a model of the hub, e.g. Qwen/Qwen2.5-0.5B-Instruct (or name@revision); or nano or micro, the tiny models of @agentjet/nano and @agentjet/micro',
+    'a folder in the Hugging Face layout; a GGUF file (llama, qwen2, qwen3), which is converted once; a model of the hub, e.g. Qwen/Qwen2.5-0.5B-Instruct (or name@revision); smollm2-135m, from the hub or a Python package index; or nano or micro, the tiny models of @agentjet/nano and @agentjet/micro',
     {
       path: 'model',
     },

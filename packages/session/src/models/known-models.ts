@@ -6,9 +6,14 @@ import {
   sizeOfSnapshot,
   type CachedModel,
 } from '@agentjet/model-hub';
-import { ConfigError, isBundledModel } from '@agentjet/core';
+import { ConfigError, isBundledModel, type JsonObject } from '@agentjet/core';
+import { readModelSource } from '@agentjet/run-folder';
 import { bundledModelDirs } from '../policy/bundled-models.js';
 import { tellDownload } from '../policy/tell-download.js';
+import { describeModelSource } from './describe-model-source.js';
+import { namedModels } from './named/registrations.js';
+import { parseNamedModel } from './named/parse-named-model.js';
+import { findNamedModel, resolveNamedModel } from './named/resolve-named-model.js';
 
 export type KnownModel = {
   /** What `model.path` takes. */
@@ -19,6 +24,8 @@ export type KnownModel = {
   readonly bytes: number;
   /** False: only its small files were downloaded. */
   readonly hasWeights: boolean;
+  /** Where its weights come from; null for one that comes along. */
+  readonly source: JsonObject | null;
 };
 
 export type KnownModels = { readonly cacheDir: string; readonly models: readonly KnownModel[] };
@@ -28,31 +35,58 @@ export async function listModels(): Promise<KnownModels> {
   const settings = readHubSettings();
   const bundled = await Promise.all(
     Object.entries(bundledModelDirs).map(async ([name, dir]): Promise<KnownModel> => {
-      return { name, commit: null, dir, bytes: await sizeOfSnapshot(dir), hasWeights: true };
+      return { name, commit: null, dir, bytes: await sizeOfSnapshot(dir), hasWeights: true, source: null };
     }),
   );
   const cached = await Promise.all((await listCachedModels(settings)).map(toKnownModel));
-  return { cacheDir: settings.cacheDir, models: [...bundled, ...cached] };
+  return { cacheDir: settings.cacheDir, models: [...bundled, ...(await listNamedModels()), ...cached] };
+}
+
+async function listNamedModels(): Promise<readonly KnownModel[]> {
+  const found: KnownModel[] = [];
+  for (const model of namedModels) {
+    const dir = await findNamedModel({ model, source: undefined });
+    if (dir !== undefined) found.push(await describeNamed(model.name, dir));
+  }
+  return found;
 }
 
 export type GetModelOptions = { readonly signal?: AbortSignal; readonly onNotice: (message: string) => void };
 
-/** Downloads what is missing of the newest commit. Rejects as `downloadModel` does, and with ConfigError for what is not a name. */
-export async function getModel(text: string, { signal, onNotice }: GetModelOptions): Promise<KnownModel> {
-  const name = parseModelName(text);
+/**
+ * Downloads what is missing of the newest commit, or gets a model with a short name from where it can be had. Rejects as
+ * `downloadModel` and `resolveNamedModel` do, and with ConfigError for what is not a name.
+ */
+export async function getModel(text: string, options: GetModelOptions): Promise<KnownModel> {
+  const model = await download(text, options);
+  if (model.source !== null) options.onNotice(describeModelSource(text, model.source));
+  return model;
+}
+
+async function download(text: string, options: GetModelOptions): Promise<KnownModel> {
   if (isBundledModel(text))
     throw new ConfigError('wrong_value', `${text} comes along with agentjet: there is nothing to download.`);
+  const isRefresh = !readHubSettings().isOffline;
+  const named = parseNamedModel(text);
+  if (named !== undefined) return describeNamed(text, await resolveNamedModel(named, { ...options, isRefresh }));
+  const name = parseModelName(text);
   if (name === undefined)
     throw new ConfigError(
       'wrong_value',
-      `${JSON.stringify(text)} is not the name of a model on the hub. It has two parts, as Qwen/Qwen2.5-0.5B-Instruct, and may end in @revision.`,
+      `${JSON.stringify(text)} is not the name of a model. On the hub it has two parts, as Qwen/Qwen2.5-0.5B-Instruct, and may end in @revision. Short names: ${namedModels.map((each) => each.name).join(', ')}.`,
     );
-  const onProgress = tellDownload(text, onNotice);
-  const isRefresh = !readHubSettings().isOffline;
-  return toKnownModel(await downloadModel(name, { isRefresh, onNotice, onProgress, ...(signal && { signal }) }));
+  const onProgress = tellDownload(text, options.onNotice);
+  return toKnownModel(await downloadModel(name, { ...options, isRefresh, onProgress }));
 }
 
 async function toKnownModel({ id, revision, commit, dir, hasWeights }: CachedModel): Promise<KnownModel> {
   const name = revision === 'main' ? id : `${id}@${revision}`;
-  return { name, commit, dir, bytes: await sizeOfSnapshot(dir), hasWeights };
+  const source = (await readModelSource(dir)) ?? null;
+  return { name, commit, dir, bytes: await sizeOfSnapshot(dir), hasWeights, source };
+}
+
+async function describeNamed(name: string, dir: string): Promise<KnownModel> {
+  const source = (await readModelSource(dir)) ?? null;
+  const commit = typeof source?.['commit'] === 'string' ? source['commit'] : null;
+  return { name, commit, dir, bytes: await sizeOfSnapshot(dir), hasWeights: true, source };
 }

@@ -1,18 +1,24 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import { parseModelName } from '@agentjet/model-hub';
+import { parseNamedModel } from '../models/named/parse-named-model.js';
 import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
 
-/** The model folder that a run folder, a checkpoint or a model folder stands for; a name of the hub stays as it is. Rejects with BackboneError `checkpoint`. */
+/**
+ * The model folder of a run folder, a checkpoint or a model folder. A name of a model and a file of one stay as they are. Rejects with
+ * BackboneError `checkpoint`.
+ */
 export async function findCheckpoint(folder: string, onNotice: (message: string) => void): Promise<string> {
   const dir = path.resolve(folder);
-  if (!existsSync(dir) && parseModelName(folder) !== undefined) return folder;
+  const isName = (parseModelName(folder) ?? parseNamedModel(folder)) !== undefined;
+  if (!existsSync(dir) && isName) return folder;
   if (!existsSync(dir))
     throw new BackboneError(
       'checkpoint',
-      `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, any model folder, or a model of the Hugging Face hub (org/name).`,
+      `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, any model folder or GGUF file, or a model of the Hugging Face hub (org/name).`,
     );
+  if (statSync(dir).isFile()) return dir;
   if (isCheckpoint(dir)) return (await new Checkpoints(path.dirname(dir)).open(path.basename(dir))).dir;
   if (!existsSync(path.join(dir, 'config.yaml'))) return refuseExperiment(dir);
   const checkpoint = await (await openRunFolder(dir)).checkpoints.latest(onNotice);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
@@ -44,6 +44,23 @@ it('refuses a file, and what does not exist', async () => {
     'There is no model folder ./models/none (model.path), neither next to',
   );
   await expect(find('gpt2')).rejects.toThrow('use a name of the Hugging Face hub such as Qwen/Qwen2.5-0.5B-Instruct');
+});
+
+it('opens a GGUF file, under any name, and says which weights it has', async () => {
+  vi.stubEnv('XDG_CACHE_HOME', path.join(dir, 'cache'));
+  const golden = path.join(import.meta.dirname, '../../../gguf/golden/llama.gguf');
+  const blob = path.join(dir, 'sha256-1234');
+  copyFileSync(golden, blob);
+  const notices: string[] = [];
+  const onNotice = (message: string): void => void notices.push(message);
+  const described = await resolveModelDir(blob, { withWeights: false, onNotice });
+  expect(readdirSync(described)).toContain('config.json');
+  expect(notices).toEqual([]);
+  const opened = await resolveModelDir(golden, { onNotice });
+  expect(readdirSync(opened)).toContain('model.safetensors');
+  expect(notices[0]).toMatch(
+    /llama\.gguf, SHA-256 [0-9a-f]{64}\. They were quantized \(.*Q4_1.*\), so they are not the original weights$/,
+  );
 });
 
 it('takes org/name for a model of the hub, unless there is such a folder', async () => {

@@ -2,6 +2,11 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError, isBundledModel } from '@agentjet/core';
 import { downloadModel, parseModelName, type ModelName } from '@agentjet/model-hub';
+import { readModelSource } from '@agentjet/run-folder';
+import { describeModelSource } from '../models/describe-model-source.js';
+import { findModelFormat } from '../models/model-formats.js';
+import { parseNamedModel } from '../models/named/parse-named-model.js';
+import { resolveNamedModel } from '../models/named/resolve-named-model.js';
 import { bundledModelDirs } from './bundled-models.js';
 import { tellDownload } from './tell-download.js';
 
@@ -24,11 +29,15 @@ export type ModelDirOptions = {
 };
 
 /**
- * The folder of the model that `model.path` names. An existing folder wins; otherwise `org/name` is a model of the Hugging
- * Face hub, which is downloaded unless the cache has it. Rejects with BackboneError, as `downloadModel` does.
+ * The folder of the model that `model.path` names. An existing folder or file wins, a GGUF file is converted the first time;
+ * otherwise it is a short name, or `org/name` of the Hugging Face hub, and is downloaded unless a cache has it. Rejects with
+ * BackboneError, as `downloadModel`, `resolveNamedModel` and the formats do.
  */
 export async function resolveModelDir(modelPath: string, options: ModelDirOptions): Promise<string> {
-  const name = existsSync(modelPath) ? undefined : parseModelName(modelPath);
+  if (existsSync(modelPath) && !isBundledModel(modelPath)) return openExisting(modelPath, options);
+  const named = parseNamedModel(modelPath);
+  if (named !== undefined) return noticing(await resolveNamedModel(named, options), modelPath, options);
+  const name = parseModelName(modelPath);
   if (name === undefined) return findModelDir(modelPath);
   const { withWeights = true, signal, onNotice } = options;
   const onProgress = tellDownload(modelPath, onNotice);
@@ -37,6 +46,29 @@ export async function resolveModelDir(modelPath: string, options: ModelDirOption
   } catch (error) {
     throw signal?.aborted === true ? interrupted(name, error) : alsoNoFolder(modelPath, error);
   }
+}
+
+async function openExisting(modelPath: string, options: ModelDirOptions): Promise<string> {
+  if (statSync(modelPath).isDirectory()) {
+    refuseRunFolder(modelPath);
+    return modelPath;
+  }
+  const format = await findModelFormat(modelPath);
+  if (format === undefined)
+    throw new BackboneError(
+      'bad_model_files',
+      `model.path ${modelPath} is a file. Name the folder that holds config.json and the weights, or a GGUF file.`,
+    );
+  const { withWeights = true, signal, onNotice } = options;
+  const { dir } = await format.open(modelPath, { withWeights, signal, onNotice });
+  return noticing(dir, modelPath, options);
+}
+
+/** Says once for each opening where weights come from that are not simply the folder that was named. */
+async function noticing(dir: string, modelPath: string, options: ModelDirOptions): Promise<string> {
+  const source = options.withWeights === false ? undefined : await readModelSource(dir);
+  if (source !== undefined) options.onNotice(describeModelSource(modelPath, source));
+  return dir;
 }
 
 function interrupted({ id }: ModelName, cause: unknown): BackboneError {
@@ -61,18 +93,9 @@ function placesOf(modelPath: string): string {
   return path.isAbsolute(modelPath) ? '' : `, neither next to the YAML file nor in ${process.cwd()}`;
 }
 
-/** The folder that `model.path` means, if it is one of this machine. Throws BackboneError `bad_model_files`. */
+/** What is neither a folder nor a name of the hub. Throws BackboneError `bad_model_files`. */
 function findModelDir(modelPath: string): string {
   if (isBundledModel(modelPath)) return bundledModelDirs[modelPath];
-  if (existsSync(modelPath)) {
-    if (!statSync(modelPath).isDirectory())
-      throw new BackboneError(
-        'bad_model_files',
-        `model.path ${modelPath} is a file. Name the folder that holds config.json and the weights.`,
-      );
-    refuseRunFolder(modelPath);
-    return modelPath;
-  }
   const repair =
     'Correct the path, use a name of the Hugging Face hub such as Qwen/Qwen2.5-0.5B-Instruct, or "nano" or "micro", the tiny models that come along.';
   throw new BackboneError(

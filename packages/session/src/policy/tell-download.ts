@@ -5,11 +5,13 @@ import { formatBytes, formatSeconds } from '../quantities.js';
 const quietMs = 3000;
 const longestSilenceMs = 30_000;
 
-/** Turns the progress of a download into a few lines. */
+type TellOptions = { readonly verb?: string; readonly clock?: () => number };
+
+/** Turns the progress of a download, or of another long job, into a few lines. */
 export function tellDownload(
   model: string,
   onNotice: (message: string) => void,
-  clock: () => number = () => performance.now(),
+  { verb = 'downloading', clock = () => performance.now() }: TellOptions = {},
 ): (progress: DownloadProgress) => void {
   let first: { readonly at: number; readonly bytes: number } | undefined;
   let [toldAt, toldShare] = [0, 0];
@@ -24,7 +26,7 @@ export function tellDownload(
     const perSecond = ((doneBytes - first.bytes) / (now - first.at)) * 1000;
     const left = formatSeconds((totalBytes - doneBytes) / perSecond);
     onNotice(
-      `downloading ${model}: ${Math.floor(100 * share)}% of ${formatBytes(totalBytes)}, ${formatBytes(perSecond)}/s, ${left} left`,
+      `${verb} ${model}: ${Math.floor(100 * share)}% of ${formatBytes(totalBytes)}, ${formatBytes(perSecond)}/s, ${left} left`,
     );
   };
 }

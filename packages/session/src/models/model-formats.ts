@@ -1,0 +1,50 @@
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import type { JsonObject } from '@agentjet/core';
+import { readCacheHome } from '@agentjet/model-hub';
+import { tellDownload } from '../policy/tell-download.js';
+
+/** A file that holds a whole model, and is opened as a folder in the Hugging Face layout. */
+export type ModelFormat = {
+  readonly name: string;
+  readonly extension: string;
+  /** The first bytes of each such file. */
+  readonly magic: string;
+  /** Makes the folder the first time. Rejects with BackboneError. */
+  readonly open: (file: string, options: FormatOptions) => Promise<OpenedFormat>;
+};
+
+export type FormatOptions = {
+  readonly withWeights: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onNotice: (message: string) => void;
+};
+
+export type OpenedFormat = { readonly dir: string; readonly source: JsonObject };
+
+const modelFormats: readonly ModelFormat[] = [{ name: 'GGUF', extension: '.gguf', magic: 'GGUF', open: openGgufFile }];
+
+async function openGgufFile(file: string, { withWeights, signal, onNotice }: FormatOptions): Promise<OpenedFormat> {
+  const { openGguf } = await import('@agentjet/gguf');
+  const onProgress = tellDownload(path.basename(file), onNotice, { verb: 'converting' });
+  return openGguf(file, { cacheDir: modelCacheDir(), withWeights, signal, onProgress });
+}
+
+/** Where folders are kept that were made from files. */
+export function modelCacheDir(): string {
+  return path.join(readCacheHome(), 'agentjet', 'models');
+}
+
+/** By its name, else by its first bytes: programs such as Ollama keep models under other names. Undefined for another file. */
+export async function findModelFormat(file: string): Promise<ModelFormat | undefined> {
+  const named = modelFormats.find(({ extension }) => path.extname(file).toLowerCase() === extension);
+  if (named !== undefined) return named;
+  const handle = await open(file, 'r');
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(8), 0, 8, 0);
+    const beginning = buffer.toString('latin1');
+    return modelFormats.find(({ magic }) => beginning.startsWith(magic));
+  } finally {
+    await handle.close();
+  }
+}

