@@ -39,7 +39,7 @@ export function toConfig(gguf: GgufFile, { shape, isTied, frequencyFactors, dtyp
     ...(architecture.alwaysHasBias ? {} : { attention_bias: gguf.tensors.has('blk.0.attn_q.bias') }),
     bos_token_id: token('bos'),
     eos_token_id: token('eos'),
-    ...(token('padding') === null ? {} : { pad_token_id: token('padding') }),
+    pad_token_id: token('padding') ?? token('eos'),
     torch_dtype: dtype,
   };
 }
