@@ -32,7 +32,7 @@ export type ServeFlags = {
   readonly key?: boolean;
   readonly json?: boolean;
 };
-export type ExportFlags = { readonly base?: string; readonly json?: boolean };
+export type ExportFlags = { readonly base?: string; readonly type?: string; readonly json?: boolean };
 export type ModelFlags = { readonly json?: boolean };
 export type CheckFlags = ModelFlags & {
   readonly conf?: string;
@@ -70,6 +70,7 @@ Examples:
   ajet judge --conf m.yaml --examples labelled.jsonl       does the judge agree with people
   ajet serve <run>                                         an OpenAI-compatible server of what the run has trained
   ajet export <run> my-model                               the same as a folder for transformers, vLLM and others
+  ajet export <run> agent.gguf --type q8_0                 the same as a file for llama.cpp and Ollama
 
 Ctrl-C once finishes the step, saves a checkpoint and exits with 130; twice exits at once.`;
 
@@ -267,10 +268,11 @@ function addExport(program: Command, setExitCode: (code: number) => void): void 
   program
     .command('export')
     .description(
-      'Writes a trained model as a plain folder for transformers, vLLM and others; merges an adapter (LoRA).',
+      'Writes a trained model as a plain folder for transformers, vLLM and others, or as a GGUF file for llama.cpp and Ollama; merges an adapter (LoRA).',
     )
-    .argument('<model>', 'a run folder (its last checkpoint), a checkpoint, or any model folder')
-    .argument('<folder>', 'a new folder')
+    .argument('<model>', 'a run folder (its last checkpoint), a checkpoint, any model folder, or a GGUF file')
+    .argument('<target>', 'a new folder, or a new file that ends in .gguf')
+    .option('--type <type>', 'of the weights in a GGUF file: f16, the default, or q8_0, half as large and rounded')
     .option('--base <model>', 'the model that the adapter belongs to; default: the one that it names')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (model: string, folder: string, flags: ExportFlags) => {

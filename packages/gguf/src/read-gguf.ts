@@ -136,7 +136,7 @@ function numValuesOf({ shape }: Pick<GgufTensor, 'shape'>): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** Of types that are not read here the size is unknown, so only where they begin can be checked. */
+/** The size of a type that is not read here is unknown, so only the place of its first byte is checked. */
 function checkSize({ file, tensors }: GgufFile, size: number): void {
   for (const { name, shape, typeId, start } of tensors.values()) {
     const type = findTensorType(typeId);

@@ -11,6 +11,7 @@ export async function exportRun(model: string, folder: string, flags: ExportFlag
     async (signal) => {
       const { dir, numBytes, numMerged } = await exportModelJob(model, folder, {
         ...(flags.base === undefined ? {} : { base: flags.base }),
+        ...(flags.type === undefined ? {} : { type: flags.type }),
         signal,
         onNotice: output.writeLine,
       });

