@@ -19,8 +19,9 @@ import torch
 from control_plane import ControlPlane, answer
 from grpo_workload import ANSWERS, Answer, advantages, group_pack, workload
 from rows import fill_packs
-from shapes import SHAPES, header
+from shapes import SHAPES, commit, devices, find_versions, header
 
+from ajet_torch.flash4 import is_available as has_flash4
 from engines import PACK_TOKENS, write_model
 
 
@@ -76,12 +77,14 @@ def measure(way: str, args: argparse.Namespace, keep: Callable[[dict[str, Any]],
     vocab = SHAPES[args.model].vocab
     is_apart, is_vllm = way == "apart", way != "builtin"
     trainers = args.gpus // 2 if is_apart else args.gpus
-    parallel = (args.gpus // 2 if is_apart else args.gpus) if is_vllm else 1
+    sampling = args.gpus // 2 if is_apart else args.gpus
+    parallel = (args.tensor_parallel or sampling) if is_vllm else 1
+    replicas = sampling // parallel if is_vllm else 1
     tokens = workload(args.case, 0, vocab).context
-    slots = args.groups * ANSWERS if is_vllm else -(-args.groups * ANSWERS // args.gpus)
+    slots = -(-args.groups * ANSWERS // (replicas if is_vllm else args.gpus))
     inference: dict[str, Any] = {"server": "vllm" if is_vllm else "builtin", "kv_tokens": tokens, "slots": slots}
     if is_vllm:
-        inference |= {"tensor_parallel_size": parallel, "colocated": not is_apart, "gpu_memory_utilization": 0.0 if is_apart else args.memory}
+        inference |= {"tensor_parallel_size": parallel, "num_replicas": replicas, "colocated": not is_apart, "gpu_memory_utilization": 0.0 if is_apart else args.memory}
     config = {"model_dir": str(args.model_dir), "max_pack_tokens": PACK_TOKENS[args.case.split("-")[0]], "inference": inference, "optimizer": {"learning_rate": 1e-6}}
     start = time.perf_counter()
     plane = ControlPlane(config, trainers)
@@ -98,8 +101,9 @@ def measure(way: str, args: argparse.Namespace, keep: Callable[[dict[str, Any]],
             median = {key: float(np.median([step[key] for step in kept])) for key in kept[0] if key != "stale_answers"}
             rows.append({
                 "way": way, "max_staleness": staleness, "model": args.model, "case": args.case, "gpus": args.gpus, "training_gpus": trainers, "sampler": inference["server"], "tensor_parallel_size": parallel,
-                "answers_a_step": args.groups * ANSWERS, **median, "stale_answers": kept[-1]["stale_answers"], "start_s": started, "first_step_s": first_step, "steps": len(kept), "warmup": args.warmup,
-                "step_s_each": [round(step["step_s"], 3) for step in kept],
+                "num_replicas": replicas, "answers_a_step": args.groups * ANSWERS, **median, "stale_answers": kept[-1]["stale_answers"], "start_s": started, "first_step_s": first_step, "steps": len(kept), "warmup": args.warmup,
+                "step_s_each": [round(step["step_s"], 3) for step in kept], "date": args.date, "commit": commit(), "device": devices(args.gpus),
+                "versions": find_versions(*(name for name, used in (("vllm", is_vllm), ("flash-attn-4", has_flash4())) if used)),
             })
             keep(rows[-1])
     finally:
@@ -115,6 +119,7 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=32)
     parser.add_argument("--model", default="1.5B")
     parser.add_argument("--model-dir", type=Path, default=Path("/tmp/ajet-engines-model"))
+    parser.add_argument("--tensor-parallel", type=int, default=0, help="GPUs of each vLLM server; 0: one server on all GPUs that sample")
     parser.add_argument("--memory", type=float, default=0.25, help="vLLM's share of a GPU that it has together with the trainer")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--warmup", type=int, default=2)

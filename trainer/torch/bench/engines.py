@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from grpo_workload import ANSWERS, PROMPTS, Answer, Workload, advantages, group_pack, workload
 from rows import fill_packs, to_rows
-from shapes import SHAPES, header, random_lm, synchronize
+from shapes import SHAPES, devices, find_versions, header, random_lm, synchronize
 
 from ajet_torch.config import InferenceConfig, OptimizerConfig, WorkerConfig
 from ajet_torch.flash4 import is_available as has_flash4
@@ -132,14 +132,18 @@ def create(engine: str, model_dir: str, work: list[Workload], args: argparse.Nam
     from trl_engine import TrlEngine
 
     dtype = torch.float32 if engine == "trl-fp32" else torch.bfloat16
-    return TrlEngine(model_dir, dtype, work, LONGEST_CONTEXT, args.attention)
+    everybodys = [works(work[0].name, rank, args) for rank in range(int(os.environ.get("WORLD_SIZE", 1)))]
+    return TrlEngine(model_dir, dtype, work, LONGEST_CONTEXT, args.attention, prompts=[own.prompts for step in zip(*everybodys) for own in step])
+
+
+def works(case: str, rank: int, args: argparse.Namespace) -> list[Workload]:
+    """What a process samples, step by step."""
+    return [workload(case, 1000 * rank + step, SHAPES[args.model].vocab) for step in range(args.warmup + args.steps)]
 
 
 def measure(names: list[str], case: str, args: argparse.Namespace, made: Callable[[str, list[Workload]], Engine]) -> list[dict[str, Any]]:
     """One row an engine; they take turns, step by step."""
-    vocab = SHAPES[args.model].vocab
-    first_seed = 1000 * int(os.environ.get("RANK", 0))
-    work = [workload(case, first_seed + step, vocab) for step in range(args.warmup + args.steps)]
+    work = works(case, int(os.environ.get("RANK", 0)), args)
     engines = {name: made(name, work) for name in names}
     steps: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     peaks = dict.fromkeys(names, 0.0)
@@ -167,19 +171,16 @@ def to_row(name: str, work: Workload, steps: list[dict[str, float]], args: argpa
             **settings, "model": args.model, "gpus": num_gpus, "prompts": num_gpus * PROMPTS, "answers": ANSWERS, "prompt_tokens": work.prompts.shape[1], "answer_tokens": num_gpus * int(work.lengths.sum()),
             "longest_answer": int(work.lengths.max()), "learning_rate": 1e-6, "steps": len(kept), "warmup": args.warmup, "step_s_each": [round(step["step_s"], 3) for step in kept],
         },
-        "versions": versions(name),
+        "versions": versions(name), "device": devices(num_gpus),
     }
 
 
 def versions(name: str) -> dict[str, str]:
-    import transformers
-
-    found = {"torch": torch.__version__, "transformers": transformers.__version__}
     if name.startswith("trl"):
         import trl_engine
 
-        found |= trl_engine.versions()
-    return found
+        return find_versions(*trl_engine.PACKAGES)
+    return find_versions(*(["flash-attn-4"] if has_flash4() else []))
 
 
 def merge(out: Path, rows: list[dict[str, Any]], date: str) -> None:

@@ -7,6 +7,7 @@ positions without LM head. Utilisation is against 989 TFLOP/s (dense bf16, H200 
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import time
@@ -194,8 +195,17 @@ def synchronize() -> None:
 
 def header(started: str) -> dict[str, str]:
     """What every results file says of its run. `started` is passed in, since the clock is not ours."""
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    return {"date": started, "commit": commit(), "device": device, "torch": torch.__version__}
+    return {"date": started, "commit": commit(), "device": devices(1), "torch": torch.__version__}
+
+
+def devices(num_gpus: int) -> str:
+    name = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    return name if num_gpus == 1 else f"{num_gpus} x {name}"
+
+
+def find_versions(*names: str) -> dict[str, str]:
+    """Of PyTorch, transformers and these packages."""
+    return {"torch": torch.__version__, **{name: importlib.metadata.version(name) for name in ("transformers", *names)}}
 
 
 def commit() -> str:

@@ -6,7 +6,6 @@ step generated at once, as many rows a micro-batch as the memory that the other 
 
 from __future__ import annotations
 
-import importlib.metadata
 import threading
 import time
 from pathlib import Path
@@ -18,12 +17,9 @@ from grpo_workload import ANSWERS, PROMPTS, Workload
 from shapes import synchronize
 from transformers import TrainerCallback
 
+PACKAGES = ("trl", "vllm", "liger-kernel", "flash-attn-4")
 MICRO_BATCH_TOKENS = 12_500
 VLLM_SHARE = 0.17
-
-
-def versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("trl", "vllm", "transformers", "liger-kernel", "flash-attn-4")}
 
 
 def write_tokenizer(folder: Path, vocab: int) -> None:
@@ -55,12 +51,15 @@ class Turns(TrainerCallback):
 
 
 class TrlEngine:
-    """`dtype` of the master weights; the compute is bfloat16 in both."""
+    """`dtype` of the master weights; the compute is bfloat16 in both. `prompts`: those of all processes, in the order of steps and then of
+    processes, because each process holds the whole data set and takes its own part of every step.
+    """
 
     shared_llm: Any = None
 
-    def __init__(self, model_dir: str, dtype: torch.dtype, work: list[Workload], longest_context: int, attention: str | None = None, use_vllm: bool = True) -> None:
+    def __init__(self, model_dir: str, dtype: torch.dtype, work: list[Workload], longest_context: int, attention: str | None = None, use_vllm: bool = True, prompts: list[np.ndarray] | None = None) -> None:
         self.dtype, self.work, self.lengths = dtype, work, work[0].lengths.reshape(-1)
+        self.prompts = [step.prompts for step in work] if prompts is None else prompts
         self.spent: dict[str, float] = {}
         self.longest_context = longest_context
         self.micro_batch = max(1, 1 << int(np.log2(MICRO_BATCH_TOKENS / work[0].context)))
@@ -86,7 +85,7 @@ class TrlEngine:
         from trl import GRPOConfig, GRPOTrainer
 
         count = PROMPTS * ANSWERS
-        rows = [{"prompt": " ".join(f"t{i}" for i in prompt)} for step in self.work for prompt in step.prompts.tolist()]
+        rows = [{"prompt": " ".join(f"t{i}" for i in prompt)} for step in self.prompts for prompt in step.tolist()]
         is_gpu = torch.cuda.is_available()
         options: dict[str, Any] = {} if self.attention is None else {"attn_implementation": self.attention}
         model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=self.dtype, **options)
