@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetJob, configuration, type JobEvent, openTunedModel, type Task, type Tuner } from 'agentjet';
 import { exportModelJob } from '@agentjet/session';
@@ -127,6 +127,38 @@ it('a trained model that is opened again shows tools without a word', async () =
     await tuned.close();
   }
 });
+
+it.each(['strict', 'lenient'] as const)(
+  'imitation teaches calls with their tags, if reading is %s',
+  async (toolCalls) => {
+    const folder = createScratchFolder();
+    const transcripts = path.join(folder, 'transcripts.jsonl');
+    const call = { id: 'call00001', type: 'function', function: { name: 'get_weather', arguments: '{"a": 1}' } };
+    const messages = [
+      { role: 'user', content: 'Rain?' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+    ];
+    const tools = [{ type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } }];
+    writeFileSync(transcripts, `${JSON.stringify({ messages, tools })}\n`);
+    const config = createConfig(modelDir);
+    const job = new AgentJetJob({
+      config: { ...config, model: { path: modelDir, toolCalls }, sft: { transcripts, epochs: 1, heldOut: 0 } },
+    });
+    const notices: string[] = [];
+    const onEvent = (event: JobEvent): void => void (event.type === 'notice' && notices.push(event.message));
+    const { runDir } = await job.sft({ onEvent });
+    expect(notices.filter((message) => message.includes('no place for tools'))).toHaveLength(1);
+    const { tokenizer, template } = await loadChatTokenizer(path.join(runDir, 'checkpoints', 'step-000001'));
+    const [sample] = readEpisodes(runDir).flatMap((row) => row['samples'] as readonly SampleRow[]);
+    const said = tokenizer.decode((sample?.ids ?? []).filter((_id, at) => sample?.loss_mask[at] === 1));
+    expect(said).toBe('<tool_call>\n{"name": "get_weather", "arguments": {"a": 1}}\n</tool_call><|im_end|>');
+    const asked = template.render([{ role: 'user', content: 'Rain?' }], {
+      tools: [{ name: 'get_weather', parameters: { type: 'object' } }],
+      addGenerationPrompt: true,
+    });
+    expect(tokenizer.decode(sample?.ids ?? [])).toBe(asked + said);
+  },
+);
 
 it('a run that refuses tools fails its episodes with the reason', async () => {
   const notices: string[] = [];

@@ -7,3 +7,11 @@ export function countAnswers(
   const turns = episodes.flatMap((episode) => episode.turns);
   return { answers: turns.length, answers_cut: turns.filter(({ isTruncated }) => isTruncated).length };
 }
+
+/** For the metrics of a step: tool calls that were not read as calls. Left out if there are none. */
+export function countMalformedCalls(
+  episodes: readonly { readonly calls: { readonly malformedToolCalls: number } }[],
+): Readonly<Partial<Record<'malformed_tool_calls', number>>> {
+  const malformed = episodes.reduce((sum, { calls }) => sum + calls.malformedToolCalls, 0);
+  return malformed === 0 ? {} : { malformed_tool_calls: malformed };
+}

@@ -1,7 +1,7 @@
 import { isSamplingMixed, type Episode, type TaskGroup } from '@agentjet/rollout';
 import type { EpisodeRecord } from '@agentjet/run-folder';
 import type { AttemptLength, GroupReport } from '@agentjet/trainer';
-import { countAnswers } from './count-answers.js';
+import { countAnswers, countMalformedCalls } from './count-answers.js';
 import { countLosses } from './count-losses.js';
 import { toEpisodeLine } from './episode-line.js';
 import { toEpisodeMeans } from './episode-means.js';
@@ -21,6 +21,7 @@ export function toGroupReport(group: SampledGroup): GroupReport {
     generatedTokens: [...episodes, ...lost].reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
     counts: {
       ...countAnswers(episodes),
+      ...countMalformedCalls(episodes),
       ...countHistories(episodes),
       ...countLosses(group),
       ...(isSamplingMixed(episodes) && { groups_of_mixed_sampling: 1 }),
