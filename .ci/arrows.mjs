@@ -1,5 +1,6 @@
-// Which of our packages each package may import: the one table of arrows. The lowest package comes first, and a package imports only
-// packages above its own line, so no cycle can be written down. AGENTS.md and README.md list the packages in this order.
+// This table lists which of our packages each package may import. The lowest package comes first, and a package imports
+// only packages above its own line, so the table cannot contain a cycle. AGENTS.md and README.md list the packages in
+// this order.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
@@ -106,7 +107,7 @@ export const arrows = {
   '@agentjet/openai': ['@agentjet/rollout', '@agentjet/chat-completions', '@agentjet/core'],
 };
 
-/** What an adapter imports in addition to its framework, unless it has its own line above. */
+/** An adapter imports these in addition to its framework, unless it has its own line above. */
 export const adapterArrows = ['@agentjet/adapter-kit', '@agentjet/rollout', '@agentjet/core'];
 
 const adapters = path.join(path.dirname(import.meta.dirname), 'adapters');
@@ -114,8 +115,8 @@ for (const folder of readdirSync(adapters).sort())
   if (existsSync(path.join(adapters, folder, 'package.json'))) arrows[`@agentjet/${folder}`] ??= adapterArrows;
 
 /**
- * What the folders that hold no package may import from one another (`.` is the root itself). All of them import packages too, through their doors.
- * A package imports none of them.
+ * Folders without a package may import these folders (`.` is the root itself). They also import packages, through the
+ * packages' entry points. No package imports from them.
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 export const roomArrows = {

@@ -1,4 +1,5 @@
-// Are the subjects of commits short enough to be read in a list? Those since the rule was made; in a clone without them, none.
+// Checks that commit subjects are short enough to read in a list. It looks at commits made since the rule exists, and
+// at none in a clone without them.
 import { spawnSync } from 'node:child_process';
 import { root } from './workspaces.mjs';
 

@@ -1,4 +1,5 @@
-// `npm pack` and `npm publish`, before they pack one of our packages (its "prepack"): npm takes a LICENSE only from the package's own folder.
+// Copies LICENSE into a package before `npm pack` or `npm publish` packs it (the package's "prepack"). npm takes a
+// LICENSE only from the package's own folder.
 import { copyFileSync } from 'node:fs';
 import path from 'node:path';
 

@@ -1,4 +1,5 @@
-// `npm run dev [-- <paths>]`: the tests that a change touches, and the types of everything, again after each change. Ctrl-C ends both.
+// `npm run dev [-- <paths>]` runs the tests that a change touches and checks all types, again after each change. Ctrl-C
+// ends both.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +12,7 @@ const programs = {
   tests: [bin('vitest/vitest.mjs'), 'watch', '--no-clearScreen', ...(paths.length === 0 ? ['--changed'] : paths)],
 };
 
-/** Its lines, each with the name of the program before it. */
+/** Prints the lines of a program with the program's name in front. */
 function start([name, args]) {
   const child = spawn(process.execPath, args, {
     cwd: root,

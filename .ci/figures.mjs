@@ -1,5 +1,5 @@
-// `npm run figures`: fills the figures of all pages from the results that the benchmarks keep. With `--check` it writes nothing and fails if a
-// page says something else than its result.
+// `npm run figures` fills the figures of all pages from the results that the benchmarks keep. With `--check` it writes
+// nothing, and fails if a page differs from its results.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fillFigures } from './fill-figures.mjs';
@@ -19,7 +19,7 @@ function pagesUnder(folder) {
 const read = (file) => readFileSync(path.join(root, file), 'utf8');
 const isCheck = process.argv.includes('--check');
 
-/** The lines that say other than the results do. */
+/** Returns the lines that differ from the results. */
 function staleLines(page, fresh) {
   const now = fresh.split('\n');
   return page.split('\n').flatMap((line, at) => (line === now[at] ? [] : [`  line ${at + 1}: ${line.trim()}`]));

@@ -1,4 +1,5 @@
-// The order of test files: first those of whole programs. The others are short, so no worker waits long for the other's last file.
+// Sorts test files: the files that run whole programs come first. The others are short, so no worker waits long for
+// another worker's last file.
 import path from 'node:path';
 import { BaseSequencer } from 'vitest/node';
 import { root } from './workspaces.mjs';

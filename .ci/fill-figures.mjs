@@ -1,6 +1,7 @@
-// Fills the figures of a page from kept results. A figure stands between two marks, and the first names a result file and a JSONata
-// expression on it: `<!-- figure test/bench/results/engine.json $fixed(train_vs_torch."0.85M", 2) -->1.03<!-- /figure -->`.
-// Several values, `[a, b]`, become neighbouring cells of a table. `newest` in the place of a version is explained in newest-result.mjs.
+// Fills the figures of a page from kept results. Two marks enclose a figure. The first mark names a result file and a
+// JSONata expression on it: `<!-- figure test/bench/results/engine.json $fixed(train_vs_torch."0.85M", 2) -->1.03<!--
+// /figure -->`. Several values, `[a, b]`, become neighbouring cells of a table. newest-result.mjs explains `newest` in
+// the place of a version.
 import jsonata from 'jsonata';
 
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
@@ -32,12 +33,15 @@ async function evaluate(expression, result) {
 
 const mark = /<!-- figure (\S+) (.+?) -->([\s\S]*?)<!-- \/figure -->/g;
 
-/** The page with the figures of today's results. `readResult` returns the parsed JSON of a file. Throws with every figure that cannot be filled. */
+/**
+ * Returns the page with the figures of today's results. `readResult` returns the parsed JSON of a file. Throws an error
+ * that lists every figure that cannot be filled.
+ */
 export async function fillFigures(page, readResult) {
   const problems = [];
   const figures = [...page.matchAll(mark)];
   if (figures.length !== page.split('<!-- figure ').length - 1)
-    problems.push('A figure lacks its end, "<!-- /figure -->", or its expression.');
+    problems.push('A figure has no end mark "<!-- /figure -->", or no expression.');
   const fresh = [];
   for (const [whole, file, expression] of figures) {
     try {

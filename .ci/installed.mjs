@@ -1,10 +1,10 @@
-// Whether `node .ci/setup.mjs` has installed what the lockfile says.
+// Checks whether `node .ci/setup.mjs` has installed what the lockfile lists.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url))); // import.meta.dirname is younger than the Nodes that setup.mjs refuses
+export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url))); // import.meta.dirname is newer than the oldest Nodes, and setup.mjs has to run on those to refuse them
 const stampFile = path.join(root, 'node_modules', '.agentjet-installed');
 
 const wanted = () =>

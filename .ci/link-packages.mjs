@@ -1,4 +1,5 @@
-// Links our own packages into node_modules, as npm does. After `git pull` brought a new package, a build works without `npm install`.
+// Links our own packages into node_modules, as npm does. If `git pull` brings a new package, the build works without
+// `npm install`.
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 

@@ -1,5 +1,6 @@
-// `npm run manual`: writes packages/agentjet/default.yaml, the manual of all keys, from the settings in the sources, and packages/core/PARAMETERS.md,
-// what clients can ask for, from the table that decides it. With `--check` it writes nothing and fails if a file is stale.
+// `npm run manual` writes packages/agentjet/default.yaml, the manual of all keys, from the settings in the sources. It
+// also writes packages/core/PARAMETERS.md, the list of what clients can ask for, from the table that decides it. With
+// `--check` it writes nothing, and fails if a file is stale.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { formatParameters } from '@agentjet/core/parameters';

@@ -1,10 +1,14 @@
-// A page names the newest release's result of a file by `newest` in the place of the version: `test/releases/results/newest/<file>`.
+// A page writes `newest` in the place of a version to name the result of the newest release:
+// `test/releases/results/newest/<file>`.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
 const byVersion = new Intl.Collator('en', { numeric: true }).compare;
 
-/** The same path with the highest version that has the file; a path without `newest` as it is. Throws Error if none has it. */
+/**
+ * Returns the path with the highest version that has the file. A path without `newest` is returned unchanged. Throws
+ * Error if no version has the file.
+ */
 export function findNewestResult(file, root) {
   const [folder, rest] = file.split('/newest/');
   if (rest === undefined) return file;

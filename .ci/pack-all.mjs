@@ -1,4 +1,4 @@
-// npm run pack:all [folder]: makes the packages into one folder, and prints the line that installs them.
+// `npm run pack:all [folder]` makes the packages into one folder, and prints the line that installs them.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { quoteForShell } from '@agentjet/core';
 const root = path.dirname(import.meta.dirname);
 const folder = path.resolve(process.argv[2] ?? path.join(root, 'packed'));
 mkdirSync(folder, { recursive: true });
-// Of an earlier version a line with *.tgz would install both.
+// If packages of an earlier version remained, *.tgz would match both.
 for (const name of readdirSync(folder)) if (name.endsWith('.tgz')) rmSync(path.join(folder, name));
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
@@ -18,7 +18,7 @@ const printed = execFileSync(npm, ['pack', '--workspaces', '--json', '--pack-des
   stdio: ['ignore', 'pipe', 'inherit'],
   shell: process.platform === 'win32',
 });
-/** Lifecycle scripts may print before the list; from npm 11.19 on it is an object by name. */
+/** Lifecycle scripts may print before the list. From npm 11.19 on, the list is an object keyed by name. */
 const parsed = JSON.parse(printed.slice(printed.search(/^[[{]/m)));
 /** @type {readonly { filename: string, size: number, unpackedSize: number }[]} */
 const packed = Array.isArray(parsed) ? parsed : Object.values(parsed);
@@ -27,5 +27,5 @@ const megabytes = (/** @type {'size' | 'unpackedSize'} */ key) =>
 console.log(
   `${packed.length} packages in ${folder}: ${megabytes('size')} MB, unpacked ${megabytes('unpackedSize')} MB.`,
 );
-// No package needs its install script, and that of onnxruntime-node downloads CUDA libraries.
+// No package needs its install script, and the script of onnxruntime-node downloads CUDA libraries.
 console.log(`In your project: npm install --ignore-scripts ${path.join(quoteForShell(folder), '*.tgz')}`);

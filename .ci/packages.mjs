@@ -1,6 +1,6 @@
-// `npm run packages`: writes what follows from the list of our packages: references and paths for the compiler, and the lists in README.md and
-// AGENTS.md. With `--check` it writes nothing and fails if something is stale. A new package is a folder with a package.json, and a line
-// in .ci/arrows.mjs.
+// `npm run packages` writes what follows from the list of our packages: references and paths for the compiler, and the
+// lists in README.md and AGENTS.md. With `--check` it writes nothing, and fails if something is stale. A new package is
+// a folder with a package.json, and a line in .ci/arrows.mjs.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { adapterArrows, arrows } from './arrows.mjs';
@@ -29,13 +29,15 @@ function packageConfig({ dir, uses }) {
 
 const isAdapter = ({ dir }) => dir.startsWith('adapters/');
 
-/** Nothing of ours imports an adapter, so that one more changes as few files as possible. */
+/**
+ * None of our packages imports an adapter. Adapters are left out so that a new one changes as few files as possible.
+ */
 function buildConfig() {
   const packages = all.filter((each) => !isAdapter(each));
   return ['tsconfig.json', print({ files: [], references: packages.map(({ dir }) => ({ path: dir })) })];
 }
 
-/** What tsconfig.check.json extends: types are checked on the sources, without a build. */
+/** tsconfig.check.json extends this file, which checks types on the sources, without a build. */
 function pathsConfig() {
   const doors = all.filter((each) => !isAdapter(each)).flatMap((each) => Object.entries(each.doors));
   const adapters = { '@agentjet/*': ['./adapters/*/src/index.ts'] };
@@ -43,12 +45,12 @@ function pathsConfig() {
   return ['tsconfig.paths.json', print({ compilerOptions: { paths } })];
 }
 
-/** The page with other lines between its two marks. */
+/** Returns the page with new lines between its two marks. */
 function fillIn(page, mark, lines) {
   const [open, close] = [`<!-- ${mark}: written by \`npm run packages\` -->`, `<!-- /${mark} -->`];
   const [before, rest] = page.split(open);
   const after = rest?.split(close)[1];
-  if (after === undefined) throw new Error(`A page lacks its marks: it should hold "${open}" and "${close}".`);
+  if (after === undefined) throw new Error(`A page has no marks. It should contain "${open}" and "${close}".`);
   return [before, open, '\n```\n', lines.join('\n'), '\n```\n', close, after].join('');
 }
 
@@ -61,7 +63,7 @@ const arrowLines = [
     .map(({ dir, name }) => toArrow(dir, arrows[name] ?? [])),
   toArrow('adapters/*', adapterArrows),
 ];
-/** For those who work here: README.md names the adapters one by one. */
+/** AGENTS.md lists the adapters as one line; README.md names each of them. */
 const rooms = [
   ...described.filter((_, at) => !isAdapter(all[at])),
   `${'adapters/*'.padEnd(widest)}  Connect one agent framework each.`,
@@ -74,7 +76,7 @@ function pages() {
   ];
 }
 
-/** What no file can be written for: somebody has to decide it. */
+/** Returns problems that no generated file can solve, because a person has to decide. */
 function problems() {
   const names = all.map(({ name }) => name);
   const order = Object.keys(arrows);
@@ -87,7 +89,7 @@ function problems() {
     ...names.filter((name) => !order.includes(name)).map((name) => `"${name}" has no line in .ci/arrows.mjs: add one.`),
     ...order
       .filter((name) => !names.includes(name))
-      .map((name) => `.ci/arrows.mjs names "${name}", which is not a package: take the line out.`),
+      .map((name) => `.ci/arrows.mjs names "${name}", which is not a package: remove the line.`),
     ...all.flatMap(({ name, uses }) =>
       uses
         .filter((used) => !(arrows[name] ?? []).includes(used))
@@ -99,7 +101,10 @@ function problems() {
     ...order.flatMap((name, line) =>
       arrows[name]
         .filter((below) => order.indexOf(below) >= line)
-        .map((below) => `In .ci/arrows.mjs "${name}" imports "${below}", which is not above it: an arrow points up.`),
+        .map(
+          (below) =>
+            `In .ci/arrows.mjs "${name}" imports "${below}", which is not above it in .ci/arrows.mjs. A package may import only packages above its line.`,
+        ),
     ),
     ...all
       .filter((each) => !isLocked(each))

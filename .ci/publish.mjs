@@ -1,5 +1,5 @@
-// node .ci/publish.mjs [--registry <url>] [--first <n>] [--json]: publishes our packages, each after those that it uses. A version that the
-// registry has already is left alone, so a publication that broke off is finished by running it again.
+// `node .ci/publish.mjs [--registry <url>] [--first <n>] [--json]` publishes our packages, each after the packages that
+// it uses. It skips a version that the registry already has, so running it again finishes an interrupted publication.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,7 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-/** Provenance needs a token that only a workflow gets; the packages of a trial have none. */
+/** Provenance needs a token that only a workflow gets. A trial has no such token. */
 const isWorkflow = process.env.GITHUB_ACTIONS === 'true' && process.env.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined;
 const say = (line) => (values.json ? console.error(line) : console.log(line));
 
@@ -35,7 +35,7 @@ function isPublished({ name, manifest: { version } }) {
   throw new Error(`npm cannot look up ${name}@${version} in ${values.registry}:\n${stderr}`);
 }
 
-/** True if it was published now. */
+/** Returns true if this call published the package. */
 function publish(each) {
   if (isPublished(each)) return false;
   const { version } = each.manifest;
@@ -43,7 +43,7 @@ function publish(each) {
   const provenance = isWorkflow ? ['--provenance'] : [];
   const { status, stderr } = npm('publish', `./${each.dir}`, '--access', 'public', '--tag', tag, ...provenance);
   if (status === 0) return true;
-  // Another run may have been faster, or the registry answered late.
+  // Another run may have been faster, or the registry may have answered late.
   if (isPublished(each)) return false;
   throw new Error(`npm cannot publish ${each.name}@${version} to ${values.registry}:\n${stderr}`);
 }

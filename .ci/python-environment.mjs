@@ -1,4 +1,4 @@
-// A virtual environment with pinned requirements, made once: <folder>/.venv, from <folder>/requirements.txt.
+// Makes a virtual environment with pinned requirements once: <folder>/.venv, from <folder>/requirements.txt.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import path from 'node:path';
 const python = process.env.PYTHON ?? 'python3';
 const minutes = 30;
 
-/** The interpreter of a folder's environment. */
+/** Returns the interpreter of a folder's environment. */
 export function pythonOf(folder) {
   const venv = path.join(folder, '.venv');
   return process.platform === 'win32' ? path.join(venv, 'Scripts', 'python.exe') : path.join(venv, 'bin', 'python');
@@ -15,16 +15,18 @@ export function pythonOf(folder) {
 const stampOf = (folder) => path.join(folder, '.venv', 'installed.txt');
 const wantedOf = (folder) => readFileSync(path.join(folder, 'requirements.txt'), 'utf8');
 
-/** Whether the environment is there with the present requirements. */
+/** Checks whether the environment exists and has the present requirements. */
 export function isInstalled(folder) {
   return existsSync(stampOf(folder)) && readFileSync(stampOf(folder), 'utf8') === wantedOf(folder);
 }
 
-/** Returns why it could not be made; undefined once it is there. Safe to run again. */
+/**
+ * Makes the environment. Returns the reason if it could not be made, and undefined otherwise. It is safe to run again.
+ */
 export function makeEnvironment(folder) {
   if (isInstalled(folder)) return undefined;
   if (spawnSync(python, ['-c', 'import sys; sys.exit(sys.version_info < (3, 10))']).status !== 0)
-    return `${python} is not here, or older than Python 3.10. Install one, or set PYTHON to it.`;
+    return `${python} is missing or older than Python 3.10. Install Python 3.10 or newer, or set PYTHON to it.`;
   const venv = path.join(folder, '.venv');
   console.log(`Installing the requirements of ${path.basename(folder)} into ${venv} ...`);
   const run = (command, args) =>

@@ -1,4 +1,5 @@
-// Trains the tutorial that takes the fewest minutes, and compares it with its kept releases. Counts as one test: red fails it.
+// Trains the tutorial that takes the fewest minutes, and compares it with its kept releases. It counts as one test; a
+// red result fails it.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { root } from './workspaces.mjs';

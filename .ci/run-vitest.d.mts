@@ -2,9 +2,12 @@ export type VitestCounts = {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** Of each file, imports included. */
+  /** Seconds of each file, imports included. */
   readonly seconds: Readonly<Record<string, number>>;
 };
 
-/** Runs vitest with these arguments; its report goes to the standard output. `bin`: folders of another Node, in front of PATH. */
+/**
+ * Runs vitest with these arguments and prints its report to standard output. `bin` lists folders of another Node, which
+ * come first in PATH.
+ */
 export function runVitest(args: readonly string[], options?: { readonly bin?: readonly string[] }): VitestCounts;

@@ -1,4 +1,4 @@
-// Runs vitest, and says what came of it: counts, and the seconds of each file.
+// Runs vitest, and returns the counts and the seconds of each file.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ function readJson(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return undefined; // vitest ended before it wrote it
+    return undefined; // vitest ended before it wrote the file
   }
 }
 

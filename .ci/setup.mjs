@@ -1,4 +1,4 @@
-// What `npm start` and `npm test` need before they run: installed packages and a build. Does nothing twice.
+// Prepares what `npm start` and `npm test` need: installed packages and a build. A second run does nothing.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ function refuseOldNode() {
   process.exit(1);
 }
 
-/** Quiet while it works, everything it said when it fails. */
+/** Runs a command. It prints the command's output only if the command fails. */
 function run(label, command, args) {
   console.error(label);
   const result = spawnSync(command, args, {
@@ -19,7 +19,7 @@ function run(label, command, args) {
     encoding: 'utf8',
     maxBuffer: 1 << 28,
     shell: process.platform === 'win32',
-    // onnxruntime-node's install script would download CUDA libraries that nothing here uses.
+    // The install script of onnxruntime-node would download CUDA libraries that nothing here uses.
     env: { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip', TURBO_TELEMETRY_DISABLED: '1' },
   });
   if (result.status === 0) return;
@@ -28,16 +28,16 @@ function run(label, command, args) {
   process.exit(1);
 }
 
-/** Whether somebody has run `npm ci` already: npm keeps what it installed in its own lockfile. */
+/** Checks whether `npm ci` has already run: npm keeps a lockfile of what it installed. */
 function isAsLocked() {
   const read = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8')).packages;
   try {
     const [wanted, present] = [read('package-lock.json'), read('node_modules/.package-lock.json')];
     const isThere = ([place, { version, optional }]) =>
-      !place.includes('node_modules/') || optional === true || (place in present && present[place].version === version); // links to our own have no version
+      !place.includes('node_modules/') || optional === true || (place in present && present[place].version === version); // links to our own packages have no version
     return Object.entries(wanted).every(isThere);
   } catch {
-    return false; // no node_modules, or nothing that npm would have written
+    return false; // node_modules is missing, or npm did not write it
   }
 }
 

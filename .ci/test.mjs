@@ -1,6 +1,7 @@
-// `npm test`: the checks, then every test; closes with one plain line, `N passed, N failed`. With `--all-jobs` (`.ci/run`) there are three more
-// jobs: clients in Python, test/newest, and the gate of the cheapest tutorial, while which their packages are downloaded. The closing line
-// counts all, and each time budget that is exceeded counts as a failure. With `--portable` there are only the tests of what runs on every platform.
+// `npm test` runs the checks, then every test. The last line is plain: `N passed, N failed`. With `--all-jobs`
+// (`.ci/run`) it also runs clients in Python, test/newest and the gate of the cheapest tutorial, and downloads their
+// packages meanwhile. The last line counts all jobs, and each exceeded time budget counts as a failure. With
+// `--portable` it runs only the tests of what works on every platform.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -20,7 +21,7 @@ import { budgets, shares, workers } from './time-shares.mjs';
 import { root, withAllTheyUse, workspaces } from './workspaces.mjs';
 import { runNewest } from '../test/newest/run.mjs';
 
-/** What runs on every platform: the client, the adapters and the embedded backbone. */
+/** These run on every platform: the client, the adapters and the embedded backbone. */
 const portablePaths = [
   ...withAllTheyUse(
     workspaces()
@@ -42,7 +43,7 @@ const vitestArgs = [
 ];
 const minutes = () => (performance.now() - startedAt) / 60_000;
 
-/** Runs a program that prints one line if it cannot do its work; resolves with that line, or undefined. */
+/** Runs a program that prints one line if it cannot do its work. Resolves with that line, or undefined. */
 function start(file, ...flags) {
   const child = spawn(process.execPath, [path.join(root, file), ...flags], {
     cwd: root,
@@ -73,7 +74,10 @@ async function runLater(label, ready, run) {
   return problem === undefined ? run() : nothing;
 }
 
-/** Prints what the tests took. Returns how many budgets were exceeded; none if other work kept the machine busy. */
+/**
+ * Prints how long the tests took. Returns the number of exceeded budgets, which is 0 if other work kept the machine
+ * busy.
+ */
 function judgeTime({ seconds }, testMinutes) {
   const parts = minutesByPart(seconds, shares, workers);
   const took = { test: testMinutes, ci: isEverything ? minutes() : undefined };
@@ -88,7 +92,10 @@ function judgeTime({ seconds }, testMinutes) {
   return 0;
 }
 
-/** Tests that take a few minutes and ask most of Node: modules of users, the arithmetic, streams, processes and what commands print. */
+/**
+ * These tests take a few minutes and use most of Node: modules of users, arithmetic, streams, processes and printed
+ * output.
+ */
 const fastHalf = [
   ...['core', 'rollout', 'endpoint', 'tokenizer', 'context-tracker', 'run-folder', 'sandbox'].map(
     (name) => `packages/${name}/`,
@@ -100,7 +107,7 @@ const fastHalf = [
   'test/e2e/bad-input.test.ts',
 ];
 
-/** The oldest and the newest Node, without that which has run all tests. */
+/** The oldest and the newest Node, without the Node that has already run all tests. */
 function runOtherNodes() {
   const [own] = process.versions.node.split('.');
   return [Object.keys(nodes).at(0), Object.keys(nodes).at(-1)]
@@ -118,7 +125,7 @@ function runOtherNodes() {
 
 if (isEverything) process.env.AJET_LONG_TESTS = '1';
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
-// The boundaries are vitest files too: counted there.
+// The boundaries are vitest files too, so they are counted there.
 const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : label !== 'boundaries'));
 const results = await runChecks([...wanted, ...(isEverything ? [commitSubjects] : [])]);
 const tests = runVitest(vitestArgs);

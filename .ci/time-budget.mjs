@@ -1,4 +1,4 @@
-// What the tests took, against what they may take.
+// Compares how long the tests took with how long they may take.
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 
@@ -6,7 +6,7 @@ import { cpus } from 'node:os';
 const isIn = (file, folder) => folder === '' || file === folder || file.startsWith(`${folder}/`);
 
 /**
- * Minutes of each part: the seconds of its files, divided among the workers.
+ * Returns the minutes of each part: the seconds of its files, divided among the workers.
  * @param {Readonly<Record<string, number>>} seconds by file
  */
 export function minutesByPart(seconds, shares, workers) {
@@ -19,8 +19,8 @@ export function minutesByPart(seconds, shares, workers) {
 }
 
 /**
- * The budgets that were exceeded. A part's share keeps one part from eating the minutes of the others, so a part that took more
- * than its share counts only if the tests as a whole took too long.
+ * Returns the exceeded budgets. A part's share keeps one part from using up the minutes of the others. A part that took
+ * more than its share counts only if the tests as a whole took too long.
  */
 export function exceededBudgets(parts, took, budgets) {
   const isTestOver = took.test > budgets.test;
@@ -38,7 +38,7 @@ export function formatParts(parts) {
   return used.map(line).join('\n');
 }
 
-/** The slowest files, with their seconds. */
+/** Returns the slowest files with their seconds. */
 export function slowestFiles(seconds, count) {
   return Object.entries(seconds)
     .sort(([, left], [, right]) => right - left)
@@ -47,7 +47,10 @@ export function slowestFiles(seconds, count) {
     .join('\n');
 }
 
-/** Processor seconds that the whole machine has spent, and those of this process and the children that have ended; undefined if that is not known. */
+/**
+ * Returns the processor seconds of the whole machine, and those of this process and its ended children. Returns
+ * undefined if they are not known.
+ */
 export function processorSeconds() {
   const machine = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000;
   try {
@@ -61,7 +64,10 @@ export function processorSeconds() {
   }
 }
 
-/** Which part of the machine other work had between two looks, 0 to 1. Nothing is held against tests that had to share. */
+/**
+ * Returns the share of the machine that other work had between two looks, 0 to 1. If other work took too much of it, no
+ * budget counts as exceeded.
+ */
 export function shareOfOthers(before, after, seconds) {
   if (before === undefined || after === undefined) return 0;
   const others = after.machine - before.machine - (after.ours - before.ours);

@@ -1,7 +1,7 @@
 type Dependencies = Readonly<Record<string, string>>;
 
 export type Workspace = {
-  /** Relative to the root, with forward slashes: `packages/core`. */
+  /** Path relative to the root, with forward slashes: `packages/core`. */
   readonly dir: string;
   readonly name: string;
   readonly manifest: {
@@ -14,9 +14,9 @@ export type Workspace = {
     readonly optionalDependencies?: Dependencies;
     readonly devDependencies?: Dependencies;
   };
-  /** What can be imported, and its source: `{ '@agentjet/core': 'packages/core/src/index.ts' }`. */
+  /** Maps an import specifier to its source: `{ '@agentjet/core': 'packages/core/src/index.ts' }`. */
   readonly doors: Readonly<Record<string, string>>;
-  /** The names of our packages that its package.json names. */
+  /** Names of our packages that its package.json lists. */
   readonly uses: readonly string[];
 };
 

@@ -1,4 +1,4 @@
-// Our packages, read from the "workspaces" of package.json. Everything that needs the list asks here.
+// Reads our packages from the "workspaces" of package.json. Every script that needs the list gets it here.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { arrows } from './arrows.mjs';
@@ -7,7 +7,7 @@ export const root = path.dirname(import.meta.dirname);
 
 const readJson = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8'));
 
-/** The folders that a pattern of "workspaces" names: a folder, or `folder/*`. */
+/** Returns the folders that a pattern of "workspaces" names: a folder, or `folder/*`. */
 function foldersOf(pattern) {
   if (!pattern.endsWith('/*')) return [pattern];
   const parent = pattern.slice(0, -2);
@@ -16,7 +16,10 @@ function foldersOf(pattern) {
     .map((entry) => `${parent}/${entry.name}`);
 }
 
-/** The source of an entry of "exports" by the import that reaches it: `@agentjet/core/testing` to `packages/core/src/testing.ts`. */
+/**
+ * Returns the source of an entry of "exports" by its import specifier: `packages/core/src/testing.ts` for
+ * `@agentjet/core/testing`.
+ */
 function doorsOf(dir, { name, exports = {} }) {
   const compiled = Object.entries(exports).filter(([, target]) => typeof target === 'object');
   return Object.fromEntries(
@@ -29,7 +32,7 @@ function doorsOf(dir, { name, exports = {} }) {
 
 const kindsOfDependency = ['dependencies', 'peerDependencies', 'optionalDependencies', 'devDependencies'];
 
-/** Every package of ours, lowest first; one that `arrows` does not know comes last. */
+/** Lists our packages, lowest first. A package that `arrows` does not list comes last. */
 export function workspaces() {
   const order = Object.keys(arrows);
   const rank = ({ name }) => (order.includes(name) ? order.indexOf(name) : order.length);
@@ -48,7 +51,7 @@ export function workspaces() {
   return found.map((each) => ({ ...each, uses: uses(each) })).sort((left, right) => rank(left) - rank(right));
 }
 
-/** The packages with these names and all that they use, lowest first. */
+/** Returns the packages with these names and all that they use, lowest first. */
 export function withAllTheyUse(names) {
   const all = workspaces();
   const wanted = new Set(names);

@@ -1,6 +1,7 @@
 /**
- * Reinforcement learning of an agent in one file, from the public parts: an engine that samples, a tracker that keeps the tokens,
- * a judge, an algorithm, and a backbone that trains. It leaves out what a run of `ajet` adds: retries, checkpoints, records, resume.
+ * Trains an agent with reinforcement learning in one file, from the public parts: an engine that samples, a tracker
+ * that keeps the tokens, a judge, an algorithm, and a backbone that trains. It has none of the retries, checkpoints and
+ * records of an `ajet` run, and cannot resume.
  *
  *   npx tsx examples/rl-loop.ts
  */
@@ -29,7 +30,7 @@ const optimizer = {
   totalSteps: 0,
 } as const;
 
-/** PPO's clipped loss, on tokens that were sampled at temperature 1. */
+/** PPO's clipped loss on tokens that were sampled at temperature 1. */
 const loss = {
   kind: 'policy',
   clipLow: 0.2,
@@ -43,10 +44,13 @@ const loss = {
 
 type Model = { readonly backbone: Backbone; readonly chatTokenizer: ChatTokenizer };
 
-/** What an episode is judged by: the lake on which the agent walked. */
+/** The judge reads the lake on which the agent walked. */
 const judge = (lake: FrozenLake): number => (lake.state === 'goal' ? 1 : 0);
 
-/** One episode. The agent speaks in messages, the engine in token ids, and the tracker keeps what the model really saw. */
+/**
+ * Runs one episode. The agent speaks in messages, the engine speaks in token ids, and the tracker keeps what the model
+ * really saw.
+ */
 async function runEpisode(model: Model, task: Task, episodeId: string, seed: number): Promise<RewardedEpisode> {
   const tracker = createContextTracker({ episodeId, chatTokenizer: model.chatTokenizer });
   const lake = new FrozenLake(task.metadata['map'] as LakeMap);
@@ -64,7 +68,7 @@ async function runEpisode(model: Model, task: Task, episodeId: string, seed: num
   return { episodeId, reward: judge(lake), samples: tracker.finish() };
 }
 
-/** One model call: messages become token ids, and the ids that the engine sampled become a message. */
+/** Makes one model call. Messages become token ids, and the ids that the engine sampled become a message. */
 async function callModel(
   { backbone }: Model,
   tracker: ContextTracker,
@@ -82,13 +86,13 @@ export type StepReport = { readonly step: number; readonly success: number; read
 export type LoopOptions = {
   readonly steps: number;
   readonly groupsPerStep?: number;
-  /** Episodes of one task. Their rewards are compared with one another. */
+  /** The episodes of one task. Their rewards are compared with one another. */
   readonly groupSize?: number;
   readonly seed?: number;
   readonly onStep?: (report: StepReport) => void;
 };
 
-/** Sample, judge, credit, step. Returns one report for each step. */
+/** Samples, judges, credits and steps. Returns one report for each step. */
 export async function trainLake(options: LoopOptions): Promise<readonly StepReport[]> {
   const { steps, groupsPerStep = 16, groupSize = 8, seed = 42, onStep } = options;
   const chatTokenizer = await loadChatTokenizer(nanoModelDir);
@@ -99,7 +103,7 @@ export async function trainLake(options: LoopOptions): Promise<readonly StepRepo
   const reports: StepReport[] = [];
   try {
     for (let step = 1; step <= steps; step++) {
-      // 1. Sample and judge: several episodes of each task, all at the same time.
+      // 1. Sample and judge: run several episodes of each task, all at the same time.
       const groups = await Promise.all(
         Array.from({ length: groupsPerStep }, async (_, group) => {
           const task = tasks[random.int(tasks.length)] as Task;
@@ -114,9 +118,9 @@ export async function trainLake(options: LoopOptions): Promise<readonly StepRepo
           return { groupId: `${step}-${group}`, episodes };
         }),
       );
-      // 2. Credit: an advantage for each sampled token. A group whose rewards are all equal has only zeros.
+      // 2. Credit: give each sampled token an advantage. A group whose rewards are all equal gets only zeros.
       const samples = groups.flatMap((group) => algorithm.credit(group)).filter(hasGradient);
-      // 3. Step: prompts that episodes share are laid out once, and one update is made from all packs.
+      // 3. Step: lay out the prompts that episodes share once, and make one update from all packs.
       const { packs, report } = packFor(backbone, samples, { maxPackTokens: 4096 });
       if (packs.length > 0) await backbone.trainStep({ packs, loss, isOnPolicy: true });
       const rewards = groups.flatMap(({ episodes }) => episodes.map(({ reward }) => reward));

@@ -1,7 +1,8 @@
-"""Run agents in Python for an AgentJet swarm: one file, the standard library alone, Python 3.9 or newer.
+"""Runs agents in Python for an AgentJet swarm. This one file needs Python 3.9 or newer and nothing but the standard
+library.
 
-The server holds the weights, serves the model over HTTP, records every token and trains. A program here claims an
-episode, lets any OpenAI-compatible client talk to the model of that episode, and reports a reward:
+The server holds the weights, serves the model over HTTP, records every token and trains. A program claims an episode,
+lets any OpenAI-compatible client talk to the model of that episode, and reports a reward:
 
     from ajet_swarm import SwarmClient
     from openai import OpenAI
@@ -17,8 +18,9 @@ episode, lets any OpenAI-compatible client talk to the model of that episode, an
     with SwarmClient("http://127.0.0.1:8700") as swarm:  # the key comes from AJET_SWARM_KEY
         swarm.run(workflow, tasks=[{"task_id": "sum-1", "main_query": "1+1?", "metadata": {"answer": "2"}}], reward_fn=reward)
 
-Every request is repeated with the same ids for as long as the server is away, so repeating one is never a second
-episode. What a receipt says is on the server's disk. Stop with Ctrl-C: running episodes are given back at once.
+The client repeats every request with the same ids while the server is away, so a repetition never starts a second
+episode. The server writes a receipt's contents to disk before it answers. Ctrl-C stops the program and gives running
+episodes back at once.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ Output = Any
 
 
 class SwarmError(Exception):
-    """The server refuses a request. `code` is from a closed list; `status` is the HTTP status."""
+    """The server refused a request. `code` is from a closed list; `status` is the HTTP status."""
 
     def __init__(self, status: int, code: str, message: str, retry_after: Optional[float] = None, details: Optional[Json] = None):
         super().__init__(f"{code}: {message}")
@@ -62,16 +64,17 @@ class SwarmError(Exception):
 
 
 class Gone(SwarmError):
-    """The episode is over on the server; nothing that is said of it counts. Claim another one."""
+    """The episode has ended on the server, and further reports about it do not count. Claim another one."""
 
 
 class Outage(Exception):
-    """Raise it from a workflow if the world failed, not the agent: the attempt is made again and is never a reward."""
+    """Raise this from a workflow if the world failed, not the agent. The attempt is made again and never becomes a
+    reward."""
 
 
 @dataclass(frozen=True)
 class Episode:
-    """A claimed episode. `key` opens its model calls and nothing else."""
+    """A claimed episode. `key` opens only the model calls of this episode."""
 
     episode_id: str
     group_id: str
@@ -80,31 +83,34 @@ class Episode:
     seed: int
     purpose: str
     task_id: str
-    #: None if the content stays with the client that told the server of the task.
+    #: None if the content stays with the client that added the task.
     task: Optional[Json]
     lease_seconds: float
     model: str
     key: str
-    #: The targets that learn; None: all.
+    #: The targets that learn. None means all.
     trainable_targets: Optional[List[str]]
-    #: The targets of each policy, if the server has several models: `rewards` may name either. None: it has one.
+    #: The targets of each policy if the server has several models; `rewards` may name targets or policies. None if it
+    #: has one model.
     policies: Optional[Dict[str, List[str]]]
     _root: str
     _client: "SwarmClient"
     _over: threading.Event = field(default_factory=threading.Event)
 
     def base_url(self, agent: str = "agent", target: Optional[str] = None) -> str:
-        """Of one agent's model, for any OpenAI-compatible client. `target` is what trains it, if not the agent's name."""
+        """Returns the base URL of one agent's model, for any OpenAI-compatible client. `target` names the training
+        target if it differs from the agent's name."""
         name = _quote(agent) + (f"~{_quote(target)}" if target not in (None, agent) else "")
         return f"{self._root}/{name}/v1"
 
     @property
     def is_over(self) -> bool:
-        """True once the server has taken the episode back, or the client stops: a long workflow may look at it."""
+        """Returns True after the server took the episode back or the client stops. A long workflow may check it."""
         return self._over.is_set()
 
     def chat(self, messages: List[Json], agent: str = "agent", target: Optional[str] = None, **parameters: Any) -> Json:
-        """One model call without an SDK: the body of a chat completion. Repeated with one id while the server is away."""
+        """Makes one model call without an SDK. `body` is a chat completion request. The call is repeated with one id
+        while the server is away."""
         body = {"model": self.model, "messages": messages, **parameters}
         url = f"{self.base_url(agent, target)}/chat/completions"
         headers = {"idempotency-key": uuid.uuid4().hex}
@@ -112,10 +118,10 @@ class Episode:
 
 
 class SwarmClient:
-    """One program of a swarm. Two programs must not use one `client` name at the same time.
+    """A client of a swarm server. Two programs must not use the same `client` name at the same time.
 
-    `revision` names the agent and reward code: change it with them, and groups of episodes never mix two. `share` is the
-    kind of task that this program runs, if the server has several.
+    `revision` names the version of the agent and reward code. Change it when you change that code: a group of episodes
+    never mixes two revisions. `share` is the kind of task that this program runs, if the server has several.
     """
 
     def __init__(
@@ -133,7 +139,7 @@ class SwarmClient:
     ) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ValueError(f"The server's address is {url!r}. Give one such as http://127.0.0.1:8700.")
+            raise ValueError(f"The server's address is {url!r}. Pass an address such as http://127.0.0.1:8700.")
         self.url = url.rstrip("/")
         self.client = client or f"{socket.gethostname()}-{os.path.basename(os.getcwd())}"
         self.revision = revision
@@ -142,12 +148,12 @@ class SwarmClient:
         self.lease_seconds = lease_seconds
         self._key = (key if key is not None else os.environ.get("AJET_SWARM_KEY") or "").strip()
         if any(not "!" <= character <= "~" for character in self._key):
-            raise ValueError("The key has characters that no key has, such as a space or a line break. Copy it again.")
+            raise ValueError("The key contains a space, a line break or another character that keys never contain. Copy it again.")
         self._life = uuid.uuid4().hex
         self._timeout = timeout
         self._heartbeat_seconds = heartbeat_seconds
         self._on_notice = on_notice or (lambda message: print(message, file=sys.stderr))
-        #: Called with the receipt of each episode that `run` ends, and what was reported.
+        #: Called with the receipt and the report of each episode that `run` ends.
         self._on_end = on_end or (lambda receipt, end: None)
         self._said: Dict[str, float] = {}
         self._running: Dict[str, Episode] = {}
@@ -161,20 +167,23 @@ class SwarmClient:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    # The verbs of the protocol. Each is repeated with the same ids until the server gives an answer that would not change.
+    # These methods are the verbs of the protocol. Each repeats its request with the same ids until the server gives a
+    # final answer.
 
     def server(self) -> Json:
-        """State, versions and counts of the server."""
+        """Returns the state, versions and counts of the server."""
         return self._ask("GET", "/server")
 
     def add_tasks(self, tasks: Iterable[Json], portable: bool = True, split: str = "train") -> Json:
-        """Tells the server its tasks, each a dict with `task_id` and any of `main_query`, `init_messages`, `metadata`.
+        """Adds tasks to the server. Each task is a dict with `task_id` and any of `main_query`, `init_messages`,
+        `metadata`.
 
-        Not portable: their content stays here, and only clients that have it can run them. `split`: "train" or "evaluation".
+        With `portable=False` the content of the tasks stays here, and only clients that have it can run them. `split`
+        is "train" or "evaluation".
         """
         rows = [_to_row(index, task, portable) for index, task in enumerate(tasks)]
         if not rows:
-            raise ValueError("There are no tasks. Give at least one.")
+            raise ValueError("There are no tasks. Pass at least one.")
         answer: Json = {}
         for part in _parts(rows):
             is_last = part[-1] is rows[-1]
@@ -182,7 +191,8 @@ class SwarmClient:
         return answer
 
     def claim(self, count: int = 1, wait: float = 20, purpose: str = "any", claim_id: Optional[str] = None) -> List[Episode]:
-        """Episodes to run; none if nothing is open now. They are kept alive until they end."""
+        """Claims episodes to run; returns an empty list if no place is open now. The client keeps them alive until they
+        end."""
         return self._claim(count, wait, purpose, claim_id)[0]
 
     def end(
@@ -198,7 +208,7 @@ class SwarmClient:
         log_metrics: Optional[Mapping[str, float]] = None,
         error: Optional[str] = None,
     ) -> Json:
-        """Ends an episode and returns the receipt. Raises Gone if the server has dropped the episode before."""
+        """Ends an episode and returns the receipt. Raises Gone if the server has already dropped the episode."""
         episode_id = episode if isinstance(episode, str) else episode.episode_id
         body: Json = {
             "client": self.client,
@@ -220,7 +230,7 @@ class SwarmClient:
             self._forget(episode_id)
 
     def abandon(self, episode: Union[Episode, str], reason: str = "") -> Json:
-        """Gives an episode back: its place is open again."""
+        """Gives an episode back and opens its place again."""
         episode_id = episode if isinstance(episode, str) else episode.episode_id
         try:
             return self._ask("POST", f"/episodes/{_quote(episode_id)}/abandon", {"client": self.client, "reason": reason})
@@ -228,7 +238,7 @@ class SwarmClient:
             self._forget(episode_id)
 
     def heartbeat(self, episode_ids: Optional[List[str]] = None, leaving: bool = False) -> Json:
-        """Renews leases. `run` and `claim` see to it; the server says which episodes are gone."""
+        """Renews leases. `run` and `claim` call it by themselves. The server answers with the episodes that are gone."""
         ids = list(self._running) if episode_ids is None else episode_ids
         body = {"client": self.client, "life": self._life, "episodes": ids, "leaving": leaving}
         if self._asks_after is not None:
@@ -241,7 +251,8 @@ class SwarmClient:
         return self.heartbeat()
 
     def close(self) -> None:
-        """Gives everything back that is running, and frees the name. The server learns of a client that cannot from its silence."""
+        """Gives back all running episodes and frees the client name. If a client cannot call it, the server notices its
+        silence."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -262,11 +273,12 @@ class SwarmClient:
         portable: bool = True,
         max_episodes: Optional[int] = None,
     ) -> Json:
-        """Claims episodes, runs `workflow(task, episode)` on each, and reports what `reward_fn(task, output)` says of it.
+        """Claims episodes, runs `workflow(task, episode)` on each, and reports the verdict of `reward_fn(task,
+        output)`.
 
-        Without `reward_fn` the workflow's own output is the reward: a number, or a dict (see `Output`). An exception is a
-        failed episode; one of the connection, or an Outage, is an outage, and the attempt is made again. Returns counts
-        once the server has no more tasks or stops. Ctrl-C gives all running episodes back.
+        Without `reward_fn`, the output of the workflow is the reward: a number, or a dict (see `Output`). An exception
+        is a failed episode. An Outage or a connection error is an outage, and the attempt is made again. Returns counts
+        after the server stops or has no more tasks. Ctrl-C gives all running episodes back.
         """
         known: Dict[str, Json] = {}
         if tasks is not None:
@@ -299,7 +311,7 @@ class SwarmClient:
             raise failures[0]
         return dict(counts)
 
-    # What `run` is made of.
+    # The arguments of `run`.
 
     def _claim(self, count: int, wait: float, purpose: str, claim_id: Optional[str]) -> Tuple[List[Episode], Json]:
         body = {
@@ -358,7 +370,7 @@ class SwarmClient:
                 self._forget(episode.episode_id)
                 return "gone"
             status = "outage" if _is_outage(error) else "failed"
-            self._notice(f"An episode ended as {status}: {type(error).__name__}: {error}")
+            self._notice(f"An episode ended with status {status}: {type(error).__name__}: {error}")
             end = {"status": status, "error": f"{type(error).__name__}: {error}"}
         return self._report(episode, end)
 
@@ -370,7 +382,7 @@ class SwarmClient:
         except SwarmError as error:
             if error.status not in (400, 413, 422):
                 raise
-            self._notice(f"The end of an episode was refused, so it counts as failed: {error}")
+            self._notice(f"The server refused the end of an episode, so the episode counts as failed: {error}")
             try:
                 receipt = self.end(episode, status="failed", error=str(error))
             except Gone:
@@ -383,7 +395,7 @@ class SwarmClient:
             try:
                 answer = self.heartbeat()
             except (SwarmError, OSError, http.client.HTTPException, ValueError) as error:
-                if isinstance(error, SwarmError) and error.status == 401:  # the key was deleted, or has expired
+                if isinstance(error, SwarmError) and error.status == 401:  # the key was deleted or has expired
                     for episode in list(self._running.values()):
                         episode._over.set()
                 continue
@@ -397,7 +409,7 @@ class SwarmClient:
             self._running.pop(episode_id, None)
 
     def _to_episode(self, found: Json) -> Episode:
-        # The host is the one that this client reaches the server at: the near end of a tunnel, perhaps.
+        # The host is the one through which this client reaches the server. It can be the near end of a tunnel.
         root = self.url + urllib.parse.urlsplit(found["base_url"]).path.rstrip("/")
         names = ("episode_id", "group_id", "place", "attempt", "seed", "purpose", "task_id", "lease_seconds", "model", "key")
         return Episode(
@@ -441,7 +453,7 @@ class SwarmClient:
 
 
 class _RunState:
-    """How many more episodes a run may claim, and whether it is over."""
+    """Counts how many more episodes a run may claim, and knows when the run is over."""
 
     def __init__(self, parallel: int, max_episodes: Optional[int]) -> None:
         if parallel < 1:
@@ -465,7 +477,8 @@ class _RunState:
 
 
 class _Connection(http.client.HTTPConnection):
-    """A server that refuses a long body answers before it has read it all, and the rest cannot be sent: the answer counts."""
+    """A server that refuses a long body answers before it has read the whole body, and the client cannot send the rest.
+    The answer counts."""
 
     def send(self, data: Any) -> None:
         try:
@@ -506,8 +519,8 @@ def _request(method: str, url: str, key: Optional[str], body: Optional[Json], ti
         raise _to_error(error.code, error.read(), error.headers.get("retry-after")) from None
     answer = _parse(text)
     if not isinstance(answer, dict):
-        raise ConnectionError(f"{url} answered with what is not JSON; is something else at this address?")
-    if "error" in answer:  # of a call that took long: its status was sent before it failed
+        raise ConnectionError(f"{url} answered with something other than JSON. Check the address of the server.")
+    if "error" in answer:  # a long call sends its status before it can fail
         raise _to_error(500, text, None)
     return answer
 
@@ -534,7 +547,7 @@ def _parse(text: bytes) -> Any:
 
 
 def _passes(error: BaseException) -> bool:
-    """Whether the same request may be answered otherwise later."""
+    """Returns whether a repetition of the request may get another answer."""
     if isinstance(error, SwarmError):
         return error.status in (408, 425, 429, 502, 503, 504, 507) or error.retry_after is not None
     return not isinstance(getattr(error, "reason", error), ssl.SSLCertVerificationError)
@@ -553,7 +566,8 @@ def _is_gone(error: BaseException) -> bool:
 
 
 def _is_outage(error: BaseException) -> bool:
-    """The world failed, not the agent: a connection, a server's own error. A request that was refused as wrong is the agent's."""
+    """Returns whether the world failed and not the agent: a connection failed, or a server had an internal error. A
+    request that was refused as wrong is the agent's error."""
     for one in _chain(error):
         if isinstance(one, Outage):
             return True
@@ -561,7 +575,7 @@ def _is_outage(error: BaseException) -> bool:
         if isinstance(status, int) and (isinstance(one, SwarmError) or type(one).__module__.split(".")[0] in ("openai", "anthropic")):
             return status not in (400, 413, 422)
         if isinstance(one, urllib.error.HTTPError):
-            return False  # an answer of some tool, not a failed connection
+            return False  # a tool gave this answer; no connection failed
         if isinstance(one, (ConnectionError, TimeoutError, socket.timeout, urllib.error.URLError, http.client.HTTPException)):
             return True
         if type(one).__name__ in ("APIConnectionError", "APITimeoutError", "ConnectError", "ConnectTimeout"):  # openai, httpx
@@ -575,12 +589,12 @@ def _to_end(verdict: Any) -> Json:
     if isinstance(verdict, (int, float)):
         return {"reward": _finite(verdict, "reward")}
     if not isinstance(verdict, Mapping):
-        raise TypeError(f"The reward is {verdict!r}. Return a number, or a dict with `reward`.")
+        raise TypeError(f"The reward is {verdict!r}. Return a number or a dict with `reward`.")
     unknown = set(verdict) - {"reward", "rewards", "turn_rewards", "is_success", "metadata", "log_metrics"}
     if unknown:
-        raise TypeError(f"The reward has an unknown key {sorted(map(str, unknown))[0]!r}.")
+        raise TypeError(f"The reward has an unknown key {sorted(map(str, unknown))[0]!r}. Use only reward, rewards, is_success, metadata, log_metrics and turn_rewards.")
     if verdict.get("reward") is None and not verdict.get("rewards"):
-        raise TypeError("There is no reward. Return a number, or pass reward_fn.")
+        raise TypeError("The workflow returned no reward. Return a number, or pass reward_fn.")
     end = dict(verdict)
     if end.get("reward") is not None:
         end["reward"] = _finite(end["reward"], "reward")
@@ -598,7 +612,7 @@ def _finite(value: Any, name: str) -> float:
 
 def _to_task(task: Json) -> Json:
     if not isinstance(task, Mapping) or not isinstance(task.get("task_id"), str) or not task["task_id"]:
-        raise ValueError(f"A task is {task!r}. Give a dict with a `task_id` that is a string and not empty.")
+        raise ValueError(f"A task is {task!r}. Pass a dict whose `task_id` is a non-empty string.")
     defaults: Json = {"main_query": "", "init_messages": [], "metadata": {}}
     return {**defaults, **task}
 
