@@ -7,9 +7,12 @@ import { tinker } from './backbones/tinker/registration.js';
 import { torch } from './backbones/torch/registration.js';
 import { verl } from './backbones/verl/registration.js';
 
-/** Every algorithm and backbone of this package. What trains is loaded when one is opened; the first of a list is the default. */
+/**
+ * Lists every algorithm and backbone of this package. Training code is loaded when an entry is opened. The first entry
+ * of a list is the default.
+ */
 
-/** Entries of `algorithms` too: names for an algorithm together with its settings. */
+/** Presets are entries of `algorithms` too: each names an algorithm together with its settings. */
 export { presets } from './algorithms/presets.js';
 
 export const algorithms = [grpo, reinforce, maxrl, sft] as const;

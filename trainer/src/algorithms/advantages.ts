@@ -1,6 +1,9 @@
 import { BackboneError, type EpisodeGroup, type Sample } from '@agentjet/core';
 
-/** The samples of a group with `advantageOf(episode)` at every generated token of that episode, however it was cut into samples. */
+/**
+ * Returns the samples of a group with `advantageOf(episode)` at every generated token of that episode, however the
+ * episode was cut into samples.
+ */
 export function setAdvantages(group: EpisodeGroup, advantageOf: (episode: number) => number): Sample[] {
   return group.episodes.flatMap(({ samples }, index) => {
     const advantage = advantageOf(index);
@@ -11,7 +14,10 @@ export function setAdvantages(group: EpisodeGroup, advantageOf: (episode: number
   });
 }
 
-/** Rewards of a group, one per episode. Throws BackboneError `bad_reward` for one that is not a finite number. */
+/**
+ * Returns the rewards of a group, one per episode. Throws BackboneError `bad_reward` for a reward that is not a finite
+ * number.
+ */
 export function readRewards(group: EpisodeGroup): number[] {
   return group.episodes.map(({ episodeId, reward, rewards = {}, turnRewards = [] }) => {
     const all = [reward, ...Object.values(rewards), ...turnRewards.map(({ value }) => value)];
@@ -28,7 +34,7 @@ export function readRewards(group: EpisodeGroup): number[] {
 /** Differences up to this share of the largest reward, or of 1, are rounding: sums in another order differ by less. */
 const rounding = 1e-9;
 
-/** The most by which rounding alone can make a difference of these values differ from 0. */
+/** Returns the largest difference from 0 that rounding alone can give a difference of these values. */
 function roundingOf(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, Math.abs(value)), 1) * rounding;
 }
@@ -38,7 +44,7 @@ export function withoutRounding(values: readonly number[], limit = roundingOf(va
   return values.map((value) => (Math.abs(value) <= limit ? 0 : value));
 }
 
-/** Rewards minus their mean; exactly 0 if all are equal or differ by rounding alone. */
+/** Returns rewards minus their mean. The result is exactly 0 if all rewards are equal or differ by rounding alone. */
 export function centerRewards(rewards: readonly number[]): number[] {
   const mean = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
   return withoutRounding(

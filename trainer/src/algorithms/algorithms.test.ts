@@ -89,7 +89,7 @@ describe('every algorithm', () => {
     expect({ ...after, advantages: undefined }).toEqual({ ...before?.samples[0], advantages: undefined });
   });
 
-  it('refuses a reward that is no number, naming the episode', () => {
+  it('refuses a reward that is not a number, naming the episode', () => {
     for (const algorithm of [createGrpo(), createReinforce(), createMaxrl()]) {
       expect(() => algorithm.credit(group('g', [1, Number.NaN], () => true))).toThrow(
         /reward of episode "g\/1" is NaN/,
@@ -131,7 +131,7 @@ describe('rewards that are equal but for rounding', () => {
     expect(creditGroups(createGrpo(), [{ groupId, episodes: rewarded }])[0]?.hasGradient).toBe(false);
   });
 
-  it('and small differences that are none keep their advantages', () => {
+  it('and real small differences keep their advantages', () => {
     const [credited] = creditGroups(createGrpo(), [group('g', [0, 1e-4], () => false)]);
     expect(credited?.hasGradient).toBe(true);
   });

@@ -5,7 +5,7 @@ import { createRandomGroup } from '../testing/random-group.js';
 import { createGrpo } from './grpo/grpo.js';
 import { createReinforce } from './reinforce/reinforce.js';
 
-/** A row of an agent: a token from outside, then one token of each turn. */
+/** An agent's row has a token from outside, then one token of each turn. */
 function row(episodeId: string, agentName: string, turns: readonly number[], targetTag = agentName): Sample {
   const ones = (value: number, other: number) => [other, ...turns.map(() => value)];
   return {
@@ -70,7 +70,7 @@ describe('rewards per turn', () => {
   it('compare turns of the same number; an episode with fewer turns takes part with its last', () => {
     const long = { reward: 0, turnRewards: [paid('a', 0, 2), paid('a', 3, 6)], samples: [row('e0', 'a', [0, 3])] };
     const short = { reward: 4, samples: [row('e1', 'a', [0])] };
-    // Returns: 8, 6 against 4; the means are 6 and 5.
+    // The returns are 8 and 6 against 4; the means are 6 and 5.
     expect(advantagesOf(centered.credit(group(long, short)))).toEqual([[2, 1], [-2]]);
   });
 

@@ -3,19 +3,20 @@ import { readRewards } from './advantages.js';
 import { agentsOf, type AgentTurns, returnsOf } from './returns.js';
 
 export type ReturnOptions = {
-  /** What a reward is worth one turn of its agent earlier; in [0, 1], default 1. */
+  /** The factor by which a reward counts less one turn of its agent earlier, in [0, 1]. Defaults to 1. */
   readonly gamma?: number | undefined;
 };
 
-/** Advantages of values that are compared with one another; one for each, in order. */
+/** Computes the advantages of values that are compared with one another. Returns one for each, in order. */
 export type Compare = (values: readonly number[]) => readonly number[];
 
 /**
- * The samples of these groups with advantages, their episodes compared with one another.
+ * Returns the samples of these groups with advantages. It compares the episodes of `groups` with one another.
  *
- * As long as an episode has one reward, its value is that, at every token. Otherwise each target is compared by itself,
- * and turn by turn: the value of an agent's k-th turn is the return from there on, gamma included. An agent that has
- * fewer turns takes part with its last one, so that with one reward per target and gamma 1 all turns compare alike.
+ * If each episode has a single reward, the reward is the value of every token. Otherwise each target is compared
+ * separately, turn by turn: the value of an agent's k-th turn is the return from there on, gamma included. An agent
+ * with fewer turns takes part with its last turn, so with one reward per target and gamma 1 all turns get the same
+ * value.
  */
 export function creditReturns(groups: readonly EpisodeGroup[], compare: Compare, gamma = 1): Sample[] {
   const rewards = groups.flatMap(readRewards);
@@ -28,7 +29,7 @@ export function creditReturns(groups: readonly EpisodeGroup[], compare: Compare,
   );
 }
 
-/** The advantage of the sample's tokens that this turn has sampled. */
+/** Returns the advantage of the sample's tokens that this turn has sampled. */
 type Credit = (turnIndex: number | undefined) => number;
 type Credits = (episode: RewardedEpisode, sample: Sample) => Credit;
 

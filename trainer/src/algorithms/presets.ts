@@ -3,8 +3,8 @@ import { grpo } from './grpo/registration.js';
 import { reinforce } from './reinforce/registration.js';
 
 /**
- * Algorithms of papers, each with its settings under the usual name. A setting of the paper that has no key here is named in
- * the comment of its preset.
+ * These are algorithms of papers, each with its settings under the usual name. If a setting of the paper has no key
+ * here, the comment of its preset names it.
  */
 
 const none = z.strictObject({});
@@ -14,11 +14,14 @@ function openAs(algorithm: typeof grpo | typeof reinforce) {
     openEntry('algorithms', algorithm, parts.config, parts);
 }
 
-/** Tasks of a batch, as the user asked for them. */
+/** The number of tasks of a batch, as the user set it. */
 const batchSize: NonNullable<Entry['sets']>[string] = ({ data }) =>
   (data as { readonly train_batch_size: number }).train_batch_size;
 
-/** Liu et al. 2025, "Understanding R1-Zero-Like Training": no division by the deviation, and a constant length instead of each answer's own. */
+/**
+ * Liu et al. 2025, "Understanding R1-Zero-Like Training", do not divide by the deviation, and use a constant length
+ * instead of each answer's own.
+ */
 const drGrpo = defineAlgorithm({
   name: 'dr_grpo',
   summary: 'grpo without its biases of length and deviation',
@@ -31,7 +34,7 @@ const drGrpo = defineAlgorithm({
   open: openAs(grpo),
 });
 
-/** Ahmadian et al. 2024, "Back to Basics": reward against the mean of the other episodes of the task. */
+/** Ahmadian et al. 2024, "Back to Basics", compare a reward with the mean of the other episodes of the task. */
 const rloo = defineAlgorithm({
   name: 'rloo',
   summary: 'reinforce against the mean of the other episodes',
@@ -40,7 +43,10 @@ const rloo = defineAlgorithm({
   open: openAs(reinforce),
 });
 
-/** Hu et al. 2025, "REINFORCE++": no baseline of the group; advantages are normalised over the batch. Its KL penalty in the reward has no key here. */
+/**
+ * Hu et al. 2025, "REINFORCE++", use no baseline of the group and normalise advantages over the batch. Their KL penalty
+ * in the reward has no key here.
+ */
 const reinforcePlusPlus = defineAlgorithm({
   name: 'reinforce_plus_plus',
   summary: 'REINFORCE++: advantages normalised over the batch',
@@ -52,7 +58,10 @@ const reinforcePlusPlus = defineAlgorithm({
   open: openAs(reinforce),
 });
 
-/** Yu et al. 2025, "DAPO": clip-higher, every token counts the same, no KL, groups without spread are replaced. Its punishment of long answers has no key here. */
+/**
+ * Yu et al. 2025, "DAPO", clip higher, count every token the same, use no KL, and replace groups without spread. Their
+ * punishment of long answers has no key here.
+ */
 const dapo = defineAlgorithm({
   name: 'dapo',
   summary: 'grpo with clip-higher, without KL, and with other tasks in place of groups of equal rewards',
@@ -68,7 +77,10 @@ const dapo = defineAlgorithm({
   open: openAs(grpo),
 });
 
-/** Zheng et al. 2025, "Group Sequence Policy Optimization": the ratio of a whole sequence, with the clip range of section 5.1. */
+/**
+ * Zheng et al. 2025, "Group Sequence Policy Optimization", use the ratio of a whole sequence. The clip range is from
+ * section 5.1.
+ */
 const gspo = defineAlgorithm({
   name: 'gspo',
   summary: 'grpo with the ratio of whole sequences',
@@ -86,8 +98,8 @@ const gspo = defineAlgorithm({
 });
 
 /**
- * MiniMax-M1 (2025): the weight of a token is clipped from above only, and no token loses its gradient. The upper limit of 5 is that of
- * Khatri et al. 2025, "The Art of Scaling Reinforcement Learning Compute"; MiniMax-M1 gives none.
+ * MiniMax-M1 (2025) clips the weight of a token from above only, and no token loses its gradient. The upper limit of 5
+ * is from Khatri et al. 2025, "The Art of Scaling Reinforcement Learning Compute"; MiniMax-M1 gives none.
  */
 const cispo = defineAlgorithm({
   name: 'cispo',

@@ -1,15 +1,15 @@
 import type { RewardedEpisode } from '@agentjet/core';
 
-/** Turns that are paid together: those of one agent, or, without a name, of all agents of a target. */
+/** Turns that are paid together: the turns of one agent or, without a name, of all agents of a target. */
 export type AgentTurns = {
   readonly agentName: string | undefined;
-  /** `Sample.turnIndices`, ascending. */
+  /** The values of `Sample.turnIndices`, ascending. */
   readonly turns: readonly number[];
 };
 
 /**
- * The agents of a target in an episode. They are told apart only if their turns may have different values; an episode
- * in which the target had no turn still counts, with its reward.
+ * Returns the agents of a target in an episode. It separates them only if their turns may have different values. An
+ * episode in which the target had no turn still counts, with its reward.
  */
 export function agentsOf(episode: RewardedEpisode, target: string, gamma: number): readonly AgentTurns[] {
   const samples = episode.samples.filter(({ targetTag }) => targetTag === target);
@@ -27,8 +27,8 @@ export function agentsOf(episode: RewardedEpisode, target: string, gamma: number
 }
 
 /**
- * The return of each turn: what is paid at it, plus gamma times the return of the agent's next turn. The reward at the
- * end of the episode is paid at the last turn. At least one value.
+ * Computes the return of each turn: the turn's own pay, plus gamma times the return of the agent's next turn. The
+ * reward at the end of the episode is paid at the last turn. The result has at least one value.
  */
 export function returnsOf(
   { reward, rewards, turnRewards = [] }: RewardedEpisode,
@@ -47,7 +47,7 @@ export function returnsOf(
   return returns.length === 0 ? [final] : returns.reverse();
 }
 
-/** By code units: the same on every machine. */
+/** The order is by code units, so it is the same on every machine. */
 function compareText(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
 }

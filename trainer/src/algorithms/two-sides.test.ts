@@ -4,7 +4,9 @@ import { prepareBatch, type BatchSettings } from '../loop/prepare-batch.js';
 import { createTinyTaskBackbone } from '../testing/tiny-task.js';
 import { createGrpo } from './grpo/grpo.js';
 
-/** Two sides say one token each, after different prompts. What is good for one is bad for the other: how many 3s are said. */
+/**
+ * Two sides say one token each, after different prompts. The number of 3s is good for one side and bad for the other.
+ */
 const sides = { up: 0, down: 1 } as const;
 type Side = keyof typeof sides;
 
@@ -37,7 +39,7 @@ async function play(backbone: Backbone, groupId: string, seed: number): Promise<
   return { groupId, episodes: await Promise.all(episodes) };
 }
 
-/** Probability of a 3 after the prompt of this side. */
+/** Returns the probability of a 3 after the prompt of this side. */
 async function chance(backbone: Backbone, side: Side): Promise<number> {
   const [row] = await backbone.logprobs([{ ids: Int32Array.of(sides[side], 3) }]);
   return Math.exp(row?.[1] ?? Number.NaN);

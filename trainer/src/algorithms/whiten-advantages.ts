@@ -4,9 +4,9 @@ import type { Sample } from '@agentjet/core';
 const rounding = 1e-6;
 
 /**
- * Makes samples' advantages (A - mean) / (std + 1e-8), mean and standard deviation over all trained tokens of `samples`:
- * the normalisation over the whole batch of REINFORCE++ (Hu et al. 2025, eq. 8). If all are equal, or
- * differ by the rounding of single precision alone, they become 0: otherwise rounding alone would make a whole step.
+ * Changes the samples' advantages to (A - mean) / (std + 1e-8). Mean and standard deviation are over all trained tokens
+ * of `samples`, as in the batch normalisation of REINFORCE++ (Hu et al. 2025, eq. 8). If all advantages are equal, or
+ * differ only by the rounding of single precision, they become 0. Otherwise rounding alone would make a whole step.
  */
 export function whitenAdvantages(samples: readonly Sample[]): (sample: Sample) => Sample {
   const trained = samples.flatMap(({ lossMask, advantages }) =>

@@ -82,7 +82,7 @@ describe('an adapter', () => {
     ['another kind', { peft_type: 'IA3' }, '"peft_type" is "IA3"; only LORA can be merged here'],
     ['what is more than a product', { use_dora: true }, '"use_dora" is set, which only peft itself can merge'],
     ['ranks by layer', { rank_pattern: { layer: 3 } }, '"rank_pattern" is set'],
-    ['no rank', { r: undefined }, 'it lacks "r", "lora_alpha" or "base_model_name_or_path"'],
+    ['no rank', { r: undefined }, '"r", "lora_alpha" or "base_model_name_or_path" is missing'],
   ])('is refused with %s', async (_, changed, message) => {
     await expect(exportModel(await writeAdapter(changed), target)).rejects.toThrow(message);
   });
@@ -111,7 +111,7 @@ describe('an adapter', () => {
     await rm(path.join(root, 'adapter'), { recursive: true });
     const foreign = [loraA, loraB].map((each) => ({ ...each, name: each.name.replace('layer', 'lm_head') }));
     await expect(exportModel(await writeAdapter({}, foreign), target, { baseDir })).rejects.toThrow(
-      'it changes "lm_head.weight", which the model has not',
+      'it changes "lm_head.weight", which the model does not have',
     );
     await expect(readdir(target)).rejects.toThrow('ENOENT');
   });

@@ -9,27 +9,32 @@ import { readModelConfig } from './read-model-config.js';
 import { badFile, overwriteTensor, readTensorInto, type TensorEntry } from './safetensors.js';
 
 /**
- * A checkpoint as a plain model folder that transformers, vLLM and the converters of others open: config, tokenizer and weights, without the
- * state of the trainer, and with a low-rank adapter merged into the weights. Weights keep their dtype and their shards.
+ * Writes a checkpoint as a plain model folder that transformers, vLLM and other converters open. The folder has the
+ * config, the tokenizer and the weights, but not the state of the trainer. A low-rank adapter is merged into the
+ * weights. Weights keep their dtype and their shards.
  */
 
 export type ExportedModel = {
   readonly dir: string;
-  /** Of the weights. */
+  /** The number of bytes of the weights. */
   readonly numBytes: number;
-  /** Tensors that an adapter has changed. */
+  /** The number of tensors that an adapter has changed. */
   readonly numMerged: number;
 };
 
-/** The model that the adapter in a folder belongs to; undefined if there is no adapter. Rejects with BackboneError `bad_model_files`. */
+/**
+ * Returns the model that the adapter in a folder belongs to, or undefined if there is no adapter. Rejects with
+ * BackboneError `bad_model_files`.
+ */
 export async function readBaseModel(dir: string): Promise<string | undefined> {
   return (await readAdapter(dir))?.baseModel;
 }
 
 /**
  * Writes `target` whole or not at all.
- * @param dir a model folder, or one of an adapter; then `baseDir` is the folder of its model
- * @throws BackboneError `bad_model_files`; `aborted` after the signal; `checkpoint` if `target` holds something or cannot be written
+ * @param dir a model folder, or an adapter's folder; in the second case `baseDir` is the folder of its model
+ * @throws BackboneError `bad_model_files`; `aborted` after the signal; `checkpoint` if `target` is not empty or cannot
+ * be written
  */
 export async function exportModel(
   dir: string,
@@ -67,7 +72,7 @@ export async function exportModel(
   return { dir: path.resolve(target), numBytes, numMerged: adapter?.changes.size ?? 0 };
 }
 
-/** One tensor at a time, so that memory holds no model. */
+/** It holds one tensor at a time, so memory never holds a whole model. */
 async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAborted: () => void): Promise<void> {
   const { tensors } = await readModelFolder(dir);
   for (const [name, { a, b }] of changes) {
@@ -78,17 +83,17 @@ async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAbor
     if (name === headWeight && (await isTied(dir)))
       throw badFile(
         a.file,
-        'it changes the LM head, and in this model the head is the embedding (tie_word_embeddings): no folder of it can hold both. Train without the head, or merge it with peft into a copy with tie_word_embeddings false',
+        'it changes the LM head, and in this model the head is the embedding (tie_word_embeddings): a model folder cannot hold both. Train without the head, or merge the adapter with peft into a copy with tie_word_embeddings false',
       );
     if (weight === undefined)
       throw badFile(
         a.file,
-        `it changes "${name}", which the model has not. Name the model it was trained from with --base`,
+        `it changes "${name}", which the model does not have. Pass the model it was trained from with --base`,
       );
     if (weight.shape.join() !== `${numOut},${numIn}` || b.shape[1] !== rank)
       throw badFile(
         a.file,
-        `it changes "${name}" of shape [${numOut}, ${numIn}], which is [${weight.shape.join(', ')}] in the model. Name the model it was trained from with --base`,
+        `it changes "${name}" of shape [${numOut}, ${numIn}], which is [${weight.shape.join(', ')}] in the model. Pass the model it was trained from with --base`,
       );
     const values = await readTensor(weight);
     addProduct(values, { a: await readTensor(a), b: await readTensor(b), rank, scale });
@@ -98,7 +103,7 @@ async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAbor
 
 const headWeight = 'lm_head.weight';
 
-/** Published Qwen and Llama folders say so in config.json; then the head has no tensor. */
+/** Published Qwen and Llama folders declare this in config.json; their head then has no tensor. */
 async function isTied(dir: string): Promise<boolean> {
   const config = (await readModelConfig(dir)) ?? {};
   const text = textConfigOf(config);
@@ -113,7 +118,7 @@ async function readTensor(entry: TensorEntry): Promise<Float32Array> {
 
 type Product = { readonly a: Float32Array; readonly b: Float32Array; readonly rank: number; readonly scale: number };
 
-/** weight + scale b a, in place. */
+/** Adds scale b a to the weight in place. */
 function addProduct(weight: Float32Array, { a, b, rank, scale }: Product): void {
   const numIn = a.length / rank;
   const row = new Float64Array(numIn);

@@ -1,18 +1,18 @@
-/** The 16-bit floats that model files come in. */
+/** Converts the 16-bit floats of model files. */
 
-/** The upper half of a float32 (Google brain float). Both have the same length. */
+/** Reads bfloat16, the upper half of a float32 (Google brain float). Both arrays have the same length. */
 export function bfloat16ToFloat32(halves: Uint16Array, into: Float32Array): void {
   const bits = new Uint32Array(into.buffer, into.byteOffset, into.length);
   for (let index = 0; index < halves.length; index++) bits[index] = (halves[index] ?? 0) << 16;
 }
 
-/** IEEE 754 binary16. Both have the same length. */
+/** Reads IEEE 754 binary16. Both arrays have the same length. */
 export function float16ToFloat32(halves: Uint16Array, into: Float32Array): void {
   const values = float16Values();
   for (let index = 0; index < halves.length; index++) into[index] = values[halves[index] ?? 0] ?? 0;
 }
 
-/** Rounds to the nearest, ties to even. Both have the same length. */
+/** Rounds to the nearest, ties to even. Both arrays have the same length. */
 export function float32ToBfloat16(values: Float32Array, into: Uint16Array): void {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   for (let index = 0; index < bits.length; index++) {
@@ -22,7 +22,7 @@ export function float32ToBfloat16(values: Float32Array, into: Uint16Array): void
   }
 }
 
-/** Rounds to the nearest, ties to even; what is too large becomes infinite. Both have the same length. */
+/** Rounds to the nearest, ties to even. Values that are too large become infinite. Both arrays have the same length. */
 export function float32ToFloat16(values: Float32Array, into: Uint16Array): void {
   for (let index = 0; index < values.length; index++) into[index] = float16Bits(values[index] ?? 0);
 }
@@ -32,10 +32,11 @@ function float16Bits(value: number): number {
   const size = Math.abs(value);
   if (Number.isNaN(size)) return 0x7e00;
   if (size >= 65520) return sign | 0x7c00;
-  // Steps of the result: 2^-24 below the smallest normal number, else 2^-10 of the power of two below the value.
+  // The step of the result is 2^-24 below the smallest normal number, and otherwise 2^-10 of the power of two below the
+  // value.
   const exponent = Math.max(-14, Math.floor(Math.log2(size)));
   const steps = roundToEven(size * 2 ** (10 - exponent));
-  // 1024 steps too many carry into the exponent, as they should.
+  // A carry of 1024 steps goes into the exponent, as it should.
   return sign | (steps < 1024 && exponent === -14 ? steps : (exponent + 14) * 1024 + steps);
 }
 

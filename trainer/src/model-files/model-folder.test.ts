@@ -29,7 +29,7 @@ async function readBack(dir: string, { name, shape, data }: NamedTensor): Promis
   return into;
 }
 
-/** A safetensors file of 16-bit tensors, which the project itself never writes. */
+/** Writes a safetensors file of 16-bit tensors. The project itself never writes one. */
 async function writeHalves(file: string, dtype: string, halves: Uint16Array): Promise<void> {
   const header = Buffer.from(
     JSON.stringify({ halves: { dtype, shape: [halves.length], data_offsets: [0, halves.byteLength] } }),
@@ -114,7 +114,7 @@ describe('bad model files are named', () => {
   test('a missing or broken config.json', async () => {
     const dir = await modelDir();
     await writeFile(path.join(dir, 'config.json'), '{ "hidden_size": ');
-    expect(await problemOf(readModelFolder(dir))).toContain('config.json: it is no JSON');
+    expect(await problemOf(readModelFolder(dir))).toContain('config.json: it is not JSON');
     await rm(path.join(dir, 'config.json'));
     expect(await problemOf(readModelFolder(dir))).toContain('config.json: the file is missing');
   });
@@ -162,7 +162,7 @@ describe('bad model files are named', () => {
   test('something else in the place of a safetensors file', async () => {
     const dir = await modelDir();
     await writeFile(path.join(dir, 'model.safetensors'), 'version https://git-lfs.github.com/spec/v1');
-    expect(await problemOf(readModelFolder(dir))).toContain('it is no safetensors file');
+    expect(await problemOf(readModelFolder(dir))).toContain('it is not a safetensors file');
   });
 
   test('a missing tensor, a wrong shape, an unknown dtype', async () => {

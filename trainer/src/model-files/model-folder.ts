@@ -1,6 +1,7 @@
 /**
- * Model folders in the Hugging Face layout: config.json, tokenizer files, and weights in model.safetensors or in
- * shards named by model.safetensors.index.json. Knows no architecture: tensors are asked for by name and shape.
+ * Reads and writes model folders in the Hugging Face layout: config.json, tokenizer files, and weights in
+ * model.safetensors or in shards that model.safetensors.index.json names. It knows no architecture; callers ask for
+ * tensors by name and shape.
  */
 
 import { copyFile, readFile, readdir, stat, writeFile } from 'node:fs/promises';
@@ -10,17 +11,17 @@ import { describeFileError, restoreReplacedDir, writeDirAtomically } from '@agen
 import { badFile, readTensorEntries, readTensorInto, writeSafetensors } from './safetensors.js';
 import type { NamedTensor, TensorEntry } from './safetensors.js';
 
-/** A model folder whose headers were read; the tensors are read one by one, with `readTensor`. */
+/** A model folder whose headers were read. `readTensor` reads the tensors one by one. */
 export type ModelFolder = {
   readonly dir: string;
-  /** config.json as it stands there. */
+  /** The content of config.json. */
   readonly config: JsonObject;
   readonly tensors: ReadonlyMap<string, TensorEntry>;
 };
 
 const weightsFile = 'model.safetensors';
 const indexFile = 'model.safetensors.index.json';
-/** What else belongs to a model: tokenizer, chat template, generation settings. */
+/** The other files of a model: tokenizer, chat template, generation settings. */
 const companionFiles = new Set([
   'tokenizer.json',
   'tokenizer_config.json',
@@ -63,12 +64,12 @@ export async function readTensor({ dir, tensors }: ModelFolder, { name, shape, d
   await readTensorInto(entry, data);
 }
 
-/** What `writeModelFolder` writes. */
+/** The contents that `writeModelFolder` writes. */
 export type ModelFolderContent = {
-  /** config.json, whole. */
+  /** The whole content of config.json. */
   readonly config: JsonObject;
   readonly tensors: readonly NamedTensor[];
-  /** Folder to take tokenizer and template files from. */
+  /** The folder to take tokenizer and template files from. */
   readonly companionsFrom?: string;
   /** Writes more files into the folder before it appears. */
   readonly writeMore?: (temporaryDir: string) => Promise<void>;
@@ -87,7 +88,7 @@ export async function writeModelFolder(dir: string, content: ModelFolderContent)
     if (error instanceof BackboneError) throw error;
     throw new BackboneError(
       'checkpoint',
-      `${describeFileError(path.resolve(dir), error, 'another folder')} What was there before is untouched.`,
+      `${describeFileError(path.resolve(dir), error, 'another folder')} Earlier contents are unchanged.`,
       { cause: error },
     );
   }
@@ -125,7 +126,7 @@ async function readJsonObject(file: string): Promise<JsonObject> {
     throw badFile(
       file,
       error.code === 'ENOENT'
-        ? 'the file is missing. Name a folder in the Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors'
+        ? 'the file is missing. Use a folder in the Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors'
         : error.message,
       error,
     );
@@ -134,9 +135,9 @@ async function readJsonObject(file: string): Promise<JsonObject> {
     const json: unknown = JSON.parse(text);
     if (isJsonObject(json)) return json;
   } catch (error) {
-    throw badFile(file, `it is no JSON (${(error as Error).message})`, error);
+    throw badFile(file, `it is not JSON (${(error as Error).message})`, error);
   }
-  throw badFile(file, 'it holds no JSON object');
+  throw badFile(file, 'it is not a JSON object');
 }
 
 async function isPresent(file: string): Promise<boolean> {

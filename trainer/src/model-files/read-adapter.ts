@@ -6,9 +6,9 @@ import { badFile, readTensorEntries, type TensorEntry } from './safetensors.js';
 
 /** A low-rank adapter (Hu et al. 2021) in the layout of peft: adapter_config.json and adapter_model.safetensors. */
 export type Adapter = {
-  /** The model it belongs to: a folder, or a name of the hub. */
+  /** The model it belongs to: a folder, or a name on the hub. */
   readonly baseModel: string;
-  /** By the name of the tensor that it changes: W + scale B A, with A [rank, in] and B [out, rank]. */
+  /** Maps the name of a tensor to its change: W + scale B A, with A [rank, in] and B [out, rank]. */
   readonly changes: ReadonlyMap<string, { readonly a: TensorEntry; readonly b: TensorEntry }>;
   readonly scale: number;
 };
@@ -17,7 +17,7 @@ const configFile = 'adapter_config.json';
 const weightsFile = 'adapter_model.safetensors';
 const prefix = 'base_model.model.';
 
-/** Settings that make more of an adapter than W + scale B A, if they are neither absent, false, empty nor null. */
+/** An adapter is more than W + scale B A if one of these settings is present and not false, empty or null. */
 const unsupported = [
   'use_dora',
   'fan_in_fan_out',
@@ -29,12 +29,15 @@ const unsupported = [
   'trainable_token_indices',
 ];
 
-/** Undefined if the folder holds no adapter. Rejects with BackboneError `bad_model_files` for one that cannot be merged here. */
+/**
+ * Returns undefined if the folder has no adapter. Rejects with BackboneError `bad_model_files` for an adapter that
+ * cannot be merged here.
+ */
 export async function readAdapter(dir: string): Promise<Adapter | undefined> {
   const file = path.join(dir, configFile);
   if (!existsSync(file)) return undefined;
   const config = parseJsonObject(await readFile(file, 'utf8'));
-  if (config === undefined) throw badFile(file, 'it holds no JSON object');
+  if (config === undefined) throw badFile(file, 'it is not a JSON object');
   const {
     peft_type: type,
     base_model_name_or_path: baseModel,
@@ -46,7 +49,7 @@ export async function readAdapter(dir: string): Promise<Adapter | undefined> {
   const odd = unsupported.find((name) => !isAbsent(config, name));
   if (odd !== undefined) throw badFile(file, `"${odd}" is set, which only peft itself can merge`);
   if (typeof rank !== 'number' || typeof alpha !== 'number' || typeof baseModel !== 'string')
-    throw badFile(file, 'it lacks "r", "lora_alpha" or "base_model_name_or_path"');
+    throw badFile(file, '"r", "lora_alpha" or "base_model_name_or_path" is missing');
   const scale = alpha / (isRootScaled === true ? Math.sqrt(rank) : rank);
   return { baseModel, scale, changes: await readChanges(path.join(dir, weightsFile)) };
 }

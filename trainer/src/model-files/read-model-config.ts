@@ -3,8 +3,9 @@ import path from 'node:path';
 import { parseJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
- * What the config.json of a model folder says. A folder of an adapter has none: transformers would take it for a whole model. Then that of
- * the model counts which the adapter names, if it is a folder. Undefined if there is none.
+ * Reads the config.json of a model folder. The folder of an adapter has none, because transformers would take it for a
+ * whole model; in that case the config is that of the model that the adapter names, if that is a folder. Returns
+ * undefined if there is none.
  */
 export async function readModelConfig(dir: string): Promise<JsonObject | undefined> {
   const own = await readObject(dir, 'config.json');

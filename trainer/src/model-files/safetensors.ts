@@ -1,6 +1,6 @@
 /**
- * The safetensors format: 8 bytes with the length of a JSON header (little endian), the header, the tensors.
- * Reading goes tensor by tensor straight into its destination, so a model is never held twice.
+ * The safetensors format has 8 bytes with the length of a JSON header (little endian), the header, and the tensors.
+ * Each tensor is read straight into its destination, so memory never holds a model twice.
  */
 
 import { open } from 'node:fs/promises';
@@ -12,12 +12,12 @@ import { bfloat16ToFloat32, float16ToFloat32, float32ToBfloat16, float32ToFloat1
 export type TensorDtype = 'F32' | 'F16' | 'BF16';
 
 export type TensorEntry = {
-  /** File that holds it. */
+  /** The file that holds it. */
   readonly file: string;
   readonly name: string;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** Position of the first byte in the file. */
+  /** The position of its first byte in the file. */
   readonly start: number;
   readonly numBytes: number;
 };
@@ -25,12 +25,12 @@ export type TensorEntry = {
 export type NamedTensor = { readonly name: string; readonly shape: readonly number[]; readonly data: Float32Array };
 
 const bytesPerElement: { readonly [dtype in TensorDtype]: number } = { F32: 4, F16: 2, BF16: 2 };
-/** The format's own limit. */
+/** This is the format's own limit. */
 const maxHeaderBytes = 100_000_000;
 /** One read call takes less than 2 GiB. */
 const maxReadBytes = 2 ** 30;
 
-/** The tensors of a file, without their content. Rejects with a BackboneError `bad_model_files` that names the file. */
+/** Reads the tensors of a file without their content. Rejects with BackboneError `bad_model_files`, naming the file. */
 export async function readTensorEntries(file: string): Promise<readonly TensorEntry[]> {
   return withFile(file, async (handle) => {
     const { size } = await handle.stat();
@@ -76,7 +76,7 @@ async function readValues(handle: FileHandle, { entry, dtype, start }: ValuesPla
   convert(halves, into);
 }
 
-/** Writes a tensor's elements to its place in its file, in the dtype that it has there. */
+/** Writes a tensor's elements to its place in its file, in the dtype of the file. */
 export async function overwriteTensor(entry: TensorEntry, values: Float32Array): Promise<void> {
   const handle = await open(entry.file, 'r+');
   try {
@@ -100,7 +100,9 @@ function toBytes(entry: TensorEntry, values: Float32Array): Uint8Array {
   return new Uint8Array(halves.buffer);
 }
 
-/** Writes float32 tensors in the order given. `metadata` values must be strings; transformers wants `format: 'pt'`. */
+/**
+ * Writes float32 tensors in the order given. `metadata` values must be strings; transformers requires `format: 'pt'`.
+ */
 export async function writeSafetensors(
   file: string,
   tensors: readonly NamedTensor[],
@@ -163,7 +165,7 @@ async function readHeader(handle: FileHandle, file: string, fileSize: number): P
   const prefix = Buffer.alloc(8);
   await handle.read(prefix, 0, 8, 0);
   const headerBytes = prefix.readBigUInt64LE();
-  if (headerBytes > maxHeaderBytes) throw badFile(file, `it is no safetensors file (header length ${headerBytes})`);
+  if (headerBytes > maxHeaderBytes) throw badFile(file, `it is not a safetensors file (header length ${headerBytes})`);
   const contentStart = 8 + Number(headerBytes);
   if (contentStart > fileSize)
     throw badFile(file, `it is truncated: ${fileSize} bytes, but its header ends at byte ${contentStart}`);
@@ -177,9 +179,9 @@ function parseHeader(file: string, json: string): Header['tensors'] {
   try {
     header = JSON.parse(json);
   } catch (error) {
-    throw badFile(file, 'its header is no JSON', error);
+    throw badFile(file, 'its header is not JSON', error);
   }
-  if (!isJsonObject(header)) throw badFile(file, 'its header is no JSON object');
+  if (!isJsonObject(header)) throw badFile(file, 'its header is not a JSON object');
   return header;
 }
 
@@ -197,7 +199,7 @@ function toEntry(file: string, { name, description, contentStart, fileSize }: Ra
     data_offsets: offsets,
   } = (description ?? {}) as { readonly dtype?: unknown; readonly shape?: unknown; readonly data_offsets?: unknown };
   if (typeof dtype !== 'string' || !isWholeNumbers(shape) || !isWholeNumbers(offsets)) {
-    throw badFile(file, `the header entry of tensor "${name}" lacks dtype, shape or data_offsets`);
+    throw badFile(file, `the header entry of tensor "${name}" has no dtype, shape or data_offsets`);
   }
   const [begin = 0, end = 0] = offsets;
   if (contentStart + end > fileSize) {

@@ -1,7 +1,10 @@
 import { BackboneError } from '@agentjet/core';
 import type { PackOptions } from './pack-trees.js';
 
-/** Throws BackboneError `bad_pack_options`: a budget or a denominator that is no number would only show as weights that are none. */
+/**
+ * Throws BackboneError `bad_pack_options`. An invalid budget or denominator would otherwise show only as weights that
+ * are NaN.
+ */
 export function checkOptions({
   maxPackTokens,
   weighting = 'episode',

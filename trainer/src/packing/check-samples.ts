@@ -1,6 +1,8 @@
 import { BackboneError, type Sample } from '@agentjet/core';
 
-/** Throws BackboneError `bad_sample` naming the episode, the field and the value: one bad number would spoil all weights. */
+/**
+ * Throws BackboneError `bad_sample` with the episode, the field and the value. One bad number would spoil all weights.
+ */
 export function checkSamples(samples: readonly Sample[]): void {
   const numWithTemperatures = samples.filter(({ temperatures }) => temperatures !== undefined).length;
   const areMissing = numWithTemperatures > 0 && numWithTemperatures < samples.length;
@@ -28,7 +30,7 @@ function findFault(sample: Sample): string | undefined {
     if (values !== undefined && values.length !== length)
       return `${field} has ${values.length} entries for ${length} ids.`;
   }
-  if (sample.lossMask[0] === 1) return 'lossMask[0] is 1, but there is nothing before position 0 to predict it from.';
+  if (sample.lossMask[0] === 1) return 'lossMask[0] is 1, but position 0 has no earlier token to predict it from.';
   for (let t = 0; t < length; t++) {
     const fault = findTokenFault(sample, t);
     if (fault !== undefined) return fault;

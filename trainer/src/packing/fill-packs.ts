@@ -1,7 +1,10 @@
-/** Packs that may still take more; bounded, so that many trees cost linear time. */
+/** The number of packs that may still take more. It is bounded, so that many trees cost linear time. */
 const maxOpenPacks = 64;
 
-/** First fit, largest first: items in as few packs of at most `budget` tokens as it finds. An item beyond the budget stands alone. */
+/**
+ * Fills packs by first fit, largest first: it puts items into as few packs of at most `budget` tokens as it finds. An
+ * item beyond the budget gets a separate pack.
+ */
 export function fillPacks<T extends { readonly tokens: number }>(items: readonly T[], budget: number): T[][] {
   const closed: T[][] = [];
   const open: { readonly items: T[]; tokens: number }[] = [];

@@ -1,4 +1,7 @@
-/** Map.groupBy of ES2024, which Node 20 does not have: keys in order of first appearance, items in order. */
+/**
+ * Replaces Map.groupBy of ES2024, which Node 20 does not have. Keys are in order of first appearance; items keep their
+ * order.
+ */
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

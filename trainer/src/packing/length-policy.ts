@@ -1,26 +1,26 @@
 import { BackboneError, type Sample } from '@agentjet/core';
 
 /**
- * What happens to a sample over the length limit.
+ * The policy for a sample over the length limit.
  * - `error`: the run stops before the step.
- * - `drop_episode`: all samples of its episode are left out of the step.
- * - `truncate`: its tail is cut; what was generated beyond the limit is not trained.
+ * - `drop_episode`: the step leaves out all samples of its episode.
+ * - `truncate`: the tail is cut, and tokens generated beyond the limit are not trained.
  *
- * Lengths are looked at after credit: the reward of an over-long episode stays in its siblings' baseline, so
- * dropping it changes nobody else's advantages.
+ * Lengths are checked after credit. The reward of an over-long episode stays in its siblings' baseline, so dropping it
+ * does not change the advantages of the others.
  */
 export type OverlongPolicy = 'error' | 'drop_episode' | 'truncate';
 
-/** Most tokens of one sample, prompt and answers together, and what becomes of a longer one. */
+/** The largest number of tokens of one sample, prompt and answers together, and the policy for a longer one. */
 export type LengthLimit = { readonly maxSampleTokens: number; readonly policy: OverlongPolicy };
 
 export type LimitedSamples = {
   readonly samples: readonly Sample[];
-  /** Samples over the limit. */
+  /** The number of samples over the limit. */
   readonly overlongSamples: number;
   readonly droppedEpisodes: number;
   readonly truncatedSamples: number;
-  /** Generated tokens left out of training by the policy. */
+  /** The number of generated tokens that the policy left out of training. */
   readonly lostTokens: number;
 };
 
@@ -67,7 +67,7 @@ function truncateSample(sample: Sample, length: number): Sample {
   };
 }
 
-/** Generated tokens of samples whose masks mark each of them once. */
+/** Counts the generated tokens of samples whose masks mark each of them once. */
 export function countMasked(samples: readonly Sample[]): number {
   return samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0), 0);
 }

@@ -2,7 +2,10 @@ import type { Backbone, Sample, TreePack } from '@agentjet/core';
 import { packRows } from './pack-rows.js';
 import { packTrees, type PackOptions, type PackReport } from './pack-trees.js';
 
-/** The samples of one optimizer step as the backbone takes them: token trees, or rows. Throws as packTrees does. */
+/**
+ * Packs the samples of one optimizer step as the backbone takes them: as token trees or as rows. Throws as packTrees
+ * does.
+ */
 export function packFor(
   { capabilities }: Pick<Backbone, 'capabilities'>,
   samples: readonly Sample[],

@@ -1,7 +1,7 @@
 /**
- * The samples of one optimizer step for a backbone that takes rows: one row for each leaf of their token tree. What
- * leaves share is computed once per leaf, but supervised once, in the first of them, with all its terms; so the
- * gradient is the tree's.
+ * Packs the samples of one optimizer step for a backbone that takes rows. Each leaf of the token tree becomes one row.
+ * Tokens that leaves share are computed once per leaf but supervised once, in the first leaf, with all their terms, so
+ * the gradient is the tree's.
  */
 
 import type { Sample, TreePack } from '@agentjet/core';
@@ -17,8 +17,8 @@ import { createTree, writePack, type WrittenPack } from './write-pack.js';
 export type PackedRows = { readonly packs: readonly TreePack[]; readonly report: PackReport };
 
 /**
- * Rows that are prefixes of other rows of their episode cost nothing, as with `sharing: linear`; each pack is one row,
- * so `maxPackTokens` and `sharing` of the options are not used. Throws as packTrees does.
+ * Rows that are prefixes of other rows of their episode cost nothing, as with `sharing: linear`. Each pack is one row,
+ * so the options `maxPackTokens` and `sharing` are not used. Throws as packTrees does.
  */
 export function packRows(samples: readonly Sample[], options: PackOptions): PackedRows {
   checkOptions(options);
@@ -61,7 +61,7 @@ function reportRows(packs: readonly TreePack[], { supervision, numRows, trained,
   };
 }
 
-/** In preorder the tokens after one leaf, up to the next one, are those whose first leaf is that next one. */
+/** In preorder, the tokens between one leaf and the next have the next leaf as their first leaf. */
 function cutIntoLeaves({ pack, lastIndices }: WrittenPack, samples: readonly Sample[]): TreePack[] {
   const parents = findParents(pack);
   const leaves = [...pack.ends.keys()].filter((index) => pack.ends[index] === index + 1);
@@ -80,7 +80,7 @@ function cutIntoLeaves({ pack, lastIndices }: WrittenPack, samples: readonly Sam
   });
 }
 
-/** The packed index of a pair's target: the child of its predictor with that id. */
+/** The packed index of a pair's target is the predictor's child with that id. */
 function targetIndex({ ids, ends, predictors, targets }: TreePack, parents: Int32Array, pair: number): number {
   const predictor = predictors[pair] ?? 0;
   for (let index = predictor + 1; index < (ends[predictor] ?? 0); index = ends[index] ?? index + 1)

@@ -64,7 +64,7 @@ function sumGradients(packs: readonly TreePack[], loss: LossOptions): Gradient {
   return sum;
 }
 
-/** Each row apart, written without the packing code. */
+/** Computes each row separately, without the packing code. */
 function rowGradient(samples: readonly Sample[], options: PackOptions, loss: LossOptions): Gradient {
   const seen = new Set<string>();
   const positions = samples.map((row) =>
@@ -260,7 +260,7 @@ describe('packTrees', () => {
     );
   });
 
-  it('computes shared tokens once whatever unrelated tree stands beside them', () => {
+  it('computes shared tokens once when an unrelated tree is next to them', () => {
     const shared = [sample([1, 2, 3, 0], [0, 0, 1, 1]), sample([1, 2, 3, 1], [0, 0, 0, 1])];
     const other = sample([2, 2, 2, 2], [0, 1, 1, 1], { episodeId: 'b' });
     const logprobsOf = (samples: Sample[]) => {
@@ -293,7 +293,7 @@ describe('packTrees', () => {
   });
 
   it('splits at the highest branch and trains the duplicated path once', () => {
-    // Root path 0 1 (1 is generated), then two branches that each branch again.
+    // The root path is 0 1 (1 is generated); two branches follow, and each branches again.
     const rows = [
       sample([0, 1, 2, 2, 0], [0, 1, 0, 0, 1]),
       sample([0, 1, 2, 2, 1], [0, 1, 0, 0, 1]),
@@ -348,7 +348,7 @@ describe('packTrees', () => {
       /logprobs has 1 entries for 2 ids/,
     ],
     [
-      'an advantage that is no number',
+      'an advantage that is not a number',
       sample([1, 2], [0, 1], { advantages: Float32Array.of(0, Number.NaN) }),
       /advantages\[1\] is NaN/,
     ],

@@ -9,61 +9,66 @@ import { TokenTrie, type TrieRows } from './token-trie.js';
 import { createTree, writePack, type Tree, type WrittenPack } from './write-pack.js';
 
 export type PackOptions = {
-  /** Token budget of one pack; memory of a forward pass grows with it. A longer row gets a pack of its own. */
+  /** The token budget of one pack. The memory of a forward pass grows with it. A longer row gets a separate pack. */
   readonly maxPackTokens: number;
-  /** Default `episode`. */
+  /** Defaults to `episode`. */
   readonly weighting?: Weighting;
-  /** Default `token`. */
+  /** Defaults to `token`. */
   readonly normalization?: Normalization;
-  /** Default `tree`; the others are the baselines that tree training is measured against. */
+  /** Defaults to `tree`. The others are the baselines that tree training is measured against. */
   readonly sharing?: Sharing;
 };
 
-/** What the packing saved and what it cost, over the whole optimizer step. */
+/** Reports what the packing saved and what it cost, over the whole optimizer step. */
 export type PackReport = {
-  /** Rows with something to train. */
+  /** The number of rows with something to train. */
   readonly rows: number;
-  /** Rows left out because nothing in them is trained. */
+  /** The number of rows left out because nothing in them is trained. */
   readonly untrainedRows: number;
-  /** Terms of the loss: the denominator of `token`. */
+  /** The number of terms of the loss, which is the denominator of `token`. */
   readonly trainedTokens: number;
-  /** Generated tokens that another row of their episode already supervises; not trained twice. */
+  /**
+   * The number of generated tokens that another row of their episode already supervises. They are not trained twice.
+   */
   readonly repeatedTokens: number;
   readonly rowTokens: number;
   readonly treeTokens: number;
-  /** Tokens of the rows that a backbone that takes rows computes instead of the trees; see packRows. */
+  /** The number of tokens that a backbone computes if it takes rows instead of trees; see packRows. */
   readonly leafTokens?: number;
-  /** rowTokens / treeTokens: what sharing saves, 1 where nothing is shared. */
+  /** rowTokens / treeTokens is what sharing saves. It is 1 if nothing is shared. */
   readonly ratio: number;
   readonly packs: number;
   readonly trees: number;
-  /** Trees beyond those that sharing alone makes: cut to fit the budget, or where the shared path is too short to pay. */
+  /**
+   * The number of trees beyond those that sharing alone makes. A tree is cut if it exceeds the budget, or if the shared
+   * path is too short to pay.
+   */
   readonly splits: number;
-  /** Tokens that stand in more than one tree because of the cuts. */
+  /** The number of tokens that are in more than one tree because of the cuts. */
   readonly duplicatedTokens: number;
-  /** Rows longer than the budget; each has a pack of its own. */
+  /** The number of rows longer than the budget. Each has a separate pack. */
   readonly oversizedRows: number;
 };
 
-/** Where a row went: its pack and the packed index of its last token. Undefined for an untrained row. */
+/** The place of a row: its pack and the packed index of its last token. It is undefined for an untrained row. */
 export type RowPlace = { readonly pack: number; readonly lastIndex: number };
 
 export type PackedTrees = {
   readonly packs: readonly TreePack[];
   readonly report: PackReport;
-  /** One per sample, in the order given. */
+  /** There is one per sample, in the order given. */
   readonly places: readonly (RowPlace | undefined)[];
 };
 
 /**
- * Lays the samples of one optimizer step out as token trees: every shared token once, the same gradient as row by
- * row. `terms.sequence` of the packs is the index of the sample. Time is linear in tokens.
+ * Lays the samples of one optimizer step out as token trees. Every shared token is computed once, and the gradient is
+ * the same as row by row. `terms.sequence` of the packs is the index of the sample. Time is linear in tokens.
  *
- * Worked example: samples [5,6,7] and [5,6,8] of two episodes, last tokens trained, make the one pack
- * that stands at `TreePack` in @agentjet/core.
+ * Worked example: samples [5,6,7] and [5,6,8] of two episodes, with their last tokens trained, make the one pack that
+ * is shown at `TreePack` in @agentjet/core.
  *
- * Throws BackboneError `bad_sample` for a sample whose arrays do not fit together or hold no finite numbers, and
- * `bad_pack_options`.
+ * Throws BackboneError `bad_sample` if a sample's arrays do not fit together or contain numbers that are not finite,
+ * and `bad_pack_options`.
  */
 export function packTrees(samples: readonly Sample[], options: PackOptions): PackedTrees {
   checkOptions(options);

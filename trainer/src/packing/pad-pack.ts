@@ -1,8 +1,8 @@
 import type { TreePack } from '@agentjet/core';
 
 /**
- * The pack with tokens appended up to `length` that nobody sees and that weigh nothing: id 0, position 0, and an
- * interval that holds only themselves. A pack that is long enough is returned as it is.
+ * Appends tokens up to `length` that no token attends to and that weigh nothing: id 0, position 0, and an interval that
+ * holds only themselves. A pack that is long enough is returned unchanged.
  */
 export function padPack(pack: TreePack, length: number): TreePack {
   const from = pack.ids.length;

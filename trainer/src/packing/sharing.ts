@@ -3,11 +3,11 @@ import { groupBy } from './group-by.js';
 import { TokenTrie, type Segment } from './token-trie.js';
 
 /**
- * Which tokens rows may share.
+ * Selects which tokens rows may share.
  * - `tree`: every common prefix, trained tokens too.
- * - `prompt`: common prefixes of prompts, short of the token that predicts the row's first trained one.
+ * - `prompt`: common prefixes of prompts, up to but without the token that predicts the row's first trained one.
  * - `linear`: a row that is a prefix of another row of its episode is absorbed by it; branches share nothing.
- * - `none`: every row by itself.
+ * - `none`: every row separately.
  */
 export type Sharing = 'tree' | 'prompt' | 'linear' | 'none';
 

@@ -1,16 +1,17 @@
 import type { Segment, TokenTrie } from './token-trie.js';
 
-/** Rows of one tree; `tokens` counts what lies below the segment that is being looked at. */
+/** Rows of one tree. `tokens` counts the tokens below the current segment. */
 type Bundle = { readonly rows: number[]; readonly tokens: number };
 
-/** Bundles that may still take more; bounded, so that many bundles at one branch cost linear time. */
+/**
+ * The number of bundles that may still take more. It is bounded, so that many bundles at one branch cost linear time.
+ */
 const maxOpenBundles = 32;
 
 /**
- * Which rows go through the model as one tree. Rows that share a prefix stay together as long as the tree fits the
- * budget; where it does not, the cut is made at the highest branch, and each side keeps its own copy of the path above;
- * so it is where the shared path is too short to pay.
- * A single row beyond the budget is a tree of its own.
+ * Decides which rows go through the model as one tree. Rows that share a prefix stay together as long as the tree fits
+ * the budget. A larger tree is cut at the highest branch, and each side keeps its own copy of the path above. A tree is
+ * also cut if the shared path is too short to pay. A single row beyond the budget becomes a separate tree.
  */
 export function splitTrie(trie: TokenTrie, maxTokens: number): number[][] {
   const waiting = new Map<Segment, Bundle[]>();
@@ -33,7 +34,7 @@ export function splitTrie(trie: TokenTrie, maxTokens: number): number[][] {
     .sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
 }
 
-/** First fit, largest first. `depth`: tokens of the path that all of these bundles share. */
+/** Uses first fit, largest first. `depth` is the number of tokens on the path that all of these bundles share. */
 function mergeBundles(bundles: Bundle[], depth: number, maxTokens: number): Bundle[] {
   if (bundles.length < 2) return bundles;
   const closed: Bundle[] = [];
@@ -48,10 +49,12 @@ function mergeBundles(bundles: Bundle[], depth: number, maxTokens: number): Bund
   return [...closed, ...open];
 }
 
-/** A prefix that saves less than this share of the smaller side costs more attention, in a larger tree, than it saves. */
+/**
+ * If a prefix saves less than this share of the smaller side, it costs more attention in a larger tree than it saves.
+ */
 const minSaving = 1 / 32;
 
-/** `a`, `b`: tokens below the shared path. */
+/** `a` and `b` are the numbers of tokens below the shared path. */
 function shouldMerge(a: number, b: number, depth: number, maxTokens: number): boolean {
   if (a === 0 || b === 0) return true;
   return depth > minSaving * Math.min(a, b) && depth + a + b <= maxTokens;

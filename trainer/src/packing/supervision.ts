@@ -2,28 +2,29 @@ import type { Sample } from '@agentjet/core';
 import { groupBy } from './group-by.js';
 import { layOut, TokenTrie } from './token-trie.js';
 
-/** What a generated token counts that stands in several rows of its episode: see `superviseRows`. */
+/** How a generated token counts if several rows of its episode contain it; see `superviseRows`. */
 export type Weighting = 'episode' | 'row';
-/** The denominator of the step's loss, formula and source at `superviseRows`. `constantLength` is in tokens. */
+/** The denominator of the step's loss. `superviseRows` has formulas and sources. `constantLength` is in tokens. */
 export type Normalization = 'token' | 'sequence' | { readonly constantLength: number };
 
-/** What is trained in each row, and how much each of its tokens weighs. */
+/** Lists the trained tokens of each row, and the weight of each. */
 export type Supervision = {
-  /** Per row: supervised positions, ascending. */
+  /** The supervised positions of each row, ascending. */
   readonly positions: readonly Int32Array[];
-  /** Per row: weight of each of its terms in the loss of the whole optimizer step. */
+  /** The weight of each row's terms in the loss of the whole optimizer step. */
   readonly weights: readonly number[];
   readonly trainedTokens: number;
-  /** Tokens with lossMask 1 that another row of their episode already supervises. */
+  /** The number of tokens with lossMask 1 that another row of their episode already supervises. */
   readonly repeatedTokens: number;
 };
 
 /**
- * The terms of the step's loss: sum over terms of weight * loss(term).
+ * Chooses the terms of the step's loss, which is the sum over terms of weight * loss(term).
  * - `row`: every position with lossMask 1 of every row is a term.
- * - `episode`: a generated token that stands in several rows of one episode is a term once, in the first of them.
+ * - `episode`: a generated token that several rows of one episode contain is a term once, in the first of them.
  * - `token`: every term weighs 1 / number of terms (DAPO, Yu et al. 2025).
- * - `sequence`: mean over sequences (episodes; under `row` the rows) of the mean over their terms (GRPO, Shao et al. 2024).
+ * - `sequence`: mean over sequences (episodes; under `row` the rows) of the mean over their terms (GRPO, Shao et al.
+ *   2024).
  * - `constantLength` L: mean over sequences of the sum over their terms, divided by L (Dr. GRPO, Liu et al. 2025).
  */
 export function superviseRows(
@@ -62,7 +63,7 @@ function firstOccurrences(samples: readonly Sample[]): Int32Array[] {
   return kept;
 }
 
-/** `rows`: the rows of one episode. */
+/** `rows` are the rows of one episode. */
 function keepFirstOccurrences(
   samples: readonly Sample[],
   trie: TokenTrie,
@@ -79,7 +80,7 @@ function keepFirstOccurrences(
   }
 }
 
-/** Two calls of an episode may sample the same id in the same context; `turnIndices` tells them apart. */
+/** Two calls of an episode may sample the same id in the same context; `turnIndices` distinguishes them. */
 function generatedToken(sample: Sample, position: number, packedIndex: number): number {
   const turn = sample.turnIndices?.[position] ?? -1;
   return packedIndex + (turn + 1) * 2 ** 32;

@@ -1,21 +1,21 @@
 /**
- * A trie over the token rows of one optimizer step, chains compressed into segments. Two rows share position j iff
- * their ids are equal at every position <= j; text is never compared. A segment ends at every branch and at every
- * row end. Building it costs time linear in the tokens of the rows.
+ * A trie over the token rows of one optimizer step, with chains compressed into segments. Two rows share position j if
+ * and only if their ids are equal at every position <= j; text is never compared. A segment ends at every branch and at
+ * every row end. Building the trie takes time linear in the tokens of the rows.
  */
 
-/** ids[start..end) of row `row`, shared by every row that passes through. */
+/** The segment is ids[start..end) of row `row`. Every row that passes through shares it. */
 export type Segment = {
   parent: Segment | undefined;
   row: number;
   start: number;
   readonly end: number;
   readonly children: Map<number, Segment>;
-  /** Rows whose last token is this segment's last token. */
+  /** The rows whose last token is this segment's last token. */
   readonly endingRows: number[];
-  /** Packed index of the first token, in depth-first preorder. Set by `layOut`. */
+  /** The packed index of the first token, in depth-first preorder. `layOut` sets it. */
   offset: number;
-  /** Exclusive packed end of the subtree. Set by `layOut`. */
+  /** The exclusive packed end of the subtree. `layOut` sets it. */
   subtreeEnd: number;
 };
 
@@ -24,32 +24,32 @@ function createSegment(parent: Segment | undefined, row: number, start: number, 
 }
 
 export type TrieRows = {
-  /** ids[row], shape [T]. */
+  /** The token ids of each row, ids[row] of shape [T]. */
   readonly ids: readonly Int32Array[];
-  /** How many leading positions of a row may be shared; all of them where it is left out. */
+  /** The number of leading positions of each row that may be shared. Defaults to all. */
   readonly shareLimits?: readonly number[];
 };
 
 export class TokenTrie {
-  /** Holds no token; its children are the first segments of the rows. */
+  /** The root has no token; its children are the first segments of the rows. */
   readonly root: Segment = createSegment(undefined, -1, 0, 0);
   readonly #rows: TrieRows;
   readonly #lastSegments = new Map<number, Segment>();
 
-  /** `members`: which of the rows to insert, in which order. */
+  /** `members` lists the rows to insert, in their order. */
   constructor(rows: TrieRows, members: Iterable<number>) {
     this.#rows = rows;
     for (const row of members) this.#insert(row);
   }
 
-  /** The segment that ends with the row's last token. */
+  /** Returns the segment that ends with the row's last token. */
   lastSegment(row: number): Segment {
     const segment = this.#lastSegments.get(row);
     if (segment === undefined) throw new Error(`Row ${row} is not in this trie.`);
     return segment;
   }
 
-  /** Segments below the root in depth-first preorder, children in order of insertion. */
+  /** Returns the segments below the root in depth-first preorder, children in order of insertion. */
   preorder(): Segment[] {
     const order: Segment[] = [];
     const stack = [this.root];
@@ -74,14 +74,14 @@ export class TokenTrie {
     const ids = this.#idsOf(row);
     const limit = Math.min(this.#rows.shareLimits?.[row] ?? ids.length, ids.length);
     const shared = this.#descend(row, ids, limit);
-    // A negative key is no token id, so nobody descends into what a row keeps for itself.
+    // A negative key is not a token id, so no other row descends into the part that a row keeps for itself.
     const last =
       limit === ids.length ? shared : this.#append(shared, -1 - row, createSegment(shared, row, limit, ids.length));
     last.endingRows.push(row);
     this.#lastSegments.set(row, last);
   }
 
-  /** The segment that ends at depth `limit` of the row; what is missing of the way is added. */
+  /** Returns the segment that ends at depth `limit` of the row, and adds missing segments on the way. */
   #descend(row: number, ids: Int32Array, limit: number): Segment {
     let segment = this.root;
     for (let depth = 0; depth < limit; depth = segment.end) {
@@ -107,7 +107,7 @@ export class TokenTrie {
     return depth;
   }
 
-  /** Cuts `child` at depth `at`; returns the new upper part, which takes the child's place under `parent`. */
+  /** Cuts `child` at depth `at`. Returns the new upper part, which takes the child's place under `parent`. */
   #split(parent: Segment, child: Segment, at: number): Segment {
     const ids = this.#idsOf(child.row);
     const upper = createSegment(parent, child.row, child.start, at);
@@ -125,7 +125,7 @@ export class TokenTrie {
   }
 }
 
-/** Sets `offset` and `subtreeEnd` of every segment from packed index `base` on; returns the exclusive end. */
+/** Sets `offset` and `subtreeEnd` of every segment, starting at packed index `base`. Returns the exclusive end. */
 export function layOut(segments: readonly Segment[], base: number): number {
   let next = base;
   for (const segment of segments) {

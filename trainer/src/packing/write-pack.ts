@@ -21,7 +21,7 @@ export type WrittenPack = { readonly pack: TreePack; readonly lastIndices: Reado
 
 type TokenArrays = { readonly ids: Int32Array; readonly positions: Int32Array; readonly ends: Int32Array };
 
-/** Writes trees one behind the other. */
+/** Writes trees one after the other. */
 export function writePack(samples: readonly Sample[], supervision: Supervision, trees: readonly Tree[]): WrittenPack {
   const tokens = writeTokens(samples, trees);
   const { pairs, terms } = writeLoss(samples, supervision, trees, tokens.ids);
@@ -51,8 +51,8 @@ function writeTokens(samples: readonly Sample[], trees: readonly Tree[]): TokenA
 }
 
 /**
- * In a trie every token but a root has one predictor, so a unique (predictor, target) pair is a packed index whose
- * token somebody supervises. Pairs stand in order of that index.
+ * In a trie every token except a root has one predictor. A unique (predictor, target) pair is therefore a packed index
+ * whose token is supervised. Pairs are in order of that index.
  */
 function writeLoss(samples: readonly Sample[], supervision: Supervision, trees: readonly Tree[], ids: Int32Array) {
   const numTerms = trees

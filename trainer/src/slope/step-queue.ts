@@ -1,7 +1,4 @@
-/**
- * Keeps training steps that take two passes whole: while one is under way, other steps wait. If none is, a step starts
- * at once.
- */
+/** Keeps training steps of two passes whole: while one runs, other steps wait. If none runs, a step starts at once. */
 export class StepQueue {
   #last: Promise<unknown> | null = null;
 

@@ -3,7 +3,10 @@ import type { LossOptions } from '@agentjet/core';
 /** One term of the loss, as `LossTerms` holds it, with the reference logprob of its token. */
 export type Term = { readonly advantage: number; readonly behaviour: number; readonly reference: number };
 
-/** Loss of one term and its derivative by the logprob; the entropy bonus is apart, for it needs the whole distribution. */
+/**
+ * The loss of one term and its derivative by the logprob. The entropy bonus is separate, because it needs the whole
+ * distribution.
+ */
 export type TermLoss = {
   readonly loss: number;
   readonly slope: number;
@@ -11,7 +14,7 @@ export type TermLoss = {
   readonly clipped: boolean;
 };
 
-/** The formulas at `LossOptions` in @agentjet/core, written out in double precision: the oracle of every backbone. */
+/** Computes the formulas at `LossOptions` in @agentjet/core in double precision. It is the oracle of every backbone. */
 export function termLoss(logprob: number, term: Term, options: LossOptions): TermLoss {
   if (options.kind === 'sft') return { loss: -logprob, slope: -1, kl: 0, clipped: false };
   const policy = clippedPolicyLoss(logprob, term, options);
@@ -42,7 +45,7 @@ function clippedPolicyLoss(
   return { loss, slope: clipped ? 0 : -free, clipped };
 }
 
-/** Estimates of KL(policy, reference) from d = reference - logprob, and their derivative by the logprob. */
+/** Estimates KL(policy, reference) from d = reference - logprob, and its derivative by the logprob. */
 function klEstimate(
   d: number,
   estimator: PolicyOptions['klEstimator'],

@@ -1,7 +1,7 @@
 /**
- * An algorithm's own loss on any backbone, in two passes: a forward pass gives the logprobs of the terms, the slope is
- * computed from them here, and a cross entropy with the coefficient c = -weight * slope on each token has the gradient
- * of the loss. The backbone must let no other step in between the two.
+ * Trains an algorithm's own loss on any backbone in two passes. A forward pass gives the logprobs of the terms, and the
+ * slope is computed from them here. Then a cross entropy with the coefficient c = -weight * slope on each token has the
+ * gradient of the loss. The backbone must not make another step between the two.
  */
 
 import { BackboneError, outsideOfSet } from '@agentjet/core';
@@ -21,21 +21,21 @@ export type BuiltInBatch = TrainBatch & { readonly loss: LossOptions };
 type SlopeBatch = TrainBatch & { readonly loss: SlopeLoss };
 
 export type TwoPasses<Metrics extends TrainStepMetrics> = {
-  /** Only a backbone that trains truncation has it. */
+  /** Only a backbone that trains truncation has this method. */
   readonly keptTokens?: NonNullable<Backbone['keptTokens']>;
-  /** Shape per pack [K]: training logprobs, at each term's temperature or else this one. */
+  /** Returns the training logprobs, shape [K] per pack, at each term's temperature or otherwise at `temperature`. */
   termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   trainStep(batch: BuiltInBatch): Promise<Metrics>;
 };
 
-/** On-policy, logprobs that differ by less are taken to differ by rounding alone. */
+/** On-policy logprobs that differ by less than this are taken to differ by rounding alone. */
 const rounding = 1e-3;
 
 function isSlope(batch: TrainBatch): batch is SlopeBatch {
   return batch.loss.kind === 'slope';
 }
 
-/** One optimizer step: one pass for a built-in loss, two for a slope. */
+/** Makes one optimizer step: one pass for a built-in loss, two passes for a slope. */
 export async function trainInPasses<Metrics extends TrainStepMetrics>(
   batch: TrainBatch,
   passes: TwoPasses<Metrics>,
@@ -43,7 +43,10 @@ export async function trainInPasses<Metrics extends TrainStepMetrics>(
   return isSlope(batch) ? await trainBySlope(batch, passes) : await passes.trainStep(batch as BuiltInBatch);
 }
 
-/** Packs with the sets that the sampler kept; as they are if they have them already, or nothing was cut. */
+/**
+ * Returns packs with the token sets that the sampler kept. Packs are returned unchanged if they have them already, or
+ * if nothing was cut.
+ */
 export async function withKeptTokens(
   packs: readonly TreePack[],
   loss: TrainBatch['loss'],
@@ -147,7 +150,7 @@ type SlopeStep = {
   readonly slopes: Float64Array;
 };
 
-/** The second pass weighs terms by c; what a step reports is of the terms as they were given. */
+/** The second pass weighs terms by c. The step's report is about the terms as they were given. */
 function toSlopeMetrics<Metrics extends TrainStepMetrics>(
   metrics: Metrics,
   { batch, logprobs, terms, slopes }: SlopeStep,

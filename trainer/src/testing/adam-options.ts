@@ -1,6 +1,6 @@
 import type { OptimizerOptions } from '@agentjet/core';
 
-/** AdamW at a constant rate, without decay and clipping, apart from what is changed. */
+/** Returns AdamW options with a constant rate, and without decay or clipping unless `changes` sets them. */
 export function adamOptions(learningRate: number, changes: Partial<OptimizerOptions> = {}): OptimizerOptions {
   return {
     learningRate,

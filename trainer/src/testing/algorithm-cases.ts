@@ -49,7 +49,10 @@ function assertSame(found: readonly number[], expected: readonly number[], messa
     );
 }
 
-/** What every Algorithm does, ours and an outside author's: `for (const { name, run } of algorithmCases(create)) it(name, run)`. */
+/**
+ * These cases hold for every Algorithm, ours and yours: `for (const { name, run } of algorithmCases(create)) it(name,
+ * run)`.
+ */
 export function algorithmCases(create: () => Algorithm): readonly ContractCase[] {
   const named = (name: string, check: (algorithm: Algorithm) => void): ContractCase => ({
     name,

@@ -22,7 +22,7 @@ import { createRandomSamples } from './random-samples.js';
 import { termLoss } from '../slope/term-loss.js';
 
 export type BackboneCaseOptions = {
-  /** Largest difference, relative above 1, of two numbers that ought to be equal. Default 1e-4. */
+  /** The largest difference, relative above 1, of two numbers that should be equal. Defaults to 1e-4. */
   readonly tolerance?: number;
 };
 
@@ -43,13 +43,14 @@ const samples = createRandomSamples(createRandom(4), { numRows: 10, maxLength: 6
 type Layout = (backbone: Backbone) => readonly TreePack[];
 
 const inTrees: Layout = (backbone) => packFor(backbone, samples, { maxPackTokens: 64 }).packs;
-/** Each row by itself, even if it shares tokens with others. */
+/** Trains each row separately, even if it shares tokens with others. */
 const rowByRow: Layout = () => packTrees(samples, { maxPackTokens: 1, sharing: 'none' }).packs;
 
 /**
- * What a training step of every Backbone does, ours and an outside author's: `for (const { name, run } of backboneCases(open)) it(name, run)`.
- * `open` gives a new backbone, the same each time; its context holds at least 32 tokens, its vocabulary at least ids 0 to 4; plain AdamW,
- * learning rate 0.001 to 0.1. What a backbone cannot do by its capabilities is not asked of it.
+ * These cases hold for a training step of every Backbone, ours and yours: `for (const { name, run } of
+ * backboneCases(open)) it(name, run)`. `open` returns a new backbone with the same weights each time. Its context holds
+ * at least 32 tokens, its vocabulary has at least ids 0 to 4, and it trains with plain AdamW at a learning rate of
+ * 0.001 to 0.1. The cases skip what a backbone's capabilities exclude.
  */
 export function backboneCases(
   open: () => Promise<Backbone>,
@@ -67,7 +68,7 @@ export function backboneCases(
     named('samples from the new weights after a step, and counts the version up', checkVersion),
     named('makes more likely what had an advantage', checkAdvantage),
     named('learns what it is shown', checkSupervised),
-    trainsAlike('trains a tree, or what it takes instead, as it trains row by row', rowByRow),
+    trainsAlike('trains a tree, or the packs it takes instead, as it trains row by row', rowByRow),
     trainsAlike(
       'trains many packs as it trains one',
       (backbone) => packFor(backbone, samples, { maxPackTokens: 10 }).packs,
@@ -118,7 +119,7 @@ async function checkSupervised(backbone: Backbone): Promise<void> {
   assert.ok((losses.at(-1) ?? Infinity) < (losses[0] ?? 0), `the losses were ${losses.join(', ')}`);
 }
 
-/** The packs, and the tree, from the same weights: same loss, gradient norm and next weights. */
+/** Trains the packs and the tree from the same weights, and expects the same loss, gradient norm and next weights. */
 async function checkSameStep(open: () => Promise<Backbone>, layout: Layout, tolerance: number): Promise<void> {
   const [expected, found] = [await stepFrom(open, inTrees, loss), await stepFrom(open, layout, loss)];
   const numbersOf = ({ metrics }: { readonly metrics: TrainStepMetrics }) => [
@@ -141,7 +142,7 @@ async function stepFrom(open: () => Promise<Backbone>, layout: Layout, stepLoss:
   }
 }
 
-/** A step of rate 0 changes nothing, and the next one has the backbone's own rate again. */
+/** A step of rate 0 changes nothing, and the next step uses the backbone's own rate again. */
 async function checkOverrides(backbone: Backbone, tolerance: number): Promise<void> {
   const packs = inTrees(backbone);
   const before = await backbone.logprobs(samples);
@@ -226,7 +227,7 @@ async function checkBadSlope(backbone: Backbone, tolerance: number): Promise<voi
     assertAllClose(row, before[index] ?? [], tolerance);
 }
 
-/** The prompt, and these ids as trained with advantage 1. */
+/** Returns the prompt followed by these ids, trained with advantage 1. */
 function toSample(generated: Int32Array, logprobs: Float32Array): Sample {
   const behindPrompt = (values: Iterable<number>, before: number) => [
     ...Array.from(promptIds, () => before),

@@ -1,6 +1,6 @@
 export type { ContractCase } from '@agentjet/core';
 
-/** Opens what a case looks at, and closes it again whatever happens. */
+/** Opens the subject of a case, and closes it even if the case fails. */
 export async function withOpened<Subject extends { close(): Promise<void> }>(
   open: () => Promise<Subject>,
   use: (subject: Subject) => Promise<void>,

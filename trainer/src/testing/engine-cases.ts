@@ -1,6 +1,6 @@
 /**
- * What every Engine must do. Each case opens a fresh one; two of them must hold the same weights. The model should be
- * undecided enough that seeds matter (random weights are).
+ * These cases hold for every Engine. Each case opens a fresh one; two of them must hold the same weights. The model
+ * should be undecided enough that seeds matter, as one with random weights is.
  */
 
 import assert from 'node:assert/strict';
@@ -12,15 +12,18 @@ import type { ContractCase } from './contract-case.js';
 export type EngineSubject = { readonly engine: Engine; readonly vocabSize: number; close(): Promise<void> };
 
 export type EngineCaseOptions = {
-  /** As the backbone states; true unless given. Without it, the cases that compare two calls with one seed are left out. */
+  /**
+   * The backbone's declaration. Defaults to true. If it is false, the cases that compare two calls with one seed are
+   * left out.
+   */
   readonly repeatsSeed?: boolean;
-  /** Largest difference of logprobs of one computation in two batches. Default 1e-4. */
+  /** The largest difference between the logprobs of one computation in two batches. Defaults to 1e-4. */
   readonly tolerance?: number;
 };
 
 const plain: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 1 };
 
-/** Run each with the test runner at hand: `for (const { name, run } of engineCases(open)) it(name, run)`. */
+/** Run each case with your test runner: `for (const { name, run } of engineCases(open)) it(name, run)`. */
 export function engineCases(
   open: () => Promise<EngineSubject>,
   options: EngineCaseOptions = {},
@@ -38,7 +41,7 @@ export function engineCases(
       named('gives the same tokens for a seed, alone and among others', (subject) => checkSeeds(subject, tolerance)),
     ),
     named('draws differently with other seeds', checkOtherSeeds),
-    named('takes the likeliest token when greedy, whatever the seed', (subject) => checkGreedy(subject, tolerance)),
+    named('takes the likeliest token when greedy, for any seed', (subject) => checkGreedy(subject, tolerance)),
     named('draws only from what top-k and top-p leave, with the logprob in it', checkNarrow),
     ...ifRepeated(named('ends with the stop id in the completion', checkStopIds)),
     named('ends at maxTokens, and where the context ends', checkLength),
@@ -50,7 +53,7 @@ export function engineCases(
     named('rejects an aborted call at once and serves the others', checkAbort),
     named('serves many calls of many kinds at once', checkMany),
     ...ifRepeated(
-      named('changes nothing when a conversation goes on', (subject) => checkContinuation(subject, open, tolerance)),
+      named('changes nothing when a conversation continues', (subject) => checkContinuation(subject, open, tolerance)),
     ),
     named('rejects what is under way when it closes, and what comes after', checkClose),
   ];
@@ -233,7 +236,10 @@ async function checkMany(subject: EngineSubject): Promise<void> {
   }
 }
 
-/** Turn by turn, whatever the engine keeps between the turns, against a fresh engine that sees only the last one. */
+/**
+ * Plays turn by turn, with what the engine keeps between the turns, and compares with a fresh engine that sees only the
+ * last turn.
+ */
 async function checkContinuation(
   subject: EngineSubject,
   open: () => Promise<EngineSubject>,
@@ -265,7 +271,7 @@ function assertSame(actual: Completion, expected: Completion, tolerance: number)
   for (const [index, logprob] of expected.logprobs.entries()) assertClose(actual.logprobs[index], logprob, tolerance);
 }
 
-/** Numbers that may differ by float noise. */
+/** Compares numbers that may differ by float noise. */
 export function assertClose(actual: number | undefined, expected: number | undefined, tolerance: number): void {
   assert.ok(
     Math.abs((actual ?? NaN) - (expected ?? NaN)) <= tolerance,
@@ -273,7 +279,7 @@ export function assertClose(actual: number | undefined, expected: number | undef
   );
 }
 
-/** An error of ours with that code; with a readable message. */
+/** Expects an AgentJet error with that code and a readable message. */
 export async function assertRejects(
   promise: Promise<unknown>,
   code: string,

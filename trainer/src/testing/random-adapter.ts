@@ -6,7 +6,10 @@ import { writeSafetensors } from '../model-files/safetensors.js';
 
 const rank = 2;
 
-/** Writes an adapter (LoRA) in the layout of peft that changes every `modules`, such as `q_proj`, of the model in `baseDir`. It names `baseModel` as its model. */
+/**
+ * Writes an adapter (LoRA) in the layout of peft. It changes every module of `modules`, such as `q_proj`, of the model
+ * in `baseDir`, and names `baseModel` as its model.
+ */
 export async function writeRandomAdapter(
   dir: string,
   options: { readonly baseDir: string; readonly baseModel: string; readonly modules: readonly string[] },

@@ -1,12 +1,15 @@
 import { createRandom, type EpisodeGroup, type RewardedEpisode, type Sample } from '@agentjet/core';
 
 export type RandomGroupOptions = {
-  /** Whether the episode comes as one sample per turn, or as one sample. Its tokens are the same either way. */
+  /** Selects whether the episode comes as one sample per turn or as one sample. Its tokens are the same either way. */
   readonly isCut: (episode: number) => boolean;
   readonly vocabSize: number;
 };
 
-/** Episodes of one to four turns with these rewards. A turn is one token from outside, then two generated ones, and sees all turns before it. */
+/**
+ * Makes episodes of one to four turns with these rewards. A turn is one token from outside, then two generated ones,
+ * and sees all turns before it.
+ */
 export function createRandomGroup(
   groupId: string,
   rewards: readonly number[],

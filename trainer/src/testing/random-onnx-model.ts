@@ -5,15 +5,18 @@ import { parameterLayout } from '../backbones/embedded/training/model/parameter-
 import { OnnxModel } from '../backbones/embedded/training/onnx-model.js';
 
 export type RandomModelOptions = {
-  /** Content of a Hugging Face config.json. */
+  /** The content of a Hugging Face config.json. */
   readonly configJson: object;
   readonly seed: number;
   readonly optimizer: OptimizerOptions;
-  /** Default 2. */
+  /** Defaults to 2. */
   readonly threads?: number;
 };
 
-/** The embedded model in this thread, freshly initialised: for benchmarks and for tests that look at its gradients. */
+/**
+ * Opens the embedded model in this thread, freshly initialised, for benchmarks and for tests that look at its
+ * gradients.
+ */
 export function createRandomOnnxModel({ configJson, seed, optimizer, threads = 2 }: RandomModelOptions): OnnxModel {
   const config = parseModelConfig(configJson);
   return new OnnxModel({

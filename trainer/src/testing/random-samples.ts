@@ -8,8 +8,9 @@ export type RandomSampleOptions = {
 };
 
 /**
- * Rows that share much and in every way: a row is new, a copy of an earlier one, its prefix, its continuation, or
- * leaves it at a random position (the first and one inside a generated span included). Same random, same rows.
+ * Makes rows that share tokens in every way. A row is new, a copy of an earlier one, its prefix, or its continuation,
+ * or leaves it at a random position (also the first one, or one inside a generated span). The same `random` gives the
+ * same rows.
  */
 export function createRandomSamples(random: Random, options: RandomSampleOptions): Sample[] {
   const rows: number[][] = [];
@@ -38,7 +39,7 @@ function randomRow(
   }
 }
 
-/** Half of the tokens trained, in spans; logprobs, advantages and the episode at random. */
+/** Half of the tokens are trained, in spans. Logprobs, advantages and the episode are random. */
 export function createRandomSample(random: Random, ids: readonly number[], numEpisodes: number): Sample {
   let trained = 0;
   const lossMask = Uint8Array.from(ids, (_, t) => {

@@ -1,4 +1,4 @@
-/** A process that saves one checkpoint after the other until it is killed: `tsx save-forever.ts <run folder>`. */
+/** This process saves one checkpoint after the other until it is killed: `tsx save-forever.ts <run folder>`. */
 import { openRunFolder } from '@agentjet/run-folder';
 import { createTinyTaskBackbone } from './tiny-task.js';
 

@@ -31,10 +31,10 @@ export type TinyBackboneOptions = {
   readonly shape: TinyShape;
   readonly seed: number;
   readonly optimizer: OptimizerOptions;
-  /** Default 64. */
+  /** Defaults to 64. */
   readonly contextLength?: number;
   readonly modelDir?: string;
-  /** `packs` unless given. With `rows` it refuses packs of more than one row. */
+  /** Defaults to `packs`. With `rows` it refuses packs of more than one row. */
   readonly takes?: BackboneCapabilities['takes'];
 };
 
@@ -55,7 +55,10 @@ const tinyCapabilities: BackboneCapabilities = {
 
 const stateFile = 'tiny-backbone.json';
 
-/** A whole Backbone over the tiny model, for tests of whatever drives one: samples, trains by AdamW, saves, loads. top-p and top-k are not looked at. */
+/**
+ * A whole Backbone over the tiny model, for tests of code that drives a backbone. It samples, trains by AdamW, saves
+ * and loads. It ignores top-p and top-k.
+ */
 export function createTinyBackbone(options: TinyBackboneOptions): Backbone {
   return new TinyBackbone(options);
 }
@@ -133,7 +136,10 @@ class TinyBackbone implements Backbone {
       throw new BackboneError('bad_batch', `The batch of ${packs.length} packs supervises no token.`);
     const at = this.capabilities.takes === 'rows' ? packs.findIndex((pack) => !isOneRow(pack)) : -1;
     if (at >= 0)
-      throw new BackboneError('bad_batch', `Pack ${at} is not one row, but this backbone takes rows. Use packRows.`);
+      throw new BackboneError(
+        'bad_batch',
+        `Pack ${at} has more than one row, but this backbone takes rows. Use packRows.`,
+      );
   }
 
   logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
@@ -195,7 +201,7 @@ class TinyBackbone implements Backbone {
     const random = createRandom(sampling.seed);
     const ids: number[] = [];
     const logprobs: number[] = [];
-    const state = this.#state; // a step meanwhile makes a new one
+    const state = this.#state; // a step in the meantime makes a new one
     const policyVersion = state.step;
     const limit = Math.min(sampling.maxTokens, this.engine.contextLength - promptIds.length);
     const done = (finishReason: 'stop' | 'length') => ({
@@ -235,7 +241,7 @@ function drawFrom(logprobs: Float64Array, uniform: number): number {
   return index === -1 ? logprobs.length - 1 : index;
 }
 
-/** Warmup from 0, then constant, linear or cosine to 0 at totalSteps. */
+/** Warms up from 0, then is constant, linear or cosine to 0 at totalSteps. */
 function scheduledRate({ learningRate, schedule, warmupSteps, totalSteps }: OptimizerOptions, step: number): number {
   if (step < warmupSteps) return (learningRate * (step + 1)) / warmupSteps;
   const progress = Math.min((step - warmupSteps) / Math.max(totalSteps - warmupSteps, 1), 1);
@@ -243,7 +249,9 @@ function scheduledRate({ learningRate, schedule, warmupSteps, totalSteps }: Opti
   return schedule === 'cosine' ? (learningRate * (1 + Math.cos(Math.PI * progress))) / 2 : learningRate;
 }
 
-/** Decoupled weight decay (Loshchilov & Hutter 2019), on all weights; the gradient is clipped to maxGradNorm first. */
+/**
+ * Decays weights separately (Loshchilov & Hutter 2019), on all weights. The gradient is clipped to maxGradNorm first.
+ */
 function stepAdamW(
   state: TinyState,
   gradient: Float64Array,

@@ -3,8 +3,8 @@ import { power } from '../backbones/power.js';
 import { termLoss } from '../slope/term-loss.js';
 
 /**
- * A language model small enough to be read, in double precision, with its gradient written out: the oracle that
- * packing, credit and the loop are tested against. What token i knows is a decaying sum over the tokens it sees:
+ * A language model that is small enough to read, in double precision, with its gradient written out. It is the oracle
+ * for tests of packing, credit and the loop. What token i knows is a decaying sum over the tokens it sees:
  * ```
  * s_i = sum_{k sees i} decayRate^(pos_i - pos_k) E[id_k] + P[pos_i mod 32],  h_i = tanh(s_i),  logits_i = h_i W
  * ```
@@ -43,7 +43,7 @@ function visitVisible({ positions, ends }: Layout, query: number, visit: (key: n
   }
 }
 
-/** Hidden state of one packed token, shape [D]. */
+/** Returns the hidden state of one packed token, shape [D]. */
 function hiddenState(weights: TinyWeights, shape: TinyShape, layout: Layout, query: number): Float64Array {
   const { embedding, position } = splitWeights(weights, shape);
   const positionAt = ((layout.positions[query] as number) % numPositions) * shape.width;
@@ -55,7 +55,7 @@ function hiddenState(weights: TinyWeights, shape: TinyShape, layout: Layout, que
   return sum.map(Math.tanh);
 }
 
-/** Log of softmax(h W / temperature), shape [V]. */
+/** Returns the log of softmax(h W / temperature), shape [V]. */
 function logDistribution(
   weights: TinyWeights,
   shape: TinyShape,
@@ -74,7 +74,7 @@ function logDistribution(
   return logits.map((logit) => logit - logSum);
 }
 
-/** Log-probabilities of the token after `context`, shape [V]. */
+/** Returns log-probabilities of the token after `context`, shape [V]. */
 export function nextLogprobs(
   weights: TinyWeights,
   shape: TinyShape,
@@ -89,7 +89,7 @@ export function nextLogprobs(
   return logDistribution(weights, shape, hiddenState(weights, shape, layout, context.length - 1), temperature);
 }
 
-/** Log-probability of each (predictor, target) pair of a pack, shape [M]. */
+/** Returns the log-probability of each (predictor, target) pair of a pack, shape [M]. */
 export function pairLogprobs(weights: TinyWeights, shape: TinyShape, pack: TreePack, temperature = 1): Float64Array {
   return Float64Array.from(pack.predictors, (predictor, pair) => {
     return logDistribution(weights, shape, hiddenState(weights, shape, pack, predictor), temperature)[
@@ -100,7 +100,7 @@ export function pairLogprobs(weights: TinyWeights, shape: TinyShape, pack: TreeP
 
 export type TinyGradient = {
   readonly loss: number;
-  /** Shape of the weights. */
+  /** Has the shape of the weights. */
   readonly gradient: Float64Array;
   readonly entropy: number;
   readonly kl: number;
@@ -110,7 +110,7 @@ export type TinyGradient = {
   readonly report: TermReport;
 };
 
-/** The loss of a pack's terms and its gradient, computed pair by pair. `reference`: weights of the KL term. */
+/** Computes the loss of a pack's terms and its gradient, pair by pair. `reference` has the weights of the KL term. */
 export function tinyGradient(
   weights: TinyWeights,
   shape: TinyShape,
@@ -157,7 +157,9 @@ export function tinyGradient(
   return { gradient, ...totals, report };
 }
 
-/** Log-probability of each term's token, at its own temperature or else this one, shape [K]. */
+/**
+ * Returns the log-probability of each term's token, at its own temperature or otherwise at `temperature`, shape [K].
+ */
 export function termLogprobs(
   weights: TinyWeights,
   shape: TinyShape,
@@ -212,7 +214,7 @@ function termsByPair(pack: TreePack): number[][] {
 
 type PairGradient = { readonly predictor: number; readonly hidden: Float64Array; readonly byLogit: Float64Array };
 
-/** Backward through W, tanh, P and E of one predictor. */
+/** Goes backward through W, tanh, P and E of one predictor. */
 function addGradient(
   gradient: Float64Array,
   weights: TinyWeights,

@@ -11,8 +11,8 @@ import { adamOptions } from './adam-options.js';
 import { createTinyBackbone } from './tiny-backbone.js';
 
 /**
- * A task that the tiny model learns in some ten steps: after the prompt [task mod 3] say 3 as often as possible in
- * two turns of three tokens. Reward is the share of 3s; token 4 comes from outside between the turns.
+ * The tiny model learns this task in some ten steps: after the prompt [task mod 3], say 3 as often as possible in two
+ * turns of three tokens. The reward is the share of 3s. Token 4 comes from outside between the turns.
  */
 export type TinyTaskOptions = {
   readonly seed: number;
@@ -27,7 +27,7 @@ export function createTinyTaskBackbone(seed: number, takes: 'packs' | 'rows' = '
   return createTinyBackbone({ shape: { vocabSize: 5, width: 6 }, seed, optimizer: tinyTaskOptimizer, takes });
 }
 
-/** Groups on demand, in order; the same seed and weights give the same groups. */
+/** Makes groups on demand, in order. The same seed and weights give the same groups. */
 export async function* tinyTaskGroups(
   engine: Engine,
   { seed, numRepeat, firstGroup = 0, numGroups = Infinity }: TinyTaskOptions,

@@ -1,6 +1,6 @@
 /**
- * What every Backbone must keep of its weights: versions, checkpoints, steps that fail. In addition to `backboneCases` and
- * `engineCases`. Each case opens fresh backbones, all with the same weights.
+ * These cases hold for the weights of every Backbone: versions, checkpoints, steps that fail. They add to
+ * `backboneCases` and `engineCases`. Each case opens fresh backbones, all with the same weights.
  */
 
 import assert from 'node:assert/strict';
@@ -25,9 +25,9 @@ import { assertClose, assertRejects } from './engine-cases.js';
 
 export type WeightsCaseOptions = {
   readonly vocabSize: number;
-  /** Largest difference between logprobs of the sampler and of training. Default 1e-4. */
+  /** The largest difference between logprobs of the sampler and of training. Defaults to 1e-4. */
   readonly logprobTolerance?: number;
-  /** Largest relative difference of the losses of one training in two processes. Default 1e-5. */
+  /** The largest relative difference of the losses of one training in two processes. Defaults to 1e-5. */
   readonly lossTolerance?: number;
 };
 
@@ -43,7 +43,7 @@ const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
   temperature: 1,
 };
 
-/** Run each with the test runner at hand: `for (const { name, run } of weightsCases(open, options)) it(name, run)`. */
+/** Run each case with your test runner: `for (const { name, run } of weightsCases(open, options)) it(name, run)`. */
 export function weightsCases(open: () => Promise<Backbone>, options: WeightsCaseOptions): readonly ContractCase[] {
   const suite = new WeightsSuite(open, options);
   const named = (name: string, use: (backbone: Backbone) => Promise<void>): ContractCase => ({
@@ -63,8 +63,10 @@ export function weightsCases(open: () => Promise<Backbone>, options: WeightsCase
     named('leaves everything as it was when a step is aborted or its batch is empty', (backbone) =>
       suite.checkAborted(backbone),
     ),
-    named('goes on after save and load as if it had never stopped', (backbone) => suite.checkResume(backbone)),
-    named('refuses to load what is no checkpoint, and goes on', (backbone) => suite.checkBadLoad(backbone)),
+    named('continues after save and load as if it had never stopped', (backbone) => suite.checkResume(backbone)),
+    named('refuses to load a folder that is not a checkpoint, and still trains', (backbone) =>
+      suite.checkBadLoad(backbone),
+    ),
     named('refuses everything once it is closed', (backbone) => suite.checkClosed(backbone)),
   ];
 }
@@ -106,7 +108,7 @@ class WeightsSuite {
     }
   }
 
-  /** Rows that share prompts and predictors, each with its own temperature; the loss names yet another one. */
+  /** Makes rows that share prompts and predictors, each with its own temperature. The loss names yet another one. */
   async checkMixedTemperatures(backbone: Backbone): Promise<void> {
     const samples: Sample[] = [];
     const temperatures = trainedTemperatures(backbone, [1, 0.7, 0, 1.6]);
@@ -125,7 +127,7 @@ class WeightsSuite {
         assertClose(logprob, batch.packs[index]?.terms.logprobs[term], this.#logprobTolerance);
   }
 
-  /** Steps and completions asked for in turns, without waiting for any, against one thing after the other. */
+  /** Asks for steps and completions in turns, without waiting for any, and compares with one call after the other. */
   async checkVersions(backbone: Backbone): Promise<void> {
     const [first, numSteps] = [backbone.policyVersion, 3];
     const sample = (one: Backbone): Promise<Completion> =>
@@ -251,7 +253,7 @@ class WeightsSuite {
     }
   }
 
-  /** Four prompts, the third of which shares its beginning with the second, with completions. */
+  /** Four prompts with completions. The third prompt shares its beginning with the second. */
   async #sampleRows(backbone: Backbone, sampling: TokenSampling): Promise<readonly Sample[]> {
     const prompts = [this.#row(3, 1), this.#row(9, 2), Int32Array.from([...this.#row(9, 2), 1, 2]), this.#row(1, 4)];
     const completions = await Promise.all(
@@ -282,7 +284,7 @@ class WeightsSuite {
 }
 
 function toSample(promptIds: Int32Array, { ids, logprobs, policyVersion }: Completion, index: number): Sample {
-  const behind = <Value extends number>(first: number, rest: ArrayLike<Value>): number[] => [
+  const afterPrompt = <Value extends number>(first: number, rest: ArrayLike<Value>): number[] => [
     ...Array.from(promptIds, () => first),
     ...Array.from(rest),
   ];
@@ -292,20 +294,20 @@ function toSample(promptIds: Int32Array, { ids, logprobs, policyVersion }: Compl
     targetTag: 'agent',
     ids: Int32Array.from([...promptIds, ...ids]),
     lossMask: Uint8Array.from(
-      behind(
+      afterPrompt(
         0,
         Array.from(ids, () => 1),
       ),
     ),
-    logprobs: Float32Array.from(behind(0, logprobs)),
+    logprobs: Float32Array.from(afterPrompt(0, logprobs)),
     policyVersions: Int32Array.from(
-      behind(
+      afterPrompt(
         -1,
         Array.from(ids, () => policyVersion),
       ),
     ),
     advantages: Float32Array.from(
-      behind(
+      afterPrompt(
         0,
         Array.from(ids, () => (index % 2 === 0 ? 1 : -1)),
       ),
@@ -313,7 +315,7 @@ function toSample(promptIds: Int32Array, { ids, logprobs, policyVersion }: Compl
   };
 }
 
-/** Those that the backbone trains; greedy tokens (0) count as sampled at 1. */
+/** Returns the temperatures that the backbone trains; greedy tokens (0) count as sampled at 1. */
 function trainedTemperatures({ capabilities }: Backbone, all: readonly number[]): readonly number[] {
   return capabilities.trainsTemperatures === false ? all.filter((each) => each === 0 || each === 1) : all;
 }

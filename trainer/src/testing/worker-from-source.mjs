@@ -1,4 +1,5 @@
-// The worker thread of the embedded backbone in the repository, where it is TypeScript. Builds start backbones/embedded/worker/worker.js.
+// Starts the worker thread of the embedded backbone from its TypeScript source. Builds start
+// backbones/embedded/worker/worker.js.
 import { register } from 'tsx/esm/api';
 
 register();

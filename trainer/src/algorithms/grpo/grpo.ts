@@ -3,16 +3,18 @@ import { centerRewards } from '../advantages.js';
 import { type Compare, creditReturns, type ReturnOptions } from '../credit-returns.js';
 
 export type GrpoOptions = {
-  /** Divide by the standard deviation of the group's rewards; default true. False: "Dr. GRPO" (Liu et al. 2025). */
+  /**
+   * Divides by the standard deviation of the group's rewards. Defaults to true; false is "Dr. GRPO" (Liu et al. 2025).
+   */
   readonly normalizeByStd?: boolean;
-  /** Added to the standard deviation; default 1e-6. */
+  /** This is added to the standard deviation. Defaults to 1e-6. */
   readonly epsilon?: number;
 } & ReturnOptions;
 
 /**
- * Group relative policy optimization (Shao et al. 2024): A = (reward - mean) / (std + epsilon) over the episodes
- * of the group, std with n - 1. Each episode counts once, however many samples it has. An episode alone in its
- * group has nothing to be compared with: its advantage is 0. Rewards per target and per turn: see creditReturns.
+ * Group relative policy optimization (Shao et al. 2024) sets A = (reward - mean) / (std + epsilon) over the episodes of
+ * the group, with n - 1 in std. Each episode counts once, however many samples it has. An episode that is alone in its
+ * group has nothing to be compared with, so its advantage is 0. creditReturns handles rewards per target and per turn.
  */
 export function createGrpo({ normalizeByStd = true, epsilon = 1e-6, gamma }: GrpoOptions = {}): Algorithm {
   const compare: Compare = (values) => {

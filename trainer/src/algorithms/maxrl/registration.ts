@@ -2,7 +2,7 @@ import { defineAlgorithm, z } from '@agentjet/core';
 
 export const maxrl = defineAlgorithm({
   name: 'maxrl',
-  summary: 'as grpo, and what rarely succeeds counts more',
+  summary: 'like grpo, but tasks that rarely succeed count more',
   section: z.strictObject({}),
   async open(_, { config }) {
     const { createMaxrl } = await import('./maxrl.js');

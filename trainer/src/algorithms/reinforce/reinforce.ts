@@ -4,16 +4,16 @@ import { creditReturns, type ReturnOptions } from '../credit-returns.js';
 
 export type ReinforceOptions = {
   /**
-   * What is subtracted from the reward; default `batch`.
+   * The baseline that is subtracted from the reward. Defaults to `batch`.
    * - `none`: nothing.
-   * - `group`: mean reward of the other episodes of the group (leave-one-out, Kool et al. 2019; "RLOO"). Alone in its
-   *   group an episode gets advantage 0.
+   * - `group`: mean reward of the other episodes of the group (leave-one-out, Kool et al. 2019; "RLOO"). An episode
+   *   that is alone in its group gets advantage 0.
    * - `batch`: mean over all episodes of the step, divided by their standard deviation (REINFORCE++, Hu 2025).
    */
   readonly baseline?: 'none' | 'group' | 'batch';
 } & ReturnOptions;
 
-/** REINFORCE (Williams 1992): the advantage of every token is its episode's reward minus a baseline. */
+/** REINFORCE (Williams 1992) sets the advantage of every token to its episode's reward minus a baseline. */
 export function createReinforce({ baseline = 'batch', gamma }: ReinforceOptions = {}): Algorithm {
   switch (baseline) {
     case 'none':
