@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import type { BackboneCapabilities } from '@agentjet/core';
 
-/** What each backbone can do: for its registration, and for the backbone itself once it is open. */
+/** Lists what each backbone can do, for its registration and for the open backbone. */
 
 export const embeddedCapabilities: BackboneCapabilities = {
   takes: 'packs',
@@ -17,7 +17,7 @@ export function embeddedArithmetic(threads: number): string {
   return `${threads} threads, ${process.arch}, ${cpus()[0]?.model.trim() ?? 'an unknown processor'}`;
 }
 
-/** On a GPU, rounding differs with what else is sampled at the same time, so a seed is not repeated. */
+/** On a GPU, rounding depends on what else is sampled at the same time, so a seed is not repeated. */
 export const torchCapabilities: BackboneCapabilities = {
   takes: 'packs',
   repeatsSeed: false,
@@ -27,7 +27,10 @@ export const torchCapabilities: BackboneCapabilities = {
   trainsTruncation: true,
 };
 
-/** Servers sample in batches of any size, so a seed is not repeated in general; whether a norm is told, each server shows at start. */
+/**
+ * Servers sample in batches of any size, so a seed is not repeated in general. Each server shows at start whether it
+ * reports a norm.
+ */
 export const tinkerCapabilities: BackboneCapabilities = {
   takes: 'rows',
   repeatsSeed: false,
@@ -37,7 +40,7 @@ export const tinkerCapabilities: BackboneCapabilities = {
   trainsTemperatures: false,
 };
 
-/** verl trains rows, by the loss that it is sent; so all parts of a loss are exact. */
+/** verl trains rows with the loss that it is sent, so all parts of a loss are exact. */
 export const verlCapabilities: BackboneCapabilities = {
   takes: 'rows',
   repeatsSeed: false,

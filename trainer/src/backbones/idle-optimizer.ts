@@ -1,6 +1,6 @@
 import type { OptimizerOptions } from '@agentjet/core';
 
-/** For a model that is opened to answer, not to learn: a step of it would change nothing. */
+/** Options for a model that is opened to answer, not to learn. A step with them would change nothing. */
 export const idleOptimizer: OptimizerOptions = {
   learningRate: 0,
   beta1: 0.9,

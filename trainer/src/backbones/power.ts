@@ -1,6 +1,7 @@
 /**
- * `base ** exponent` for a base of at least 0, from products and square roots alone: IEEE 754 rounds these in one way, so the result is the same on every
- * Node and processor. V8's own power differs in the last digits between Node 22 and Node 24. The relative error is at most (|exponent| + 60) * 2^-52.
+ * Returns `base ** exponent` for a base of at least 0, from products and square roots alone. IEEE 754 rounds these in
+ * one way, so the result is the same on every Node and processor; V8's own power differs in the last digits between
+ * Node 22 and Node 24. The relative error is at most (|exponent| + 60) * 2^-52.
  */
 export function power(base: number, exponent: number): number {
   if (exponent < 0) return 1 / power(base, -exponent);
@@ -18,7 +19,7 @@ function wholePower(base: number, exponent: number): number {
   return result;
 }
 
-/** For an exponent below 1. Each binary digit of it is one more square root. */
+/** Handles an exponent below 1. Each of its binary digits takes one more square root. */
 function rootPower(base: number, exponent: number): number {
   let result = 1;
   let root = base;

@@ -1,8 +1,8 @@
-/** What GPUs compute in bfloat16, to say roughly how long a step trains. */
+/** The speed of GPUs in bfloat16, which gives a rough estimate of the time of a training step. */
 
 /**
- * Dense bfloat16 operations a second that the makers publish, by the name that the driver gives. More special names come first.
- * https://www.nvidia.com/en-us/data-center/, the data sheet of each.
+ * Dense bfloat16 operations a second from the makers' data sheets, by the name that the driver gives. More special
+ * names come first. https://www.nvidia.com/en-us/data-center/
  */
 const publishedPeaks: readonly (readonly [RegExp, number])[] = [
   [/\bB300\b|\bB200\b|\bGB[23]00\b/, 2250e12],
@@ -23,7 +23,7 @@ const publishedPeaks: readonly (readonly [RegExp, number])[] = [
   [/\bRTX 3090\b/, 71e12],
 ];
 
-/** Operations a second of one GPU at its best; undefined for one that is not in the table. */
+/** Returns the peak operations a second of one GPU, or undefined if the GPU is not in the table. */
 export function publishedPeak(name: string): number | undefined {
   return publishedPeaks.find(([pattern]) => pattern.test(name))?.[1];
 }

@@ -1,21 +1,24 @@
 import { BackboneError, textConfigOf, type JsonObject } from '@agentjet/core';
 
-/** What sizes depend on. Taken from any config.json of a decoder, also of those that the embedded engine does not run. */
+/**
+ * The sizes that memory and time depend on. They come from any decoder's config.json, also of decoders that the
+ * embedded engine does not run.
+ */
 export type ModelShape = {
   readonly vocabSize: number;
   readonly hiddenSize: number;
   readonly numLayers: number;
-  /** Widths of the query projection, and of keys and values together. */
+  /** The widths of the query projection, and of keys and values together. */
   readonly queryWidth: number;
   readonly keyValueWidth: number;
-  /** Of all experts that a token uses. */
+  /** The width of all experts that a token uses. */
   readonly innerSize: number;
   readonly contextLength: number;
-  /** In the layers; the norm after them is in none. */
+  /** The number of parameters in the layers, without the norm after them. */
   readonly layerParameters: number;
-  /** Of the layers for one token: less than all if there are experts. */
+  /** The number of parameters of the layers that one token uses. It is less than all if there are experts. */
   readonly activeParameters: number;
-  /** Embedding and head; once if they are tied. */
+  /** The number of parameters of embedding and head, counted once if they are tied. */
   readonly embeddingParameters: number;
   /** vocabSize x hiddenSize. */
   readonly headParameters: number;
@@ -71,7 +74,10 @@ type Family = { readonly family: string; readonly hasBias: boolean };
 
 type Widths = Pick<ModelShape, 'hiddenSize' | 'queryWidth' | 'keyValueWidth'> & { readonly headDim: number };
 
-/** Norms and biases. Qwen2 always has biases of queries, keys and values; Qwen3 norms of the heads of queries and keys. */
+/**
+ * Counts norms and biases. Qwen2 always has biases of queries, keys and values; Qwen3 has norms of the heads of queries
+ * and keys.
+ */
 function vectorsOfLayer(
   { family, hasBias }: Family,
   { hiddenSize, queryWidth, keyValueWidth, headDim }: Widths,

@@ -1,13 +1,19 @@
 import type { NeedRequest } from '@agentjet/core';
 import type { ModelShape } from './model-shape.js';
 
-/** The rule of our Python sampler (`trainer/torch/ajet_torch/sampling/slots.py`): a share of the GPU, between the least and the most slots. */
+/**
+ * The rule of our Python sampler (`trainer/torch/ajet_torch/sampling/slots.py`): it takes a share of the GPU, between
+ * the least and the most slots.
+ */
 const gpuShare = 1 / 12;
 const fewestSlots = 8;
 const mostSlots = 256;
 const slotsOnCpu = 64;
 
-/** Bytes of the keys and values that our Python sampler keeps. `width`: bytes of a number; `gpuBytes`: null on a CPU. */
+/**
+ * Returns the bytes of the keys and values that our Python sampler keeps. `width` is the number of bytes of a number;
+ * `gpuBytes` is null on a CPU.
+ */
 export function samplerCacheBytes(
   { numLayers, keyValueWidth, contextLength }: ModelShape,
   { maxModelLen, maxNumSeqs }: Pick<NeedRequest['config']['rollout'], 'maxModelLen' | 'maxNumSeqs'>,

@@ -1,19 +1,22 @@
 import type { ModelShape } from './model-shape.js';
 import type { Workload } from './workload.js';
 
-/** What a CPU does for a backbone, as measured. */
+/** The measured speed of a backbone on a CPU. */
 export type CpuRates = {
   /** Multiplications and additions a second of one core. */
   readonly samplingFlops: number;
   readonly trainingFlops: number;
-  /** What all cores read of weights for one token of each answer. */
+  /** Bytes of weights that all cores read for one token of each answer. */
   readonly bytesPerSecond: number;
   readonly cores: number;
 };
 
 const bytesPerFloat = 4;
 
-/** Sampling and training of one step. Each task's prompt is read once; all answers are as long as one may be. */
+/**
+ * Estimates the time of sampling and training of one step. Each task's prompt is read once, and all answers have the
+ * maximal length.
+ */
 export function stepSecondsOnCpu(
   { activeParameters, headParameters, numLayers, queryWidth, numParameters }: ModelShape,
   { tasks, promptTokens, episodes, episodesAtOnce, answerTokens, longestSample }: Workload,

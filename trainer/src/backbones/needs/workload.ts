@@ -1,33 +1,33 @@
 import type { CommonConfig, NeedRequest } from '@agentjet/core';
 
-/** The largest work that the configuration allows. Tokens. */
+/** The largest work that the configuration allows, in tokens. */
 export type Workload = {
   readonly longestSample: number;
-  /** As long as those of most steps are: few reach the limit. */
+  /** The length of the samples of most steps, since few samples reach the limit. */
   readonly usualSample: number;
-  /** Of the longest sample. */
+  /** Prompt tokens of the longest sample. */
   readonly promptTokens: number;
-  /** A tree of several samples has at most so many. */
+  /** The most tokens that a tree of several samples has. */
   readonly packTokens: number;
   /**
-   * Of the largest tree of a step. All groups of a step go into one tree as far as their prompts begin alike, as under one system
-   * prompt: it grows up to `packTokens`.
+   * Tokens of the largest tree of a step. All groups of a step go into one tree as far as their prompts begin alike,
+   * for example with one system prompt. The tree grows up to `packTokens`.
    */
   readonly treeTokens: number;
-  /** Episodes of one step, and of those that run at once. */
+  /** Episodes of one step, and episodes that run at once. */
   readonly episodes: number;
   readonly episodesAtOnce: number;
   readonly tasks: number;
-  /** Of one step, if nothing but a task's prompt is shared. */
+  /** Tokens of one step if samples share only the prompt of their task. */
   readonly stepTokens: number;
-  /** Of one answer. */
+  /** Tokens of one answer. */
   readonly answerTokens: number;
 };
 
-/** Of the longest that is allowed; the longest walk in a step of the first tutorial reaches 0.57. */
+/** The share of the longest allowed length. The longest walk in a step of the first tutorial reaches 0.57. */
 const usualShare = 0.6;
 
-/** `contextLength`: of the model. */
+/** `contextLength` is the model's. */
 export function readWorkload(
   { config, longestSample, packTokens }: Pick<NeedRequest, 'config' | 'longestSample' | 'packTokens'>,
   contextLength: number,
@@ -54,7 +54,7 @@ export function readWorkload(
   };
 }
 
-/** Whether the frozen reference of a KL term is held as well. */
+/** Returns whether the frozen reference of a KL term is held as well. */
 export function hasReference({ trainerCommon }: CommonConfig): boolean {
   return trainerCommon.useKlLoss && trainerCommon.klLossCoef > 0;
 }

@@ -6,9 +6,12 @@ import { FrameReader } from './frames.js';
 import { parseWorkerMessage, schemaVersion, type HelloMessage } from './messages.js';
 
 export type ListeningDoor = {
-  /** host:port for the worker. */
+  /** The address for the worker, as host:port. */
   readonly address: string;
-  /** The first connection that shows the token and the schema version. Rejects for one that shows another version. */
+  /**
+   * Resolves with the first connection that shows the token and the schema version. Rejects for a connection that shows
+   * another version.
+   */
   readonly connection: Promise<{
     readonly socket: Socket;
     readonly reader: FrameReader;
@@ -17,7 +20,7 @@ export type ListeningDoor = {
   close(): void;
 };
 
-/** Listens for one worker, on the loopback unless told otherwise. Strangers are hung up on. */
+/** Listens for one worker, on the loopback by default. It closes connections that do not show the token. */
 export async function openDoor(token: string, host: string, port = 0): Promise<ListeningDoor> {
   const server = createServer();
   const connection = firstWorker(server, token);

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 
 import type { WorkerProcess } from './worker-process.js';
 
-/** A worker that was started elsewhere. Hanging up ends it: its first process then lets all others end. */
+/** A worker that was started elsewhere. Closing the connection ends it: its first process then ends all others. */
 export class AttachedWorker implements WorkerProcess {
   readonly pid = -1;
   readonly ended: Promise<string>;
@@ -26,6 +26,6 @@ export class AttachedWorker implements WorkerProcess {
 
   kill(): void {
     this.#socket?.destroy();
-    this.#end('was hung up on');
+    this.#end('was disconnected');
   }
 }

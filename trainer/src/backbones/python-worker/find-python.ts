@@ -4,21 +4,24 @@ import path from 'node:path';
 
 import { BackboneError, quoteForShell } from '@agentjet/core';
 
-/** Where a Python worker is, and what makes its environment. */
+/** Describes where a Python worker is, and what makes its environment. */
 export type PythonHome = {
-  /** Of the backbone, for messages. */
+  /** The name of the backbone, for messages. */
   readonly name: string;
-  /** Folder with the package, `setup.mjs` and `.venv`. */
+  /** The folder with the package, `setup.mjs` and `.venv`. */
   readonly dir: string;
-  /** Environment variable that names another interpreter. */
+  /** The environment variable that names another interpreter. */
   readonly variable: string;
-  /** What that one must have, for messages. */
+  /** The packages that the interpreter must have, for messages. */
   readonly needs: string;
-  /** What makes the environment, for messages. */
+  /** The command that makes the environment, for messages. */
   readonly setupCommand: string;
 };
 
-/** Next to this package's sources, from `src` and from `dist` alike. `needs`: packages, as a sentence names them. */
+/**
+ * Finds the worker's folder next to this package's sources, from `src` and from `dist` alike. `needs` lists packages as
+ * a sentence names them.
+ */
 export function pythonHome(name: string, needs: string): PythonHome {
   const dir = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..', name);
   return {
@@ -35,7 +38,10 @@ export function venvPython({ dir }: Pick<PythonHome, 'dir'>): string {
   return process.platform === 'win32' ? path.join(dir, '.venv/Scripts/python.exe') : path.join(dir, '.venv/bin/python');
 }
 
-/** The given interpreter, else that of the environment variable, else the virtual environment's. Throws BackboneError `no_python`. */
+/**
+ * Returns the given interpreter, or that of the environment variable, or that of the virtual environment. Throws
+ * BackboneError `no_python`.
+ */
 export function findPython(home: PythonHome, python?: string): string {
   const chosen = python ?? process.env[home.variable] ?? venvPython(home);
   if (!path.isAbsolute(chosen) || existsSync(chosen)) return chosen;

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 
 import { decode, encode } from '@msgpack/msgpack';
 
-/** Larger frames are refused on both sides. */
+/** Both sides refuse larger frames. */
 export const maxFrameBytes = 1 << 30;
 
 export function encodeFrame(message: Readonly<Record<string, unknown>>): Buffer {
@@ -15,12 +15,12 @@ export function encodeFrame(message: Readonly<Record<string, unknown>>): Buffer 
   return frame;
 }
 
-/** Cuts a byte stream into messages. Throws for a frame over the limit, which is a broken or foreign peer. */
+/** Cuts a byte stream into messages. Throws for a frame over the limit, which comes from a broken or foreign peer. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #buffered = 0;
 
-  /** Messages that the chunk completes, in order. */
+  /** Returns the messages that the chunk completes, in order. */
   push(chunk: Buffer): readonly unknown[] {
     this.#chunks.push(chunk);
     this.#buffered += chunk.length;
@@ -50,7 +50,7 @@ export class FrameReader {
   }
 }
 
-/** Writes one frame; resolves when the socket takes more, so that a slow reader slows the writer. */
+/** Writes one frame. Resolves when the socket takes more, so a slow reader slows the writer. */
 export function writeFrame(socket: Socket, message: Readonly<Record<string, unknown>>): Promise<void> {
   return new Promise((resolve, reject) => {
     if (socket.destroyed) {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** Keeps the last lines that a process wrote, for the message of the error it ends in. */
+/** Keeps the last lines of a process's output for its error message. */
 export class LastLines {
   readonly #limit: number;
   #lines: string[] = [];

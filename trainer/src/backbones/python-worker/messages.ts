@@ -1,6 +1,6 @@
 /**
- * The wire schema between the control plane and a Python worker; `trainer/torch/ajet_torch/protocol.py` is its other half.
- * A frame is a big-endian uint32 length and one msgpack map. Arrays travel as their little-endian bytes.
+ * The wire schema between the control plane and a Python worker; `trainer/torch/ajet_torch/protocol.py` is its other
+ * half. A frame is a big-endian uint32 length and one msgpack map. Arrays travel as their little-endian bytes.
  */
 
 /** Both sides refuse another version. */
@@ -8,7 +8,7 @@ export const schemaVersion = 3;
 
 export type HelloMessage = { readonly kind: 'hello'; readonly schema: number; readonly token: string };
 
-/** The model is loaded. A worker may say more of itself here. */
+/** The model is loaded. A worker may add details about itself here. */
 export type ReadyMessage = { readonly kind: 'ready'; readonly context_length: number; readonly vocab_size: number };
 
 export type WorkerMessage =
@@ -22,15 +22,15 @@ export type WorkerMessage =
 
 const workerKinds = new Set(['hello', 'ready', 'failed', 'heartbeat', 'tokens', 'result', 'error']);
 
-/** Throws for anything that is no message of the schema. */
+/** Throws for anything that is not a message of the schema. */
 export function parseWorkerMessage(value: unknown): WorkerMessage {
   if (typeof value !== 'object' || value === null || !('kind' in value) || !workerKinds.has(String(value.kind))) {
-    throw new Error('The worker sent something that is no message of this schema.');
+    throw new Error('The worker sent something that is not a message of this schema.');
   }
   return value as WorkerMessage;
 }
 
-/** Copies: the bytes lie in a receive buffer, at any alignment. */
+/** Copies the bytes, which are in a receive buffer at any alignment. */
 export function toInt32(bytes: Uint8Array): Int32Array {
   return new Int32Array(new Uint8Array(bytes).buffer);
 }

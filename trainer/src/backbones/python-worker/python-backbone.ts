@@ -1,4 +1,4 @@
-/** The Backbone contract over a Python worker that speaks the schema of messages.ts. */
+/** Implements the Backbone contract over a Python worker that speaks the schema of messages.ts. */
 
 import path from 'node:path';
 import {
@@ -22,20 +22,20 @@ import type { WorkerConnection } from './worker-connection.js';
 import { createWorkerEngine } from './worker-engine.js';
 
 export type PythonBackboneOptions<Metrics extends TrainStepMetrics> = {
-  /** For messages. */
+  /** The name for messages. */
   readonly name: string;
   readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
   readonly contextLength: number;
-  /** Completions that may be with the worker at once; more wait here. */
+  /** The number of completions that the worker may have at once; more wait here. */
   readonly maxInFlight: number;
   /** Whether the worker can score the terms of a batch before its first optimizer step. */
   readonly hasProximalLogprobs: boolean;
-  /** The numbers that this worker reports in addition to the common ones. */
+  /** Reads the numbers that this worker reports in addition to the common ones. */
   readonly readFurther: (read: ReadMetric) => Omit<Metrics, keyof TrainStepMetrics>;
 };
 
-/** Reads one number of the worker's step metrics; throws BackboneError `protocol` if it is missing. */
+/** Reads one number of the worker's step metrics. Throws BackboneError `protocol` if it is missing. */
 export type ReadMetric = (key: string) => number;
 
 const closeGraceMs = 10_000;
@@ -161,7 +161,7 @@ function toStepMessage({ packs, loss, optimizer, reportTerms }: BuiltInBatch): R
   };
 }
 
-/** A loss without truncation has no fields for it, so that workers without truncation understand it. */
+/** A loss without truncation has no fields for it, so workers without truncation understand it. */
 function toLossMessage(loss: BuiltInBatch['loss']): unknown {
   if (loss.kind === 'sft') return snakeKeys(loss);
   const { truncation, ...plain } = loss;

@@ -1,7 +1,7 @@
 /**
- * Starts a Python worker and meets it: opens a door on the loopback, starts the process, waits for its hello with the
- * right token, and sends it its configuration. Each Python backbone brings its own launch command and configuration.
- * A worker that another launcher starts is only waited for.
+ * Starts a Python worker and connects to it. It listens on the loopback, starts the process, waits for its hello with
+ * the right token, and sends the configuration. Each Python backbone brings its own launch command and configuration.
+ * If another launcher starts the worker, this file only waits for it.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -13,26 +13,26 @@ import { WorkerConnection } from './worker-connection.js';
 import { startWorkerProcess, type WorkerLaunch, type WorkerProcess } from './worker-process.js';
 
 export type WorkerDoor = {
-  /** Address to listen on for the worker. */
+  /** The address to listen on for the worker. */
   readonly host: string;
-  /** Secret that the worker shows. */
+  /** The secret that the worker shows. */
   readonly token: string;
-  /** 0: any that is free. */
+  /** 0 takes any free port. */
   readonly port: number;
 };
 
-/** Somebody else's launcher starts the worker, on this machine or on others. */
+/** An external launcher starts the worker, on this machine or on others. */
 export type AttachedLaunch = {
   readonly kind: 'attached';
-  /** Told where the worker is awaited, before the wait. */
+  /** Called with the address before the wait for the worker begins. */
   onWaiting(address: string): void;
 };
 
 export type PythonWorkerOptions = {
-  /** For messages: "torch" makes "The torch worker ...". */
+  /** The name for messages: "torch" makes "The torch worker ...". */
   readonly name: string;
   readonly launch: WorkerLaunch | AttachedLaunch;
-  /** What the worker itself reads; its keys are sent in snake_case. */
+  /** The part that the worker itself reads. Its keys are sent in snake_case. */
   readonly config: Readonly<Record<string, unknown>>;
   /** How to get an environment that has all packages, for the message if one is missing. */
   readonly setupCommand: string;
@@ -40,7 +40,7 @@ export type PythonWorkerOptions = {
   readonly startTimeoutMs?: number | undefined;
   readonly heartbeatTimeoutMs?: number | undefined;
   readonly stallTimeoutMs?: number | undefined;
-  /** Each line that the worker logs. */
+  /** Called with each line that the worker logs. */
   readonly onLogLine?: ((line: string) => void) | undefined;
 };
 
@@ -53,8 +53,8 @@ export type PythonWorker = {
 const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /**
- * The loopback and a fresh random token unless given. Throws BackboneError `bad_request` for another address without a token, unless
- * the user is shown the random one.
+ * Defaults to the loopback and a fresh random token. Throws BackboneError `bad_request` for another address without a
+ * token, unless the user is shown the random one.
  */
 export function chooseDoor({ host = '127.0.0.1', token, port = 0 }: Partial<WorkerDoor>, isShown = false): WorkerDoor {
   if (!loopback.has(host) && token === undefined && !isShown) {
@@ -66,7 +66,7 @@ export function chooseDoor({ host = '127.0.0.1', token, port = 0 }: Partial<Work
   return { host, token: token ?? randomBytes(32).toString('hex'), port };
 }
 
-/** Rejects with BackboneError: `worker_died`, `worker_hung`, `version_mismatch`, or what the worker itself reports. */
+/** Rejects with BackboneError: `worker_died`, `worker_hung`, `version_mismatch`, or the worker's own error. */
 export async function startPythonWorker(options: PythonWorkerOptions): Promise<PythonWorker> {
   const { host, token, port } = options.door;
   const door = await openDoor(token, host, port);
@@ -93,7 +93,10 @@ async function startOrAwait(address: string, { launch, door, onLogLine }: Python
   return await startWorkerProcess({ ...launch, env }, onLogLine);
 }
 
-/** Waits for hello, or for the process to end, or for too long; then sends the configuration. */
+/**
+ * Waits until the worker says hello, the process ends, or the time limit passes. After hello it sends the
+ * configuration.
+ */
 async function meetWorker(
   door: ListeningDoor,
   worker: WorkerProcess,

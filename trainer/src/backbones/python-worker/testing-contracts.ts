@@ -9,7 +9,10 @@ import type { ContractCase } from '../../testing/contract-case.js';
 import { engineCases } from '../../testing/engine-cases.js';
 import { weightsCases } from '../../testing/weights-cases.js';
 
-/** The cases want a fresh backbone each; starting Python for each takes minutes, so idle workers go back to their first checkpoint. */
+/**
+ * Each case wants a fresh backbone, but starting Python for each takes minutes. So idle workers go back to their first
+ * checkpoint.
+ */
 export class WorkerPool {
   readonly #open: () => Promise<Backbone>;
   readonly #first = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-first-')), 'checkpoint');
@@ -17,7 +20,7 @@ export class WorkerPool {
   #idle: Backbone[] = [];
   #isSaved = false;
 
-  /** `open` starts a worker, all with the same weights. */
+  /** `open` starts a worker; all workers have the same weights. */
   constructor(open: () => Promise<Backbone>) {
     this.#open = open;
   }
@@ -29,14 +32,14 @@ export class WorkerPool {
     return worker;
   }
 
-  /** One that is not given back. */
+  /** Opens a worker that is not given back. */
   async takeAway(): Promise<Backbone> {
     const worker = this.#idle.pop() ?? (await this.#start());
     await worker.load(this.#first);
     return worker;
   }
 
-  /** One that is given back when it is closed. */
+  /** Opens a worker that is given back when it is closed. */
   async lend(): Promise<Backbone> {
     const worker = this.#idle.pop() ?? (await this.#start());
     if (!this.#all.includes(worker)) this.#all.push(worker);
@@ -65,7 +68,10 @@ function lent(worker: Backbone, giveBack: () => void): Backbone {
   };
 }
 
-/** Everything that a Python backbone must keep. The cases that close it come last and take the workers that are idle by then. */
+/**
+ * These contracts hold for a Python backbone. The cases that close it come last and take the workers that are idle by
+ * then.
+ */
 export function workerContracts(pool: () => WorkerPool, vocabSize: number): readonly ContractCase[] {
   const isLast = (name: string): boolean => /clos/.test(name);
   const openFor = (name: string) => (isLast(name) ? pool().takeAway() : pool().lend());

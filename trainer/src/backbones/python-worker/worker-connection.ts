@@ -7,11 +7,11 @@ import { parseWorkerMessage, toFloat32, toInt32, type ReadyMessage, type WorkerM
 import type { WorkerProcess } from './worker-process.js';
 
 export type WatchOptions = {
-  /** For messages: "torch" makes "The torch worker ...". */
+  /** The name for messages: "torch" makes "The torch worker ...". */
   readonly name: string;
-  /** No sign of life for this long: the worker hangs. */
+  /** A worker without a sign of life for this long hangs. */
   readonly heartbeatTimeoutMs: number;
-  /** Alive, but its work has not moved for this long while calls wait. */
+  /** A living worker is stuck if its work has not moved for this long while calls wait. */
   readonly stallTimeoutMs: number;
 };
 
@@ -23,14 +23,14 @@ type Waiting = {
   readonly onToken: TokenListener | undefined;
 };
 
-/** How the worker words a failure; the caller decides whether it is an engine's or a backbone's. */
+/** The worker's words about a failure. The caller decides whether it is an engine's or a backbone's failure. */
 export type CallFailure = (code: string, message: string) => Error;
 
 const toBackboneError: CallFailure = (code, message) => new BackboneError(code, message);
 
 /**
- * Calls to one worker over one socket. When the worker dies, hangs or says nonsense, every waiting and every later
- * call rejects with one BackboneError that carries its last log lines.
+ * Makes calls to one worker over one socket. If the worker dies, hangs or breaks the protocol, every waiting and every
+ * later call rejects with one BackboneError that has the worker's last log lines.
  */
 export class WorkerConnection {
   readonly #socket: Socket;
@@ -64,7 +64,7 @@ export class WorkerConnection {
     void process.ended.then((how) => this.#fail('worker_died', `The ${this.#watch.name} worker ${how}.`));
   }
 
-  /** Starts reading, beginning with what came together with hello. */
+  /** Starts reading, beginning with the bytes that came together with hello. */
   listen(reader: FrameReader, early: readonly unknown[]): void {
     this.#handleAll(() => early);
     this.#socket.on('data', (chunk) => this.#handleAll(() => reader.push(chunk)));
@@ -76,7 +76,7 @@ export class WorkerConnection {
     return writeFrame(this.#socket, message);
   }
 
-  /** One request and its one answer. Aborting tells the worker, which answers with `aborted`. */
+  /** Makes one request and returns its one answer. An abort is sent to the worker, which answers with `aborted`. */
   async call(
     message: Readonly<Record<string, unknown>>,
     options: {
@@ -123,7 +123,7 @@ export class WorkerConnection {
     }
   }
 
-  /** Lets the worker end by itself, then makes sure. */
+  /** Lets the worker end by itself, and ends it by force if it does not. */
   async close(graceMs: number): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;

@@ -6,7 +6,7 @@ const request = {
   sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 4, stopIds: [2], seed: 5 },
 };
 
-it("tells the worker whose call it is, and nothing if it is nobody's", async () => {
+it('sends the worker the episode of a call, and nothing if it has none', async () => {
   const sent: unknown[] = [];
   const reply = { ids: new Uint8Array(4), logprobs: new Uint8Array(4), finish_reason: 'stop', policy_version: 0 };
   const line = { call: (message: unknown) => (sent.push(message), Promise.resolve(reply)), settle: () => undefined };

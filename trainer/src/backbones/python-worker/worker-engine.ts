@@ -17,12 +17,12 @@ type Line = Pick<WorkerConnection, 'call' | 'settle'>;
 
 export type WorkerEngineOptions = {
   readonly contextLength: number;
-  /** Calls that may be with the worker at once; more wait here. */
+  /** The number of calls that the worker may have at once; more wait here. */
   readonly maxInFlight: number;
   policyVersion(): number;
 };
 
-/** The worker's sampler as an Engine. */
+/** Wraps the worker's sampler as an Engine. */
 export function createWorkerEngine(connection: Line, options: WorkerEngineOptions): Engine {
   const gate = createGate(options.maxInFlight);
   return {
@@ -56,8 +56,8 @@ async function generate(connection: Line, request: GenerateRequest, options: Wor
 }
 
 /**
- * Hands tokens on as they come; the last one comes with the completion itself. A callback that says 'stop' ends the call
- * with what it has seen.
+ * Passes tokens on as they come. The last one comes with the completion itself. A callback that returns 'stop' ends the
+ * call with the tokens so far.
  */
 function createListener(
   connection: Line,
@@ -116,7 +116,7 @@ function toEngineError(code: string, message: string): EngineError {
   return new EngineError(engineCodes.has(code) ? code : 'failed', message);
 }
 
-/** Runs at most `limit` tasks at once, in order; a task whose signal fires while it waits never starts. */
+/** Runs at most `limit` tasks at once, in order. A task whose signal fires while it waits never starts. */
 function createGate(limit: number): <T>(task: () => Promise<T>, signal: AbortSignal | undefined) => Promise<T> {
   let running = 0;
   const queue: (() => void)[] = [];

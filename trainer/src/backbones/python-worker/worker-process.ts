@@ -10,9 +10,9 @@ export type WorkerLaunch = {
   /** The interpreter. */
   readonly command: string;
   readonly cwd: string;
-  /** In addition to this process's environment. */
+  /** Variables in addition to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What depends on a fresh folder, which is removed when the worker has ended. */
+  /** The part that needs a fresh folder, which is removed after the worker has ended. */
   inScratchDir(dir: string): { readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> };
 };
 
@@ -20,11 +20,11 @@ export type WorkerProcess = {
   readonly pid: number;
   /** The last lines of its log. */
   lastLines(): string;
-  /** Resolves when it has ended, with how. */
+  /** Resolves when it has ended, with how it ended. */
   readonly ended: Promise<string>;
-  /** Ends it and everything it started. */
+  /** Ends it and everything that it started. */
   kill(signal: NodeJS.Signals): void;
-  /** Of a worker that is known by its connection alone. */
+  /** A worker that is known by its connection alone has no process here. */
   hold?(socket: Socket): void;
 };
 
@@ -64,7 +64,7 @@ function superviseChild(
   return { pid: child.pid ?? -1, lastLines: () => lines.toString(), ended, kill: (signal) => killTree(child, signal) };
 }
 
-/** The whole process group: what the worker has started must not outlive it. */
+/** Ends the whole process group: processes that the worker started must not outlive it. */
 function killTree(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (process.platform !== 'win32' && child.pid !== undefined) process.kill(-child.pid, signal);

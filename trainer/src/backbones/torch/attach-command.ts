@@ -2,9 +2,9 @@ import { quoteForShell } from '@agentjet/core';
 import { torchHome } from './torch-home.js';
 
 export type AttachCommandParts = {
-  /** host:port of the control plane. */
+  /** The control plane's address, as host:port. */
   readonly address: string;
-  /** What the command shows as the token. */
+  /** The token that the command shows. */
   readonly token: string;
   readonly numNodes: number;
   readonly gpusPerNode: number;
@@ -13,8 +13,8 @@ export type AttachCommandParts = {
 };
 
 /**
- * The line that starts the worker's processes on a node, the same on every node. HEAD is a node that all reach; Slurm, JobSet, Ray
- * and SkyPilot know one.
+ * Returns the line that starts the worker's processes on a node; it is the same on every node. HEAD is a node that all
+ * others reach; Slurm, JobSet, Ray and SkyPilot know one.
  */
 export function attachCommand(parts: AttachCommandParts): string {
   const { address, token, numNodes, gpusPerNode, dir = torchHome.dir } = parts;

@@ -11,7 +11,7 @@ import { freePort, hasTorch, makeTinyModel, sftBatch, startTiny, testPython } fr
 
 const launchers: ChildProcess[] = [];
 
-/** Runs the printed line as a node would: `torchrun` is the test's interpreter, HEAD this machine. */
+/** Runs the printed line as a node would. `torchrun` is the test's interpreter, and HEAD is this machine. */
 function launch(command: string, meetingPort: number): ChildProcess {
   const line = command
     .replace('torchrun', `exec ${testPython} -m torch.distributed.run`)

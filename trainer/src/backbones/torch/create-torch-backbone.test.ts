@@ -11,7 +11,7 @@ import { hasTorch, makeTinyModel, sftBatch, smallPack, startTiny, testOptimizer 
 const sampling: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 7 };
 const prompt = Int32Array.of(3, 1, 4, 1, 5);
 
-/** On a CPU attention takes a full mask: four terabytes for two million tokens. */
+/** On a CPU, attention takes a full mask: four terabytes for two million tokens. */
 function longRow(length: number): TreePack {
   const positions = Int32Array.from({ length }, (_, index) => index);
   return { ...smallPack(), ids: new Int32Array(length), positions, ends: new Int32Array(length).fill(length) };
@@ -72,7 +72,7 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     await capped.close();
   });
 
-  test('the same seed gives the same tokens, whatever runs beside it', async () => {
+  test('the same seed gives the same tokens alone and next to other calls', async () => {
     const alone = await backbone.engine.generate({ promptIds: prompt, sampling });
     const others = Array.from({ length: 9 }, (_, seed) =>
       backbone.engine.generate({ promptIds: Int32Array.of(9, seed), sampling: { ...sampling, seed } }),
@@ -180,7 +180,7 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     expect(await backbone.logprobs(row)).toEqual(before);
   });
 
-  test('refuses packs that point outside their arrays, and goes on', async () => {
+  test('refuses packs that point outside their arrays, and trains the next ones', async () => {
     const pack = { ...smallPack(), predictors: Int32Array.of(1, 9) };
     await expect(backbone.trainStep({ packs: [pack], loss: { kind: 'sft' } })).rejects.toMatchObject({
       code: 'bad_batch',

@@ -21,11 +21,14 @@ import { toTorchLaunch } from './torch-launch.js';
 
 /** TrainStepMetrics and how far sampler and trainer disagree before the update. */
 export type TorchTrainStepMetrics = TrainStepMetrics & {
-  /** Mean of exp(d) - 1 - d with d = trainer logprob - sampler logprob: an estimate of KL(sampler || trainer), nats. */
+  /**
+   * The mean of exp(d) - 1 - d with d = trainer logprob - sampler logprob: an estimate of KL(sampler || trainer), in
+   * nats.
+   */
   readonly mismatchKl: number;
-  /** Mean importance weight before truncation. */
+  /** The mean importance weight before truncation. */
   readonly importanceMean: number;
-  /** Share of terms whose importance weight was cut by `tisCap`. */
+  /** The share of terms whose importance weight `tisCap` cut. */
   readonly truncatedFraction: number;
   readonly secondsStep: number;
   /** Time to put the new weights into the sampler and check them. */
@@ -34,7 +37,7 @@ export type TorchTrainStepMetrics = TrainStepMetrics & {
 
 export type TorchBackbone = Backbone & {
   trainStep(batch: TrainBatch, options?: { readonly signal?: AbortSignal }): Promise<TorchTrainStepMetrics>;
-  /** Of the worker: device, dtype, number of processes, PyTorch version. */
+  /** The worker's device, dtype, number of processes and PyTorch version. */
   readonly workerInfo: {
     readonly device: string;
     readonly dtype: string;
@@ -43,7 +46,7 @@ export type TorchBackbone = Backbone & {
     readonly torch: string;
     readonly numParameters: number;
   };
-  /** -1: it was started elsewhere. */
+  /** -1 if it was started elsewhere. */
   readonly workerPid: number;
 };
 
@@ -56,16 +59,16 @@ type TorchReady = ReadyMessage & {
   readonly num_parameters: number;
 };
 
-/** In flight per GPU at most, in fours, where the worker chooses how many it samples at once. */
+/** If the worker chooses how many it samples at once, at most this many calls per GPU are in flight, in fours. */
 const mostSlots = 256;
 
-/** A queue may take its time. */
+/** A launcher's queue may take long. */
 const attachTimeoutMs = 3_600_000;
 
 /**
- * Starts the GPU worker, or waits for the one that launchers start, until its model is loaded. Rejects with BackboneError:
- * `no_python`, `bad_model_files`, `unsupported_model`, `bad_request` (an option), `out_of_memory`, `worker_died`, `worker_hung`,
- * `version_mismatch`.
+ * Starts the GPU worker, or waits for the one that launchers start, until its model is loaded. Rejects with
+ * BackboneError: `no_python`, `bad_model_files`, `unsupported_model`, `bad_request` (an option), `out_of_memory`,
+ * `worker_died`, `worker_hung`, `version_mismatch`.
  */
 export async function createTorchBackbone(options: TorchBackboneOptions): Promise<TorchBackbone> {
   return options.attach === undefined ? await startLocally(options) : await attach(options, options.attach);
@@ -74,7 +77,7 @@ export async function createTorchBackbone(options: TorchBackboneOptions): Promis
 async function startLocally(options: TorchBackboneOptions): Promise<TorchBackbone> {
   const door = chooseDoor(doorOf(options));
   const launch = toTorchLaunch(findPython(torchHome, options.python), options);
-  await readModelFolder(options.modelDir); // for its errors, which would otherwise come only after the worker has loaded PyTorch
+  await readModelFolder(options.modelDir); // checks the options here, because the worker would find errors only after it has loaded PyTorch
   const worker = await startPythonWorker({ ...common(options), launch, config: toWorkerConfig(options), door });
   return new RunningBackbone(worker, options);
 }
@@ -124,14 +127,14 @@ function common({ startTimeoutMs, heartbeatTimeoutMs, stallTimeoutMs, onLogLine 
   };
 }
 
-/** What was started must be what the configuration says: the packs of a step are shared out over that many. */
+/** The started processes must match the configuration, because the packs of a step are shared out over that many. */
 async function checkCount({ connection, ready }: PythonWorker, numNodes: number, gpusPerNode: number): Promise<void> {
   const { num_ranks: numRanks, num_nodes: found } = ready as TorchReady;
   if (found === numNodes && numRanks === numNodes * gpusPerNode) return;
   await connection.close(0);
   throw new BackboneError(
     'bad_request',
-    `The launchers started ${numRanks} processes on ${found} nodes, but torch.num_nodes is ${numNodes} and trainer_common.n_gpus_per_node ${gpusPerNode}. Start as many as those say, or change them.`,
+    `The launchers started ${numRanks} processes on ${found} nodes, but torch.num_nodes is ${numNodes} and trainer_common.n_gpus_per_node ${gpusPerNode}. Start as many as these settings say, or change the settings.`,
   );
 }
 

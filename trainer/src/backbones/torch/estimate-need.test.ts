@@ -10,7 +10,7 @@ const composition = composeConfig({
   backbones: [torch],
 });
 
-/** The shapes of trainer/torch/bench/shapes.py. */
+/** These are the shapes of trainer/torch/bench/shapes.py. */
 const qwen = (hidden: number, layers: number, heads: number, kvHeads: number, inner: number, vocab = 151_936) => ({
   model_type: 'qwen2',
   hidden_size: hidden,
@@ -32,7 +32,7 @@ const shapes: Readonly<Record<string, ReturnType<typeof qwen>>> = {
 
 type Work = { readonly model: string; readonly tokens: number; readonly packs: number; readonly gpus: number };
 
-/** A job whose largest step is so many packs of so many tokens on each GPU. */
+/** Makes a job whose largest step has this many packs of this many tokens on each GPU. */
 function requestOf({ model, tokens, packs, gpus }: Work, section: Readonly<Record<string, unknown>> = {}): NeedRequest {
   const config = composition.create({
     data: { trainBatchSize: packs * gpus, maxPromptLength: 1, maxResponseLength: tokens - 1 },
@@ -53,7 +53,7 @@ function requestOf({ model, tokens, packs, gpus }: Work, section: Readonly<Recor
     model: shape,
     trains: true,
     cores: 8,
-    gpus: { count: gpus + 1, bytes: 139.8 * gib, name: 'NVIDIA H200' }, // one is vLLM's
+    gpus: { count: gpus + 1, bytes: 139.8 * gib, name: 'NVIDIA H200' }, // vLLM has one of them
   };
 }
 
@@ -71,7 +71,7 @@ type StepRow = {
   readonly master_weights?: string;
   readonly matmul?: string;
 };
-/** `gather_ahead` are trials of an option that the worker does not have. */
+/** `gather_ahead` rows try an option that the worker does not have. */
 const rows = Object.entries(kept).flatMap(([key, value]) =>
   Array.isArray(value) && key !== 'gather_ahead' ? (value as StepRow[]) : [],
 );

@@ -7,45 +7,52 @@ import { hasReference, readWorkload, type Workload } from '../needs/workload.js'
 import { refuseClass } from './refused-classes.js';
 
 /**
- * Memory and time of the torch backbone, per GPU, from the shape of the model. Fitted to the peaks in
- * trainer/torch/bench/results/step.json (H200, PyTorch 2.11); a test compares them. All factors are in this table.
+ * Estimates memory and time of the torch backbone, per GPU, from the shape of the model. The factors are fitted to the
+ * peaks in trainer/torch/bench/results/step.json (H200, PyTorch 2.11), and a test compares them. All factors are in
+ * this table.
  */
 const measured = {
   /** Bytes a parameter on one GPU: bfloat16 weights and the bits of their float32 masters that bfloat16 loses. */
   weights: 4,
-  /** With `master_weights: bfloat16`. */
+  /** Bytes a parameter with `master_weights: bfloat16`. */
   roundedWeights: 2,
   moments: 8,
-  /** A gradient appears where activations disappear, so they count only if few activations are kept. */
+  /** A gradient appears while activations disappear, so gradients count only if few activations are kept. */
   gradients: 2,
-  /** From one pack of a step to the next, gradients are kept in single precision, whole on each GPU. */
+  /** Between the packs of a step, each GPU keeps whole gradients in single precision. */
   keptGradients: 4,
-  /** Several GPUs: float32 masters, sharded. */
+  /** Several GPUs have sharded float32 masters. */
   shardedMasters: 4,
-  /** Gathered bfloat16 weights of all layers, unless they are freed after each; by itself a GPU keeps what is at most a sixth of it. */
+  /**
+   * Gathered bfloat16 weights of all layers count, unless they are freed after each layer. By default a GPU keeps them
+   * if they take at most a sixth of it.
+   */
   gatheredWeights: 2,
   wholeShare: 6,
-  /** Numbers that a layer keeps for backward, per token: so many hidden states and inner states. */
+  /** A layer keeps this many hidden states and inner states per token for backward. */
   hiddenStates: 11,
   innerStates: 3,
-  /** With `matmul: fp8`, which keeps inputs of products in one byte. */
+  /** `matmul: fp8` keeps the inputs of products in one byte. */
   fp8HiddenStates: 9.5,
   fp8InnerStates: 2.4,
   bytesPerNumber: 2,
-  /** Logits that are kept for backward; more are computed again. */
+  /** Logits that are kept for backward. More logits are computed again. */
   keptLogits: 12 * 2 ** 30,
   /** CUDA, kernels, one chunk of logits. */
   context: 2.1 * 2 ** 30,
-  /** Share of a GPU that vLLM takes next to the trainer. */
+  /** The share of a GPU that vLLM takes next to the trainer. */
   vllmShare: 0.45,
-  /** On a CPU without compilation: float32 states, activations against those of a GPU, and the process. */
+  /**
+   * A CPU without compilation has float32 states and another size of activations than a GPU, and the process counts
+   * too.
+   */
   cpuStates: 16,
   cpuActivations: 4,
   cpuLogits: 16,
   cpuProcess: 1e9,
-  /** PyTorch eager on two cores, 0.5B and 135M parameters. */
+  /** Measured with PyTorch eager on two cores, for 0.5B and 135M parameters. */
   cpuRates: { samplingFlops: 50e9, trainingFlops: 70e9, bytesPerSecond: 10e9 },
-  /** Of the peak that an H200 has: what a training step reaches. */
+  /** The share of an H200's peak that a training step reaches. */
   shareOfPeak: 0.455,
 } as const;
 
@@ -69,7 +76,10 @@ const defaults: TorchSettings = {
   compile: 'auto',
 };
 
-/** Without GPUs: of the CPU. Throws BackboneError `unsupported_model` if config.json lacks a size, or shows a model that the worker refuses. */
+/**
+ * Without GPUs it estimates the CPU. Throws BackboneError `unsupported_model` if config.json has no size, or shows a
+ * model that the worker refuses.
+ */
 export function estimateTorch(request: NeedRequest): ResourceNeed {
   refuseClass(request.model);
   const settings: TorchSettings = { ...defaults, ...request.section };
@@ -97,11 +107,11 @@ type OnGpu = {
   readonly settings: TorchSettings;
   readonly request: NeedRequest;
   readonly gpus: Gpus;
-  /** Of the largest pack. */
+  /** Tokens of the largest pack. */
   readonly tokens: number;
   /** Whether a GPU computes more than one pack in a step. */
   readonly hasSeveralPacks: boolean;
-  /** What one GPU of vLLM needs at the least. */
+  /** The least that one GPU of vLLM needs. */
   readonly sampler: readonly MemoryPart[];
 };
 
@@ -109,7 +119,7 @@ type Rollout = NeedRequest['config']['rollout'];
 
 const hasOwnGpus = ({ name, colocated }: Rollout): boolean => name === 'vllm' && !colocated;
 
-/** Those that vLLM leaves. */
+/** The GPUs that vLLM leaves to the trainer. */
 function trainersGpus(rollout: Rollout, gpus: Gpus): Gpus {
   if (!hasOwnGpus(rollout)) return gpus;
   return { ...gpus, count: Math.max(1, gpus.count - rollout.numReplicas * rollout.tensorModelParallelSize) };
@@ -141,13 +151,16 @@ function gpuParts(shape: ModelShape, work: OnGpu): readonly MemoryPart[] {
 }
 
 type Gradients = {
-  /** Held while activations are. */
+  /** Held as long as activations are held. */
   readonly kept: number;
-  /** Those that appear while activations disappear. */
+  /** Gradients appear while activations disappear. */
   readonly late: number;
 };
 
-/** The larger of two moments: when all activations are there, and when all gradients are and a layer is computed again. */
+/**
+ * Returns the larger of two moments: when all activations exist, and when all gradients exist and a layer is computed
+ * again.
+ */
 function passParts(
   shape: ModelShape,
   { settings, tokens, gpus }: OnGpu,
@@ -164,7 +177,10 @@ function passParts(
   return kept > 0 || first >= second ? parts(kept, first) : parts(late, 2 * layer);
 }
 
-/** One GPU holds everything; several share masters and moments, and gather the weights of a layer, or of all. */
+/**
+ * One GPU holds everything. Several GPUs share masters and moments, and gather the weights of a layer, or of all
+ * layers.
+ */
 function fullParts(shape: ModelShape, { settings, gpus }: OnGpu): readonly MemoryPart[] {
   const { numParameters } = shape;
   const part = (name: string, perParameter: number): MemoryPart => ({ name, bytes: perParameter * numParameters });
@@ -187,7 +203,7 @@ function gradientBytes({ numParameters }: ModelShape, { settings, gpus, hasSever
   return { kept: whole * numParameters, late: (gpus.count === 1 ? measured.gradients : own) * numParameters };
 }
 
-/** Of all layers, or of two of them, embedding and head. */
+/** The weights of all layers, or of two layers, embedding and head. */
 function gatheredPart(
   { numParameters, layerParameters, numLayers, embeddingParameters }: ModelShape,
   isWhole: boolean,
@@ -196,7 +212,7 @@ function gatheredPart(
   return { name: 'gathered weights', bytes: measured.gatheredWeights * gathered };
 }
 
-/** The frozen base in bfloat16; for the adapters of all projections masters, moments and gradients. */
+/** The frozen base is in bfloat16. The adapters of all projections have masters, moments and gradients. */
 function loraParts(
   { numParameters, hiddenSize, queryWidth, keyValueWidth, innerSize, numLayers }: ModelShape,
   rank: number,
@@ -209,7 +225,7 @@ function loraParts(
   ];
 }
 
-/** `all`: what the layers keep; `layer`: what one of them needs while it is computed again. */
+/** `all` is what the layers keep; `layer` is what one layer needs while it is computed again. */
 function activationBytes(
   { hiddenSize, innerSize, numLayers, vocabSize }: ModelShape,
   tokens: number,
@@ -225,7 +241,7 @@ function activationBytes(
   return { all: tokens * numLayers * kept, logits, layer: tokens * layer };
 }
 
-/** vLLM fills its share, however little it needs; our own sampler holds the keys and values of its slots. */
+/** vLLM fills its share, however little it needs. Our own sampler holds the keys and values of its slots. */
 function samplerPart(shape: ModelShape, { request, gpus, sampler }: OnGpu): MemoryPart {
   const { rollout } = request.config;
   const { name, gpuMemoryUtilization, colocated } = rollout;

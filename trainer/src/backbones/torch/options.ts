@@ -4,100 +4,115 @@ import { keptSecret } from '@agentjet/run-folder';
 import { idleOptimizer } from '../idle-optimizer.js';
 import type { TorchSection } from './registration.js';
 
-/** LoRA adapters instead of all weights (Hu et al. 2021): W + alpha / rank B A. Needs peft. */
+/** Trains LoRA adapters instead of all weights (Hu et al. 2021): W + alpha / rank B A. Needs peft. */
 export type LoraOptions = {
   readonly rank: number;
   readonly alpha?: number;
   readonly targetModules?: readonly string[];
 };
 
-/** What the worker's losses offer beyond core's LossOptions; formulas and sources are in trainer/torch/ajet_torch/losses.py. */
+/**
+ * The options that the worker's losses have in addition to core's LossOptions. Formulas and sources are in
+ * trainer/torch/ajet_torch/losses.py.
+ */
 export type TorchLossOptions = {
-  /** `ppo` (GRPO's and REINFORCE++'s token ratio; default), `gspo`, `cispo` or `reinforce`. */
+  /** `ppo` (the token ratio of GRPO and REINFORCE++), `gspo`, `cispo` or `reinforce`. Defaults to `ppo`. */
   readonly objective?: 'ppo' | 'gspo' | 'cispo' | 'reinforce';
-  /** Limit of the truncated importance weight between trainer and sampler; 0 (default) turns it off. */
+  /** Limits the truncated importance weight between trainer and sampler. Defaults to 0, which turns it off. */
   readonly tisCap?: number;
 };
 
 export type TorchInferenceOptions = {
-  /** `builtin` needs nothing but the worker; `vllm` (0.26 or later) is faster and must be installed. */
+  /** `builtin` needs nothing but the worker. `vllm` (0.26 or later) is faster and must be installed. */
   readonly server?: 'builtin' | 'vllm';
-  /** Answers sampled at once per GPU; more wait. Default: as many as fit a twelfth of the GPU, at most 256; 64 on a CPU. vLLM has its own. */
+  /**
+   * The number of answers sampled at once per GPU; more wait. Defaults to as many as fit a twelfth of the GPU, at most
+   * 256; 64 on a CPU. vLLM has its own limit.
+   */
   readonly slots?: number;
-  /** Cache per slot, tokens of prompt plus answer. Default: the model's context, at most 4,096. */
+  /** The cache per slot, in tokens of prompt plus answer. Defaults to the model's context, at most 4,096. */
   readonly kvTokens?: number;
-  /** Share of a GPU that vLLM may take; default 0.45 next to the trainer, 0.9 on separate GPUs. */
+  /** The share of a GPU that vLLM may take. Defaults to 0.45 next to the trainer, and to 0.9 on separate GPUs. */
   readonly gpuMemoryUtilization?: number;
-  /** Servers of vLLM on each node; default 1. */
+  /** The number of vLLM servers on each node. Defaults to 1. */
   readonly numReplicas?: number;
-  /** GPUs that each runs on; default 1. */
+  /** The number of GPUs of each server. Defaults to 1. */
   readonly tensorParallelSize?: number;
-  /** Whether they are the trainer's first ones (default) or those after the trainer's. */
+  /** Whether the servers use the trainer's first GPUs (default) or those after the trainer's. */
   readonly colocated?: boolean;
   readonly cudaGraphs?: boolean;
 };
 
 export type AttachOptions = {
-  /** Nodes, each with `numGpus` processes. */
+  /** The number of nodes, each with `numGpus` processes. */
   readonly numNodes: number;
-  /** To listen on; 0 takes any that is free. */
+  /** The port to listen on; 0 takes any free port. */
   readonly port: number;
-  /** Folder of the run, which all nodes must see: a file that is written there is looked for on each. */
+  /** The folder of the run, which all nodes must see. A file is written there and looked for on each node. */
   readonly sharedDir: string;
-  /** Shown by the worker, and in the line. Default: a fresh random one. */
+  /** The token that the worker shows, and that the line has. Defaults to a fresh random one. */
   readonly token?: string;
-  /** Told the line to run on every node, once. */
+  /** Called once with the line to run on every node. */
   readonly onCommand: (command: string) => void;
 };
 
 export type TorchBackboneOptions = {
-  /** Hugging Face folder: config.json, tokenizer.json, *.safetensors. */
+  /** A Hugging Face folder: config.json, tokenizer.json, *.safetensors. */
   readonly modelDir: string;
   readonly optimizer: OptimizerOptions;
   readonly seed: number;
-  /** Processes, one per GPU; on a machine without GPUs as many CPU processes. Default 1. With `attach` those of each node. */
+  /**
+   * The number of processes, one per GPU. A machine without GPUs starts as many CPU processes. Defaults to 1. With
+   * `attach` it is the number of each node.
+   */
   readonly numGpus?: number;
-  /** Given: nothing is started. Launchers on one or several nodes start the worker, and it connects. */
+  /** If it is set, nothing is started. Launchers on one or several nodes start the worker, and it connects. */
   readonly attach?: AttachOptions;
   readonly device?: 'auto' | 'cpu' | 'cuda';
-  /** Of the compute. `auto`: bfloat16 (with float32 masters) on a GPU, float32 on a CPU. */
+  /** The dtype of the compute. `auto` is bfloat16 (with float32 masters) on a GPU, and float32 on a CPU. */
   readonly dtype?: 'auto' | 'bfloat16' | 'float32' | 'float64';
-  /** `bfloat16`: no float32 masters, each update is rounded at random. Default float32. */
+  /** With `bfloat16` there are no float32 masters, and each update is rounded at random. Defaults to float32. */
   readonly masterWeights?: 'float32' | 'bfloat16';
   /**
-   * What the float32 masters of bfloat16 weights hold at the start beyond them. `zero` (default): nothing. `file`: what a float32 file
-   * has. `dithered`: the same, or else a draw among the values that round to the weight.
+   * What the float32 masters of bfloat16 weights hold at the start beyond the weights. `zero` (default) is nothing.
+   * `file` takes the rest from a float32 file. `dithered` does the same, or draws among the values that round to the
+   * weight if there is no such file.
    */
   readonly masterStart?: 'zero' | 'file' | 'dithered';
-  /** Products of the layers' weights: `plain` (default) in `dtype`, `fp8` in 8-bit floats, on GPUs since Ada and Hopper. */
+  /**
+   * The products of the layers' weights. `plain` (default) computes in `dtype`, `fp8` in 8-bit floats, on GPUs since
+   * Ada and Hopper.
+   */
   readonly matmul?: 'plain' | 'fp8';
-  /** Sizes of the compiled shapes; packs should not be larger. */
+  /** The sizes of the compiled shapes. Packs should not be larger. */
   readonly maxPackTokens?: number;
   readonly attention?: 'auto' | 'dense' | 'flex' | 'rows' | 'flash4';
   readonly compile?: 'auto' | 'on' | 'off';
   readonly activationCheckpointing?: boolean;
-  /** Share of the activations that a compiled layer keeps for backward, 0 to 1; default 1. */
+  /** The share of the activations that a compiled layer keeps for backward, 0 to 1. Defaults to 1. */
   readonly activationBudget?: number;
-  /** Several GPUs: whether gathered weights are freed after each layer. */
+  /** With several GPUs, whether gathered weights are freed after each layer. */
   readonly reshard?: 'auto' | 'always' | 'never';
-  /** Several nodes: `node` (default) shards within each and keeps a replica on each, `all` shards over all GPUs. */
+  /**
+   * With several nodes, `node` (default) shards within each and keeps a replica on each; `all` shards over all GPUs.
+   */
   readonly shardOver?: 'node' | 'all';
-  /** Weights and optimizer states in host memory (FSDP2). */
+  /** Keeps weights and optimizer states in host memory (FSDP2). */
   readonly cpuOffload?: boolean;
   readonly lora?: LoraOptions;
   readonly loss?: TorchLossOptions;
   readonly inference?: TorchInferenceOptions;
-  /** Interpreter; default AJET_TORCH_PYTHON, then trainer/torch/.venv. */
+  /** The interpreter. Defaults to AJET_TORCH_PYTHON, then trainer/torch/.venv. */
   readonly python?: string;
-  /** Address to listen on for the worker. Anything but the loopback needs `token`. */
+  /** The address to listen on for the worker. Any address except the loopback needs `token`. */
   readonly listenHost?: string;
-  /** Secret the worker shows; default a fresh random one. */
+  /** The secret that the worker shows. Defaults to a fresh random one. */
   readonly token?: string;
   readonly startTimeoutMs?: number;
   readonly heartbeatTimeoutMs?: number;
   readonly stallTimeoutMs?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Each line that the worker logs. */
+  /** Called with each line that the worker logs. */
   readonly onLogLine?: (line: string) => void;
 };
 
@@ -123,12 +138,12 @@ const workerKeys = [
   'inference',
 ] as const;
 
-/** The part that the worker itself reads. */
+/** Returns the part that the worker itself reads. */
 export function toWorkerConfig(options: TorchBackboneOptions): Readonly<Record<string, unknown>> {
   return Object.fromEntries(workerKeys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]));
 }
 
-/** The worker's options, from the names of the YAML. */
+/** Returns the worker's options from the names of the YAML. */
 export function toTorchOptions(
   torch: TorchSection,
   {
@@ -192,9 +207,9 @@ export function toTorchOptions(
   };
 }
 
-/** One of the run, so that the line which was printed first starts a worker after a restart too. */
+/** Returns the token of the run. The line that was printed first then starts a worker after a restart too. */
 const keptToken = (runDir: string): string =>
   keptSecret(
     path.join(runDir, 'torch-worker.secret'),
-    'then a new token is made, and the line that starts a worker is printed with it.',
+    'The next start then makes a new token and prints the line that starts a worker with it.',
   );

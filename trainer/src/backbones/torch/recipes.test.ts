@@ -11,7 +11,7 @@ import { hasTorch, testPython } from './testing-worker.js';
 
 const read = (name: string): string => readFileSync(path.join(torchHome.dir, 'recipes', name), 'utf8');
 
-/** Flags of the line that a run prints, without their values. */
+/** Returns the flags of the line that a run prints, without their values. */
 const flags = attachCommand({ address: 'a:1', token: 'b', numNodes: 2, gpusPerNode: 8 })
   .split(' ')
   .filter((part) => part.startsWith('--'))

@@ -1,8 +1,8 @@
 import { BackboneError, textConfigOf, type JsonObject } from '@agentjet/core';
 
 /**
- * Classes of transformers that the worker refuses when it opens them, from test/bench/results/right-families.json: their forward
- * pass is not what a token tree and the chunked head compute.
+ * These classes of transformers are refused when the worker opens them; the list is from
+ * test/bench/results/right-families.json. Their forward pass is not what a token tree and the chunked head compute.
  */
 export const refusedClasses: readonly string[] = [
   'AXK2ForCausalLM',
@@ -86,7 +86,10 @@ export const refusedClasses: readonly string[] = [
 const cappedKeys = ['final_logit_softcapping', 'attn_logit_softcapping', 'logits_soft_cap'];
 const trainedLayers = ['full_attention', 'sliding_attention'];
 
-/** Throws BackboneError `unsupported_model` for a model that config.json alone shows to be refused. The worker also compares forward passes. */
+/**
+ * Throws BackboneError `unsupported_model` if config.json alone shows that the model is refused. The worker also
+ * compares forward passes.
+ */
 export function refuseClass(json: JsonObject): void {
   const config = textConfigOf(json);
   const named = Array.isArray(json['architectures']) ? json['architectures'] : [];

@@ -102,7 +102,7 @@ it('the line for every node reaches the user', () => {
   expect(said).toEqual(['Waiting for the torch worker. Run on every node: torchrun ...']);
 });
 
-it('what the worker says of its own is passed on, what its libraries say is not', () => {
+it('passes on what the worker says itself, not what its libraries say', () => {
   expect(toWorkerNotice('2026-11-21 18:00:00,123 ajet_torch INFO The model has 0.5 M parameters.')).toBe(
     'torch worker: The model has 0.5 M parameters.',
   );
@@ -116,7 +116,7 @@ it("takes all-linear as PEFT's own configuration does", () => {
   expect(toTorchOptions(config.torch, { config, modelDir }).lora?.targetModules).toEqual(['all-linear']);
 });
 
-it('the folder of a run that goes on keeps the token of an attached worker, unless the configuration names one', () => {
+it('the folder of a resumed run keeps the token of an attached worker, unless the configuration names one', () => {
   const runDir = mkdtempSync(path.join(os.tmpdir(), 'ajet-token-'));
   const tokenOf = (torch: { readonly token?: string }): string | undefined => {
     const config = create({ torch: { launch: 'attach', ...torch } });

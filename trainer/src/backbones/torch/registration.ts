@@ -1,7 +1,10 @@
 import { defineBackbone, setting, z, type SectionOf } from '@agentjet/core';
 import { torchCapabilities } from '../capabilities.js';
 
-/** `backbone: torch`: a Python worker samples and trains on the GPUs of this machine, or of several that launchers join. */
+/**
+ * With `backbone: torch` a Python worker samples and trains on the GPUs of this machine, or of several machines that
+ * launchers join.
+ */
 
 const text = z.string().min(1);
 
@@ -9,22 +12,22 @@ const section = z.strictObject({
   python: setting(
     text.nullable(),
     null,
-    'interpreter; null: AJET_TORCH_PYTHON, else the environment of `npm run setup:torch`',
+    'interpreter; null: AJET_TORCH_PYTHON, or else the environment of `npm run setup:torch`',
   ),
   dtype: setting(
     z.enum(['auto', 'bfloat16', 'float32', 'float64']),
     'auto',
-    'of the compute: auto | bfloat16 | float32 | float64',
+    'dtype of the compute: auto | bfloat16 | float32 | float64',
   ),
   master_weights: setting(
     z.enum(['float32', 'bfloat16']),
     'float32',
-    'float32 | bfloat16: rounded at random; 2 bytes a weight less, 4 on several GPUs',
+    'float32 | bfloat16: updates are rounded at random, which saves 2 bytes a weight, or 4 on several GPUs',
   ),
   master_start: setting(
     z.enum(['zero', 'file', 'dithered']),
     'zero',
-    'masters of bfloat16 weights at the start: zero: the weights themselves | file: what a float32 file has | dithered: the same, or else drawn among the values that round to the weight',
+    'masters of bfloat16 weights at the start: zero: the weights themselves | file: the values of a float32 file | dithered: as file, or drawn among the values that round to the weight if there is no such file',
   ),
   matmul: setting(
     z.enum(['plain', 'fp8']),
@@ -34,39 +37,47 @@ const section = z.strictObject({
   attention: setting(
     z.enum(['auto', 'dense', 'flex', 'rows', 'flash4']),
     'auto',
-    'auto: the fastest there is | dense | flex | rows | flash4, which must be installed',
+    'auto: the fastest available | dense | flex | rows | flash4, which must be installed',
   ),
   compile: setting(z.enum(['auto', 'on', 'off']), 'auto', 'auto: on GPUs | on | off'),
-  activation_checkpointing: setting(z.boolean(), false, 'less memory, a forward pass more'),
+  activation_checkpointing: setting(z.boolean(), false, 'takes less memory and one more forward pass'),
   activation_budget: setting(
     z.number().min(0).max(1),
     1,
-    'share of the activations that compiled layers keep; below 1 the cheapest are computed again',
+    'share of the activations that compiled layers keep; below 1, layers compute the cheapest ones again',
   ),
-  cpu_offload: setting(z.boolean(), false, 'weights and optimizer states in host memory'),
+  cpu_offload: setting(z.boolean(), false, 'keeps weights and optimizer states in host memory'),
   reshard: setting(
     z.enum(['auto', 'always', 'never']),
     'auto',
-    'several GPUs: whether gathered weights are freed after each layer: auto: where memory is short | always | never',
+    'with several GPUs, when gathered weights are freed after each layer: auto: if memory is short | always | never',
   ),
   launch: setting(
     z.enum(['local', 'attach']),
     'local',
     'local: this process starts the worker | attach: launchers do (torchrun, Slurm, ...), with the line that is printed',
   ),
-  num_nodes: setting(z.int().min(1).max(1024), 1, 'attach: nodes, each with trainer_common.n_gpus_per_node GPUs'),
+  num_nodes: setting(
+    z.int().min(1).max(1024),
+    1,
+    'with attach, the number of nodes, each with trainer_common.n_gpus_per_node GPUs',
+  ),
   shard_over: setting(
     z.enum(['node', 'all']),
     'node',
-    'several nodes: node: shards within each, a replica on each | all: shards over all GPUs',
+    'with several nodes: node: shards within each node, with a replica on each | all: shards over all GPUs',
   ),
-  cuda_graphs: setting(z.boolean(), true, 'of the sampler `builtin`: one launch for each token'),
-  listen_host: setting(text, '127.0.0.1', 'where the worker is waited for; anything but the loopback needs a token'),
-  listen_port: setting(z.int().min(0).max(65_535), 0, 'where the worker is waited for; 0: any that is free'),
+  cuda_graphs: setting(z.boolean(), true, 'the sampler `builtin` makes one launch for each token'),
+  listen_host: setting(
+    text,
+    '127.0.0.1',
+    'address to wait for the worker on; any address except the loopback needs a token',
+  ),
+  listen_port: setting(z.int().min(0).max(65_535), 0, 'port to wait for the worker on; 0: any free port'),
   token: setting(
     text.nullable(),
     null,
-    'what the worker must show; null: a random one, which the folder of a swarm run keeps',
+    'token that the worker must show; null: a random one, which the folder of a swarm run keeps',
     {
       isSecret: true,
     },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** A file in a folder that all nodes should see, with a content that nobody can guess. */
+/** Writes a file with random content into a folder that all nodes should see. */
 export type SharedProbe = {
   readonly config: { readonly sharedFile: string; readonly sharedText: string };
   remove(): Promise<void>;

@@ -12,7 +12,7 @@ import { torchHome } from './torch-home.js';
 import type { TorchBackboneOptions } from './options.js';
 import { adamOptions } from '../../testing/adam-options.js';
 
-/** Whether the worker's virtual environment is there; tests say that they are skipped where it is not. */
+/** Whether the worker's virtual environment exists. Tests say that they are skipped if it does not. */
 export const hasTorch = existsSync(process.env['AJET_TORCH_PYTHON'] ?? venvPython(torchHome));
 
 export const testPython = process.env['AJET_TORCH_PYTHON'] ?? venvPython(torchHome);
@@ -33,7 +33,7 @@ const tinyConfig = {
   hidden_act: 'silu',
 };
 
-/** A folder with a random model of a few thousand weights. */
+/** Makes a folder with a random model of a few thousand weights. */
 export async function makeTinyModel(): Promise<string> {
   const dir = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-tiny-')), 'model');
   await createModelFolder(dir, { config: tinyConfig, seed: 1, standardDeviation: 0.2 });
@@ -55,7 +55,7 @@ export function startTiny(modelDir: string, options: Partial<TorchBackboneOption
   });
 }
 
-/** One that nothing listens on a moment later. */
+/** Returns a port that nothing listens on a moment later. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);

@@ -1,4 +1,4 @@
 import { pythonHome } from '../python-worker/find-python.js';
 
-/** `trainer/torch`. */
+/** The folder `trainer/torch`. */
 export const torchHome = pythonHome('torch', 'torch, transformers, msgpack and safetensors');

@@ -4,7 +4,9 @@ import type { WorkerLaunch } from '../python-worker/worker-process.js';
 import { torchHome } from './torch-home.js';
 import type { TorchBackboneOptions } from './options.js';
 
-/** One process, or one per GPU under torchrun; they meet through a file, so that no port is opened for that. */
+/**
+ * Starts one process, or one per GPU under torchrun. The processes meet through a file, so they open no port for that.
+ */
 export function toTorchLaunch(python: string, { numGpus = 1, cpuOffload, env }: TorchBackboneOptions): WorkerLaunch {
   return {
     command: python,

@@ -9,7 +9,7 @@ import { hasTorch, makeTinyModel, sftBatch, startTiny, testPython } from './test
 
 const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100, stopIds: [], seed: 7 };
 
-/** A package folder whose `ajet_torch.worker` is the given Python: workers that misbehave on purpose. */
+/** Makes a package folder whose `ajet_torch.worker` is the given Python. These workers misbehave on purpose. */
 function makeRogueWorker(body: string): Readonly<Record<string, string>> {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-rogue-'));
   mkdirSync(path.join(dir, 'rogue'));

@@ -10,7 +10,7 @@ if (!hasTorch)
     'Skipped the tests of the torch worker: no trainer/torch/.venv. "npm run setup:torch" makes it (Python 3.10 or later).',
   );
 
-/** Minutes: they are part of `.ci/run` and of `.ci/nightly engines`, and not of every `npm test`. */
+/** These tests take minutes, so they are part of `.ci/run` and `.ci/nightly engines`, and not of every `npm test`. */
 const isAsked = process.env['AJET_LONG_TESTS'] === '1';
 if (hasTorch && !isAsked)
   console.warn('Skipped the Python tests of the torch worker, which take minutes: AJET_LONG_TESTS=1 asks for them.');

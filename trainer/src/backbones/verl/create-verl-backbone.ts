@@ -26,7 +26,7 @@ export type VerlBackbone = Backbone & {
     readonly dtype: string;
     readonly numWorkers: number;
     readonly numParameters: number;
-    /** Of verl, ray, torch and transformers. */
+    /** The versions of verl, ray, torch and transformers. */
     readonly versions: Readonly<Record<string, string>>;
   };
   readonly driverPid: number;
@@ -40,21 +40,21 @@ type VerlReady = ReadyMessage & {
   readonly versions: Readonly<Record<string, string>>;
 };
 
-/** With each worker; more wait. */
+/** The number of calls that each worker has at once; more wait. */
 const mostSlots = 256;
 
 /** The import of verl alone can take a minute on a busy machine, and each worker imports it too. */
 const startTimeoutMs = 900_000;
 
 /**
- * Starts the driver of verl's workers, and waits until they have loaded the model. Rejects with BackboneError: `no_python`,
- * `version_mismatch` (of verl, Ray, PyTorch, transformers, or our own package), `no_ray`, `too_few_gpus`, `bad_model_files`,
- * `unsupported_model`, `bad_request` (an option), `out_of_memory`, `worker_died`, `worker_hung`.
+ * Starts the driver of verl's workers, and waits until they have loaded the model. Rejects with BackboneError:
+ * `no_python`, `version_mismatch` (of verl, Ray, PyTorch, transformers, or our own package), `no_ray`, `too_few_gpus`,
+ * `bad_model_files`, `unsupported_model`, `bad_request` (an option), `out_of_memory`, `worker_died`, `worker_hung`.
  */
 export async function createVerlBackbone(options: VerlBackboneOptions): Promise<VerlBackbone> {
   const launch = toVerlLaunch(findPython(verlHome, options.python), options.env);
   const modelDir = path.resolve(options.modelDir);
-  await readModelFolder(modelDir); // for its errors, which would otherwise come only after minutes
+  await readModelFolder(modelDir); // checks the options here, because errors would otherwise come only after minutes
   const worker = await startPythonWorker({
     name: 'verl',
     setupCommand: verlHome.setupCommand,

@@ -13,7 +13,7 @@ import type { VerlBackboneOptions } from './options.js';
 
 const msgpack = pathToFileURL(createRequire(import.meta.url).resolve('@msgpack/msgpack')).href;
 
-/** A driver without Python, Ray and verl: it says hello and ready, and then does what `body` says on each `message`. */
+/** A driver without Python, Ray and verl. It says hello and ready, and then runs `body` for each `message`. */
 function standIn(body: string, beforeHello = `const schema = ${schemaVersion};`): string {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-driver-'));
   const file = path.join(dir, 'python.mjs');
@@ -132,7 +132,7 @@ describe.skipIf(process.platform === 'win32')('the driver of verl', { timeout: 6
     });
   });
 
-  test('that loses a worker rejects the step and every later call, and says how the run goes on', async () => {
+  test('that loses a worker rejects the step and every later call, and says how to resume the run', async () => {
     const said =
       'A verl worker was lost while it was to compute the gradient: ... resume the run from its last checkpoint (--resume).';
     const python = standIn(

@@ -7,27 +7,33 @@ import { hasReference, readWorkload, type Workload } from '../needs/workload.js'
 import { refuseClass } from '../torch/refused-classes.js';
 
 /**
- * Memory of the verl backbone, of each worker's GPU, or of this machine if it has none. verl keeps states in float32, shards
- * them with FSDP2 and runs the layers of transformers as they are; our sampler holds a whole copy of the weights as well.
- * All factors are in this table.
+ * Estimates memory of the verl backbone: of each worker's GPU, or of this machine if it has no GPU. verl keeps states
+ * in float32, shards them with FSDP2 and runs the layers of transformers unchanged. Our sampler holds a whole copy of
+ * the weights as well. All factors are in this table.
  */
 const measured = {
   /** Bytes a parameter, over all workers: masters, two moments, gradients. */
   states: 16,
   masters: 4,
-  /** What a layer keeps for backward, per token: so many hidden and inner states, in the type of the compute. Norms keep float32 ones. */
+  /**
+   * A layer keeps this many hidden and inner states per token for backward, in the type of the compute. Norms keep
+   * float32 ones.
+   */
   hiddenStates: 26,
   innerStates: 5,
   /** Bytes of a logit: as computed, in float32 for its logprob and its entropy, and its gradient. */
   logits: 16,
   /** CUDA, kernels, buffers of NCCL. */
   context: 2.5 * 2 ** 30,
-  /** Processes on a CPU: the driver with Ray's own, and each worker. */
+  /** Processes on a CPU: the driver together with Ray's own, and each worker. */
   driver: 1.5e9,
   worker: 1.2e9,
   /** PyTorch eager, as the torch backbone on a CPU. */
   cpuRates: { samplingFlops: 50e9, trainingFlops: 70e9, bytesPerSecond: 10e9 },
-  /** Of the peak of an H200: the torch backbone's share, over the 1.6 times longer that verl trained the same run. */
+  /**
+   * The share of an H200's peak: the torch backbone's share divided by 1.6, since verl trained the same run 1.6 times
+   * longer.
+   */
   shareOfPeak: 0.285,
 } as const;
 
@@ -47,7 +53,10 @@ const defaults: VerlSettings = {
   cpuOffload: false,
 };
 
-/** Without GPUs: of all workers on the CPU of this machine. Throws BackboneError `unsupported_model` if config.json lacks a size, or shows a model that the sampler refuses. */
+/**
+ * Without GPUs it estimates all workers on the CPU of this machine. Throws BackboneError `unsupported_model` if
+ * config.json has no size, or shows a model that the sampler refuses.
+ */
 export function estimateVerl(request: NeedRequest): ResourceNeed {
   refuseClass(request.model); // its sampler is the torch worker's
   const settings: VerlSettings = { ...defaults, ...request.section };
@@ -73,14 +82,14 @@ function timeOf(
   return trainingSecondsOnGpu(shape, rowsOf(workload), { gpus, share: measured.shareOfPeak });
 }
 
-/** It takes rows: each episode's prompt is computed again. */
+/** The backbone takes rows, so each episode's prompt is computed again. */
 const rowsOf = (workload: Workload): Workload => ({ ...workload, tasks: workload.episodes });
 
 type Placement = {
   readonly gpus: Gpus | null;
-  /** Workers among which a set of states is divided. */
+  /** The number of workers among which a set of states is divided. */
   readonly shards: number;
-  /** Workers whose memory is counted: one on a GPU, all of this machine on its CPU. */
+  /** The number of workers whose memory is counted: one on a GPU, all of this machine on its CPU. */
   readonly together: number;
   /** Bytes of a number in the compute. */
   readonly width: number;
@@ -101,7 +110,7 @@ type Work = {
   readonly settings: VerlSettings;
   readonly request: NeedRequest;
   readonly placement: Placement;
-  /** Of the largest micro-batch. */
+  /** Tokens of the largest micro-batch. */
   readonly tokens: number;
 };
 
@@ -127,7 +136,7 @@ function workerParts(shape: ModelShape, { settings, request, placement, tokens }
   ];
 }
 
-/** `tokenBytes`: tokens x bytes of a number. */
+/** `tokenBytes` is tokens x bytes of a number. */
 function activationBytes(
   { hiddenSize, innerSize, numLayers, vocabSize }: ModelShape,
   { activationCheckpointing }: VerlSettings,

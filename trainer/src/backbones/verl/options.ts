@@ -4,36 +4,41 @@ import type { TorchInferenceOptions, TorchLossOptions } from '../torch/options.j
 import type { VerlSection } from './registration.js';
 
 export type VerlBackboneOptions = {
-  /** Hugging Face folder: config.json, tokenizer.json, *.safetensors. All nodes must see it. */
+  /** A Hugging Face folder: config.json, tokenizer.json, *.safetensors. All nodes must see it. */
   readonly modelDir: string;
   readonly optimizer: OptimizerOptions;
   readonly seed: number;
-  /** A Ray cluster that runs: `auto`, or host:port of its head. Without it Ray is started on this machine, and ends with the backbone. */
+  /**
+   * A running Ray cluster: `auto`, or host:port of its head. Without it Ray is started on this machine, and ends with
+   * the backbone.
+   */
   readonly rayAddress?: string;
-  /** Each with `gpusPerNode` workers; default 1. */
+  /** The number of nodes, each with `gpusPerNode` workers. Defaults to 1. */
   readonly numNodes?: number;
-  /** Workers, one per GPU; on a cluster without GPUs as many on CPUs. Default 1. */
+  /** The number of workers, one per GPU. A cluster without GPUs runs as many on CPUs. Defaults to 1. */
   readonly gpusPerNode?: number;
-  /** Of the compute; masters and moments are float32. `auto`: bfloat16 on a GPU, float32 on a CPU. */
+  /** The dtype of the compute; masters and moments are float32. `auto` is bfloat16 on a GPU, and float32 on a CPU. */
   readonly dtype?: 'auto' | 'bfloat16' | 'float32';
-  /** Of a micro-batch; one row may be longer. */
+  /** The tokens of a micro-batch. A single row may be longer. */
   readonly maxPackTokens?: number;
   /** A name that transformers knows: `sdpa` (default), or `flash_attention_2` if it is installed. */
   readonly attnImplementation?: string;
   readonly activationCheckpointing?: boolean;
-  /** Weights and optimizer states in host memory (FSDP2). */
+  /** Keeps weights and optimizer states in host memory (FSDP2). */
   readonly cpuOffload?: boolean;
-  /** Several nodes: `node` shards within each and keeps a replica on each, `all` (default) shards over all GPUs. */
+  /**
+   * With several nodes, `node` shards within each and keeps a replica on each; `all` (default) shards over all GPUs.
+   */
   readonly shardOver?: 'node' | 'all';
   readonly loss?: TorchLossOptions;
   readonly inference?: Pick<TorchInferenceOptions, 'slots' | 'kvTokens' | 'cudaGraphs'>;
-  /** Interpreter of the driver; default AJET_VERL_PYTHON, then trainer/verl/.venv. */
+  /** The interpreter of the driver. Defaults to AJET_VERL_PYTHON, then trainer/verl/.venv. */
   readonly python?: string;
   readonly startTimeoutMs?: number;
   readonly heartbeatTimeoutMs?: number;
   readonly stallTimeoutMs?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Each line that the driver logs. */
+  /** Called with each line that the driver logs. */
   readonly onLogLine?: (line: string) => void;
 };
 
@@ -54,12 +59,12 @@ const driverKeys = [
   'inference',
 ] as const;
 
-/** The part that the driver itself reads. */
+/** Returns the part that the driver itself reads. */
 export function toDriverConfig(options: VerlBackboneOptions): Readonly<Record<string, unknown>> {
   return Object.fromEntries(driverKeys.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]));
 }
 
-/** The backbone's options, from the names of the YAML. */
+/** Returns the backbone's options from the names of the YAML. */
 export function toVerlOptions(
   verl: VerlSection,
   { config, modelDir, optimizer = idleOptimizer }: Omit<BackboneParts, 'notice'>,

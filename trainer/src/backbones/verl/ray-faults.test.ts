@@ -11,7 +11,7 @@ import { asksVerl, startTinyVerl } from './testing-driver.js';
 
 type Found = { readonly pid: number; readonly command: string };
 
-/** The process and all that it has started, as Linux knows them. */
+/** Lists the process and all processes that it has started, as Linux knows them. */
 function findDescendants(root: number): readonly Found[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -19,7 +19,7 @@ function findDescendants(root: number): readonly Found[] {
       const parent = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1];
       parents.set(Number(name), Number(parent));
     } catch {
-      // it has ended meanwhile
+      // it has ended in the meantime
     }
   }
   const isBelow = (pid: number): boolean => pid === root || (parents.has(pid) && isBelow(parents.get(pid) ?? 0));
@@ -68,7 +68,7 @@ function batchFor(backbone: Backbone): TrainBatch {
 const isHere = asksVerl && process.platform === 'linux';
 
 describe.skipIf(!isHere)('verl on a Ray that it has started', { timeout: 900_000 }, () => {
-  test('ends with a readable error when a worker is lost, leaves no process, and goes on from its checkpoint', async () => {
+  test('ends with a readable error when a worker is lost, leaves no process, and resumes from its checkpoint', async () => {
     const dir = path.join(mkdtempSync(path.join(os.tmpdir(), 'ajet-verl-')), 'checkpoint');
     const modelDir = await makeTinyModel();
     const first = await startTinyVerl(modelDir);

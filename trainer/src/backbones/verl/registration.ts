@@ -1,7 +1,7 @@
 import { defineBackbone, setting, z, type SectionOf } from '@agentjet/core';
 import { verlCapabilities } from '../capabilities.js';
 
-/** `backbone: verl`: verl's workers train and sample, where Ray places them. */
+/** With `backbone: verl`, verl's workers train and sample on the nodes that Ray chooses. */
 
 const text = z.string().min(1);
 
@@ -9,28 +9,32 @@ const section = z.strictObject({
   python: setting(
     text.nullable(),
     null,
-    'interpreter of the driver; null: AJET_VERL_PYTHON, else the environment of `npm run setup:verl`',
+    'interpreter of the driver; null: AJET_VERL_PYTHON, or else the environment of `npm run setup:verl`',
   ),
   ray_address: setting(
     text.nullable(),
     null,
-    'of a Ray cluster that runs: auto | host:port of its head; null: Ray is started on this machine, and ends with the run',
+    'address of a running Ray cluster: auto | host:port of its head; null: the run starts Ray on this machine and ends it',
   ),
   num_nodes: setting(
     z.int().min(1).max(1024),
     1,
-    'of the cluster, each with trainer_common.n_gpus_per_node workers, one per GPU',
+    'number of nodes of the cluster, each with trainer_common.n_gpus_per_node workers, one per GPU',
   ),
   shard_over: setting(
     z.enum(['node', 'all']),
     'all',
-    'several nodes: node: shards within each, a replica on each | all: shards over all GPUs',
+    'with several nodes: node: shards within each node, with a replica on each | all: shards over all GPUs',
   ),
-  dtype: setting(z.enum(['auto', 'bfloat16', 'float32']), 'auto', 'of the compute: auto | bfloat16 | float32'),
-  attn_implementation: setting(text, 'sdpa', 'as transformers names it; flash_attention_2 must be installed'),
-  activation_checkpointing: setting(z.boolean(), false, 'less memory, a forward pass more'),
-  cpu_offload: setting(z.boolean(), false, 'weights and optimizer states in host memory'),
-  cuda_graphs: setting(z.boolean(), true, 'of the sampler: one launch for each token'),
+  dtype: setting(z.enum(['auto', 'bfloat16', 'float32']), 'auto', 'dtype of the compute: auto | bfloat16 | float32'),
+  attn_implementation: setting(
+    text,
+    'sdpa',
+    'attention by its name in transformers; flash_attention_2 must be installed',
+  ),
+  activation_checkpointing: setting(z.boolean(), false, 'takes less memory and one more forward pass'),
+  cpu_offload: setting(z.boolean(), false, 'keeps weights and optimizer states in host memory'),
+  cuda_graphs: setting(z.boolean(), true, 'the sampler makes one launch for each token'),
 });
 
 export type VerlSection = SectionOf<typeof section>;

@@ -16,7 +16,7 @@ import { asksVerl, startTinyVerl, testPython } from './testing-driver.js';
 
 const timeout = 1_800_000;
 const vocabSize = 61;
-/** An odd number of rows, so that one worker's share is filled up. */
+/** The number of rows is odd, so one worker's share is filled up. */
 const samples = createRandomSamples(createRandom(8), { numRows: 7, maxLength: 20, vocabSize, numEpisodes: 7 });
 const loss: LossOptions = {
   kind: 'policy',
@@ -35,7 +35,7 @@ const batchFor = (backbone: Backbone): TrainBatch => ({
   loss,
 });
 
-/** Two steps, what is sampled after them, and the checkpoint that is left in `dir`. */
+/** Makes two steps, samples after them, and leaves a checkpoint in `dir`. */
 async function train(backbone: VerlBackbone, dir: string) {
   const first = await backbone.trainStep(batchFor(backbone));
   const second = await backbone.trainStep(batchFor(backbone));
@@ -59,7 +59,10 @@ function expectAlike(found: readonly (number | null)[], expected: readonly (numb
   for (const [at, value] of found.entries()) expect(value).toBeCloseTo(expected[at] ?? Number.NaN, 4);
 }
 
-/** Two workers add gradients in another order. AdamW turns what rounding leaves of a gradient near zero into whole steps (measured: 1.3e-5). */
+/**
+ * Two workers add gradients in another order. AdamW turns the rounding of a gradient near zero into whole steps
+ * (measured: 1.3e-5).
+ */
 function expectScoresAlike(found: readonly number[], expected: readonly number[]): void {
   expect(found).toHaveLength(expected.length);
   const gaps = found.map((value, at) => Math.abs(value - (expected[at] ?? Number.NaN)) / Math.max(1, Math.abs(value)));
@@ -118,7 +121,7 @@ describe.skipIf(!asksVerl || process.platform !== 'linux')('several workers of v
 
 type RayCluster = { readonly address: string; isAlive(): boolean; close(): Promise<void> };
 
-/** Two Ray nodes on this host, as `ray start` makes them. */
+/** Starts two Ray nodes on this host, as `ray start` makes them. */
 async function startRay(): Promise<RayCluster> {
   const address = `127.0.0.1:${await freePort()}`;
   const nodes = [await startNode(['--head', `--port=${address.split(':')[1]}`, '--include-dashboard=false'])];

@@ -8,7 +8,7 @@ import { verlHome } from './verl-home.js';
 
 export const testPython = process.env[verlHome.variable] ?? venvPython(verlHome);
 
-/** A start takes a minute: these tests are part of `.ci/nightly verl`, and not of every `npm test`. */
+/** A start takes a minute, so these tests are part of `.ci/nightly verl`, and not of every `npm test`. */
 export const asksVerl = existsSync(testPython) && process.env['AJET_LONG_TESTS'] === '1';
 
 export function startTinyVerl(modelDir: string, options: Partial<VerlBackboneOptions> = {}): Promise<VerlBackbone> {

@@ -1,4 +1,4 @@
 import { pythonHome } from '../python-worker/find-python.js';
 
-/** `trainer/verl`. */
+/** The folder `trainer/verl`. */
 export const verlHome = pythonHome('verl', 'the versions in its requirements.txt');
