@@ -49,7 +49,10 @@ function open(options: Partial<OnnxBackboneOptions> = {}): Promise<Backbone> {
   return createOnnxBackbone({ modelDir, optimizer: plainOptimizer, threads: 1, isInThread: true, ...options });
 }
 
-/** A port that looks like a worker: the whole protocol, without the second it takes to start a thread from TypeScript. */
+/**
+ * A port that looks like a worker. It runs the whole protocol without the second that it takes to start a thread from
+ * TypeScript.
+ */
 class PortWorker implements WorkerThread {
   readonly #port: MessagePort;
 
@@ -125,7 +128,8 @@ describe('in its worker thread', () => {
   });
 
   it('rejects everything under way when the thread dies, and everything after', async () => {
-    // It answers nothing, so that all of it is still under way; and it is not in native code, whose end by force is that of the process.
+    // It answers nothing, so all of it is still in progress. It is not in native code, because ending that by force
+    // would end the process.
     const deaf =
       "require('node:worker_threads').parentPort.on('message', () => {}).postMessage({ type: 'ready', contextLength: 64, policyVersion: 0 });";
     const worker = new Worker(deaf, { eval: true });

@@ -1,4 +1,4 @@
-/** Opens the embedded backbone: sampling and training with onnxruntime-node on the CPU. */
+/** Opens the embedded backbone, which samples and trains with onnxruntime-node on the CPU. */
 
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -12,31 +12,34 @@ import { startWorker } from './worker/start-worker.js';
 export type OnnxBackboneOptions = {
   /** A Hugging Face model folder of the Qwen2, Qwen3 or Llama shape. */
   readonly modelDir: string;
-  /** Needed unless `train` is false. */
+  /** Required unless `train` is false. */
   readonly optimizer?: OptimizerOptions;
-  /** False: sampling and scoring only; trainStep is refused, and no memory goes to gradients and moments. True unless given. */
+  /**
+   * If it is false, the backbone only samples and scores: trainStep is refused, and gradients and moments take no
+   * memory. Defaults to true.
+   */
   readonly train?: boolean;
-  /** Taken so that all backbones open alike. Nothing here is random: each draw is seeded by its request. */
+  /** Accepted so that all backbones open alike. Nothing here is random, because each request seeds its draws. */
   readonly seed?: number;
-  /** Threads inside one operator; 0 or absent: as many as there are cores, at most 8. */
+  /** The number of threads inside one operator. 0 or absent means as many as there are cores, at most 8. */
   readonly threads?: number;
-  /** Limit of prompt plus completion, in tokens; at most the model's own, which it is where this is absent. */
+  /** The limit of prompt plus completion, in tokens. It is at most the model's own limit, which is the default. */
   readonly contextLength?: number;
-  /** Limits of the engine, where others than the default ones are wanted. */
+  /** Overrides the engine's default limits. */
   readonly engine?: Partial<SchedulerOptions>;
-  /** Do the work in the calling thread, which it then blocks for whole steps: for tests and scripts. */
+  /** Does the work in the calling thread and blocks it for whole steps. Use it in tests and scripts. */
   readonly isInThread?: boolean;
 };
 
 /**
- * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The work runs in a worker thread; should it die,
- * all that is under way rejects with EngineError or BackboneError `failed`. A training step waits for the completions
- * asked for before it, and completions asked for after it wait for it.
+ * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The work runs in a worker thread. If the thread
+ * dies, every call in progress rejects with EngineError or BackboneError `failed`. A training step waits for earlier
+ * completions, and later completions wait for the step.
  */
 export async function createOnnxBackbone(options: OnnxBackboneOptions): Promise<Backbone> {
   const resolved = resolveOptions(options);
   if (options.isInThread === true) {
-    // Only here is the native library loaded into this thread.
+    // Only this branch loads the native library into this thread.
     const { openLocalOnnxBackbone } = await import('./local-onnx-backbone.js');
     return await openLocalOnnxBackbone(resolved);
   }
@@ -54,7 +57,7 @@ function resolveOptions({
   if (train && optimizer === undefined)
     throw new BackboneError(
       'bad_options',
-      'createOnnxBackbone needs optimizer options to train. Give them, or set train: false.',
+      'createOnnxBackbone needs optimizer options to train. Pass optimizer, or set train: false.',
     );
   return {
     engine,

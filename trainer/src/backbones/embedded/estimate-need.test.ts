@@ -59,7 +59,7 @@ function requestOf(
 const peakOf = ({ fullPackBytes, parts }: ResourceNeed): number => fullPackBytes ?? sumParts(parts);
 
 describe('memory of the embedded backbone', () => {
-  // Peaks of processes, in MB: `npm run bench -- memory`.
+  // Peaks of processes in MB, from `npm run bench -- memory`.
   it.each([
     ['nano', { groups: 2, episodes: 4, prompt: 100, answer: 50 }, true, false, 275.1],
     ['nano', { groups: 8, episodes: 8, prompt: 1024, answer: 100 }, true, false, 880.8],

@@ -9,25 +9,35 @@ import { gridOfTree } from './training/microbatches/plan-microbatches.js';
 import { parseModelConfig, type ModelConfig } from './training/model/model-config.js';
 
 /**
- * Memory and time of the embedded backbone, from the shape of the model. The factors are measured: `npm run bench -- memory`
- * compares these figures with the peaks of real processes, and keeps both in test/bench/results/memory.json.
+ * Estimates memory and time of the embedded backbone from the shape of the model. The factors are measured:
+ * `npm run bench -- memory` compares these figures with the peaks of real processes, and keeps both in
+ * test/bench/results/memory.json.
  */
 
 const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
-/** Node, ONNX Runtime, an agent's framework. */
+/** Node, ONNX Runtime and an agent's framework. */
 const processBytes = 240 * mebibyte;
-/** What a second model adds to that is a thread; measured with nano: 31 MiB in all. */
+/** A second model adds a thread. Measured with nano, it is 31 MiB in all. */
 const threadBytes = 40 * mebibyte;
-/** Copies of a row of logits that the loss and its gradient hold, and those of scoring with the reference. */
+/** The copies of a row of logits that the loss and its gradient hold, and those of scoring with the reference. */
 const logitCopies = { training: 5.5, scoring: 2 };
-/** Scores of each query, key and head that are held beside the probabilities of each layer; more if rows also read a path. */
+/**
+ * The scores of each query, key and head that are held in addition to the probabilities of each layer. There are more
+ * if rows also read a path.
+ */
 const scoreCopies = { inRows: 3, withPaths: 5 };
-/** What opening a sampling session needs for a moment, as a share of the weights: the buffer they are read into, and more. */
+/**
+ * The memory that opening a sampling session takes for a moment, as a share of the weights. It includes the buffer that
+ * they are read into.
+ */
 const openingShare = 1.7;
 /** A cache that grows is copied, and the old one is freed later. */
 const cacheGrowth = 1.6;
-/** Multiplications and additions a second of one core (measured: 50 to 66 in training, AVX-512), and what two cores read of memory. */
+/**
+ * Multiplications and additions a second of one core (measured: 50 to 66 in training, AVX-512), and the bytes a second
+ * that two cores read from memory.
+ */
 const ratesOfCore = { samplingFlops: 50e9, trainingFlops: 50e9, bytesPerSecond: 30e9 };
 
 /** Throws BackboneError `unsupported_model`. */
@@ -67,7 +77,7 @@ type Job = {
   readonly hasReference: boolean;
 };
 
-/** The weights in single precision; the session's own packed copy, and a tied embedding once more as a table. */
+/** The weights in single precision, the session's own packed copy, and a tied embedding once more as a table. */
 function openParts({ numParameters, headParameters }: ModelShape): readonly MemoryPart[] {
   return [
     { name: 'process', bytes: processBytes, sharedBytes: processBytes - threadBytes },
@@ -76,7 +86,7 @@ function openParts({ numParameters, headParameters }: ModelShape): readonly Memo
   ];
 }
 
-/** Opening comes before the first call, so only the larger of both counts. */
+/** Opening comes before the first call, so only the larger of the two counts. */
 function samplingParts(job: Job): readonly MemoryPart[] {
   const cache = cacheBytes(job);
   const opening = openingShare * job.shape.numParameters * bytesPerFloat;
@@ -87,7 +97,10 @@ function samplingParts(job: Job): readonly MemoryPart[] {
   ];
 }
 
-/** ONNX Runtime copies gradients when they are fetched; the second micro-batch's are held until they are added. */
+/**
+ * ONNX Runtime copies gradients when they are fetched. The gradients of the second micro-batch are held until they are
+ * added.
+ */
 function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   const weights = job.shape.numParameters * bytesPerFloat;
   const { training, scoring } = activationBytes(job, tree);
@@ -102,7 +115,10 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
   ];
 }
 
-/** Counted as in microbatchLimits, with logits only for the tokens that are trained. Scoring keeps nothing for a gradient. */
+/**
+ * This counts as microbatchLimits does, with logits only for the tokens that are trained. Scoring keeps nothing for a
+ * gradient.
+ */
 function activationBytes(
   { config, workload }: Job,
   { size, depth }: LargestTree,

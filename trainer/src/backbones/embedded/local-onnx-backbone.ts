@@ -1,7 +1,7 @@
 /**
  * The embedded backbone in one thread: a model in training and an engine over its weights. ONNX Runtime's `run` blocks
- * the thread, so `createOnnxBackbone` keeps this in a worker. A training step waits for completions under way, and calls
- * that come meanwhile wait for the step: each completion is of one policy version.
+ * the thread, so `createOnnxBackbone` keeps this class in a worker. A training step waits for completions in progress,
+ * and calls that come in the meantime wait for the step. Each completion therefore comes from one policy version.
  */
 
 import { BackboneError, rejectOnAbort } from '@agentjet/core';
@@ -28,10 +28,10 @@ import { StepSessionFactory } from './sampling/step-session.js';
 export type LocalBackboneOptions = {
   readonly engine: Partial<SchedulerOptions>;
   readonly modelDir: string;
-  /** Absent: the weights never change; trainStep is refused. */
+  /** If it is absent, the weights never change and trainStep is refused. */
   readonly optimizer?: OptimizerOptions;
   readonly threads: number;
-  /** At most the model's own, which it is where this is absent. */
+  /** At most the model's own limit, which is the default. */
   readonly contextLength?: number;
 };
 
@@ -80,11 +80,13 @@ export class LocalOnnxBackbone implements Backbone {
       hasStarted = true;
       return await this.#model.trainStep(batch, options);
     });
-    // Once it runs, only the model knows whether the abort came in time.
+    // Once the step runs, only the model knows whether the abort came in time.
     return await rejectOnAbort(step, signal, () => (hasStarted ? undefined : aborted(signal)));
   }
 
-  /** Per pack, shape [K]: the logprob of each term's token, at its own temperature or else this one. */
+  /**
+   * Returns the logprob of each term's token, shape [K] per pack, at its own temperature or otherwise at `temperature`.
+   */
   async termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
     this.#refuseClosed();
     return await this.#model.termLogprobs(packs, temperature);

@@ -1,7 +1,10 @@
 import { defineBackbone, setting, z } from '@agentjet/core';
 import { embeddedCapabilities } from '../capabilities.js';
 
-/** `backbone: onnx`: samples and trains on the CPU of this machine. Nothing native is loaded before it is opened. */
+/**
+ * With `backbone: onnx` this process samples and trains on the CPU of this machine. No native code is loaded before the
+ * backbone is opened.
+ */
 export const onnx = defineBackbone({
   name: 'onnx',
   summary: 'trains on this CPU',
@@ -9,7 +12,7 @@ export const onnx = defineBackbone({
     num_threads: setting(
       z.int().min(0).max(256),
       0,
-      '0: as many as there are cores, at most 8; the last digits of figures depend on it',
+      'threads; 0: one per core, at most 8; the last digits of figures depend on this number',
     ),
   }),
   freeOnResume: ['num_threads'],

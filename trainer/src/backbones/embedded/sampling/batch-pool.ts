@@ -1,7 +1,7 @@
 /**
- * All running rows, in batches by length, and the memory they may take together. Rows of one batch are padded to a
- * common length, which costs reading; each further batch costs a pass of its own per token. So a row shares the batch
- * of longer ones while few rows do that, and short rows get their own when they are many.
+ * Holds all running rows in batches by length, and the memory they may take together. The rows of one batch are padded
+ * to a common length, which costs reading. Each further batch costs another pass per token. So a row joins a batch of
+ * longer rows while few rows do that, and short rows get their own batch when they are many.
  */
 
 import { DecodeBatch } from './decode-batch.js';
@@ -14,10 +14,10 @@ const shortestLimit = 128;
 export class BatchPool {
   readonly maxBytes: number;
   readonly #passCost: number;
-  /** Shortest rows first. */
+  /** Batches in order of row length, shortest first. */
   readonly #batches: readonly DecodeBatch[];
 
-  /** The memory limit is raised to one row of the full context length, which must always fit. */
+  /** The memory limit is raised to one row of the full context length, because one such row must always fit. */
   constructor({ kvShape, contextLength, passCost }: StepShape, maxBytes: number) {
     this.maxBytes = Math.max(maxBytes, 2 * contextLength * kvBytesPerToken(kvShape));
     this.#passCost = passCost;
@@ -44,7 +44,7 @@ export class BatchPool {
     return this.#batches.reduce((total, batch) => total + batch.kv.bytes, 0);
   }
 
-  /** The batch in which a row of this length costs least. */
+  /** Returns the batch in which a row of this length costs least. */
   batchFor(length: number): DecodeBatch {
     const [own, ...longer] = this.#batches.filter(({ maxLength }) => length <= maxLength);
     if (own === undefined) throw new Error(`No batch holds ${length} tokens.`);
@@ -55,19 +55,21 @@ export class BatchPool {
     return shared ?? own;
   }
 
-  /** A batch whose rows would cost less in a batch of longer ones, and that batch. */
+  /** Returns a batch whose rows would cost less in a batch of longer ones, and that batch. */
   findMerge(): { readonly from: DecodeBatch; readonly into: DecodeBatch } | null {
     const filled = this.#batches.filter(({ rows }) => rows.length > 0);
     for (const [index, from] of filled.entries()) {
       const into = filled[index + 1];
-      // Half the cost: what was just kept apart is not merged at once.
+      // The cost is halved, so that batches that were just separated are not merged at once.
       if (into !== undefined && 2 * from.rows.length * (into.kv.stride - from.kv.stride) <= this.#passCost)
         return { from, into };
     }
     return null;
   }
 
-  /** Makes room in the batch; false where the limit forbids it. Batches without rows give their memory up first. */
+  /**
+   * Makes room in the batch. Returns false if the limit forbids it. Batches without rows give up their memory first.
+   */
   tryReserve(batch: DecodeBatch, numMore: number, length: number): boolean {
     if (!this.#fits(batch, numMore, length)) this.releaseEmpty();
     if (!this.#fits(batch, numMore, length)) return false;

@@ -1,4 +1,4 @@
-/** What a caller may ask of an engine, checked before anything runs: a wrong request is an error to its caller alone. */
+/** Checks a caller's request before anything runs. A wrong request is an error for its caller alone. */
 
 import { EngineError } from '@agentjet/core';
 import type { TokenSampling } from '@agentjet/core';

@@ -5,7 +5,10 @@ import { createTestEngine } from './testing-engine.js';
 import type { SchedulerOptions } from './scheduler.js';
 import type { StepInput, StepModel, StepOutput } from './step-model.js';
 
-/** Probabilities that are off by almost a ten-thousandth, in another way for each shape of a pass: like kernels, only far worse. */
+/**
+ * Probabilities that are off by almost a ten-thousandth, in another way for each shape of a pass. Kernels behave like
+ * this, only far better.
+ */
 class NoisyModel extends HashStepModel {
   override async run(input: StepInput): Promise<StepOutput> {
     const { probabilities, fresh } = await super.run(input);
@@ -48,7 +51,7 @@ it('samples the same tokens in any batches, with or without a cache, though prob
   }
 });
 
-it('a call that leaves while its draw is decided ends as aborted, the others go on', async () => {
+it('a call that leaves while its draw is decided ends as aborted, the others continue', async () => {
   const model = new NoisyModel({ contextLength: 256 });
   const engine = createTestEngine(model, {
     maxBatchSize: 40,
@@ -60,7 +63,7 @@ it('a call that leaves while its draw is decided ends as aborted, the others go 
   const results = calls.map((call, index) =>
     engine.generate({ ...call, signal: controllers[index]?.signal ?? expect.fail() }).catch((error: unknown) => error),
   );
-  // A row read by itself from its first token on, while many run.
+  // Reads a row alone from its first token on, while many run.
   model.onRun = () => {
     if (engine.stats.closeDraws > 0) for (const controller of controllers) controller.abort();
   };

@@ -1,23 +1,23 @@
 /**
- * Where top-k and top-p cut a distribution: top-k first, top-p on what it leaves, renormalised. Tokens are ranked by
- * probability, then by lower id. Positive floats order like their bits, so one counting pass over the leading bits
- * finds the bucket of the cut and only that bucket is sorted.
+ * Finds where top-k and top-p cut a distribution: top-k first, then top-p on what it leaves, renormalised. Tokens are
+ * ranked by probability, then by lower id. Positive floats have the order of their bits, so one counting pass over the
+ * leading bits finds the bucket of the cut, and only that bucket is sorted.
  */
 
 import type { TokenSampling } from '@agentjet/core';
 
 export type Cutoff = {
-  /** Tokens above this are kept. */
+  /** Tokens above this probability are kept. */
   readonly probability: number;
-  /** Tokens exactly at it are kept up to this id. */
+  /** Tokens at exactly this probability are kept up to this id. */
   readonly id: number;
-  /** Sum of what is kept. */
+  /** The sum of the probabilities that are kept. */
   readonly mass: number;
 };
 
 type Limits = Pick<TokenSampling, 'topK' | 'topP'>;
 
-/** Where the cut may lie when the ratio of two probabilities is off by a share of itself. */
+/** Where the cut may be if the ratio of two probabilities is off by a share of itself. */
 export type CutoffRange = {
   readonly cutoff: Cutoff;
   /** Tokens below this are outside of every such cut. */
@@ -26,13 +26,16 @@ export type CutoffRange = {
   readonly highest: number;
 };
 
-/** Sixteen buckets per power of two. */
+/** There are sixteen buckets per power of two. */
 const bucketShift = 19;
 const numBuckets = (0x3f800000 >>> bucketShift) + 2;
 const counts = new Int32Array(numBuckets);
 const masses = new Float64Array(numBuckets);
 
-/** Of probabilities [V] that sum to 1, their ratios off by `noise` of themselves at most; 0 <= topK (0 keeps all), 0 < topP <= 1. */
+/**
+ * Takes probabilities [V] that sum to 1 and whose ratios are off by at most `noise` of themselves; 0 <= topK (0 keeps
+ * all), 0 < topP <= 1.
+ */
 export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits, noise = 0): CutoffRange {
   countBuckets(probabilities);
   const rank = rememberLast((bucket: number) => rankBucket(probabilities, bucket));
@@ -41,11 +44,11 @@ export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits, 
     topP < 1 ? cut(rank, { count: byRank.count, mass: share * topP * byRank.mass }) : byRank;
   const cutoff = cutAt(1);
   if (noise === 0) return { cutoff, lowest: cutoff.probability, highest: cutoff.probability };
-  // What ranks above the first token behind the strictest cut does so in every cut.
+  // A token that ranks above the first token after the strictest cut does so in every cut.
   return {
     cutoff,
     lowest: cutAt(1 + noise).probability * (1 - noise),
-    highest: cutAt(1 - noise).behind() * (1 + noise),
+    highest: cutAt(1 - noise).next() * (1 + noise),
   };
 }
 
@@ -71,11 +74,11 @@ function countBuckets(probabilities: Float32Array): void {
 
 type Cut = Cutoff & {
   readonly count: number;
-  /** Probability of the first token that is not kept; 0 where all are. */
-  readonly behind: () => number;
+  /** The probability of the first token that is not kept, or 0 if all are kept. */
+  readonly next: () => number;
 };
 
-/** Keeps from the top until either limit is reached; the token that reaches it is kept. */
+/** Keeps tokens from the top until either limit is reached. The token that reaches it is kept. */
 function cut(
   rank: (bucket: number) => readonly RankedToken[],
   limit: { readonly count: number; readonly mass: number },
@@ -96,7 +99,7 @@ function cut(
     mass += token.probability;
     inBucket += 1;
   }
-  return { ...last, mass, count, behind: () => rank(bucket)[inBucket]?.probability ?? largestBelow(rank, bucket) };
+  return { ...last, mass, count, next: () => rank(bucket)[inBucket]?.probability ?? largestBelow(rank, bucket) };
 }
 
 function largestBelow(rank: (bucket: number) => readonly RankedToken[], bucket: number): number {

@@ -1,6 +1,6 @@
 /**
- * Sequences that run together, in one KvBatch: rows [0, numDecoding) sample, the rest still read their prompt.
- * Keeps rows dense and each sequence's `place` right.
+ * Sequences that run together in one KvBatch. Rows [0, numDecoding) sample; the rest still read their prompt. It keeps
+ * rows dense and each sequence's `place` correct.
  */
 
 import { KvBatch } from './kv-batch.js';
@@ -9,7 +9,7 @@ import type { Sequence } from './sequence.js';
 
 export class DecodeBatch {
   readonly kv: KvBatch;
-  /** Longest row that belongs here. */
+  /** The longest row that belongs here. */
   readonly maxLength: number;
   readonly #rows: Sequence[] = [];
   #numDecoding = 0;
@@ -35,13 +35,13 @@ export class DecodeBatch {
     return this.#rows.slice(this.#numDecoding);
   }
 
-  /** Bytes it takes with this many more rows and room for rows of `length`. */
+  /** Returns the bytes that it takes with this many more rows and room for rows of `length`. */
   bytesWith(numMore: number, length: number): number {
     const { capacity, stride } = this.#sizeFor(numMore, length);
     return this.kv.bytesAfter(capacity, stride);
   }
 
-  /** Makes room for rows of `length`, and for this many more rows. Shrinks what has become far too long. */
+  /** Makes room for rows of `length`, and for this many more rows. It shrinks buffers that are far too long. */
   reserve(numMore: number, length: number): void {
     const { capacity, stride } = this.#sizeFor(numMore, length);
     if (capacity <= this.kv.capacity && stride === this.kv.stride) return;
@@ -52,7 +52,7 @@ export class DecodeBatch {
     );
   }
 
-  /** Adds a sequence behind all others. Room must be reserved. */
+  /** Adds a sequence after all others. The room must be reserved. */
   add(sequence: Sequence): number {
     const row = this.#rows.length;
     this.#rows.push(sequence);
@@ -70,13 +70,13 @@ export class DecodeBatch {
     this.#drop(this.#numDecoding, last);
   }
 
-  /** The sequence has read its prompt. */
+  /** Marks the sequence as having read its prompt. */
   startDecoding(sequence: Sequence): void {
     this.#swap(this.#rowOf(sequence), this.#numDecoding);
     this.#numDecoding += 1;
   }
 
-  /** Puts sequences that still read their prompt right behind those that sample; returns them in their new order. */
+  /** Puts sequences that still read their prompt directly after those that sample. Returns them in their new order. */
   arrange(sequences: readonly Sequence[]): readonly Sequence[] {
     const end = this.#numDecoding + sequences.length;
     const outside = sequences.filter((sequence) => this.#rowOf(sequence) >= end);
@@ -126,7 +126,7 @@ export class DecodeBatch {
   }
 }
 
-/** Steps of 32 up to 256, then four per power of two: at most a quarter of a row is slack. */
+/** Sizes grow in steps of 32 up to 256, then four per power of two, so at most a quarter of a row is slack. */
 function roundStride(length: number): number {
   const step = length <= 256 ? 32 : 2 ** (Math.floor(Math.log2(length - 1)) - 2);
   return Math.max(step, Math.ceil(length / step) * step);

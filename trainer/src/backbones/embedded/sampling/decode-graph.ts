@@ -1,7 +1,8 @@
 /**
- * The decoder as sampling runs it: new tokens of several rows, each after a past of its own. The past keys and values
- * are inputs only and never copied: scores against past and new keys are computed apart, and only the new rows come
- * out, for the caller to append. (ONNX Runtime copies every output, so a cache in the outputs would be copied per token.)
+ * The decoder as sampling runs it: new tokens of several rows, each after a separate past. The past keys and values are
+ * only inputs and are never copied. Scores against past and new keys are computed separately, and only the new keys and
+ * values come out, for the caller to append. (ONNX Runtime copies every output, so a cache in the outputs would be
+ * copied for every token.)
  */
 
 import { add, multiply, silu } from '../training/graph/elementwise.js';
@@ -17,7 +18,9 @@ import type { Rotation } from '../training/layers/rope.js';
 import type { ModelConfig } from '../training/model/model-config.js';
 import type { ParameterLayout } from '../training/model/parameter-layout.js';
 
-/** Location under which the weights are passed as external data: one flat float32 buffer as the layout says. */
+/**
+ * The location under which the weights are passed as external data: one flat float32 buffer in the order of the layout.
+ */
 export const weightsLocation = 'weights';
 
 /**
@@ -31,7 +34,10 @@ export function decodeGraph(config: ModelConfig, layout: ParameterLayout, option
   return graph;
 }
 
-/** The residual stream: its sum so far, and what is still to be added (a fused norm adds and normalizes in one go). */
+/**
+ * The residual stream: its sum so far, and the part that is still to be added (a fused norm adds and normalizes in one
+ * operator).
+ */
 type Stream = { readonly sum: Value; readonly pending: Value | null };
 
 class DecodeGraphBuilder {
@@ -102,8 +108,9 @@ class DecodeGraphBuilder {
   }
 
   /**
-   * Query [B, H, T, headDim] against the past and the new tokens. Each query head is a product of its own, broadcast over
-   * the keys it shares: for one token that is a vector times a matrix, which is computed without packing the keys first.
+   * Compares the query [B, H, T, headDim] with the past and the new tokens. Each query head is a separate product,
+   * broadcast over the keys it shares. For one token that is a vector times a matrix, which is computed without packing
+   * the keys first.
    */
   #attend(
     query: Value,
@@ -149,7 +156,7 @@ class DecodeGraphBuilder {
     return { normalized, sum: total };
   }
 
-  /** Query, key and value projections as one product: their weights stand side by side. */
+  /** Query, key and value projections are one product, because their weights are adjacent. */
   #joinedProjection(prefix: string, hidden: Value): Value {
     const weight = this.#joinedWeight(['q_proj', 'k_proj', 'v_proj'].map((name) => `${prefix}${name}.weight`));
     if (!this.#config.hasQkvBias) return gemm(hidden, weight, { transposeRight: true });
@@ -167,7 +174,7 @@ class DecodeGraphBuilder {
     });
   }
 
-  /** Each head of [N, heads * headDim] by itself. */
+  /** Treats each head of [N, heads * headDim] separately. */
   #headNorm(name: string, value: Value, numHeads: number): Value {
     const { hasHeadNorms, headDim, rmsNormEpsilon } = this.#config;
     if (!hasHeadNorms) return value;
@@ -182,12 +189,12 @@ class DecodeGraphBuilder {
     return rope(reshape(value, ['B', 'T', numHeads * this.#config.headDim]), this.#rotation, numHeads);
   }
 
-  /** [N, heads * headDim] to [B, heads, T, headDim]. */
+  /** Reshapes [N, heads * headDim] to [B, heads, T, headDim]. */
   #headsFirst(value: Value, numHeads: number): Value {
     return transpose(reshape(value, ['B', 'T', numHeads, this.#config.headDim]), [0, 2, 1, 3]);
   }
 
-  /** [B, H, T, headDim] to [N, H * headDim]. */
+  /** Reshapes [B, H, T, headDim] to [N, H * headDim]. */
   #tokensFirst(value: Value): Value {
     const { numHeads, headDim } = this.#config;
     return reshape(transpose(value, [0, 2, 1, 3]), ['N', numHeads * headDim]);
@@ -206,7 +213,7 @@ class DecodeGraphBuilder {
     return this.#joinedWeight([name]);
   }
 
-  /** Neighbours in the layout as one tensor, stacked along their first axis. */
+  /** Returns neighbours in the layout as one tensor, stacked along their first axis. */
   #joinedWeight(names: readonly string[]): Value {
     const key = names.join('+');
     const known = this.#weights.get(key);
@@ -218,7 +225,7 @@ class DecodeGraphBuilder {
       (offset, parameter) => (parameter.offset === offset ? offset + parameter.size : NaN),
       first.offset,
     );
-    if (Number.isNaN(end)) throw new Error(`${key} do not stand side by side.`);
+    if (Number.isNaN(end)) throw new Error(`${key} are not adjacent in the layout.`);
     const rows = parameters.reduce((total, { shape }) => total + (shape[0] ?? 0), 0);
     const content = { location: weightsLocation, offset: 4 * first.offset, length: 4 * (end - first.offset) };
     const value = this.#graph.initializer([rows, ...first.shape.slice(1)], content, { name: key });

@@ -1,7 +1,7 @@
 /**
- * core's Engine over a Scheduler in this thread. The weights may change between calls: the first call after a change
- * opens a session over the new ones, and a change waits for the calls asked for before it. Promises and abort signals
- * on the outside, callbacks on the inside.
+ * Implements core's Engine over a Scheduler in this thread. The weights may change between calls: the first call after
+ * a change opens a session over the new ones, and a change waits for earlier calls. The outside has promises and abort
+ * signals; the inside has callbacks.
  */
 
 import { EngineError, rejectOnAbort, toErrorMessage } from '@agentjet/core';
@@ -25,11 +25,11 @@ export class EmbeddedEngine implements Engine {
   readonly #scheduler: Scheduler;
   readonly #gate = new WeightsGate();
   #weights: OpenWeights | null = null;
-  /** Resolves when the present weights are open; null if they have changed since. */
+  /** Resolves when the present weights are open. It is null if they have changed since. */
   #opening: Promise<void> | null = null;
   #isClosed = false;
 
-  /** `clock` gives milliseconds. */
+  /** `clock` returns milliseconds. */
   constructor(source: WeightsSource, options: SchedulerOptions, clock: () => number = () => performance.now()) {
     this.#source = source;
     this.#clock = clock;
@@ -40,7 +40,7 @@ export class EmbeddedEngine implements Engine {
     return this.#source.shape.contextLength;
   }
 
-  /** Of the weights that the last call sampled from. */
+  /** The version of the weights that the last call sampled from. */
   get policyVersion(): number {
     return this.#weights?.policyVersion ?? 0;
   }
@@ -61,7 +61,10 @@ export class EmbeddedEngine implements Engine {
     return await rejectOnAbort(completion, signal, () => aborted(signal));
   }
 
-  /** Runs `work`, which may change the weights, while no completion is under way; later calls sample from the new ones. */
+  /**
+   * Runs `work`, which may change the weights, while no completion is in progress. Later calls sample from the new
+   * weights.
+   */
   async changeWeights<Result>(work: () => Promise<Result>): Promise<Result> {
     return await this.#gate.change(async () => {
       // An aborted call has settled while its last pass may still run.
@@ -72,12 +75,12 @@ export class EmbeddedEngine implements Engine {
     });
   }
 
-  /** Resolves when no call is left and no pass over the model is under way. */
+  /** Resolves when no call is left and no pass over the model is in progress. */
   async whenIdle(): Promise<void> {
     await this.#scheduler.whenIdle();
   }
 
-  /** Rejects the calls that are left with `closed`. */
+  /** Rejects the remaining calls with `closed`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#opening?.catch(() => undefined);
@@ -93,7 +96,7 @@ export class EmbeddedEngine implements Engine {
     return this.#opening;
   }
 
-  /** Nothing samples meanwhile: all calls since the change wait for this. */
+  /** Nothing samples in the meantime: all calls since the change wait for this. */
   async #open(): Promise<void> {
     try {
       await this.#weights?.close();

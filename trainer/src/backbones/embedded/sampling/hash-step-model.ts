@@ -1,6 +1,6 @@
 /**
- * A StepModel without weights, for tests: keys and values hash token, depth and place, and the next-token distribution
- * hashes all visible ones. So one key or value out of place changes what is sampled. `contribution` and
+ * A StepModel without weights, for tests. Keys and values hash token, depth and place, and the next-token distribution
+ * hashes all visible ones. A single misplaced key or value therefore changes the samples. `contribution` and
  * `referenceProbabilities` compute the same without a cache.
  */
 
@@ -18,7 +18,7 @@ export class HashStepModel implements StepModel {
   readonly contextLength: number;
   readonly kvShape: KvShape = { numLayers: 2, numKvHeads: 2, headDim: 4 };
   readonly passCost: number;
-  /** What each pass ran: rows and tokens per row. */
+  /** The rows and tokens per row of each pass. */
   readonly passes: { readonly numRows: number; readonly width: number; readonly pastLength: number }[] = [];
   /** Called before each pass. */
   onRun: () => void = () => undefined;
@@ -46,7 +46,7 @@ export class HashStepModel implements StepModel {
     return { probabilities, fresh };
   }
 
-  /** What a visible token adds to the state that decides the next one. */
+  /** Returns what a visible token adds to the state that decides the next one. */
   contribution(id: number, position: number): number {
     let sum = 0;
     for (let index = 0; index < this.#numHeads * this.kvShape.headDim; index += 1)
@@ -54,7 +54,7 @@ export class HashStepModel implements StepModel {
     return sum;
   }
 
-  /** Distribution after tokens whose contributions sum to `state`. */
+  /** Returns the distribution after tokens whose contributions sum to `state`. */
   referenceProbabilities(state: number, inverseTemperature: number): Float32Array {
     return this.#softmax(state, inverseTemperature);
   }
@@ -84,7 +84,7 @@ export class HashStepModel implements StepModel {
     return fresh;
   }
 
-  /** Weighted sum over the keys and values that the row's last token sees. */
+  /** Returns the weighted sum over the keys and values that the row's last token sees. */
   #visibleSum(input: StepInput, fresh: Float32Array, row: number): number {
     const { numKvHeads, headDim } = this.kvShape;
     const span = input.pastLength + input.width;

@@ -1,20 +1,20 @@
 /**
- * The keys and values of rows that run together. Each of the 2 * numLayers buffers is [row][kv head][stride][headDim],
- * rows close together, so that a run of rows is one view without a copy. Rows [0, numDecoding) sample; the rest still
- * read their prompt. A row's stored tokens are its first `length`; what lies behind them is finite and never seen.
- * Knows no requests: a row is an index, and moves are reported to the owner.
+ * Holds the keys and values of rows that run together. Each of the 2 * numLayers buffers is [row][kv
+ * head][stride][headDim]. Rows are adjacent, so a run of rows is one view without a copy. Rows [0, numDecoding) sample;
+ * the rest still read their prompt. A row's stored tokens are its first `length`; later values are finite and never
+ * seen. This class knows no requests: a row is an index, and the owner learns of moves.
  */
 
 import type { KvShape } from './step-model.js';
 import { kvBytesPerToken } from './step-model.js';
 
-/** New rows of one forward pass: shape [2 * numLayers, numRows, numKvHeads, width, headDim]. */
+/** The new rows of one forward pass: shape [2 * numLayers, numRows, numKvHeads, width, headDim]. */
 export type FreshTokens = { readonly values: Float32Array; readonly numRows: number; readonly width: number };
 
-/** A stretch of tokens kept apart from any batch: shape [2 * numLayers, numKvHeads, numTokens, headDim]. */
+/** A stretch of tokens outside of any batch: shape [2 * numLayers, numKvHeads, numTokens, headDim]. */
 export type KvSegment = { readonly values: Float32Array; readonly numTokens: number };
 
-/** Buffers this much larger than needed are kept rather than allocated anew. */
+/** Buffers that exceed the need by at most this factor are kept rather than allocated again. */
 const maxSlack = 4;
 
 export class KvBatch {
@@ -37,13 +37,13 @@ export class KvBatch {
     return this.#buffers.reduce((total, buffer) => total + buffer.byteLength, 0);
   }
 
-  /** Bytes the buffers take after such a `resize`. */
+  /** Returns the bytes that the buffers take after such a `resize`. */
   bytesAfter(capacity: number, stride: number): number {
     const bytes = capacity * stride * kvBytesPerToken(this.shape);
     return this.bytes >= bytes && this.bytes <= maxSlack * bytes ? this.bytes : bytes;
   }
 
-  /** Room for `capacity` rows of `stride` tokens; keeps the first lengths[r] tokens of the rows. */
+  /** Makes room for `capacity` rows of `stride` tokens, and keeps the first lengths[r] tokens of the rows. */
   resize(capacity: number, stride: number, lengths: readonly number[]): void {
     const size = capacity * this.#rowSize(stride);
     for (const [index, buffer] of this.#buffers.entries()) {
@@ -54,7 +54,7 @@ export class KvBatch {
     this.#stride = stride;
   }
 
-  /** Gives the memory back. Only without rows. */
+  /** Gives the memory back. Call it only without rows. */
   release(): void {
     this.#buffers = this.#buffers.map(() => new Float32Array(0));
     this.#stride = 0;
@@ -72,7 +72,7 @@ export class KvBatch {
     return this.#buffers.map((buffer) => buffer.subarray(start * size, end * size));
   }
 
-  /** The first `length` tokens of row `from` overwrite those of row `to`. */
+  /** Overwrites the first `length` tokens of row `to` with those of row `from`. */
   moveRow(from: number, to: number, length: number): void {
     this.#eachHead((buffer, _, head) => {
       const source = this.#offset(from, head);
@@ -80,7 +80,7 @@ export class KvBatch {
     });
   }
 
-  /** Exchanges two rows, of whose tokens the first `length` matter. */
+  /** Exchanges two rows of which the first `length` tokens matter. */
   swapRows(left: number, right: number, length: number): void {
     const size = length * this.shape.headDim;
     if (this.#scratch.length < size) this.#scratch = new Float32Array(size);
@@ -92,7 +92,7 @@ export class KvBatch {
     });
   }
 
-  /** Appends the first `count` new tokens of row `source` of the pass behind the row's `length` tokens. */
+  /** Appends the first `count` new tokens of row `source` of the pass after the row's `length` tokens. */
   append(
     row: number,
     length: number,
@@ -106,7 +106,7 @@ export class KvBatch {
       for (let head = 0; head < numKvHeads; head += 1) {
         const from = ((index * fresh.numRows + source.row) * numKvHeads + head) * fresh.width * headDim;
         const to = this.#offset(row, head) + length * headDim;
-        // A loop beats set(subarray()) for the few dozen floats of one decoded token.
+        // A loop is faster than set(subarray()) for the few dozen floats of one decoded token.
         if (chunk > 256) buffer.set(fresh.values.subarray(from, from + chunk), to);
         else for (let offset = 0; offset < chunk; offset += 1) buffer[to + offset] = fresh.values[from + offset] ?? 0;
       }
@@ -135,7 +135,7 @@ export class KvBatch {
     return { values, numTokens };
   }
 
-  /** Where a head of a row begins in each buffer. */
+  /** Returns where a head of a row begins in each buffer. */
   #offset(row: number, head: number): number {
     return (row * this.shape.numKvHeads + head) * this.#stride * this.shape.headDim;
   }
@@ -150,7 +150,7 @@ export class KvBatch {
     }
   }
 
-  /** In place too: growing moves the last row first, shrinking the first. */
+  /** Works in place too: growing moves the last row first, shrinking the first. */
   #restride(
     source: Float32Array,
     target: Float32Array,

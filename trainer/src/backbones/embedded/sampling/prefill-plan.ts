@@ -1,12 +1,12 @@
-/** Which prompts go through the model next, and how many tokens of each. */
+/** Decides which prompts go through the model next, and how many tokens of each. */
 
 export type PrefillPlan<Item> = { readonly items: readonly Item[]; readonly width: number };
 
 type Prompt = { readonly numPending: number };
 
 /**
- * One pass over at most `maxTokens` padded tokens. `leader` is always in it; others join where they fill at least half
- * of the common width, in the order given.
+ * Plans one pass over at most `maxTokens` padded tokens. `leader` is always in it. Others join, in the order given, if
+ * they fill at least half of the common width.
  */
 export function planPrefill<Item extends Prompt>(
   leader: Item,
@@ -21,7 +21,10 @@ export function planPrefill<Item extends Prompt>(
   return { items: [leader, ...joining].slice(0, numRows), width };
 }
 
-/** Turns alternate: the oldest prompt goes on, then the shortest one, so neither long nor short ones wait for all others. */
+/**
+ * Turns alternate: the oldest prompt continues, then the shortest one, so neither long nor short prompts wait for all
+ * others.
+ */
 export function chooseLeader<Item extends Prompt & { readonly arrival: number }>(
   items: readonly Item[],
   turn: number,

@@ -1,7 +1,8 @@
 /**
- * Keys and values of earlier prompts and answers, so that a conversation that goes on, and siblings that share a
- * prompt, do not compute them again. A radix tree over token ids: each node holds a run of tokens and their keys and
- * values. Bounded in bytes; the least recently used leaf goes first. Belongs to one set of weights: clear it when they change.
+ * Keeps keys and values of earlier prompts and answers, so that longer conversations and siblings with the same prompt
+ * do not compute them again. It is a radix tree over token ids: each node holds a run of tokens and their keys and
+ * values. Its size is bounded in bytes, and the least recently used leaf goes first. It belongs to one set of weights;
+ * clear it when they change.
  */
 
 import type { KvSegment } from './kv-batch.js';
@@ -15,7 +16,7 @@ type Node = {
   readonly children: Map<number, Node>;
 };
 
-/** Pieces that, one after the other, hold the first `length` tokens. */
+/** Pieces that together hold the first `length` tokens, in order. */
 export type PrefixMatch = {
   readonly length: number;
   readonly pieces: readonly { readonly kv: KvSegment; readonly count: number }[];
@@ -30,7 +31,10 @@ export class PrefixCache {
     kv: { values: new Float32Array(0), numTokens: 0 },
     children: new Map(),
   };
-  /** Oldest first. A path is touched from its leaf up, so a node always stands behind its descendants and the first one is a leaf. */
+  /**
+   * Nodes in order of use, oldest first. A path is touched from its leaf up, so a node always comes after its
+   * descendants and the first node is a leaf.
+   */
   readonly #byAge = new Set<Node>();
   #numTokens = 0;
 
@@ -47,7 +51,7 @@ export class PrefixCache {
     return this.#numTokens;
   }
 
-  /** The longest stored prefix of ids[0, limit). */
+  /** Returns the longest stored prefix of ids[0, limit). */
   match(ids: Int32Array, limit: number): PrefixMatch {
     const { node, length, inNode } = this.#descend(ids, limit);
     this.#touch(node);
@@ -58,12 +62,12 @@ export class PrefixCache {
     return { length, pieces: pieces.reverse() };
   }
 
-  /** Length of the longest stored prefix of ids[0, limit), without counting as a use. */
+  /** Returns the length of the longest stored prefix of ids[0, limit), without counting as a use. */
   matchLength(ids: Int32Array, limit: number): number {
     return this.#descend(ids, limit).length;
   }
 
-  /** Stores ids[0, end); `read` copies the keys and values of tokens [start, end), as far as they are new. */
+  /** Stores ids[0, end). `read` copies the keys and values of tokens [start, end) that are new. */
   insert(ids: Int32Array, end: number, read: (start: number, end: number) => KvSegment): void {
     const { node, length, inNode } = this.#descend(ids, end);
     const parent = inNode < node.ids.length ? this.#split(node, inNode) : node;
@@ -81,7 +85,10 @@ export class PrefixCache {
     this.#numTokens = 0;
   }
 
-  /** The last node that shares a token with the ids, how many of its tokens do, and how many tokens that is in all. */
+  /**
+   * Returns the last node that shares a token with the ids, how many of its tokens do, and how many tokens that is in
+   * all.
+   */
   #descend(ids: Int32Array, limit: number): { readonly node: Node; readonly length: number; readonly inNode: number } {
     let [node, length, inNode] = [this.#root, 0, 0];
     while (length < limit && inNode === node.ids.length) {
@@ -101,7 +108,7 @@ export class PrefixCache {
     }
   }
 
-  /** Cuts a node in two; returns the upper part, which keeps the first `count` tokens. */
+  /** Cuts a node in two. Returns the upper part, which keeps the first `count` tokens. */
   #split(node: Node, count: number): Node {
     const [upperKv, lowerKv] = this.#cut(node.kv, count);
     const upper: Node = { parent: node.parent, ids: node.ids.slice(0, count), kv: upperKv, children: new Map() };
@@ -127,7 +134,7 @@ export class PrefixCache {
     return [take(0, count), take(count, kv.numTokens)];
   }
 
-  /** Evicts until `added` tokens more fit. False where a path of `path` tokens never would. */
+  /** Evicts until `added` more tokens fit. Returns false if a path of `path` tokens never would. */
   #makeRoom({ path, added }: { readonly path: number; readonly added: number }, parent: Node): boolean {
     const maxTokens = Math.floor(this.maxBytes / kvBytesPerToken(this.#shape));
     if (path > maxTokens) return false;

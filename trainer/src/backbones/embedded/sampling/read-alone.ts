@@ -7,9 +7,9 @@ import type { StepModel } from './step-model.js';
 const width = 256;
 
 /**
- * The distribution [V] after all tokens of a call, read by themselves from the first one on: always in the same passes,
- * so its bits depend on the tokens, the temperature and the weights alone, whatever runs beside the call or was cached.
- * Null where the call has ended meanwhile.
+ * Returns the distribution [V] after all tokens of a call, which are read alone from the first one on. The passes are
+ * always the same, so the bits depend only on the tokens, the temperature and the weights, and not on other calls or
+ * the cache. Returns null if the call has ended in the meantime.
  */
 export async function readAlone(
   model: StepModel,

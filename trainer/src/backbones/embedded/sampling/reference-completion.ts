@@ -2,7 +2,9 @@ import type { TokenSampling } from '@agentjet/core';
 import type { HashStepModel } from './hash-step-model.js';
 import { drawToken, toInverseTemperature } from './sampler.js';
 
-/** For tests: what an engine over the model must sample, computed token by token, without cache or batch. */
+/**
+ * Computes the completion that an engine over the model must sample, token by token, without cache or batch. For tests.
+ */
 export function referenceCompletion(
   model: HashStepModel,
   promptIds: Int32Array,

@@ -10,7 +10,7 @@ function normalize(weights: readonly number[]): Float32Array {
   return Float32Array.from(weights, (weight) => weight / total);
 }
 
-/** Share of each id over many seeds. */
+/** Returns the share of each id over many seeds. */
 function frequencies(probabilities: Float32Array, sampling: Partial<TokenSampling>, numDraws = 40_000): number[] {
   const counts = Array.from(probabilities, () => 0);
   for (let seed = 0; seed < numDraws; seed += 1) {
@@ -101,7 +101,7 @@ describe('drawToken', () => {
 });
 
 describe('top-k and top-p', () => {
-  /** The same, by sorting: kept ids and their renormalised probabilities. */
+  /** Does the same by sorting: kept ids and their renormalised probabilities. */
   function reference(probabilities: Float32Array, topK: number, topP: number): Map<number, number> {
     const sorted = [...probabilities.entries()].sort((left, right) => right[1] - left[1] || left[0] - right[0]);
     const ranked = topK > 0 ? sorted.slice(0, topK) : sorted;

@@ -1,8 +1,8 @@
 /**
  * Draws tokens from probabilities. The draw is a race of exponential clocks (the Gumbel-max trick: Gumbel 1954;
  * Maddison et al. 2014): token k rings at -ln(u_k) / p_k, the first one wins, and u_k is a hash of seed, token index
- * and k. So a draw depends on nothing that runs beside it, and float noise in the probabilities changes the winner
- * with a chance of about its own size, where walking the cumulative sum would multiply it by the vocabulary.
+ * and k. A draw is therefore independent of other calls. Float noise in the probabilities changes the winner with a
+ * chance of about its own size, whereas walking the cumulative sum would multiply that chance by the vocabulary.
  */
 
 import type { TokenSampling } from '@agentjet/core';
@@ -12,34 +12,36 @@ export type SampledToken = {
   readonly id: number;
   /** A float32. */
   readonly logprob: number;
-  /** Probabilities that differ from these by the noise at most give the same token. Where not, the id is a guess. */
+  /**
+   * True if probabilities that differ from these by at most the noise give the same token. Otherwise the id is a guess.
+   */
   readonly isClear: boolean;
 };
 
 const spread = 2 ** -32;
-/** -ln of the largest uniform: no clock rings earlier than this over its probability. */
+/** -ln of the largest uniform number: no clock rings earlier than this over its probability. */
 const earliest = -Math.log(1 - spread / 2);
 
-/** A temperature below this is sampled at this: the distribution is a single token by then. */
+/** A lower temperature is raised to this one, at which the distribution is already a single token. */
 const minTemperature = 1e-5;
 
 /**
- * By how much of itself the ratio of two probabilities may depend on what runs beside them: kernels add in another
+ * The share by which the ratio of two probabilities may change with what runs at the same time: kernels add in another
  * order for other shapes. Measured: 1e-5 (trainer/LOG.md). A temperature below 1 stretches differences of logits.
  */
 export function noiseOf({ temperature }: TokenSampling): number {
   return 2e-4 * Math.max(1, toInverseTemperature(temperature));
 }
 
-/** What the logits are multiplied by before the softmax. Greedy rows keep the plain softmax. */
+/** Returns the factor of the logits before the softmax. Greedy rows keep the plain softmax. */
 export function toInverseTemperature(temperature: number): number {
   return temperature === 0 ? 1 : 1 / Math.max(temperature, minTemperature);
 }
 
 /**
  * Draws from `probabilities` [V], the softmax at the sampling's temperature. `index` counts the tokens of the call;
- * `noise` is the share of itself by which the ratio of two probabilities may be off. Returns undefined where the probabilities are not
- * numbers.
+ * `noise` is the share by which the ratio of two probabilities may be off. Returns undefined if the probabilities are
+ * not numbers.
  */
 export function drawToken(
   probabilities: Float32Array,
@@ -70,7 +72,7 @@ function toDraw(probabilities: Float32Array, { id, isClear }: Winner, mass: numb
   return { id, logprob: Math.fround(Math.min(0, Math.log(probability / mass))), isClear };
 }
 
-/** The lowest id of the largest probability; -1 where nothing is a number. */
+/** Returns the lowest id of the largest probability, or -1 if no value is a number. */
 function largest(probabilities: Float32Array, noise: number): Winner {
   let best = -1;
   let [highest, second] = [-1, -1];
@@ -87,13 +89,13 @@ function largest(probabilities: Float32Array, noise: number): Winner {
 
 type Field = { readonly floor: number; readonly lastId: number; readonly noise: number };
 
-/** The winner among tokens above `floor`, or at it with an id up to `lastId`; -1 where nothing is a number. */
+/** Returns the winner among tokens above `floor`, or at it with an id up to `lastId`; -1 if no value is a number. */
 function race(probabilities: Float32Array, key: number, { floor, lastId, noise }: Field): Winner {
   let winner = -1;
   let [first, second, latest] = [Infinity, Infinity, Infinity];
   for (let id = 0; id < probabilities.length; id += 1) {
     const probability = probabilities[id] ?? 0;
-    // Rings too late even with the earliest clock. Written so that NaN is skipped too.
+    // Skips tokens that ring too late even with the earliest clock. The comparison also skips NaN.
     if (!(probability * latest > earliest)) continue;
     if (probability < floor || (probability === floor && id > lastId)) continue;
     const uniform = (hash(key ^ Math.imul(id, 0x9e3779b1)) + 0.5) * spread;
@@ -112,7 +114,7 @@ function drawKey(seed: number, index: number): number {
   return hash(hash(seed ^ 0x2545f491) + Math.imul(index + 1, 0x9e3779b9));
 }
 
-/** The finalizer of MurmurHash3 (A. Appleby): 32 bits in, 32 well-mixed bits out, unsigned. */
+/** The finalizer of MurmurHash3 (A. Appleby) maps 32 bits to 32 well-mixed bits, unsigned. */
 function hash(value: number): number {
   let mixed = value | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -29,7 +29,7 @@ const call = fc.record({
 });
 
 function conversationIds(conversation: number, length: number): Int32Array {
-  // All begin alike.
+  // All conversations begin alike.
   const [shared, own] = [createRandom(99), createRandom(conversation)];
   return Int32Array.from({ length }, (_, index) => (index < 20 ? shared : own).int(40));
 }
@@ -63,7 +63,7 @@ async function perform(
   expect(result).toMatchObject({ ids: Int32Array.from(wanted) });
 }
 
-it('gives every call its own tokens, whatever the limits and whoever comes and goes', async () => {
+it('gives every call its own tokens under any limits, while other calls come and go', async () => {
   await fc.assert(
     fc.asyncProperty(
       limits,

@@ -117,7 +117,7 @@ describe('a batch of calls', () => {
     expect([full.ids.length, full.finishReason]).toEqual([2, 'length']);
   });
 
-  it('does not let a long prompt stall those that sample, or short prompts behind it', async () => {
+  it('does not let a long prompt stall those that sample, or short prompts that come later', async () => {
     const { engine } = setup({ prefillTokens: 16 }, { contextLength: 700 });
     const order: string[] = [];
     const running = engine.generate({
@@ -166,7 +166,7 @@ describe('memory', () => {
 });
 
 describe('prefix cache', () => {
-  it('reads only the new tail of a conversation that goes on, and changes nothing', async () => {
+  it('reads only the new tail of a longer conversation, and changes nothing', async () => {
     const { engine, model } = setup();
     let promptIds = randomIds(20, 1);
     for (let turn = 0; turn < 4; turn += 1) {
@@ -238,7 +238,7 @@ it('says how long a call waited, read its prompt and sampled', async () => {
   );
   const call = { promptIds: randomIds(9, 1), sampling: plain };
   const [first, second] = await Promise.all([engine.generate(call), engine.generate(call)]);
-  expect(first.timing).toEqual({ queuedMs: 0, prefillMs: 10, decodeMs: 110 }); // a pass reads and draws, eleven draw
+  expect(first.timing).toEqual({ queuedMs: 0, prefillMs: 10, decodeMs: 110 }); // one pass reads and draws, eleven draw
   expect(second.timing).toEqual({ queuedMs: 120, prefillMs: 10, decodeMs: 110 });
 });
 

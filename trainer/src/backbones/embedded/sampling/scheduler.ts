@@ -1,8 +1,9 @@
 /**
- * Continuous batching: calls join and leave the running batch between any two tokens. Each step lets waiting calls in,
- * reads a bounded piece of the prompts, and draws one token for every row whose prompt is read. A call keeps its rows'
- * keys and values in a KvBatch; what it leaves behind goes to the prefix cache. When memory runs out, the youngest call
- * goes back to the queue and is read again later. No draw depends on any of this. Knows no threads and no weights.
+ * Does continuous batching: calls join and leave the running batch between any two tokens. Each step admits waiting
+ * calls, reads a bounded piece of the prompts, and draws one token for every row whose prompt is read. A call keeps its
+ * rows' keys and values in a KvBatch, and leaves them to the prefix cache when it ends. If memory runs out, the
+ * youngest call goes back to the queue and is read again later. No draw depends on any of this. The scheduler knows no
+ * threads and no weights.
  */
 
 import { EngineError, toErrorMessage } from '@agentjet/core';
@@ -21,17 +22,20 @@ import { StepInputBuilder } from './step-input.js';
 import type { StepModel, StepShape } from './step-model.js';
 
 export type SchedulerOptions = {
-  /** Most calls that run at once; others wait. */
+  /** The largest number of calls that run at once; others wait. */
   readonly maxBatchSize: number;
-  /** Most prompt tokens, padding included, that one step reads: bounds how long running calls wait for new ones. */
+  /**
+   * The largest number of prompt tokens, padding included, that one step reads. It bounds how long running calls wait
+   * for new ones.
+   */
   readonly prefillTokens: number;
-  /** Limit of the running calls' keys and values, in bytes; raised where a single full row would not fit. */
+  /** The limit of the running calls' keys and values, in bytes. It is raised if a single full row would not fit. */
   readonly maxKvBytes: number;
-  /** Limit of the prefix cache, in bytes; 0 turns it off. */
+  /** The limit of the prefix cache, in bytes; 0 turns it off. */
   readonly maxPrefixCacheBytes: number;
 };
 
-/** Counters since the engine was opened, but for `running`, `waiting` and the bytes, which are of now. */
+/** Counters since the engine was opened. `running`, `waiting` and the bytes are present values. */
 export type SchedulerStats = {
   readonly running: number;
   readonly waiting: number;
@@ -41,13 +45,13 @@ export type SchedulerStats = {
   /** Prompt tokens taken from the prefix cache. */
   readonly reusedTokens: number;
   readonly preemptions: number;
-  /** Draws so close that the row was read once more, by itself, to decide. */
+  /** Draws so close that the row was read once more, alone, to decide. */
   readonly closeDraws: number;
   readonly kvBytes: number;
   readonly prefixCacheBytes: number;
 };
 
-/** A prompt waits for another one that is being read when it can reuse at least this many tokens of it. */
+/** A prompt waits for another one that is being read if it can reuse at least this many tokens of it. */
 const minShared = 16;
 
 export class Scheduler {
@@ -60,7 +64,7 @@ export class Scheduler {
   #model: StepModel | null = null;
   #policyVersion = 0;
   #waiting: Sequence[] = [];
-  /** Rows whose last draw was too close. Empty between two passes. */
+  /** Rows whose last draw was too close. It is empty between two passes. */
   readonly #undecided: Sequence[] = [];
   #running: Promise<void> | null = null;
   #arrivals = 0;
@@ -74,7 +78,7 @@ export class Scheduler {
     closeDraws: 0,
   };
 
-  /** `clock` gives milliseconds. */
+  /** `clock` returns milliseconds. */
   constructor(shape: StepShape, options: SchedulerOptions, clock: () => number) {
     this.#clock = clock;
     this.#shape = shape;
@@ -98,14 +102,14 @@ export class Scheduler {
     };
   }
 
-  /** Samples from this model from now on. Only without calls. */
+  /** Samples from this model from now on. Call it only without calls in progress. */
   use(model: StepModel, policyVersion: number): void {
     this.reset();
     this.#model = model;
     this.#policyVersion = policyVersion;
   }
 
-  /** Starts a call; the returned function takes it out again, without a callback. The request must be valid. */
+  /** Starts a call. The returned function takes it out again, without a callback. The request must be valid. */
   submit(job: Job): () => void {
     const sequence = new Sequence(job, this.#arrivals, this.#shape.contextLength);
     this.#arrivals += 1;
@@ -117,19 +121,19 @@ export class Scheduler {
     };
   }
 
-  /** Forgets what it computed and gives the memory back. Only without calls. */
+  /** Discards computed values and gives the memory back. Call it only without calls in progress. */
   reset(): void {
     if (this.numCalls > 0) throw new Error('The engine was reset while calls were running.');
     this.#prefixCache.clear();
     this.#pool.releaseEmpty();
   }
 
-  /** Resolves when no pass over the model is under way and no call is left. */
+  /** Resolves when no pass over the model is in progress and no call is left. */
   async whenIdle(): Promise<void> {
     await this.#running;
   }
 
-  /** Rejects whatever waits or runs. */
+  /** Rejects all waiting and running calls. */
   failAll(error: EngineError): void {
     const sequences = [...this.#waiting, ...this.#pool.rows];
     this.#waiting = [];
@@ -160,9 +164,9 @@ export class Scheduler {
     for (const batch of this.#pool.batches) await this.#decode(batch);
   }
 
-  /** Takes calls that are over out of their batch. Never while a pass over them is under way. */
+  /** Takes calls that are over out of their batch. No pass over them may be in progress. */
   #sweep(): void {
-    // From the end: what moves into a gap is then a row that stays.
+    // From the end, so the row that moves into a gap is one that stays.
     for (const sequence of this.#pool.rows.toReversed()) if (sequence.isOver) sequence.place?.batch.remove(sequence);
   }
 
@@ -176,14 +180,16 @@ export class Scheduler {
     this.#waiting = this.#waiting.filter(({ place }) => place === null);
   }
 
-  /** Prompts of at most this many tokens already fill the next pass: no row is needed yet. */
+  /** Prompts of at most this many tokens already fill the next pass, so no row is needed yet. */
   #isBusyBefore(numPending: number): boolean {
     const pending = this.#pool.batches.flatMap(({ prefilling }) => prefilling.map((sequence) => sequence.numPending));
     const sooner = pending.filter((count) => count <= numPending).reduce((sum, count) => sum + count, 0);
     return sooner >= this.#options.prefillTokens;
   }
 
-  /** Another prompt that is being read, and not much longer, will soon leave a good part of this one in the cache. */
+  /**
+   * Another prompt of about the same length is being read, and will soon leave a good part of this one in the cache.
+   */
   #isWorthWaiting(sequence: Sequence, match: number): boolean {
     if (this.#options.maxPrefixCacheBytes === 0) return false;
     const pending = sequence.length - match;
@@ -193,7 +199,7 @@ export class Scheduler {
     return this.#pool.batches.some(({ prefilling }) => prefilling.some(isSibling));
   }
 
-  /** Gives a waiting call a row. False where memory does not allow it now. */
+  /** Gives a waiting call a row. Returns false if memory does not allow it now. */
   #start(sequence: Sequence): boolean {
     const length = Math.min(sequence.length + 1, this.#shape.contextLength);
     const batch = this.#pool.batchFor(length);
@@ -230,7 +236,7 @@ export class Scheduler {
     await this.#pass(batch, batch.decoding, 1);
   }
 
-  /** Short rows that have become few join longer ones. */
+  /** Moves short rows that have become few to longer ones. */
   #mergeBatches(): void {
     const merge = this.#pool.findMerge();
     if (merge === null || merge.from.prefilling.length > 0) return;
@@ -240,7 +246,7 @@ export class Scheduler {
     for (const sequence of from.decoding) moveSequence(sequence, into);
   }
 
-  /** Rows that outgrew their batch move to another one. */
+  /** Moves rows that outgrew their batch to another one. */
   #moveOverlong(batch: DecodeBatch): void {
     for (const sequence of batch.decoding) {
       if (sequence.kvLength < batch.maxLength) continue;
@@ -255,7 +261,7 @@ export class Scheduler {
     if (oldest !== undefined) this.#tryReserveByPreempting(batch, 0, oldest, longest);
   }
 
-  /** Sends the youngest calls back to the queue until there is room. False where `kept` itself had to go. */
+  /** Sends the youngest calls back to the queue until there is room. Returns false if `kept` itself had to go. */
   #tryReserveByPreempting(batch: DecodeBatch, numMore: number, kept: Sequence, length = kept.length): boolean {
     while (!this.#pool.tryReserve(batch, numMore, length)) {
       const youngest = this.#pool.rows.reduce((last, row) => (row.arrival > last.arrival ? row : last), kept);
@@ -273,7 +279,9 @@ export class Scheduler {
     this.#counts.preemptions += 1;
   }
 
-  /** One forward pass over up to `width` pending tokens of each of the sequences, which stand together in the batch. */
+  /**
+   * Runs one forward pass over up to `width` pending tokens of each of the sequences, which are adjacent in the batch.
+   */
   async #pass(batch: DecodeBatch, sequences: readonly Sequence[], width: number): Promise<void> {
     const start = sequences[0]?.place?.row ?? 0;
     const output = await this.#opened().run(this.#input.build(batch, { start, end: start + sequences.length }, width));
@@ -289,7 +297,10 @@ export class Scheduler {
     this.#sweep();
   }
 
-  /** What runs beside a row moves its probabilities by a little; a draw that this could change is drawn from what the row gives alone. */
+  /**
+   * Rows that run at the same time move a row's probabilities by a little. If that could change a draw, the token is
+   * drawn from what the row gives alone.
+   */
   async #decide(sequence: Sequence): Promise<void> {
     this.#counts.closeDraws += 1;
     const probabilities = await readAlone(this.#opened(), this.#input, sequence);
@@ -304,7 +315,8 @@ export class Scheduler {
   ): void {
     const { place } = sequence;
     if (sequence.isOver || place === null) return;
-    // Before anything is stored: a NaN among unseen tokens would still spoil whoever gets the row next.
+    // This check comes before anything is stored: a NaN among unseen tokens would still spoil the next call in that
+    // row.
     if (!Number.isFinite(probabilities[0])) return this.#fail(sequence, new EngineError('failed', brokenWeights));
     const count = Math.min(fresh.width, sequence.numPending);
     place.batch.kv.append(place.row, sequence.kvLength, fresh, { row, count });
@@ -336,7 +348,7 @@ export class Scheduler {
     return this.#model;
   }
 
-  /** A callback that throws ends its own call alone. */
+  /** A callback that throws ends only its own call. */
   #push(sequence: Sequence, draw: SampledToken): Completion['finishReason'] | null {
     try {
       return sequence.push(draw);
@@ -363,9 +375,9 @@ export class Scheduler {
 }
 
 const brokenWeights =
-  'The model gave probabilities that are not numbers: its weights hold NaN or infinite values, or overflow. Load an earlier checkpoint, and train with a lower learning rate.';
+  'The model gave probabilities that are not numbers. Its weights contain NaN or infinite values, or overflow. Load an earlier checkpoint, and train with a lower learning rate.';
 
-/** Still in the part of its batch that reads prompts. */
+/** The sequence is still in the part of its batch that reads prompts. */
 function isReading({ place }: Sequence): boolean {
   return place !== null && place.row >= place.batch.numDecoding;
 }

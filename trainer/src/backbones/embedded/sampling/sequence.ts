@@ -1,11 +1,13 @@
-/** One call while it is in the scheduler: the prompt, what was sampled so far, and where its keys and values stand. */
+/**
+ * One call while it is in the scheduler: the prompt, the tokens sampled so far, and the place of its keys and values.
+ */
 
 import type { Completion, CompletionTiming, EngineError, TokenSampling } from '@agentjet/core';
 import type { DecodeBatch } from './decode-batch.js';
 import { toInverseTemperature } from './sampler.js';
 import type { SampledToken } from './sampler.js';
 
-/** A call, with synchronous callbacks; exactly one of onDone and onError comes, unless the call is cancelled. */
+/** A call with synchronous callbacks. Exactly one of onDone and onError is called, unless the call is cancelled. */
 export type Job = {
   readonly promptIds: Int32Array;
   readonly sampling: TokenSampling;
@@ -18,14 +20,14 @@ export type Job = {
 
 export class Sequence {
   readonly job: Job;
-  /** Counts submissions: lower is older. */
+  /** The number of the submission; a lower one is older. */
   readonly arrival: number;
   readonly inverseTemperature: number;
-  /** Tokens whose keys and values are stored. */
+  /** The number of tokens whose keys and values are stored. */
   kvLength = 0;
-  /** Finished, failed or cancelled: it leaves its row as soon as no pass is under way. */
+  /** The call has finished, failed or been cancelled. It leaves its row as soon as no pass is in progress. */
   isOver = false;
-  /** Its batch and row there, while it runs. */
+  /** Its batch and its row there, while it runs. */
   place: { readonly batch: DecodeBatch; row: number } | null = null;
   /** When its prompt was first read, and when its first token was drawn; null before. */
   startedAt: number | null = null;
@@ -46,7 +48,7 @@ export class Sequence {
     this.#logprobs = new Float32Array(this.#ids.length - this.#length);
   }
 
-  /** Prompt and sampled tokens. */
+  /** The number of prompt and sampled tokens. */
   get length(): number {
     return this.#length;
   }
@@ -55,7 +57,7 @@ export class Sequence {
     return this.#length - this.job.promptIds.length;
   }
 
-  /** Tokens that must still go through the model before the next one can be drawn. */
+  /** The number of tokens that must still go through the model before the next one can be drawn. */
   get numPending(): number {
     return this.#length - this.kvLength;
   }
@@ -69,7 +71,7 @@ export class Sequence {
     return this.#ids[index] ?? 0;
   }
 
-  /** Why the call is over after this token, or null. */
+  /** Returns why the call is over after this token, or null. */
   push({ id, logprob }: SampledToken): Completion['finishReason'] | null {
     if (this.#length === this.#ids.length) this.#grow();
     this.#logprobs[this.numSampled] = logprob;

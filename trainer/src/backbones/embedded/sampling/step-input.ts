@@ -1,4 +1,4 @@
-/** Lays the pending tokens of a run of rows out as one forward pass. Reuses its buffers from step to step. */
+/** Lays the pending tokens of a run of rows out as one forward pass. It reuses its buffers from step to step. */
 
 import { hidden } from './step-model.js';
 import type { StepInput } from './step-model.js';
@@ -11,7 +11,10 @@ export class StepInputBuilder {
   #inverseTemperatures = new Float32Array(0);
   #bias = new Float32Array(0);
 
-  /** Rows [start, end) of the batch, up to `width` pending tokens of each. Valid until the next call. */
+  /**
+   * Lays out rows [start, end) of the batch, with up to `width` pending tokens of each. The result is valid until the
+   * next call.
+   */
   build(
     batch: DecodeBatch,
     { start, end }: { readonly start: number; readonly end: number },

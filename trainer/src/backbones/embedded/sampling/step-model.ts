@@ -1,6 +1,6 @@
 /**
- * What the scheduler needs of a model: one forward pass over new tokens of several rows, each with its own past.
- * The past keys and values belong to the caller and are only read; the pass returns the new ones, for the caller to append.
+ * The scheduler's view of a model: one forward pass over new tokens of several rows, each with its own past. The past
+ * keys and values belong to the caller and are only read. The pass returns the new ones for the caller to append.
  */
 
 export type KvShape = { readonly numLayers: number; readonly numKvHeads: number; readonly headDim: number };
@@ -8,7 +8,7 @@ export type KvShape = { readonly numLayers: number; readonly numKvHeads: number;
 export type StepInput = {
   /** B. */
   readonly numRows: number;
-  /** T: new tokens per row, shorter rows padded at their end. */
+  /** T: new tokens per row; shorter rows are padded at their end. */
   readonly width: number;
   /** S: room for past tokens per row. */
   readonly pastLength: number;
@@ -16,9 +16,12 @@ export type StepInput = {
   readonly ids: Int32Array;
   /** Shape [B, T]: depth of each token in its row. */
   readonly positions: Int32Array;
-  /** Shape [B]: index into the flat [B * T] tokens whose next-token distribution is wanted. */
+  /** Shape [B]: index into the flat [B * T] tokens of the token whose next-token distribution is wanted. */
   readonly lastTokens: Int32Array;
-  /** Shape [B, T, S + T]: added to the attention scores of past, then new tokens; 0 is visible, `hidden` is not. */
+  /**
+   * Shape [B, T, S + T]: added to the attention scores of past tokens, then of new tokens; 0 is visible, `hidden` is
+   * not.
+   */
   readonly bias: Float32Array;
   /** Shape [B]: 1 / temperature. */
   readonly inverseTemperatures: Float32Array;
@@ -33,22 +36,22 @@ export type StepOutput = {
   readonly fresh: Float32Array;
 };
 
-/** What stays the same when the weights change. */
+/** These sizes stay the same when the weights change. */
 export type StepShape = {
   readonly vocabSize: number;
-  /** Limit of a row, in tokens. */
+  /** The limit of a row, in tokens. */
   readonly contextLength: number;
   readonly kvShape: KvShape;
-  /** What a pass costs in addition to its rows, as the number of past tokens that take as long to read. */
+  /** The fixed cost of a pass, as the number of past tokens that take as long to read. */
   readonly passCost: number;
 };
 
 export interface StepModel extends StepShape {
-  /** Lets the event loop turn before it computes, so that calls can arrive and leave between two steps. */
+  /** Yields to the event loop before it computes, so that calls can arrive and leave between two steps. */
   run(input: StepInput): Promise<StepOutput>;
 }
 
-/** Bias of a token that must not be seen: its softmax is exactly 0. */
+/** The bias of a token that must not be seen. Its softmax is exactly 0. */
 export const hidden = -1e9;
 
 export function kvBytesPerToken({ numLayers, numKvHeads, headDim }: KvShape): number {

@@ -12,7 +12,7 @@ import type { KvShape, StepInput, StepModel, StepOutput, StepShape } from './ste
 /** Starting a pass takes as long as reading about this much memory (measured: 0.2 ms); then it reads the weights. */
 const passBytes = 4 * 2 ** 20;
 
-/** Opens sessions over one decode graph, whatever the weights are. */
+/** Opens sessions over one decode graph, for any weights. */
 export class StepSessionFactory implements StepShape {
   readonly vocabSize: number;
   readonly contextLength: number;
@@ -38,7 +38,7 @@ export class StepSessionFactory implements StepShape {
     this.#rotation = { cos: toTensor(Float32Array.from(cos), shape), sin: toTensor(Float32Array.from(sin), shape) };
   }
 
-  /** Copies the weights: later changes do not reach the session. */
+  /** Copies the weights, so later changes do not reach the session. */
   async open(weights: Float32Array): Promise<StepSession> {
     const data = new Uint8Array(weights.buffer, weights.byteOffset, weights.byteLength);
     const session = await openSession(this.#model, {

@@ -1,7 +1,7 @@
 /**
- * Keeps sampling and changes of the weights apart, first come, first served: a change waits for the completions asked
- * for before it, a completion for the changes asked for before it. So each completion comes from one version of the
- * weights, neither side is put off for ever, and nothing waits in a circle: completions end by themselves.
+ * Separates sampling from changes of the weights, first come, first served. A change waits for earlier completions, and
+ * a completion waits for earlier changes. Each completion therefore comes from one version of the weights, and neither
+ * side waits for ever. There is no deadlock, because completions end by themselves.
  */
 
 export class WeightsGate {

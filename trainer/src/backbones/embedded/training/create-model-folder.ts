@@ -4,13 +4,16 @@ import { parseModelConfig } from './model/model-config.js';
 import { countParameters, parameterLayout } from './model/parameter-layout.js';
 
 export type NewModelOptions = InitialWeightsOptions & {
-  /** config.json of transformers, of the Qwen2, Qwen3 or Llama shape. */
+  /** The config.json of transformers, in the Qwen2, Qwen3 or Llama shape. */
   readonly config: { readonly [key: string]: unknown };
-  /** Folder to take tokenizer and template files from. */
+  /** The folder to take tokenizer and template files from. */
   readonly companionsFrom?: string;
 };
 
-/** Writes a model folder with random weights, to be trained from nothing, and says how many there are. Rejects with BackboneError `unsupported_model` or `checkpoint`. */
+/**
+ * Writes a model folder with random weights for training from nothing, and returns the number of weights. Rejects with
+ * BackboneError `unsupported_model` or `checkpoint`.
+ */
 export async function createModelFolder(
   dir: string,
   { config: json, companionsFrom, ...weightOptions }: NewModelOptions,

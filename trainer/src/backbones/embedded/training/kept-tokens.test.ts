@@ -21,7 +21,7 @@ function packsOf(temperatures?: readonly number[]): readonly TreePack[] {
   return packTrees([sample], { maxPackTokens: 64 }).packs;
 }
 
-/** The batch with the tokens that its sets hold at each term. */
+/** Returns the batch with the tokens that its sets hold at each term. */
 async function keptOf(packs: readonly TreePack[]) {
   const [kept] = await model.keptTokens(packs, { ...truncation, temperature: 0.8 });
   const [pack] = packs;
@@ -79,7 +79,7 @@ describe('what top-p and top-k kept', () => {
     expect(now?.ids).not.toEqual(kept.ids);
   });
 
-  test('decides the slope of an algorithm with a loss of its own, too', async () => {
+  test('decides the slope of an algorithm with its own loss, too', async () => {
     open();
     const slope = (terms: { readonly logprobs: Float64Array; readonly advantages: Float64Array }) =>
       terms.advantages.map((advantage) => -advantage);

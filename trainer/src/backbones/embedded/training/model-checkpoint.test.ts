@@ -35,7 +35,7 @@ async function writeRandomModel(dir: string, configJson: { readonly [key: string
   await writeModelFolder(dir, { config: configJson, tensors });
 }
 
-/** A schedule that moves, so that a forgotten step would show. */
+/** The schedule moves, so a forgotten step would show. */
 const optimizer = {
   ...plainOptimizer,
   learningRate: 0.05,
@@ -86,7 +86,7 @@ test('a saved folder is a model like the one it came from, in single precision',
   await model.close();
 });
 
-test('a folder that is no checkpoint, or another model’s, is refused and the model goes on', async () => {
+test('a folder that is not a checkpoint, or is another model’s, is refused and the model stays usable', async () => {
   const model = await open();
   const before = model.parameters.slice();
   expect(await problemOf(loadOnnxModel(model, modelDir))).toContain('checkpoint: Cannot resume from');

@@ -1,4 +1,7 @@
-/** Opens a model from a Hugging Face folder, and saves and loads it with what training needs to go on. */
+/**
+ * Opens a model from a Hugging Face folder, and saves and loads it together with the state that training needs to
+ * continue.
+ */
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
@@ -26,7 +29,10 @@ const momentsFile = 'moments.safetensors';
 const stepFile = 'state.json';
 const momentNames = ['firstMoments', 'secondMoments'] as const;
 
-/** Rejects with BackboneError `bad_model_files` or `unsupported_model`. The folder is read again when a KL term first needs the frozen reference. */
+/**
+ * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The folder is read again when a KL term first
+ * needs the frozen reference.
+ */
 export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxModelOptions): Promise<OnnxModel> {
   const folder = await readModelFolder(modelDir);
   const config = parseModelConfig(folder.config);
@@ -42,7 +48,7 @@ export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxMo
   });
 }
 
-/** The weights in single precision, and the copy they are read into. Training needs twice that. */
+/** The weights in single precision, and the copy that they are read into. Training needs twice that. */
 function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
   const [needed, present] = [2 * 4 * layout.length, totalmem()].map((bytes) => (bytes / 2 ** 30).toFixed(1));
   if (2 * 4 * layout.length <= totalmem()) return;
@@ -52,7 +58,10 @@ function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
   );
 }
 
-/** Writes a model folder with `trainer_state/` inside, whole or not at all; tokenizer files come from `modelDir`. Rejects with BackboneError `checkpoint`. */
+/**
+ * Writes a model folder with `trainer_state/` inside, whole or not at all. Tokenizer files come from `modelDir`.
+ * Rejects with BackboneError `checkpoint`.
+ */
 export async function saveOnnxModel(
   model: OnnxModel,
   options: { readonly modelDir: string; readonly dir: string },
@@ -75,7 +84,10 @@ export async function saveOnnxModel(
   );
 }
 
-/** Restores weights, moments, step and policy version; the model is untouched when that fails. Rejects with BackboneError `bad_model_files` or `checkpoint`. */
+/**
+ * Restores weights, moments, step and policy version. If that fails, the model is unchanged. Rejects with BackboneError
+ * `bad_model_files` or `checkpoint`.
+ */
 export async function loadOnnxModel(model: OnnxModel, dir: string): Promise<void> {
   const folder = await readModelFolder(dir);
   const progress = await readProgress(dir);
@@ -100,7 +112,7 @@ async function readMoments(dir: string, layout: ParameterLayout): Promise<readon
       if (entry === undefined || entry.numBytes !== data.byteLength)
         throw new BackboneError(
           'checkpoint',
-          `${file} has no "${name}" of ${data.length} numbers: it was saved from another model.`,
+          `${file} has no "${name}" of ${data.length} numbers, so it was saved from another model.`,
         );
       await readTensorInto(entry, data);
     }
@@ -113,7 +125,7 @@ async function readProgress(dir: string): Promise<{ readonly step: number; reado
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new BackboneError(
       'checkpoint',
-      `Cannot resume from ${path.resolve(dir)}: it has no ${stateDir}/${stepFile}, so it is a model but no checkpoint.`,
+      `Cannot resume from ${path.resolve(dir)}: it has no ${stateDir}/${stepFile}, so it is a model but not a checkpoint.`,
       { cause },
     );
   });

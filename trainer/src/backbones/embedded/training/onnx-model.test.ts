@@ -30,7 +30,7 @@ async function problemOf(work: Promise<unknown>): Promise<string> {
   return `${code}: ${message}`;
 }
 
-/** The batch with one element of one array changed. */
+/** Returns the batch with one element of one array changed. */
 function withElement(batch: TrainBatch, change: (pack: TreePack) => void): TrainBatch {
   const packs = structuredClone(batch.packs);
   const [first] = packs;
@@ -192,7 +192,7 @@ describe('the policy loss', () => {
     const exact = await stepWith(() => 0, true);
     expect(await stepWith((at) => 1e-5 * Math.sin(at), true)).toEqual(exact);
     expect((await stepWith((at) => 1e-5 * Math.sin(at), false)).weights).not.toEqual(exact.weights);
-    // No rounding, but another distribution: top-p, or a temperature of the request's own.
+    // The difference is not rounding but another distribution: top-p, or a temperature of the request.
     expect(await stepWith(() => 0.05, true)).toEqual(await stepWith(() => 0.05, false));
   });
 
@@ -288,7 +288,7 @@ describe('what cannot be trained is refused and changes nothing', () => {
       'overlong_row: A row of 40000 tokens is too long for the onnx backbone',
     ],
     [
-      'a loss that is no number',
+      'a loss that is not a number',
       { ...randomBatch(6), loss: { ...policyLoss, clipLow: Number.NaN } },
       'non_finite_gradient: The gradient norm of optimizer step 1 is',
     ],
@@ -319,7 +319,7 @@ describe('what cannot be trained is refused and changes nothing', () => {
     }));
 });
 
-test('rows are scored whatever their length, in one call or apart', () =>
+test('rows of any length are scored, in one call or in several', () =>
   withModel(tinyModel(), async (model) => {
     const rows = [[1, 2, 3, 4, 5, 6], [], [7], [8, 9]].map((ids) => ({ ids: Int32Array.from(ids) }));
     const together = await model.logprobs(rows);

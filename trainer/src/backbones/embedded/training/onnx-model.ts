@@ -1,6 +1,6 @@
 /**
  * A model that is trained in this process: forward, backward and AdamW over token trees, and scoring. `run` of ONNX
- * Runtime blocks its thread, so whoever also has to answer calls keeps this class in a worker. Knows no sampling:
+ * Runtime blocks its thread, so code that also has to answer calls keeps this class in a worker. It knows no sampling:
  * samplers read `parameters` between steps.
  */
 
@@ -42,25 +42,25 @@ import type { StepSums } from './microbatches/step-metrics.js';
 
 export type OnnxModelOptions = {
   readonly config: ModelConfig;
-  /** Shape [layout.length], laid out by parameterLayout(config). Copied. */
+  /** Shape [layout.length], laid out by parameterLayout(config). The array is copied. */
   readonly weights: FloatArray;
   readonly optimizer: OptimizerOptions;
-  /** Threads inside one operator; 2 unless given. */
+  /** Threads inside one operator. Defaults to 2. */
   readonly threads?: number;
-  /** Double precision is for proofs: slow, and of standard operators only. */
+  /** Double precision is for proofs. It is slow and uses only standard operators. */
   readonly precision?: 'float32' | 'float64';
-  /** Weights of the frozen reference of the KL term, read at first use; those given as `weights` unless this is set. */
+  /** The weights of the frozen reference of the KL term, read at first use. Defaults to `weights`. */
   readonly readReference?: () => Promise<FloatArray>;
-  /** How batches are cut for this machine; it changes no result. */
+  /** The limits by which batches are cut for this machine. They change no result. */
   readonly limits?: Partial<MicrobatchLimits>;
 };
 
-/** What a checkpoint holds. The arrays are the live buffers. */
+/** The contents of a checkpoint. The arrays are the live buffers. */
 export type OnnxModelState = {
   readonly parameters: FloatArray;
   readonly firstMoments: FloatArray;
   readonly secondMoments: FloatArray;
-  /** Optimizer steps taken. */
+  /** The number of optimizer steps taken. */
   readonly step: number;
   readonly policyVersion: number;
 };
@@ -77,7 +77,7 @@ export class OnnxModel {
   #reference: FloatArray | undefined;
   #step = 0;
   #policyVersion = 0;
-  /** Buffers are reused: one call at a time. */
+  /** Buffers are reused, so only one call may run at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor({
@@ -109,7 +109,7 @@ export class OnnxModel {
     return this.#memory.parameters;
   }
 
-  /** Gradients of the last step, before clipping. */
+  /** The gradients of the last step, before clipping. */
   get gradients(): FloatArray {
     return this.#memory.gradients;
   }
@@ -134,9 +134,9 @@ export class OnnxModel {
   }
 
   /**
-   * One optimizer step over all packs. Rejects, with weights and moments as they were, with BackboneError `bad_batch`
-   * (a pack that is malformed, or nothing supervised), `overlong_row`, `non_finite_gradient`, or `aborted` (looked at
-   * between micro-batches).
+   * Makes one optimizer step over all packs. Rejects with BackboneError `bad_batch` (a pack is malformed, or nothing is
+   * supervised), `overlong_row`, `non_finite_gradient`, or `aborted` (checked between micro-batches). Weights and
+   * moments are then unchanged.
    */
   async trainStep(batch: TrainBatch, { signal }: { readonly signal?: AbortSignal } = {}): Promise<OnnxStepMetrics> {
     return this.#inTurn(() =>
@@ -148,17 +148,20 @@ export class OnnxModel {
     );
   }
 
-  /** Per row, shape [T]: the logprob of each token given those before it, at temperature 1; entry 0 is 0. */
+  /** Returns, shape [T] per row, the logprob of each token given those before it, at temperature 1; entry 0 is 0. */
   async logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]> {
     return this.#inTurn(() => this.#logprobs(rows));
   }
 
-  /** Per pack, shape [K]: the logprob of each term's token, at its own temperature or else this one. */
+  /**
+   * Returns, shape [K] per pack, the logprob of each term's token, at its own temperature or otherwise at
+   * `temperature`.
+   */
   async termLogprobs(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]> {
     return this.#inTurn(() => this.#termLogprobs(packs, temperature));
   }
 
-  /** Per pack: the tokens that a sampler with the present weights keeps at each term. */
+  /** Returns, per pack, the tokens that a sampler with the present weights keeps at each term. */
   async keptTokens(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]> {
     return this.#inTurn(() => this.#keptTokens(packs, sampling));
   }
@@ -251,7 +254,7 @@ export class OnnxModel {
     return results;
   }
 
-  /** The first micro-batch writes the gradients, each further one adds its own. */
+  /** The first micro-batch writes the gradients, and each further one adds its own. */
   async #accumulateGradients(
     microbatches: readonly Microbatch[],
     batch: BuiltInBatch,
@@ -290,7 +293,7 @@ export class OnnxModel {
     if (Number.isFinite(gradNorm) && !Number.isNaN(loss)) return;
     throw new BackboneError(
       'non_finite_gradient',
-      `The gradient norm of optimizer step ${this.#step + 1} is ${gradNorm} (loss ${loss}). The weights are unchanged. A lower learning rate (trainer_common.optim.lr) or a limit of the norm (trainer_common.optim.grad_clip) keeps training from diverging.`,
+      `The gradient norm of optimizer step ${this.#step + 1} is ${gradNorm} (loss ${loss}). The weights are unchanged. Lower trainer_common.optim.lr, or limit the norm with trainer_common.optim.grad_clip.`,
     );
   }
 
@@ -314,7 +317,7 @@ export class OnnxModel {
   }
 }
 
-/** A copy that is made at once, for the source changes; typed as the reader that a model folder would be. */
+/** Copies the source at once, because the source changes. The type is the reader that a model folder would be. */
 function copyLater(weights: FloatArray): () => Promise<FloatArray> {
   const copy = weights.slice();
   return async () => copy;
@@ -333,7 +336,7 @@ function temperatureOf({ temperature = 1 }: { readonly temperature?: number }): 
   return temperature > 0 ? temperature : 1;
 }
 
-/** Lets messages in first: in a worker an abort arrives as one. */
+/** Lets messages in first: in a worker, an abort arrives as a message. */
 async function refuseAborted(signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return;
   await new Promise((resolve) => setImmediate(resolve));

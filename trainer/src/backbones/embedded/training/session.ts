@@ -6,7 +6,7 @@ import type { ElementType } from './graph/value.js';
 export type OnnxSessionOptions = {
   /** Threads inside one operator. */
   readonly threads: number;
-  /** ONNX Runtime's own fusions make operators that exist in float32 only. On unless set. */
+  /** ONNX Runtime's own fusions make operators that exist only in float32. Defaults to true. */
   readonly canFuse?: boolean;
   /** Bytes that the model's external tensors refer to, by location. */
   readonly externalData?: readonly { readonly path: string; readonly data: Uint8Array }[];
@@ -21,11 +21,11 @@ export async function openSession(
     interOpNumThreads: 1,
     graphOptimizationLevel: canFuse ? 'all' : 'basic',
     logSeverityLevel: 3,
-    // A pattern is planned per input shape and held: it costs memory and gains nothing with changing shapes.
+    // A pattern is planned per input shape and held. It costs memory, and gains nothing if shapes change.
     enableMemPattern: false,
-    // Operators take microseconds to a millisecond: threads that sleep in between cost a tenth of training and a third of
-    // sampling. Pools that spin for long take the core from whoever works. So they spin briefly and stop with the run, and
-    // take their blocks one by one, which leaves room for others.
+    // Operators take microseconds to a millisecond. Threads that sleep in between cost a tenth of training and a third
+    // of sampling. Pools that spin for long take the core from other work. So threads spin briefly, stop with the run,
+    // and take their blocks one by one, which leaves room for others.
     extra: {
       session: {
         set_denormal_as_zero: '1',
@@ -40,7 +40,7 @@ export async function openSession(
 
 const tensorTypes = { float32: 'float32', float64: 'float64', int32: 'int32', int64: 'int64', bool: 'bool' } as const;
 
-/** A tensor over the given memory, without a copy. */
+/** Returns a tensor over the given memory, without a copy. */
 export function toTensor(
   data: Float32Array | Float64Array | Int32Array | BigInt64Array,
   shape: readonly number[],

@@ -1,4 +1,4 @@
-/** For tests: the smallest model that has every kind of parameter, and samples for it. */
+/** Makes the smallest model that has every kind of parameter, and samples for it. For tests. */
 
 import { createRandom } from '@agentjet/core';
 import type { LossOptions, Sample } from '@agentjet/core';
@@ -40,7 +40,7 @@ export const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
 export type TinyModelOptions = Partial<Pick<OnnxModelOptions, 'optimizer' | 'precision' | 'threads' | 'limits'>> & {
   /** Changes to tinyConfigJson. */
   readonly configJson?: object;
-  /** The frozen reference: other random weights unless it is the initial ones. */
+  /** The frozen reference. It has other random weights unless it is the initial ones. */
   readonly reference?: 'initial' | 'other';
 };
 
@@ -70,7 +70,7 @@ function lively(config: ModelConfig, seed: number): Float32Array {
   return weights;
 }
 
-/** A sample whose masked tokens carry a behaviour logprob and an advantage. */
+/** A sample whose masked tokens have a behaviour logprob and an advantage. */
 export function sampleOf(
   ids: readonly number[],
   lossMask: readonly number[],

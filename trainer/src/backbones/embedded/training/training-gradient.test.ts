@@ -4,7 +4,7 @@ import { packTrees } from '../../../packing/pack-trees.js';
 import { plainOptimizer, policyLoss, sampleOf, tinyModel } from './testing-model.js';
 import type { OnnxModel } from './onnx-model.js';
 
-/** Branches inside a generated span, a row that is a prefix of another, a second root. */
+/** Branches inside a generated span, a row that is a prefix of another, and a second root. */
 const samples = [
   sampleOf([1, 2, 3, 4, 5], [0, 0, 1, 1, 1], { episodeId: 'a' }),
   sampleOf([1, 2, 3, 6, 7, 8], [0, 0, 1, 1, 0, 1], { episodeId: 'b' }),
@@ -39,7 +39,7 @@ const models = {
   },
 };
 
-/** Every second term was drawn from a part of the vocabulary; one of them has a token that this part lacks. */
+/** Every second term was drawn from a part of the vocabulary. One of them has a token that is not in this part. */
 const cutPacks = packs.map((pack) => {
   const { pair } = pack.terms;
   const target = (term: number): number => pack.targets[pair[term] ?? 0] ?? 0;
@@ -50,7 +50,7 @@ const cutPacks = packs.map((pack) => {
   return { ...pack, terms: { ...pack.terms, kept } };
 });
 
-/** A learning rate of zero: a step computes gradients and changes nothing. */
+/** A step with a learning rate of zero computes gradients and changes nothing. */
 const still = { ...plainOptimizer, learningRate: 0, weightDecay: 0 };
 
 async function lossOf(model: OnnxModel, loss: LossOptions, batch: readonly TreePack[] = packs): Promise<number> {

@@ -1,4 +1,6 @@
-/** The messages between a backbone's worker and the thread that uses it. Everything in them survives a structured clone. */
+/**
+ * The messages between a backbone's worker and the thread that uses it. All their values survive a structured clone.
+ */
 
 import type {
   Completion,
@@ -11,7 +13,7 @@ import type {
 } from '@agentjet/core';
 import type { BuiltInBatch } from '../../../slope/train-in-passes.js';
 
-/** Requests that get one reply, by method: what goes in and what comes out. */
+/** Requests that get one reply, by method, with their arguments and results. */
 export type Methods = {
   readonly trainStep: { readonly input: BuiltInBatch; readonly output: TrainStepMetrics };
   readonly termLogprobs: {
@@ -50,9 +52,9 @@ export type ToWorker =
         readonly input: Methods[M]['input'];
       };
     }[Method]
-  /** Ends a call or aborts a request: no more about it is wanted. */
+  /** Ends a call or aborts a request. The caller wants nothing more of it. */
   | { readonly type: 'abort'; readonly call: number }
-  /** onToken said stop: as abort, but what was computed may serve later calls. */
+  /** onToken returned 'stop'. It ends the call as abort does, but later calls may use the computed values. */
   | { readonly type: 'stop'; readonly call: number };
 
 export type WorkerError = {
@@ -69,7 +71,7 @@ export type StreamedToken = {
   readonly policyVersion: number;
 };
 
-/** Completions side by side: a clone costs by the array, not by the byte. */
+/** Completions are joined, because the cost of a clone depends on the number of arrays, not of bytes. */
 export type CompletionBundle = {
   /** Shape [C] each. */
   readonly calls: readonly number[];
@@ -85,7 +87,7 @@ export type CompletionBundle = {
 export type FromWorker =
   | { readonly type: 'ready'; readonly contextLength: number; readonly policyVersion: number }
   | { readonly type: 'failed'; readonly error: WorkerError }
-  /** What happened to generate calls since the last message; tokens come before the end of their call. */
+  /** Events of generate calls since the last message. Tokens come before the end of their call. */
   | {
       readonly type: 'news';
       readonly tokens: readonly StreamedToken[];

@@ -1,4 +1,4 @@
-/** The worker's side of the protocol: answers messages with a LocalOnnxBackbone. */
+/** The worker's side of the protocol. It answers messages with a LocalOnnxBackbone. */
 
 import type { GenerateRequest } from '@agentjet/core';
 import type { LocalOnnxBackbone } from '../local-onnx-backbone.js';
@@ -7,7 +7,7 @@ import type { CallCompletion } from './completion-bundle.js';
 import type { FromWorker, Method, Methods, StreamedToken, ToWorker, WorkerError } from './protocol.js';
 import { toWorkerError } from './worker-error.js';
 
-/** A MessagePort, or what behaves like one. */
+/** A MessagePort, or an object that behaves like one. */
 export type Port = {
   postMessage(message: FromWorker): void;
   on(event: 'message', listener: (message: ToWorker) => void): unknown;
@@ -28,7 +28,7 @@ export class BackboneServer {
   #errors: { readonly call: number; readonly error: WorkerError }[] = [];
   #isSendingSoon = false;
 
-  /** `onClosed` is called when a close request has been answered. */
+  /** `onClosed` is called after a close request has been answered. */
   constructor(backbone: LocalOnnxBackbone, port: Port, onClosed: () => void) {
     this.#backbone = backbone;
     this.#port = port;
@@ -111,7 +111,10 @@ export class BackboneServer {
     }
   }
 
-  /** One message for all that a step brought: after its microtasks, before the next step blocks the thread. */
+  /**
+   * Sends one message with all results of a step. It goes out after the step's microtasks and before the next step
+   * blocks the thread.
+   */
   #sendSoon(): void {
     if (this.#isSendingSoon) return;
     this.#isSendingSoon = true;

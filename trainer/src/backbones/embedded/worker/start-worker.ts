@@ -1,4 +1,7 @@
-/** Starts the worker thread from what this file itself runs as: the built JavaScript, or the TypeScript of the repository. */
+/**
+ * Starts the worker thread in the form in which this file runs: the built JavaScript, or the TypeScript of the
+ * repository.
+ */
 
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -11,7 +14,7 @@ export function startWorker(options: LocalBackboneOptions): Worker {
     : new Worker(new URL('./worker.js', import.meta.url), { workerData: options });
 }
 
-/** Tests and tools that run the sources have tsx; the path mapping lets it find the sources of the other packages. */
+/** Tests and tools that run the sources have tsx. The path mapping lets it find the sources of the other packages. */
 function startFromSource(options: LocalBackboneOptions): Worker {
   const pathMapping = fileURLToPath(new URL('../../../../../tsconfig.check.json', import.meta.url));
   return new Worker(new URL('../../../testing/worker-from-source.mjs', import.meta.url), {

@@ -1,4 +1,4 @@
-/** A backbone whose work is done in a worker: this thread's event loop stays free. */
+/** A backbone whose work is done in a worker, so this thread's event loop stays free. */
 
 import type {
   Backbone,

@@ -1,6 +1,6 @@
 /**
- * The caller's side of the protocol: calls and requests that are under way, by number. A worker that dies rejects them
- * all. The worker keeps the process alive only while something is under way.
+ * The caller's side of the protocol. It numbers the calls and requests in progress. A worker that dies rejects them
+ * all. The worker keeps the process alive only while something is in progress.
  */
 
 import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
@@ -10,7 +10,7 @@ import type { FromWorker, Method, Methods, StreamedToken, ToWorker } from './pro
 import { unbundle } from './completion-bundle.js';
 import { fromWireError } from './worker-error.js';
 
-/** A Worker of worker_threads, or what behaves like one. */
+/** A Worker of worker_threads, or an object that behaves like one. */
 export interface WorkerThread {
   postMessage(message: ToWorker): void;
   on(event: 'message', listener: (message: FromWorker) => void): unknown;
@@ -39,7 +39,7 @@ export class WorkerClient {
   #numCalls = 0;
   #policyVersion = 0;
   #isClosed = false;
-  /** Why the worker is no more, once it is. */
+  /** Why the worker has ended, after it has. */
   #death: { readonly cause: unknown } | null = null;
 
   constructor(worker: WorkerThread) {
@@ -57,12 +57,12 @@ export class WorkerClient {
     worker.on('message', (message) => this.#receive(message));
   }
 
-  /** As of the last answer. */
+  /** The values of the last answer. */
   get policyVersion(): number {
     return this.#policyVersion;
   }
 
-  /** Rejects with what kept the backbone from opening. */
+  /** Rejects with the error that kept the backbone from opening. */
   async started(): Promise<WorkerFacts> {
     return await this.#start;
   }
@@ -105,11 +105,11 @@ export class WorkerClient {
     return await this.#ask(method, input, signal);
   }
 
-  /** Ends the worker; what is under way rejects. */
+  /** Ends the worker; calls in progress reject. */
   async close(): Promise<void> {
     const isFirst = !this.#isClosed;
     this.#isClosed = true;
-    // A worker that dies meanwhile is closed too.
+    // A worker that dies in the meantime is closed too.
     if (isFirst && this.#death === null) await this.#ask('close', null).catch(() => undefined);
     this.#worker.ref();
     await this.#exit;
@@ -222,7 +222,7 @@ export class WorkerClient {
   }
 }
 
-/** A clone of a view would take the whole buffer along. */
+/** A clone of a view would copy the whole buffer. */
 export function alone(ids: Int32Array): Int32Array {
   return ids.byteLength === ids.buffer.byteLength ? ids : ids.slice();
 }

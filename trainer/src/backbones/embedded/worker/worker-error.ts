@@ -1,4 +1,4 @@
-/** Errors across threads: a structured clone would lose class and code. */
+/** Sends errors across threads. A structured clone would lose class and code. */
 
 import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
 import type { WorkerError } from './protocol.js';
@@ -15,7 +15,7 @@ export function toWorkerError(thrown: unknown): WorkerError {
   };
 }
 
-/** Errors that are none of ours become BackboneErrors of code `failed`. */
+/** Other errors become BackboneErrors of code `failed`. */
 export function fromWireError({ name, code, message, stack }: WorkerError): EngineError | BackboneError {
   const error = name === 'EngineError' ? new EngineError(code, message) : new BackboneError(code, message);
   if (stack !== '') error.stack = stack;

@@ -1,4 +1,4 @@
-/** Entry of the backbone's worker thread. */
+/** The entry of the backbone's worker thread. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLocalOnnxBackbone } from '../local-onnx-backbone.js';

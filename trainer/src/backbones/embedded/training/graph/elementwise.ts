@@ -1,4 +1,7 @@
-/** Elementwise rules with broadcasting, and their gradients. A tie in `minimum` or `maximum` belongs to the first operand. */
+/**
+ * Elementwise rules with broadcasting, and their gradients. A tie in `minimum` or `maximum` belongs to the first
+ * operand.
+ */
 
 import { sumToShape } from './reduce.js';
 import { broadcastShapes } from './value.js';
@@ -56,7 +59,7 @@ export function sigmoid(value: Value): Value {
   return unary('Sigmoid', value, (gradient, output) => multiply(gradient, multiply(output, subtract(1, output))));
 }
 
-/** No gradient. */
+/** Has no gradient. */
 export function absolute(value: Value): Value {
   return value.graph.node('Abs', [value], value);
 }
@@ -78,7 +81,7 @@ export function silu(value: Value): Value {
   return graph.differentiable(output, [{ of: value, gradient: gradientOf }]);
 }
 
-/** A boolean tensor; no gradient. */
+/** Returns a boolean tensor; it has no gradient. */
 export function compare(
   operator: 'Less' | 'LessOrEqual' | 'Greater' | 'GreaterOrEqual' | 'Equal',
   left: Value,
@@ -87,7 +90,7 @@ export function compare(
   return left.graph.node(operator, [left, right], { shape: broadcastShapes(left.shape, right.shape), type: 'bool' });
 }
 
-/** 1 where true, 0 where false. */
+/** 1 if true, 0 if false. */
 export function toFloat(condition: Value): Value {
   const { graph } = condition;
   const to = graph.floatType === 'float32' ? 1 : 11;

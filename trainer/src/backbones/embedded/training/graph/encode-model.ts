@@ -1,6 +1,6 @@
 /**
- * Writes a graph as an ONNX ModelProto. Field numbers are those of onnx.proto; opset 18 and IR 9 are the oldest
- * that have every operator used here (axes as inputs of reductions, ScatterElements with `add`).
+ * Writes a graph as an ONNX ModelProto. Field numbers are those of onnx.proto. Opset 18 and IR 9 are the oldest that
+ * have every operator used here (axes as inputs of reductions, ScatterElements with `add`).
  */
 
 import { ProtobufWriter } from './protobuf-writer.js';
@@ -19,7 +19,7 @@ export type Attributes = { readonly [name: string]: Attribute };
 
 export type TensorContent = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
-/** Bytes that stay outside the model: they are passed to the session as `externalData`. */
+/** Bytes that stay outside the model. They are passed to the session as `externalData`. */
 export type ExternalTensor = { readonly location: string; readonly offset: number; readonly length: number };
 
 export type EncodedTensor = {
@@ -32,7 +32,7 @@ export type EncodedTensor = {
 export type EncodedNode = {
   readonly name: string;
   readonly operator: string;
-  /** The contributed operators of ONNX Runtime instead of the standard ones. */
+  /** Uses the contributed operators of ONNX Runtime instead of the standard ones. */
   readonly isContrib: boolean;
   /** An empty name leaves an optional input or output out. */
   readonly inputs: readonly string[];

@@ -1,7 +1,6 @@
 /**
- * Reading rows and elements by index, with gradients that add up where an index repeats. ScatterND with `add` is
- * not used: ONNX Runtime's CPU kernel loses updates of repeated indices when it runs on several threads.
- * ScatterElements with `add` is exact.
+ * Reads rows and elements by index. The gradients add up if an index repeats. ScatterND with `add` is not used, because
+ * ONNX Runtime's CPU kernel loses updates of repeated indices on several threads. ScatterElements with `add` is exact.
  */
 
 import { concat, reshape } from './reshape.js';
@@ -9,7 +8,10 @@ import { expand } from './reduce.js';
 import { withDim } from './value.js';
 import type { Shape, Value } from './value.js';
 
-/** Rows of a table by an index [U]: output[i, ...] = table[index[i], ...]. For narrow tables: one thread scatters the gradient. */
+/**
+ * Reads rows of a table by an index [U]: output[i, ...] = table[index[i], ...]. Use it for narrow tables, because one
+ * thread scatters the gradient.
+ */
 export function gather(table: Value, index: Value): Value {
   const output = gatherNode(table, index);
   const gradientOf = (gradient: Value): Value => {
@@ -20,8 +22,8 @@ export function gather(table: Value, index: Value): Value {
 }
 
 /**
- * Rows of a table [N, ...] by an index [U] without repetition. `inverse` [N] holds the output row that reads each
- * table row, or U where none does; with it the gradient is a gather too.
+ * Reads rows of a table [N, ...] by an index [U] without repetition. `inverse` [N] holds the output row that reads each
+ * table row, or U if none does. With it the gradient is a gather too.
  */
 export function gatherUnique(table: Value, index: Value, inverse: Value): Value {
   const { graph } = table;
@@ -33,7 +35,7 @@ export function gatherUnique(table: Value, index: Value, inverse: Value): Value 
   return graph.differentiable(output, [{ of: table, gradient: gradientOf }]);
 }
 
-/** base, with updates added at the elements that index names along the axis. No gradient. */
+/** Returns base with updates added at the elements that index names along the axis. It has no gradient. */
 export function scatterAdd(base: Value, index: Value, updates: Value, axis: number): Value {
   const { graph } = base;
   const attributes = { axis, reduction: { string: 'add' } };

@@ -1,4 +1,4 @@
-/** For tests: compares a graph's gradients with central differences of the same graph's loss. */
+/** Compares a graph's gradients with central differences of the same graph's loss. For tests. */
 
 import { createRandom } from '@agentjet/core';
 import { openSession, toTensor } from '../session.js';
@@ -11,15 +11,15 @@ import type { Value } from './value.js';
 export type GradientCase = {
   /** Shapes of the differentiable inputs. */
   readonly shapes: readonly (readonly number[])[];
-  /** int32 inputs, fed as they are. */
+  /** int32 inputs, which are fed unchanged. */
   readonly integers?: readonly { readonly data: readonly number[]; readonly shape: readonly number[] }[];
   readonly build: (graph: Graph, inputs: readonly Value[], integers: readonly Value[]) => Value;
-  /** Maps a uniform number in (-1, 1) to an input element; the identity unless given. */
+  /** Maps a uniform number in (-1, 1) to an input element. Defaults to the identity. */
   readonly element?: (uniform: number) => number;
   readonly options?: GraphOptions;
 };
 
-/** The largest |gradient - difference quotient|, over the largest quotient of the same input. */
+/** Returns the largest |gradient - difference quotient| over the largest quotient of the same input. */
 export async function gradientError(testCase: GradientCase): Promise<number> {
   const {
     shapes,

@@ -28,7 +28,7 @@ test('one graph runs at every size of its symbolic dims', async () => {
   await session.release();
 });
 
-test('weights beside the model are read from external data', async () => {
+test('weights outside the model are read from external data', async () => {
   const graph = new Graph();
   const weight = graph.initializer([2], { location: 'weights', offset: 4, length: 8 }, { name: 'weight' });
   graph.output('sum', add(graph.input('value', [2]), weight));

@@ -1,7 +1,7 @@
 /**
- * Builds an ONNX graph out of values and differentiates it in reverse mode: each rule adds its forward nodes and
- * records how an output gradient becomes input gradients; `backward` runs the record from the end and adds those
- * nodes to the same graph. Knows no model. Sizes may be symbols that are bound when the graph runs, so one graph
+ * Builds an ONNX graph out of values and differentiates it in reverse mode. Each rule adds its forward nodes and
+ * records how an output gradient becomes input gradients. `backward` runs the record from the end and adds those nodes
+ * to the same graph. The graph knows no model. Sizes may be symbols that are bound when the graph runs, so one graph
  * serves every batch shape.
  */
 
@@ -10,13 +10,15 @@ import type { Attributes, EncodedNode, ExternalTensor, TensorContent } from './e
 import { isSameShape } from './value.js';
 import type { Dim, ElementType, Operand, Shape, Value } from './value.js';
 
-/** Adds nodes that turn the gradient of a rule's output into the gradient of one of its inputs, in that input's shape. */
+/**
+ * Adds nodes that turn the gradient of a rule's output into the gradient of one of its inputs, in that input's shape.
+ */
 export type Pullback = { readonly of: Value; readonly gradient: (outputGradient: Value) => Value };
 
 export type GraphOptions = {
-  /** Element type of every differentiable value. */
+  /** The element type of every differentiable value. */
   readonly floatType?: 'float32' | 'float64';
-  /** Use ONNX Runtime's fused CPU operators. They exist in float32 only, and are wrong on some other devices. */
+  /** Uses ONNX Runtime's fused CPU operators. They exist only in float32, and are wrong on some other devices. */
   readonly isFused?: boolean;
 };
 
@@ -46,7 +48,7 @@ export class Graph {
   readonly #initializers = new Map<Value, Initializer>();
   readonly #constants = new Map<string, Value>();
   readonly #dims = new Map<string, Value>();
-  /** Parameters and whatever is computed from them: what `backward` must reach. */
+  /** Parameters and values computed from them, which `backward` must reach. */
   readonly #tracked = new Set<Value>();
   readonly #tape: { readonly output: Value; readonly pullbacks: readonly Pullback[] }[] = [];
   #isRecording = true;
@@ -63,7 +65,7 @@ export class Graph {
     return value;
   }
 
-  /** An input that `backward` reaches. */
+  /** Adds an input that `backward` reaches. */
   parameter(name: string, shape: Shape): Value {
     return this.track(this.input(name, shape));
   }
@@ -81,7 +83,7 @@ export class Graph {
     this.#outputs.set(name, isProduced && !isTaken ? value : this.node('Identity', [value], value));
   }
 
-  /** A tensor inside the model, or beside it as external data. */
+  /** Adds a tensor inside the model, or outside it as external data. */
   initializer(
     shape: readonly number[],
     content: TensorContent | ExternalTensor,
@@ -95,7 +97,7 @@ export class Graph {
     return value;
   }
 
-  /** A float scalar. */
+  /** Adds a float scalar. */
   scalar(value: number): Value {
     return this.#constant(`${value}`, () => {
       const content = this.floatType === 'float32' ? Float32Array.of(value) : Float64Array.of(value);
@@ -103,7 +105,7 @@ export class Graph {
     });
   }
 
-  /** An int64 vector, as shapes and axes want it. */
+  /** Adds an int64 vector, the type of shapes and axes. */
   integers(values: readonly number[]): Value {
     return this.#constant(`[${values.join(',')}]`, () =>
       this.initializer([values.length], BigInt64Array.from(values, BigInt), { type: 'int64' }),
@@ -114,7 +116,7 @@ export class Graph {
     return typeof operand === 'number' ? this.scalar(operand) : operand;
   }
 
-  /** Adds a node with one output. Not differentiable unless `differentiable` records it. */
+  /** Adds a node with one output. It is not differentiable unless `differentiable` records it. */
   node(operator: string, inputs: readonly (Value | null)[], output: OutputType, options: NodeOptions = {}): Value {
     const value = this.#value(output);
     this.#addNode(operator, inputs, [value], options);
@@ -142,7 +144,7 @@ export class Graph {
     return output;
   }
 
-  /** Builds nodes that `backward` does not see, such as the inside of a layer with a pullback of its own. */
+  /** Builds nodes that `backward` does not see, such as the inside of a layer that has a pullback. */
   withoutGradient<Result>(build: () => Result): Result {
     const wasRecording = this.#isRecording;
     this.#isRecording = false;
@@ -151,7 +153,10 @@ export class Graph {
     return result;
   }
 
-  /** A scalar's gradient with respect to each value, in the value's shape. Call it once, after the whole forward pass. */
+  /**
+   * Returns a scalar's gradient with respect to each value, in the value's shape. Call it once, after the whole forward
+   * pass.
+   */
   backward(loss: Value, values: readonly Value[]): readonly Value[] {
     const gradients = new Map<Value, Value>([[loss, this.scalar(1)]]);
     this.#isRecording = false;
@@ -173,7 +178,7 @@ export class Graph {
     return symbol;
   }
 
-  /** A dim as an int64 vector of one element. Symbols come from the shapes of inputs, or from `defineDim`. */
+  /** Returns a dim as an int64 vector of one element. Symbols come from the shapes of inputs, or from `defineDim`. */
   dim(dim: Dim): Value {
     if (typeof dim === 'number') return this.integers([dim]);
     const known = this.#dims.get(dim) ?? this.#dimOfInput(dim);
@@ -181,7 +186,7 @@ export class Graph {
     return known;
   }
 
-  /** A shape as an int64 vector. */
+  /** Returns a shape as an int64 vector. */
   shape(shape: Shape): Value {
     const sizes = shape.filter((dim) => typeof dim === 'number');
     if (sizes.length === shape.length) return this.integers(sizes);
@@ -196,7 +201,7 @@ export class Graph {
     );
   }
 
-  /** The model's bytes. Nodes and initializers that no output needs are left out. */
+  /** Returns the model's bytes. Nodes and initializers that no output needs are left out. */
   encode(): Uint8Array {
     const nodes = this.#neededNodes();
     const names = new Map<Value | null, string>([[null, '']]);

@@ -1,6 +1,6 @@
 /**
- * What several pullbacks of one rule need is built at the first call and shared: a rule's pullbacks all get the same
- * output gradient, so the first argument stands for all.
+ * Builds a value that several pullbacks of one rule need at the first call, and shares it. A rule's pullbacks all get
+ * the same output gradient, so the first argument is valid for all.
  */
 export function lazily<Arguments extends readonly unknown[], Result>(
   build: (...given: Arguments) => Result,

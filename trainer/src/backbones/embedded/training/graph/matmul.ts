@@ -9,7 +9,7 @@ import type { Dim, Shape, Value } from './value.js';
 
 type ProductOptions = { readonly transposeLeft?: boolean; readonly transposeRight?: boolean; readonly scale?: number };
 
-/** scale * op(left) op(right) + bias, of matrices. The bias broadcasts to the product. */
+/** scale * op(left) op(right) + bias, for matrices. The bias broadcasts to the product. */
 export function gemm(left: Value, right: Value, options: ProductOptions & { readonly bias?: Value } = {}): Value {
   const { transposeLeft = false, transposeRight = false, scale = 1, bias } = options;
   const { graph } = left;
@@ -29,7 +29,7 @@ export function gemm(left: Value, right: Value, options: ProductOptions & { read
   ]);
 }
 
-/** scale * op(left) op(right) over the last two axes; the leading ones broadcast. */
+/** scale * op(left) op(right) over the last two axes; the leading axes broadcast. */
 export function matmul(left: Value, right: Value, options: ProductOptions = {}): Value {
   const { transposeLeft = false, transposeRight = false, scale = 1 } = options;
   const { graph } = left;
@@ -40,7 +40,7 @@ export function matmul(left: Value, right: Value, options: ProductOptions = {}):
 
 type Product = { readonly left: Value; readonly right: Value } & Required<ProductOptions>;
 
-/** d(op(A) op(B)): the gradient stands where the other factor stood, transposed as that factor was not. */
+/** d(op(A) op(B)): the gradient takes the place of the other factor, transposed if that factor was not. */
 function productPullbacks(product: typeof matmul, { left, right, transposeLeft, transposeRight, scale }: Product) {
   const ofLeft = (gradient: Value): Value =>
     transposeLeft

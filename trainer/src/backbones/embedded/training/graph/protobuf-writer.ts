@@ -1,4 +1,4 @@
-/** A write-only protobuf encoder: just the wire types that an ONNX model needs. */
+/** A write-only protobuf encoder with just the wire types that an ONNX model needs. */
 
 const initialBytes = 256;
 
@@ -35,7 +35,7 @@ export class ProtobufWriter {
     this.bytes(field, writer.finish());
   }
 
-  /** A view of what was written, valid until the next write. */
+  /** Returns a view of the bytes written so far. It is valid until the next write. */
   finish(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }

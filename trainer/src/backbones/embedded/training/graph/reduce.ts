@@ -13,14 +13,14 @@ export function sum(value: Value, axes: readonly number[]): Value {
   return graph.differentiable(output, [{ of: value, gradient: (gradient) => expand(gradient, value.shape) }]);
 }
 
-/** A scalar. */
+/** Returns a scalar. */
 export function sumAll(value: Value): Value {
   const { graph } = value;
   const output = graph.node('ReduceSum', [value], { shape: [] }, { attributes: { keepdims: 0 } });
   return graph.differentiable(output, [{ of: value, gradient: (gradient) => expand(gradient, value.shape) }]);
 }
 
-/** Undoes broadcasting: sums over the axes that `shape` has not, or has with size 1. */
+/** Undoes broadcasting: sums over the axes that `shape` does not have, or has with size 1. */
 export function sumToShape(value: Value, shape: Shape): Value {
   if (isSameShape(value.shape, shape)) return value;
   const added = value.shape.length - shape.length;

@@ -49,7 +49,7 @@ export function split(value: Value, sizes: readonly number[], axis: number): rea
   });
 }
 
-/** Zeros around an axis of known size. No gradient. */
+/** Adds zeros around an axis of known size. It has no gradient. */
 function pad(value: Value, axis: number, widths: { readonly before: number; readonly after: number }): Value {
   const rank = value.shape.length;
   const pads = Array.from({ length: 2 * rank }, (_, index) =>

@@ -28,7 +28,7 @@ import type { Value } from './value.js';
 type Case = GradientCase & { readonly name: string };
 
 const positive = (uniform: number): number => Math.abs(uniform) + 0.5;
-/** Elements at least 0.05 apart from 0: no kink within a difference quotient's step. */
+/** Elements are at least 0.05 from 0, so no kink is within a difference quotient's step. */
 const awayFromZero = (uniform: number): number => uniform + Math.sign(uniform) * 0.05;
 
 function at(values: readonly Value[], index: number): Value {

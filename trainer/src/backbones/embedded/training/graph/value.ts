@@ -2,7 +2,7 @@
 
 import type { Graph } from './graph.js';
 
-/** A size known when the graph is built, or the name of one known when it runs. */
+/** A size that is known when the graph is built, or the name of a size that is known when it runs. */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 
@@ -15,14 +15,14 @@ export type Value = {
   readonly type: ElementType;
 };
 
-/** What elementwise rules take: a number becomes a scalar constant of the graph's float type. */
+/** An operand of elementwise rules. A number becomes a scalar constant of the graph's float type. */
 export type Operand = Value | number;
 
 export function isSameShape(left: Shape, right: Shape): boolean {
   return left.length === right.length && left.every((dim, axis) => dim === right[axis]);
 }
 
-/** The axis counted from the front. */
+/** Returns the axis counted from the front. */
 export function toAxis(axis: number, shape: Shape): number {
   return axis < 0 ? axis + shape.length : axis;
 }
@@ -33,11 +33,11 @@ export function dimAt(shape: Shape, axis: number): Dim {
   return dim;
 }
 
-/** The size along an axis that must be known when the graph is built. */
+/** Returns the size along an axis, which must be known when the graph is built. */
 export function sizeAt(shape: Shape, axis: number): number {
   const dim = dimAt(shape, axis);
   if (typeof dim === 'string')
-    throw new Error(`Axis ${axis} of shape [${shape.join(', ')}] is symbolic where a number is needed.`);
+    throw new Error(`Axis ${axis} of shape [${shape.join(', ')}] is symbolic, but a number is needed.`);
   return dim;
 }
 
@@ -46,7 +46,7 @@ export function withDim(shape: Shape, axis: number, dim: Dim): Dim[] {
   return shape.map((old, index) => (index === at ? dim : old));
 }
 
-/** Numpy's broadcasting; a symbol equals only itself and broadcasts with 1. */
+/** Applies numpy's broadcasting. A symbol equals only itself and broadcasts with 1. */
 export function broadcastShapes(left: Shape, right: Shape): Dim[] {
   const rank = Math.max(left.length, right.length);
   return Array.from({ length: rank }, (_, axis) => {

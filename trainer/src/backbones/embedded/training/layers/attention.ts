@@ -1,6 +1,6 @@
 /**
- * Grouped-query attention core. The query heads that share a key head are folded into the rows of one product, so
- * keys and values are never expanded. The backward pass uses rowsum(P * dP) = rowsum(dO * O) and takes dP - delta
+ * The core of grouped-query attention. The query heads that share a key head are folded into the rows of one product,
+ * so keys and values are never expanded. The backward pass uses rowsum(P * dP) = rowsum(dO * O) and takes dP - delta
  * out of one product [dO, -delta] [V, 1]^T, which leaves a single pass over the T x S matrix.
  */
 
@@ -20,7 +20,7 @@ export type AttentionInputs = {
   readonly key: Value;
   /** Shape [B, numKvHeads, S, headDim]. */
   readonly value: Value;
-  /** Added to the scores: 0 where visible, very negative elsewhere. Broadcasts to `scoreShape`. */
+  /** Added to the scores: 0 if visible, very negative otherwise. Broadcasts to `scoreShape`. */
   readonly bias: Value;
   /** [B, numHeads, T, S], or any split of the rows that the bias broadcasts to. */
   readonly scoreShape: Shape;
@@ -44,8 +44,8 @@ export function attention({ query, key, value, bias, scoreShape, scale }: Attent
 }
 
 /**
- * scores^T rows, as (rows^T scores)^T: the product with the wide matrix on the right is half again as fast, and the
- * transpose that follows anyway takes this one in.
+ * scores^T rows, computed as (rows^T scores)^T. The product with the wide matrix on the right takes two thirds of the
+ * time, and the transpose that follows anyway absorbs this one.
  */
 function transposedProduct(scores: Value, rows: Value, scale: number): Value {
   return transpose(matmul(rows, scores, { transposeLeft: true, scale }), [0, 1, 3, 2]);

@@ -1,7 +1,7 @@
 /**
  * Reads, for each row of a grid, the tokens on the path from the root to the row's first token. Many rows read one
- * token, and a scatter of their gradients would be slow; but at each depth only a few tokens are read, so the
- * gradients of a depth add up in one small product with a matrix of zeros and ones.
+ * token, and a scatter of their gradients would be slow. At each depth only a few tokens are read, so the gradients of
+ * a depth add up in one small product with a matrix of zeros and ones.
  */
 
 import { compare, toFloat } from '../graph/elementwise.js';
@@ -13,17 +13,17 @@ import { dimAt, withDim } from '../graph/value.js';
 import type { Graph } from '../graph/graph.js';
 import type { Dim, Value } from '../graph/value.js';
 
-/** The arrays of RootPaths (see training/root-paths.ts), with length S and width W. */
+/** The arrays of RootPaths (see microbatches/root-paths.ts), with length S and width W. */
 export type PathInputs = {
   /** int32 [B, S]. */
   readonly tokens: Value;
-  /** Shape [S, W, B]: 1 where the row reads that token of the slot. */
+  /** Shape [S, W, B]: 1 if the row reads that token of the slot. */
   readonly isRead: () => Value;
   /** int32 [N]. */
   readonly places: Value;
 };
 
-/** Inputs path_tokens [B, S], path_slots [S, B], path_counts [W] = 0..W-1, path_places [N], all int32. */
+/** Inputs are path_tokens [B, S], path_slots [S, B], path_counts [W] = 0..W-1 and path_places [N], all int32. */
 export function pathInputs(graph: Graph, numTokens: Dim): PathInputs {
   const slots = graph.input('path_slots', ['S', 'B'], 'int32');
   const counts = graph.input('path_counts', ['W'], 'int32');
@@ -35,7 +35,7 @@ export function pathInputs(graph: Graph, numTokens: Dim): PathInputs {
   };
 }
 
-/** Rows [B, S, C] of `table` [N, C] along the paths. */
+/** Returns rows [B, S, C] of `table` [N, C] along the paths. */
 export function pathGather(table: Value, { tokens, isRead, places }: PathInputs): Value {
   const { graph } = table;
   const width = dimAt(table.shape, 1);

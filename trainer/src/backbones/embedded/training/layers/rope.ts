@@ -1,6 +1,6 @@
 /**
- * Rotary position embedding (Su et al. 2021) in the half-split form of Llama and Qwen2: element i of a head is
- * rotated with element i + headDim / 2.
+ * Rotary position embedding (Su et al. 2021) in the half-split form of Llama and Qwen2: element i of a head is rotated
+ * with element i + headDim / 2.
  */
 
 import { add, multiply, negate, subtract } from '../graph/elementwise.js';
@@ -11,7 +11,7 @@ import type { Value } from '../graph/value.js';
 /** cos and sin have shape [positions, headDim / 2]; positions is int64 [B, T]. */
 export type Rotation = { readonly cos: Value; readonly sin: Value; readonly positions: Value };
 
-/** Rotates value [B, T, numHeads * headDim]. A rotation is orthogonal: its gradient is the opposite rotation. */
+/** Rotates value [B, T, numHeads * headDim]. A rotation is orthogonal, so its gradient is the opposite rotation. */
 export function rope(value: Value, rotation: Rotation, numHeads: number): Value {
   const { graph } = value;
   const output = graph.withoutGradient(() => rotate(value, rotation, numHeads));
@@ -39,7 +39,7 @@ function rotateUnfused(value: Value, { cos, sin, positions }: Rotation, numHeads
   return reshape(concat([rotatedLow, rotatedHigh], 3), value.shape);
 }
 
-/** Rows of a table at the positions, with an axis of one for the heads. */
+/** Returns rows of a table at the positions, with an axis of one for the heads. */
 function angles(table: Value, positions: Value): Value {
   const [batch, time] = [dimAt(positions.shape, 0), dimAt(positions.shape, 1)];
   const half = dimAt(table.shape, 1);
@@ -54,7 +54,7 @@ function angles(table: Value, positions: Value): Value {
 
 const opposites = new WeakMap<Value, Value>();
 
-/** One negated table per graph, shared by all layers. */
+/** All layers share one negated table per graph. */
 function oppositeSin(sin: Value): Value {
   const opposite = opposites.get(sin) ?? negate(sin);
   opposites.set(sin, opposite);

@@ -1,4 +1,4 @@
-/** Log probabilities of chosen tokens and the entropy of each row's distribution. */
+/** Computes log probabilities of chosen tokens and the entropy of each row's distribution. */
 
 import { add, exponential, multiply, negate } from '../graph/elementwise.js';
 import { scatterAdd } from '../graph/gather.js';

@@ -1,26 +1,26 @@
-/** The additive mask of a grid of trees. */
+/** Writes the additive mask of a grid of trees. */
 
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import type { RootPaths } from './root-paths.js';
 
-/** Far below any score, yet finite: its exponential is exactly 0 in both precisions. */
+/** The value is far below any score, yet finite: its exponential is exactly 0 in both precisions. */
 const hidden = -1e9;
 
 export type Grid = {
   readonly rowLength: number;
-  /** Shape [N]: exclusive end of what sees the token, over the whole grid. */
+  /** Shape [N]: exclusive end of the tokens that see the token, over the whole grid. */
   readonly ends: Int32Array;
   readonly paths: RootPaths | undefined;
 };
 
-/** Keys of each query: the slots of the row's path, then the row itself. */
+/** The keys of each query: the slots of the row's path, then the row itself. */
 export function keysPerRow({ rowLength, paths }: Grid): number {
   return rowLength + (paths?.length ?? 0);
 }
 
 /**
- * Fills `into`, shape [B, 1, rowLength, keysPerRow], with 0 where query q sees key k (k <= q < ends[k]) and a very
- * negative number elsewhere.
+ * Fills `into`, shape [B, 1, rowLength, keysPerRow], with 0 if query q sees key k (k <= q < ends[k]) and with a very
+ * negative number otherwise.
  */
 export function writeAttentionBias(grid: Grid, into: FloatArray): void {
   const square = grid.rowLength * keysPerRow(grid);
@@ -28,7 +28,7 @@ export function writeAttentionBias(grid: Grid, into: FloatArray): void {
     writeRow(grid, row, into.subarray(row * square, (row + 1) * square));
 }
 
-/** Subtrees nest, so each query sees what the one before it saw, less the subtrees that ended, and itself. */
+/** Subtrees nest, so each query sees what the previous one saw, without the subtrees that ended, and itself. */
 function writeRow(grid: Grid, row: number, into: FloatArray): void {
   const { rowLength, ends } = grid;
   const numKeys = keysPerRow(grid);
@@ -48,7 +48,7 @@ function writeRow(grid: Grid, row: number, into: FloatArray): void {
   }
 }
 
-/** The path's tokens as open subtrees, the root first. */
+/** The path's tokens are open subtrees, the root first. */
 function startOfRow({ ends, paths }: Grid, row: number): { readonly slot: number; readonly end: number }[] {
   if (paths === undefined) return [];
   const path = paths.tokens.subarray(row * paths.length, row * paths.length + (paths.depths[row] ?? 0));

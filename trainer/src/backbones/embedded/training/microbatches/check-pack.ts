@@ -1,9 +1,9 @@
-/** Finds what would crash or poison a step before anything is computed. */
+/** Finds values that would crash or poison a step before anything is computed. */
 
 import { BackboneError, outsideOfSet } from '@agentjet/core';
 import type { KeptTokens, TreePack } from '@agentjet/core';
 
-/** Throws BackboneError `bad_batch` that names the pack, the place and the value. */
+/** Throws BackboneError `bad_batch`, naming the pack, the place and the value. */
 export function checkPack(pack: TreePack, index: number, vocabSize: number): void {
   const { ids, positions, ends, predictors, targets, terms } = pack;
   const [numTokens, numPairs] = [ids.length, predictors.length];
@@ -28,7 +28,7 @@ export function checkPack(pack: TreePack, index: number, vocabSize: number): voi
   for (const name of ['weights', 'advantages', 'logprobs'] as const) {
     const at = terms[name].findIndex((value) => !Number.isFinite(value));
     if (at >= 0)
-      throw badBatch(index, `terms.${name}[${at}] is ${terms[name][at]}; a reward or logprob that is not finite?`);
+      throw badBatch(index, `terms.${name}[${at}] is ${terms[name][at]}. Check that rewards and logprobs are finite`);
   }
 }
 

@@ -1,4 +1,7 @@
-/** Runs the scoring and training graphs over micro-batches. Each form of loss has a session, opened at first use. */
+/**
+ * Runs the scoring and training graphs over micro-batches. Each form of loss has a session, which is opened at first
+ * use.
+ */
 
 import { BackboneError, toErrorMessage } from '@agentjet/core';
 import {
@@ -21,7 +24,7 @@ export type TrainingOutputs = {
   readonly loss: number;
   /** Shape [M]. */
   readonly logprobs: FloatArray;
-  /** Shape [U], or [R] with several temperatures: indexed by pairRows. */
+  /** Shape [U], or [R] with several temperatures; pairRows points into it. */
   readonly entropies: FloatArray;
   /** Shape [M]; undefined without a KL term. */
   readonly kl: FloatArray | undefined;
@@ -46,7 +49,7 @@ export class GraphRunner {
     this.#options = options;
   }
 
-  /** Shape [M], of a forward pass only. */
+  /** Shape [M]; only a forward pass has it. */
   async score(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
     const grid = this.#gridForm(feeds);
     const session = await this.#session(`scoring ${gridKey(grid)}`, () =>
@@ -56,7 +59,7 @@ export class GraphRunner {
     return floats(outputs['logprobs']);
   }
 
-  /** Shape [U, V], or [R, V] with several temperatures: whole distributions, of a forward pass only. */
+  /** Shape [U, V], or [R, V] with several temperatures: whole distributions; only a forward pass has it. */
   async distributions(parameters: FloatArray, feeds: Feeds): Promise<FloatArray> {
     const grid = this.#gridForm(feeds);
     const session = await this.#session(`distributions ${gridKey(grid)}`, () =>
@@ -66,7 +69,7 @@ export class GraphRunner {
     return floats(outputs['probabilities']);
   }
 
-  /** Writes the gradients of every parameter into `gradients`, over what was there. */
+  /** Writes the gradients of every parameter into `gradients`, over the old values. */
   async train(
     form: LossForm,
     request: {
@@ -121,7 +124,7 @@ export class GraphRunner {
     );
   }
 
-  /** A tensor as fetch is written in place. */
+  /** Returns a tensor over memory that a fetch writes in place. */
   #fetches(session: InferenceSession, gradients: FloatArray): Fetches {
     const views = new Map(
       this.#options.layout.parameters.map((parameter) => [gradientName(parameter.name), viewOf(gradients, parameter)]),
@@ -129,7 +132,7 @@ export class GraphRunner {
     return Object.fromEntries(session.outputNames.map((name) => [name, views.get(name) ?? null]));
   }
 
-  /** The embedding's input side: each token adds its row. A tied embedding already holds the head's gradient. */
+  /** Adds each token's row on the embedding's input side. A tied embedding already holds the head's gradient. */
   #addEmbeddingRows(gradients: FloatArray, rows: FloatArray, ids: Int32Array): void {
     const { config, layout } = this.#options;
     const { offset, size } = layout.parameters.find(({ name }) => name === embeddingName) ?? { offset: 0, size: 0 };

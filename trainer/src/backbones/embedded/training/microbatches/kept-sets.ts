@@ -20,12 +20,15 @@ export class KeptSets {
     this.#truncation = truncation;
   }
 
-  /** One per pack, in order. */
+  /** There is one per pack, in order. */
   get kept(): readonly KeptTokens[] {
     return [...this.#packs.values()].map(({ set, sets }) => ({ set, ...joined(sets) }));
   }
 
-  /** `distributions` [rows, V] are those of the rows that `arrays.pairRows` points at. `temperature` is for terms without their own. */
+  /**
+   * `distributions` [rows, V] are those of the rows that `arrays.pairRows` points at. `temperature` applies to terms
+   * without their own.
+   */
   add({ trees }: Microbatch, arrays: MicrobatchArrays, distributions: FloatArray, temperature: number): void {
     const vocabSize = distributions.length / numRowsOf(arrays);
     const setOfRow = new Map<number, { readonly number: number; readonly ids: Int32Array }>();
@@ -53,7 +56,7 @@ function numRowsOf({ mixed, headRows }: MicrobatchArrays): number {
   return mixed === undefined ? headRows.length : mixed.scaledRows.length;
 }
 
-/** The ids that a sampler keeps of probabilities [V]. */
+/** Returns the ids that a sampler keeps of probabilities [V]. */
 function keptIds(probabilities: Float32Array, truncation: Truncation): Int32Array {
   const { cutoff } = findCutoff(probabilities, truncation);
   const ids: number[] = [];

@@ -6,15 +6,18 @@ import { rootPaths } from './root-paths.js';
 import type { Microbatch, PlacedTree } from './plan-microbatches.js';
 import type { RootPaths } from './root-paths.js';
 
-/** Tokens n = row * T + t, N = B * T; U predicting tokens, M pairs, K terms: see sequence-inputs.ts and training-graph.ts. */
+/**
+ * Tokens n = row * T + t, N = B * T; U predicting tokens, M pairs, K terms: see sequence-inputs.ts and
+ * training-graph.ts.
+ */
 export type MicrobatchArrays = {
   readonly numRows: number;
   readonly rowLength: number;
   readonly ids: Int32Array;
   readonly positions: Int32Array;
-  /** Shape [N]: exclusive end of what sees the token, over the whole grid. */
+  /** Shape [N]: exclusive end of the tokens that see the token, over the whole grid. */
   readonly ends: Int32Array;
-  /** Where trees cross rows. */
+  /** Set if trees cross rows. */
   readonly paths: RootPaths | undefined;
   readonly headRows: Int32Array;
   readonly headInverse: Int32Array;
@@ -24,13 +27,16 @@ export type MicrobatchArrays = {
   readonly termWeights: Float32Array;
   readonly termAdvantages: Float32Array;
   readonly termLogprobs: Float32Array;
-  /** Shape [K], 1: the term is left out, and has weight 0 here. */
+  /** Shape [K]: 1 if the term is left out; its weight is then 0 here. */
   readonly termsLeftOut: Uint8Array;
-  /** Set if terms bring their own temperatures or sets of tokens; then pairs are of a token and a mixed row, and point at these rows. */
+  /**
+   * Set if terms bring their own temperatures or sets of tokens. Pairs then consist of a token and a mixed row, and
+   * point at these rows.
+   */
   readonly mixed: MixedRows | undefined;
 };
 
-/** `temperature`: of the terms that bring none. */
+/** `temperature` applies to terms that bring none. */
 export function microbatchArrays(microbatch: Microbatch, temperature: number): MicrobatchArrays {
   const { numRows, rowLength, trees, hasPaths } = microbatch;
   const numTokens = numRows * rowLength;
@@ -50,7 +56,7 @@ export function microbatchArrays(microbatch: Microbatch, temperature: number): M
   return { ...arrays, ...mixRows({ ...pairs, ...terms }, draws, spare) };
 }
 
-/** A token outside of its set is scored over the whole vocabulary, so that its numbers are finite. */
+/** A token outside of its set is scored over the whole vocabulary, so its numbers are finite. */
 function drawOf({ temperatures, kept }: LossTerms, term: number, temperature: number): RowSampling {
   const set = Math.max(kept?.set[term] ?? wholeVocabulary, wholeVocabulary);
   const ids = set < 0 ? undefined : kept?.ids.subarray(kept.starts[set], kept.starts[set + 1]);
@@ -117,7 +123,7 @@ function placeTerms(placed: readonly PlacedTree[]) {
   return { termPairs, termWeights, termAdvantages, termLogprobs, termsLeftOut };
 }
 
-/** An element that checkPack has found to be there. */
+/** Returns an element that checkPack has found to exist. */
 function at(array: Int32Array | Float32Array, index: number): number {
   return array[index] as number;
 }

@@ -12,13 +12,19 @@ import type { MicrobatchArrays } from './microbatch-arrays.js';
 
 export type Feeds = { readonly [input: string]: Tensor };
 
-/** Logprobs that ought to be equal differ by 1e-5 (trainer/LOG.md): below this it is rounding, above it a meaning. */
+/**
+ * Logprobs that should be equal differ by 1e-5 (trainer/LOG.md). Smaller differences are rounding; larger ones have a
+ * meaning.
+ */
 const rounding = 1e-3;
 
-/** The largest finite float32: a cap that never holds. */
+/** The largest finite float32 is a cap that never takes effect. */
 const noCap = 3.4e38;
 
-/** Added to the logit of a token that was cut: its probability becomes 0, and so does 0 times its logarithm. With -Infinity that product is NaN. */
+/**
+ * Added to the logit of a token that was cut. Its probability becomes 0, and so does 0 times its logarithm. With
+ * -Infinity that product is NaN.
+ */
 const cutLogit = -1e9;
 
 /** 4 GiB in single precision: rows of 32,768 tokens, whose attention takes as much again for each head. */
@@ -47,7 +53,7 @@ export class FeedWriter {
     this.#rotation = { numPositions: 0, cos: this.#allocate(0), sin: this.#allocate(0) };
   }
 
-  /** What scoring and training both need. The tensors of biases live until the next call. */
+  /** Returns the inputs that scoring and training both need. The tensors of biases are valid until the next call. */
   sequence(arrays: MicrobatchArrays, temperature: number): Feeds {
     const { numRows, rowLength, headRows, headInverse, pairRows, pairTargets } = arrays;
     const grid = [numRows, rowLength];
@@ -88,7 +94,7 @@ export class FeedWriter {
     return toTensor(bias, [kept.length, vocabSize]);
   }
 
-  /** Shape [M]: logprobs of the frozen reference, as scoring returned them. */
+  /** Shape [M]: logprobs of the frozen reference, from scoring. */
   reference(logprobs: FloatArray): Feeds {
     return { reference_logprobs: this.#vector(logprobs) };
   }
@@ -122,7 +128,7 @@ export class FeedWriter {
     return toTensor(bias, shape);
   }
 
-  /** RotaryEmbedding wants a table at least as long as the rows, whatever the positions. */
+  /** RotaryEmbedding needs a table at least as long as the rows, for any positions. */
   #rotationTensors({ positions, rowLength }: MicrobatchArrays): Feeds {
     const needed = positions.reduce((largest, position) => Math.max(largest, position + 1), rowLength);
     if (this.#rotation.numPositions < needed) this.#growRotation(needed);

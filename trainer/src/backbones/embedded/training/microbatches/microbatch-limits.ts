@@ -1,20 +1,23 @@
-/** How large a micro-batch may be before its activations take too much memory. */
+/** Limits the size of a micro-batch by the memory of its activations. */
 
 import type { ModelConfig } from '../model/model-config.js';
 import type { MicrobatchLimits } from './plan-microbatches.js';
 
-/** Floats that a training graph holds at its peak: about 1 GiB. */
+/** The floats that a training graph holds at its peak: about 1 GiB. */
 const maxFloats = 2 ** 28;
-/** Larger micro-batches are slower by some percent: what the elementwise passes read no longer lies in a cache. */
+/**
+ * Larger micro-batches are slower by some percent, because the data of the elementwise passes no longer fits in a
+ * cache.
+ */
 const maxTokens = 1024;
 const fewTokens = 512;
 const pathRowLengths = [32, 64, 96, 128, 192, 256];
 
 /**
- * Counted from the graph: per token and layer about ten hidden states, three of the query projection and four of the
- * feed-forward width; per query, key and head the probabilities of each layer and three temporaries; four rows of
- * logits per token. Reading a path moves numKvHeads * headDim floats per token where a score has numHeads; the factor
- * is measured (trainer/LOG.md).
+ * The counts are from the graph. Per token and layer it has about ten hidden states, three states of the query
+ * projection and four of the feed-forward width. Per query, key and head it has the probabilities of each layer and
+ * three temporaries. Each token has four rows of logits. Reading a path moves numKvHeads * headDim floats per token,
+ * and a score has numHeads; the factor is measured (trainer/LOG.md).
  */
 export function microbatchLimits({
   numLayers,

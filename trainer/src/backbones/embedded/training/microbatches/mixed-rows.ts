@@ -1,11 +1,11 @@
 /**
- * Terms of one micro-batch that were drawn from distributions of several kinds: at other temperatures, or from what top-p and
- * top-k kept. Hidden states are read once for each predicting token; a mixed row is such a state under one temperature
- * and one set of tokens, and a pair becomes a token in one of these rows.
+ * Handles terms of one micro-batch that were drawn from several kinds of distributions: at other temperatures, or from
+ * the tokens that top-p and top-k kept. Hidden states are read once for each predicting token. A mixed row is such a
+ * state under one temperature and one set of tokens, and a pair becomes a token in one of these rows.
  */
 
 export type MixedRows = {
-  /** Shape [R]: which of the U head rows it is. */
+  /** Shape [R]: index of the row among the U head rows. */
   readonly scaledRows: Int32Array;
   /** Shape [R]: 1 / temperature. */
   readonly inverses: Float32Array;
@@ -18,13 +18,13 @@ export type RowSampling = {
   /** Greedy tokens (0) count as temperature 1. */
   readonly temperature: number;
   readonly kept: Int32Array | undefined;
-  /** Equal sets of one pack have the same number; below 0 if all tokens are kept. */
+  /** Equal sets of one pack have the same number; it is below 0 if all tokens are kept. */
   readonly set: number;
 };
 
 type Pairs = { readonly pairRows: Int32Array; readonly pairTargets: Int32Array; readonly termPairs: Int32Array };
 
-/** `draws`: of each term; a pair without terms gets `spare`. */
+/** `draws` has one entry per term; a pair without terms gets `spare`. */
 export function mixRows(
   { pairRows, pairTargets, termPairs }: Pairs,
   draws: readonly RowSampling[],

@@ -1,14 +1,14 @@
 /**
  * Arranges trees of different sizes into micro-batches, each a grid of rows of one length.
  *
- * A small tree stands inside one row, beside trees of its own size, for attention inside a row costs its length
- * squared; smaller ones fill the ends of rows that would be padding. A large tree with many branches runs on over
- * the rows: each row then also reads the path from the root to its first token, which is far shorter than the tree.
+ * A small tree fits inside one row, next to trees of its own size, because attention inside a row costs its length
+ * squared. Smaller trees fill the ends of rows that would be padding. A large tree with many branches continues over
+ * several rows. Each row then also reads the path from the root to its first token, which is far shorter than the tree.
  */
 
 import type { PackTree } from './trees-of-pack.js';
 
-/** Token i of the tree stands at start + i - tree.start of the grid. */
+/** Token i of the tree is at start + i - tree.start of the grid. */
 export type PlacedTree = { readonly tree: PackTree; readonly start: number };
 
 export type Microbatch = {
@@ -21,17 +21,19 @@ export type Microbatch = {
 };
 
 export type MicrobatchLimits = {
-  /** Tokens with padding, given the keys that each attends to; a larger tree gets a micro-batch of its own. */
+  /**
+   * The limit of tokens with padding, given the keys that each attends to. A larger tree gets a separate micro-batch.
+   */
   readonly maxTokens: (numKeys: number) => number;
-  /** Below this many tokens a micro-batch takes trees that are much smaller than its rows, too. */
+  /** A micro-batch with fewer tokens than this also takes trees that are much smaller than its rows. */
   readonly fewTokens: number;
-  /** Row lengths to choose from where trees cross rows. */
+  /** The row lengths to choose from if trees cross rows. */
   readonly pathRowLengths: readonly number[];
-  /** What it costs a row to read one token of its path, as a number of keys to which one query attends. */
+  /** The cost for a row to read one token of its path, as a number of keys to which one query attends. */
   readonly pathReadCost: number;
 };
 
-/** How one tree would be laid out. `depth`: tokens of its longest path. */
+/** The layout of one tree. `depth` is the number of tokens of its longest path. */
 export function gridOfTree(
   { size, depth }: { readonly size: number; readonly depth: number },
   limits: MicrobatchLimits,
@@ -52,7 +54,7 @@ export function planMicrobatches(trees: readonly PackTree[], limits: MicrobatchL
   return microbatches;
 }
 
-/** Cost of attention per token, as a number of keys: the row, the path, and reading the path once per row. */
+/** The cost of attention per token, as a number of keys: the row, the path, and reading the path once per row. */
 function pathCost(depth: number, rowLength: number, { pathReadCost }: MicrobatchLimits): number {
   return rowLength + depth + (pathReadCost * depth) / rowLength;
 }
@@ -62,7 +64,7 @@ function pathRowLength(depth: number, limits: MicrobatchLimits): number {
   return limits.pathRowLengths[costs.indexOf(Math.min(...costs))] ?? 1;
 }
 
-/** Removes from `remaining`, which is sorted by falling depth, what it takes. */
+/** Removes the trees that it takes from `remaining`, which is sorted by falling depth. */
 function takeAcrossRows(remaining: PackTree[], limits: MicrobatchLimits): Microbatch {
   const depth = remaining[0]?.depth ?? 0;
   const rowLength = pathRowLength(depth, limits);
@@ -78,7 +80,7 @@ function takeAcrossRows(remaining: PackTree[], limits: MicrobatchLimits): Microb
   return { numRows: Math.ceil(numTokens / rowLength), rowLength, trees, hasPaths: true };
 }
 
-/** Removes from `remaining`, which is sorted by falling size, what it takes. */
+/** Removes the trees that it takes from `remaining`, which is sorted by falling size. */
 function takeInsideRows(remaining: PackTree[], { maxTokens, fewTokens }: MicrobatchLimits): Microbatch {
   const rowLength = sizeOf(remaining[0]);
   const trees: PlacedTree[] = [];
@@ -94,7 +96,7 @@ function takeInsideRows(remaining: PackTree[], { maxTokens, fewTokens }: Microba
   return { numRows, rowLength, trees, hasPaths: false };
 }
 
-/** The largest tree that still fits, again and again. */
+/** Takes the largest tree that still fits, again and again. */
 function takeRow(
   remaining: PackTree[],
   row: { readonly start: number; readonly length: number },
@@ -114,7 +116,7 @@ function takeRow(
   return trees;
 }
 
-/** Binary search in falling sizes. */
+/** Searches falling sizes by bisection. */
 function firstFitting(trees: readonly PackTree[], size: number): number {
   let [low, high] = [0, trees.length];
   while (low < high) {

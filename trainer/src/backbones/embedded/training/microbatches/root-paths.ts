@@ -1,24 +1,24 @@
 /**
- * For rows that trees cross: which tokens stand on the path from the root to each row's first token. What a row's
- * queries see before the row is on that path, since whatever a later query sees there, the first one sees too.
+ * Finds the path from the root to each row's first token, for rows that trees cross. A row's queries see no other token
+ * before the row, since the first query sees every earlier token that a later one sees.
  */
 
 export type RootPaths = {
-  /** Slots of a path, at least 1. Slot s holds the token at depth s. */
+  /** The slots of a path, at least 1. Slot s holds the token at depth s. */
   readonly length: number;
-  /** Tokens per slot that some path reads, at most, and at least 1. */
+  /** The largest number of tokens per slot that some path reads, and at least 1. */
   readonly width: number;
   /** int32 [B, length]: token of the grid in each slot; 0 beyond a path's end. */
   readonly tokens: Int32Array;
   /** Shape [B]: tokens on each path. */
   readonly depths: Int32Array;
-  /** int32 [length, B]: which of the slot's tokens the row reads, counted from 0; -1 beyond a path's end. */
+  /** int32 [length, B]: index among the slot's tokens of the one that the row reads; -1 beyond a path's end. */
   readonly slots: Int32Array;
   /** int32 [N]: slot * width + count of each token, or length * width for a token that no path reads. */
   readonly places: Int32Array;
 };
 
-/** `ends` [N] are exclusive ends of what sees each token, in preorder over the whole grid. */
+/** `ends` [N] are exclusive ends of the tokens that see each token, in preorder over the whole grid. */
 export function rootPaths(ends: Int32Array, rowLength: number): RootPaths {
   const paths = pathsOfRows(ends, rowLength);
   const length = Math.max(1, ...paths.map((path) => path.length));

@@ -1,8 +1,8 @@
-/** Plain token rows in the layout of trees, for scoring. */
+/** Lays plain token rows out as trees, for scoring. */
 
 import type { TokenRow, TreePack } from '@agentjet/core';
 
-/** A tree of one row in which every token but the first is a target. The row has two tokens or more. */
+/** Makes a tree of one row in which every token except the first is a target. The row has two tokens or more. */
 export function packOfRow({ ids }: TokenRow): TreePack {
   const numPairs = ids.length - 1;
   const none = new Float32Array(0);

@@ -1,4 +1,4 @@
-/** Sums over the micro-batches of one optimizer step, and the metrics they make. */
+/** Sums over the micro-batches of one optimizer step, and computes metrics from the sums. */
 
 import type { LossOptions, TrainBatch, TrainStepMetrics } from '@agentjet/core';
 import type { TrainingOutputs } from './graph-runner.js';
@@ -20,7 +20,7 @@ export function emptySums(): StepSums {
   return { loss: 0, numTerms: 0, weight: 0, entropy: 0, kl: 0, numClipped: 0, gap: 0, gapMax: 0, numLeftOut: 0 };
 }
 
-/** The sums with one micro-batch more. */
+/** Returns the sums with one more micro-batch. */
 export function addMicrobatch(
   sums: StepSums,
   arrays: MicrobatchArrays,
@@ -46,7 +46,7 @@ export function addMicrobatch(
   return next;
 }
 
-/** Whether the term has no policy gradient left because its ratio went too far. */
+/** Returns whether the term has no policy gradient left because its ratio went too far. */
 export function isClipped(ratio: number, advantage: number, loss: LossOptions): boolean {
   if (loss.kind === 'sft') return false;
   const { clipLow, clipHigh, dualClip } = loss;
@@ -88,7 +88,7 @@ export function stepMetrics(
   };
 }
 
-/** Tokens that are no padding. Padding is a root of one token, with id 0, that predicts nothing. */
+/** Counts tokens that are not padding. Padding is a root of one token, with id 0, that predicts nothing. */
 function countTokens({ ids, ends, positions, predictors }: TrainBatch['packs'][number]): number {
   const isSupervised = new Uint8Array(ids.length);
   for (const predictor of predictors) isSupervised[predictor] = 1;

@@ -6,7 +6,7 @@ import { isClipped } from './step-metrics.js';
 
 type OpenReport = TermReport & { readonly entropies: Float32Array };
 
-/** Gathers what a step found at each term, pack by pack. */
+/** Gathers a step's findings at each term, pack by pack. */
 export class TermReports {
   readonly #reports: ReadonlyMap<TreePack, OpenReport>;
 
@@ -14,12 +14,12 @@ export class TermReports {
     this.#reports = new Map(packs.map((pack) => [pack, emptyReport(pack.terms.pair.length)]));
   }
 
-  /** One per pack, in order. */
+  /** There is one per pack, in order. */
   get reports(): readonly TermReport[] {
     return [...this.#reports.values()];
   }
 
-  /** The terms of a micro-batch stand in the order of its trees. */
+  /** The terms of a micro-batch are in the order of its trees. */
   add(
     { trees }: Microbatch,
     arrays: MicrobatchArrays,

@@ -54,7 +54,7 @@ describe('trees of a pack', () => {
     );
   });
 
-  test('padding is no tree', () => {
+  test('padding is not a tree', () => {
     const [pack] = randomPacks(4);
     if (pack === undefined) throw new Error('The seed makes no pack.');
     expect(treesOfPack(padPack(pack, pack.ids.length + 9))).toHaveLength(treesOfPack(pack).length);

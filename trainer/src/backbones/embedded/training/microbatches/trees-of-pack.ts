@@ -1,13 +1,13 @@
-/** Takes packs apart into their trees, so that small trees of many packs can run side by side. */
+/** Takes packs apart into their trees, so that small trees of many packs can run together. */
 
 import type { TreePack } from '@agentjet/core';
 
-/** One root's tokens [start, end) of a pack, with what is supervised there. */
+/** One root's tokens [start, end) of a pack, and the supervision inside them. */
 export type PackTree = {
   readonly pack: TreePack;
   readonly start: number;
   readonly end: number;
-  /** Tokens on its longest path. */
+  /** The number of tokens on its longest path. */
   readonly depth: number;
   /** Indices into the pack's predictors and targets. */
   readonly pairs: Int32Array;
@@ -15,7 +15,7 @@ export type PackTree = {
   readonly terms: Int32Array;
 };
 
-/** Trees that supervise something; the others, padding among them, would have no gradient. */
+/** Returns trees that supervise something. The others, padding among them, would have no gradient. */
 export function treesOfPack(pack: TreePack): readonly PackTree[] {
   const starts = treeStarts(pack.ends);
   const treeOfToken = spread(starts, pack.ends.length);
@@ -42,7 +42,7 @@ function depthOf({ positions }: TreePack, start: number, end: number): number {
 
 const none = new Int32Array(0);
 
-/** Subtrees follow one another: a token at or beyond the reach of every earlier one is a root. */
+/** Subtrees follow one another, so a token at or beyond the reach of every earlier one is a root. */
 function treeStarts(ends: Int32Array): readonly number[] {
   const starts: number[] = [];
   let reach = 0;
@@ -60,7 +60,7 @@ function spread(starts: readonly number[], length: number): Int32Array {
   return trees;
 }
 
-/** The indices at which each group stands, in order. */
+/** Returns the indices of each group, in order. */
 function groupIndices(groups: Int32Array, numGroups: number): readonly Int32Array[] {
   const sizes = new Int32Array(numGroups);
   for (const group of groups) sizes[group] = (sizes[group] ?? 0) + 1;

@@ -1,4 +1,7 @@
-/** The decoder over whole sequences, as training and scoring run it: embedding rows in, normalized hidden states out. */
+/**
+ * The decoder over whole sequences, as training and scoring run it: embedding rows go in, and normalized hidden states
+ * come out.
+ */
 
 import { add, multiply, silu } from '../graph/elementwise.js';
 import { gemm } from '../graph/matmul.js';
@@ -20,12 +23,15 @@ export type DecoderInputs = {
   /** Shape [N, hiddenSize], N = B * T. */
   readonly embedded: Value;
   readonly rotation: Rotation;
-  /** Shape [B, 1, T, keys]: 0 where a query sees a key, very negative elsewhere. The keys are the row, after its path if there is one. */
+  /**
+   * Shape [B, 1, T, keys]: 0 if a query sees a key, very negative otherwise. The keys are the row, after its path if
+   * there is one.
+   */
   readonly bias: Value;
   readonly paths: PathInputs | undefined;
 };
 
-/** Hidden states [N, hiddenSize] after the last norm. */
+/** Returns hidden states [N, hiddenSize] after the last norm. */
 export function decoder(config: ModelConfig, parameters: ParameterValues, inputs: DecoderInputs): Value {
   let hidden = inputs.embedded;
   for (let layer = 0; layer < config.numLayers; layer++) {
@@ -36,7 +42,7 @@ export function decoder(config: ModelConfig, parameters: ParameterValues, inputs
   return rmsNorm(hidden, parameter(parameters, 'model.norm.weight'), config.rmsNormEpsilon);
 }
 
-/** A parameter that must be there. */
+/** Returns a parameter that must exist. */
 export function parameter(parameters: ParameterValues, name: string): Value {
   const value = parameters.get(name);
   if (value === undefined) throw new Error(`The graph has no parameter "${name}".`);
@@ -77,7 +83,7 @@ function selfAttention(block: Block, hidden: Value, { rotation, bias, paths }: D
   return linear(block, 'self_attn.o_proj', reshape(tokens, [dimAt(hidden.shape, 0), numHeads * headDim]));
 }
 
-/** Normalizes each head of [N, heads * headDim] by itself, if the model does. */
+/** Normalizes each head of [N, heads * headDim] separately, if the model does. */
 function headNorm({ config, parameters, prefix }: Block, name: string, value: Value): Value {
   if (!config.hasHeadNorms) return value;
   const weight = parameter(parameters, `${prefix}self_attn.${name}.weight`);
@@ -87,7 +93,7 @@ function headNorm({ config, parameters, prefix }: Block, name: string, value: Va
   return reshape(rmsNorm(reshape(value, [rows, config.headDim]), weight, config.rmsNormEpsilon), value.shape);
 }
 
-/** [B, T, width] of a row's tokens to [B, S + T, width], those of its path first. */
+/** Turns [B, T, width] of a row's tokens into [B, S + T, width], with the tokens of its path first. */
 function withPath(value: Value, paths: PathInputs | undefined): Value {
   if (paths === undefined) return value;
   const [batch, time, width] = value.shape as readonly [Dim, Dim, number];
@@ -95,7 +101,7 @@ function withPath(value: Value, paths: PathInputs | undefined): Value {
   return concat([pathGather(tokens, paths), value], 1, 'keys');
 }
 
-/** [B, T, heads * headDim] to [B, heads, T, headDim]. */
+/** Turns [B, T, heads * headDim] into [B, heads, T, headDim]. */
 function headsFirst(value: Value, numHeads: number): Value {
   const [batch, time, width] = value.shape as readonly [Dim, Dim, number];
   return transpose(reshape(value, [batch, time, numHeads, width / numHeads]), [0, 2, 1, 3]);

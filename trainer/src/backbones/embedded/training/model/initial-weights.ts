@@ -1,4 +1,4 @@
-/** Random weights for a model that starts from nothing. */
+/** Makes random weights for a model that starts from nothing. */
 
 import { createRandom } from '@agentjet/core';
 import type { Random } from '@agentjet/core';
@@ -7,13 +7,13 @@ import type { ParameterLayout } from './parameter-layout.js';
 
 export type InitialWeightsOptions = {
   readonly seed: number;
-  /** Standard deviation of the matrices; 0.02 as in transformers unless given. */
+  /** Standard deviation of the matrices. Defaults to 0.02, as in transformers. */
   readonly standardDeviation?: number;
 };
 
 /**
- * Normal matrices, with those that write into the residual stream scaled by 1 / sqrt(2 numLayers) (Radford et al.
- * 2019); norms one, biases zero. Shape [layout.length].
+ * Draws normal matrices; those that write into the residual stream are scaled by 1 / sqrt(2 numLayers) (Radford et al.
+ * 2019). Norms are one, biases zero. Shape [layout.length].
  */
 export function initialWeights(
   config: ModelConfig,

@@ -1,8 +1,8 @@
-/** What a training graph depends on in its loss; coefficients are inputs. */
+/** The part of the loss that changes the training graph; coefficients are inputs. */
 
 import type { LossOptions } from '@agentjet/core';
 
-/** Each form is a graph of its own. */
+/** Each form has a separate graph. */
 export type LossForm =
   | { readonly kind: 'sft' }
   | { readonly kind: 'policy'; readonly klEstimator: 'none' | 'k1' | 'k2' | 'k3'; readonly hasEntropyBonus: boolean };

@@ -164,7 +164,7 @@ describe('what cannot run is refused with key, value and what is supported', () 
     expect(() => parseModelConfig({ ...qwen, ...change })).toThrow(message);
   });
 
-  test('something that is no object', () => {
+  test('something that is not an object', () => {
     expect(() => parseModelConfig([qwen])).toThrow('Supported: a JSON object');
   });
 });

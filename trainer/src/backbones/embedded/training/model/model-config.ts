@@ -1,13 +1,13 @@
-/** What the embedded engine needs to know of a model, from a Hugging Face config.json. */
+/** Reads from a Hugging Face config.json what the embedded engine needs to know of a model. */
 
 import { BackboneError, isJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
- * A decoder of the Qwen2, Qwen3 or Llama shape: RMSNorm, rotary positions, grouped-query attention, SwiGLU.
+ * A decoder of the Qwen2, Qwen3 or Llama shape, with RMSNorm, rotary positions, grouped-query attention and SwiGLU.
  *
  * Worked example, Qwen2.5-0.5B: `{ family: 'qwen2', vocabSize: 151936, hiddenSize: 896, numLayers: 24, numHeads: 14,
- * numKvHeads: 2, headDim: 64, intermediateSize: 4864, contextLength: 32768, rmsNormEpsilon: 1e-6,
- * rope: { theta: 1000000 }, isTied: true, hasQkvBias: true, hasOutputBias: false, hasHeadNorms: false }`.
+ * numKvHeads: 2, headDim: 64, intermediateSize: 4864, contextLength: 32768, rmsNormEpsilon: 1e-6, rope: { theta:
+ * 1000000 }, isTied: true, hasQkvBias: true, hasOutputBias: false, hasHeadNorms: false }`.
  */
 export type ModelConfig = {
   readonly family: 'qwen2' | 'qwen3' | 'llama';
@@ -15,12 +15,12 @@ export type ModelConfig = {
   readonly hiddenSize: number;
   readonly numLayers: number;
   readonly numHeads: number;
-  /** Heads of keys and values; divides `numHeads`. */
+  /** The number of heads of keys and values; it divides `numHeads`. */
   readonly numKvHeads: number;
-  /** Even. */
+  /** An even number. */
   readonly headDim: number;
   readonly intermediateSize: number;
-  /** Positions that the model was made for. */
+  /** The number of positions that the model was made for. */
   readonly contextLength: number;
   readonly rmsNormEpsilon: number;
   readonly rope: RopeConfig;
@@ -28,7 +28,7 @@ export type ModelConfig = {
   readonly isTied: boolean;
   readonly hasQkvBias: boolean;
   readonly hasOutputBias: boolean;
-  /** Queries and keys are normalized, each head by itself, before they are rotated (Qwen3). */
+  /** Each head of queries and keys is normalized separately before it is rotated (Qwen3). */
   readonly hasHeadNorms: boolean;
 };
 
@@ -43,7 +43,10 @@ export type RopeConfig = {
   };
 };
 
-/** Refuses what the engine cannot run with a BackboneError `unsupported_model` that names the key and the value. */
+/**
+ * Refuses a config that the engine cannot run with a BackboneError `unsupported_model` that names the key and the
+ * value.
+ */
 export function parseModelConfig(json: unknown): ModelConfig {
   const config = asObject(json, 'config.json');
   const family = parseFamily(config);
@@ -77,7 +80,7 @@ function parseFamily(config: JsonObject): ModelConfig['family'] {
   throw unsupported('model_type', type, '"qwen2" (Qwen2, Qwen2.5), "qwen3" and "llama"');
 }
 
-/** Keys that change the computation, with the only values that leave it as this engine has it. */
+/** Keys that change the computation, with the only values that this engine supports. */
 const supportedValues: { readonly [key: string]: readonly unknown[] } = {
   hidden_act: ['silu'],
   use_sliding_window: [false],

@@ -1,24 +1,24 @@
 /**
- * The parameters of a model, by their names in transformers, and where each stands in one flat buffer. Matrices come
- * first (weight decay applies to them), then norms and biases (it does not). The query, key and value projections
- * of a layer stand side by side: as [out, in] matrices they are also one matrix.
+ * Places the parameters of a model, by their names in transformers, in one flat buffer. Matrices come first (weight
+ * decay applies to them), then norms and biases (it does not). The query, key and value projections of a layer are
+ * adjacent: as [out, in] matrices they are also one matrix.
  */
 
 import type { ModelConfig } from './model-config.js';
 
 export type Parameter = {
-  /** As in the safetensors of transformers, such as `model.layers.0.self_attn.q_proj.weight`. */
+  /** The name in the safetensors of transformers, such as `model.layers.0.self_attn.q_proj.weight`. */
   readonly name: string;
-  /** As in transformers: linear weights are [out, in]. */
+  /** The shape in transformers: linear weights are [out, in]. */
   readonly shape: readonly number[];
-  /** In elements. */
+  /** The offset in elements. */
   readonly offset: number;
   readonly size: number;
 };
 
 export type ParameterLayout = {
   readonly parameters: readonly Parameter[];
-  /** Length of the flat buffer in elements; a multiple of 4. */
+  /** The length of the flat buffer in elements; a multiple of 4. */
   readonly length: number;
   /** Elements [0, decayedLength) belong to matrices; a multiple of 4. */
   readonly decayedLength: number;
@@ -39,7 +39,7 @@ export function parameterLayout(config: ModelConfig): ParameterLayout {
   return { parameters: [...matrices.placed, ...vectors.placed], length: vectors.end, decayedLength: matrices.end };
 }
 
-/** Trainable numbers of a model. */
+/** The number of trainable weights of a model. */
 export function countParameters(layout: ParameterLayout): number {
   return layout.parameters.reduce((total, { size }) => total + size, 0);
 }
@@ -83,7 +83,10 @@ function layers(
   });
 }
 
-/** Side by side where the next belongs to the same projection, else at the next aligned offset. */
+/**
+ * A parameter is adjacent to the one before if both belong to the same projection. Otherwise it is at the next aligned
+ * offset.
+ */
 function place(
   shaped: readonly Shaped[],
   start: number,

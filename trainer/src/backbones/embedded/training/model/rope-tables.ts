@@ -1,9 +1,9 @@
-/** Rotation angles of rotary position embeddings, computed in double precision. */
+/** Computes the angles of rotary position embeddings in double precision. */
 
 import { power } from '../../../power.js';
 import type { ModelConfig, RopeConfig } from './model-config.js';
 
-/** cos and sin of position p at frequency i stand at [p * headDim / 2 + i]. */
+/** cos and sin of position p at frequency i are at [p * headDim / 2 + i]. */
 export type RopeTables = { readonly numPositions: number; readonly cos: Float64Array; readonly sin: Float64Array };
 
 export function ropeTables(config: ModelConfig, numPositions: number): RopeTables {
@@ -21,7 +21,7 @@ export function ropeTables(config: ModelConfig, numPositions: number): RopeTable
   return { numPositions, cos, sin };
 }
 
-/** Shape [headDim / 2], radians per position: theta^(-2i / headDim), scaled where the model says so. */
+/** Shape [headDim / 2], radians per position: theta^(-2i / headDim), scaled if the model says so. */
 export function ropeFrequencies({ headDim, rope }: ModelConfig): readonly number[] {
   const plain = Array.from({ length: headDim / 2 }, (_, index) => power(rope.theta, (-2 * index) / headDim));
   const { llama3 } = rope;
@@ -29,7 +29,7 @@ export function ropeFrequencies({ headDim, rope }: ModelConfig): readonly number
 }
 
 /**
- * Llama 3.1: wavelengths beyond the original context are stretched by `factor`, short ones kept, those between
+ * Llama 3.1 stretches wavelengths beyond the original context by `factor` and keeps short ones. Wavelengths between are
  * blended linearly in the number of turns per original context.
  */
 function scaleAsLlama3(frequency: number, llama3: NonNullable<RopeConfig['llama3']>): number {

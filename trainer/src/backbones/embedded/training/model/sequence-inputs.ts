@@ -26,14 +26,14 @@ export type ScoredTokens = {
   readonly entropies: Value;
 };
 
-/** What the form of a whole-sequence graph depends on, apart from its loss. */
+/** The form of a whole-sequence graph, apart from its loss. */
 export type GridForm = {
   readonly config: ModelConfig;
   readonly layout: ParameterLayout;
   readonly hasPaths: boolean;
   /** Whether rows have their own temperatures. */
   readonly isMixed: boolean;
-  /** Whether some of these rows keep a part of the vocabulary only. */
+  /** Whether some of these rows keep only a part of the vocabulary. */
   readonly isCut: boolean;
 };
 
@@ -89,7 +89,7 @@ function rotationInputs(graph: Graph, config: ModelConfig, positions: Value) {
   return { cos, sin, positions: positions64 };
 }
 
-/** Declares a parameter input per entry of the layout. */
+/** Declares a parameter input for each entry of the layout. */
 function parameterInputs(graph: Graph, layout: ParameterLayout): ReadonlyMap<string, Value> {
   return new Map(layout.parameters.map(({ name, shape }) => [name, graph.parameter(name, shape)]));
 }

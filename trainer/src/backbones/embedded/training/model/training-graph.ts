@@ -1,6 +1,6 @@
 /**
  * The graphs that run over a whole micro-batch: scoring, and training with its gradients. The loss is the one of
- * LossOptions in @agentjet/core; its coefficients are inputs, its form is fixed when the graph is built.
+ * LossOptions in @agentjet/core. Its coefficients are inputs; its form is fixed when the graph is built.
  */
 
 import {
@@ -26,12 +26,15 @@ import type { Value } from '../graph/value.js';
 import type { LossForm } from './loss-form.js';
 import type { GridForm, ScoredTokens } from './sequence-inputs.js';
 
-/** exp(60) is 1e26: beyond every clip, and still finite in float32 once it meets an advantage. exp(89) is not, and 0 * Infinity is NaN. */
+/**
+ * exp(60) is 1e26: it is beyond every clip, and still finite in float32 after it is multiplied by an advantage. exp(89)
+ * is not finite, and 0 * Infinity is NaN.
+ */
 const maxLogRatio = 60;
 
 export const embeddedGradientName = 'gradient of embedded';
 
-/** Name of the output with a parameter's gradient. */
+/** The name of the output with a parameter's gradient. */
 export function gradientName(parameter: string): string {
   return `gradient of ${parameter}`;
 }
@@ -119,13 +122,13 @@ function clippedLoss(graph: Graph, logprobs: Value): Value {
   return minimum(loss, graph.input('term_caps', ['K']));
 }
 
-/** The training logprob itself where the sampled one is closer than `rounding`: then r is exactly 1. */
+/** Uses the training logprob itself if the sampled one is closer than `rounding`; then r is exactly 1. */
 function behaviourLogprobs(logprobs: Value, sampled: Value, rounding: Value): Value {
   const isRounding = toFloat(compare('Less', absolute(subtract(logprobs, sampled)), rounding));
   return add(multiply(isRounding, logprobs), multiply(subtract(1, isRounding), sampled));
 }
 
-/** Estimates of KL(policy, reference) from one sample (Schulman 2020), with d = reference - logprob. */
+/** Estimates KL(policy, reference) from one sample (Schulman 2020), with d = reference - logprob. */
 function klEstimate(difference: Value, estimator: 'k1' | 'k2' | 'k3'): Value {
   if (estimator === 'k1') return negate(difference);
   if (estimator === 'k2') return multiply(square(difference), 0.5);

@@ -1,10 +1,11 @@
-/** The learning rate over optimizer steps. */
+/** Computes the learning rate over optimizer steps. */
 
 import type { OptimizerOptions } from '@agentjet/core';
 
 /**
- * Rate of step `step`, counted from 0: (step + 1) / warmupSteps of the full rate during warmup; then constant, or
- * falling to 0 at `totalSteps` in a line or half a cosine (Loshchilov and Hutter 2017). 0 after `totalSteps`.
+ * Returns the rate of step `step`, counted from 0. During warmup it is (step + 1) / warmupSteps of the full rate. Then
+ * it is constant, or falls to 0 at `totalSteps` in a line or half a cosine (Loshchilov and Hutter 2017). After
+ * `totalSteps` it is 0.
  */
 export function learningRateAt(options: OptimizerOptions, step: number): number {
   const { learningRate, schedule, warmupSteps, totalSteps } = options;

@@ -1,6 +1,6 @@
 /**
- * The flat buffers of a model in training, and the three passes over them. In WebAssembly memory with SIMD where it
- * fits; plain arrays, with the same results, where it does not (more than 4 GiB, double precision).
+ * The flat buffers of a model in training, and the three passes over them. The buffers are in WebAssembly memory with
+ * SIMD if they fit. Otherwise (more than 4 GiB, or double precision) they are plain arrays, with the same results.
  */
 
 import { compileKernels } from './wasm-kernels.js';
@@ -12,7 +12,7 @@ export type FloatArray = Float32Array | Float64Array;
 export type AdamWCoefficients = {
   readonly beta1: number;
   readonly beta2: number;
-  /** Factor of every gradient: the global norm clip. */
+  /** The factor of every gradient, from clipping the global norm. */
   readonly gradientScale: number;
   /** 1 - learningRate * weightDecay. */
   readonly decay: number;
@@ -22,13 +22,15 @@ export type AdamWCoefficients = {
   readonly epsilon: number;
 };
 
-/** All buffers have the same length, a multiple of 4, and stay where they are for life. */
+/** All buffers have the same length, a multiple of 4, and keep their place for life. */
 export interface OptimizerMemory {
   readonly parameters: FloatArray;
   readonly gradients: FloatArray;
   readonly firstMoments: FloatArray;
   readonly secondMoments: FloatArray;
-  /** Gradients of one micro-batch, before they are added to `gradients`. Costs nothing until it is written. */
+  /**
+   * Gradients of one micro-batch, before they are added to `gradients`. The buffer costs nothing until it is written.
+   */
   readonly partialGradients: FloatArray;
   /** Elements [start, end), both multiples of 4. */
   update(range: { readonly start: number; readonly end: number }, coefficients: AdamWCoefficients): void;
@@ -48,7 +50,7 @@ export function createOptimizerMemory(length: number, precision: 'float32' | 'fl
   return createWasmMemory(length, pages) ?? createPlainMemory(length, precision);
 }
 
-/** Undefined where the address space or SIMD is missing. */
+/** Returns undefined if the address space or SIMD is missing. */
 export function createWasmMemory(
   length: number,
   pages = Math.ceil((firstByte + numBuffers * length * 4) / pageBytes),
@@ -89,7 +91,7 @@ function reserve(pages: number): WasmMemory | undefined {
   try {
     return new webAssembly.Memory({ initial: pages, maximum: pages });
   } catch {
-    return undefined; // The caller takes plain arrays instead.
+    return undefined; // The caller uses plain arrays instead.
   }
 }
 
@@ -139,7 +141,7 @@ function sumOfSquares(array: FloatArray): number {
   return sum;
 }
 
-/** An element that is there: the loops above stay inside their arrays. */
+/** Returns an element that exists: the loops above stay inside their arrays. */
 function at(array: FloatArray, index: number): number {
   return array[index] as number;
 }

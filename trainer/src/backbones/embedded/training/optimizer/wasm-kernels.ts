@@ -1,13 +1,13 @@
 /**
- * The optimizer's passes as a WebAssembly module with SIMD, assembled here byte by byte: no build step, no binary in
- * the repository. Lengths are multiples of 4 floats.
+ * Assembles the optimizer's passes byte by byte as a WebAssembly module with SIMD, so there is no build step and no
+ * binary in the repository. Lengths are multiples of 4 floats.
  */
 
 import { webAssembly } from './web-assembly.js';
 import type { WasmMemory } from './web-assembly.js';
 
 export type Kernels = {
-  /** AdamW over `length` floats at the four addresses. */
+  /** Runs AdamW over `length` floats at the four addresses. */
   readonly update: (
     parameters: number,
     gradients: number,
@@ -25,7 +25,7 @@ export type Kernels = {
   ) => void;
   /** into[i] += from[i]. */
   readonly add: (into: number, from: number, length: number) => void;
-  /** In double precision. */
+  /** Sums in double precision. */
   readonly sumOfSquares: (from: number, length: number) => number;
 };
 
@@ -33,7 +33,7 @@ type Code = readonly number[];
 
 const types = { i32: 0x7f, f32: 0x7d, f64: 0x7c, v128: 0x7b };
 
-/** Unsigned LEB128. */
+/** Encodes unsigned LEB128. */
 function unsigned(value: number): Code {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
 }
@@ -60,10 +60,10 @@ const [add32, subtract32, multiply32, divide32, root32] = [0xe4, 0xe5, 0xe6, 0xe
 ];
 const [add64, multiply64, promoteLow] = [0xf0, 0xf2, 0x5f].map(simd) as [Code, Code, Code];
 const lane64 = (lane: number): Code => [...simd(0x21), lane];
-/** The upper two floats in the lower half. */
+/** Puts the upper two floats into the lower half. */
 const upperHalf: Code = [...simd(0x0d), 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/** Runs the body for every four floats; addresses move on by 16 bytes, the counter down by 4. */
+/** Runs the body for every four floats. Addresses move on by 16 bytes, and the counter goes down by 4. */
 function forEachVector(counter: number, addresses: readonly number[], body: Code): Code {
   const isDone: Code = [...get(counter), 0x41, 0, 0x4c, 0x0d, 1];
   const countDown: Code = [...get(counter), 0x41, 4, 0x6b, ...set(counter)];
@@ -209,7 +209,7 @@ function moduleBytes(): Uint8Array {
   ]);
 }
 
-/** Undefined where the machine or the runtime has no SIMD. */
+/** Returns undefined if the machine or the runtime has no SIMD. */
 export function compileKernels(memory: WasmMemory): Kernels | undefined {
   const bytes = moduleBytes();
   if (!webAssembly.validate(bytes)) return undefined;

@@ -1,4 +1,4 @@
-/** The part of the WebAssembly API that is used here; the types of Node leave it to the DOM's. */
+/** The part of the WebAssembly API that is used here. Node's types leave it to the DOM's. */
 
 export type WasmMemory = { readonly buffer: ArrayBuffer };
 
