@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Time as the client measures it; tests give another. */
+/** The time as the client measures it. Tests use another clock. */
 export type AttemptClock = {
-  /** In milliseconds, from any moment on. */
+  /** Milliseconds from any fixed moment. */
   now(): number;
-  /** Calls `expire` after so long, unless what it returns is called before. */
+  /** Calls `expire` after that time, unless the returned function is called before. */
   limit(ms: number, expire: () => void): () => void;
   /** Waits between two attempts. */
   wait(ms: number, signal: AbortSignal): Promise<void>;

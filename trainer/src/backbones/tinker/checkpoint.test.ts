@@ -32,7 +32,7 @@ afterEach(async () => {
 const serve = (options: Partial<TinkerServerOptions> = {}): Promise<TinkerServer> =>
   TinkerServer.start({ open: async () => createTinyTaskBackbone(1), apiKey: 'tml-secret', ...options });
 
-/** A server that hands out these files instead. */
+/** A server that serves these files instead. */
 async function startWith(archive: ReadonlyMap<string, Buffer>): Promise<void> {
   await server.close();
   server = await serve({ archive });
@@ -99,7 +99,7 @@ test('a server that does not have the weights of a checkpoint is refused, and so
   });
 });
 
-test('a server that has lost a saved state is told, with the way on from the weights at home', async () => {
+test('an error names the server that has lost a saved state, and how to continue from the downloaded weights', async () => {
   const archive = await adapterFiles(dir);
   await startWith(archive);
   const checkpoint = path.join(dir, 'checkpoint');
@@ -113,7 +113,7 @@ test('a server that has lost a saved state is told, with the way on from the wei
   });
   await expect(backbone.load(checkpoint)).rejects.toThrow(wayOn);
   await rm(path.join(checkpoint, 'adapter_model.safetensors'));
-  await expect(backbone.load(checkpoint)).rejects.toThrow('none of its weights came home');
+  await expect(backbone.load(checkpoint)).rejects.toThrow('none of its weights were downloaded');
 });
 
 test('weights that a server keeps stay there, with a notice', async () => {
@@ -202,7 +202,7 @@ test('a merged checkpoint is a whole model folder: the weights of model.path wit
   expect(after.slice(1)).toEqual(before.slice(1));
 });
 
-test('a run goes on from an adapter at home, whose folder has no config', async () => {
+test('a run continues from a downloaded adapter, whose folder has no config', async () => {
   await startWith(await adapterFiles(dir));
   const checkpoint = path.join(dir, 'checkpoint');
   await (await open()).save(checkpoint);
@@ -249,7 +249,7 @@ async function firstWeights(dir: string): Promise<readonly number[]> {
   return [...tensor.data];
 }
 
-test('a key of the environment is sent, and told and kept nowhere', async () => {
+test('a key of the environment is sent, and neither printed nor stored', async () => {
   vi.stubEnv('TINKER_API_KEY', 'tml-secret');
   const notices: string[] = [];
   const backbone = await open({ apiKey: null, notice: (message) => notices.push(message) });

@@ -1,4 +1,7 @@
-/** Checkpoints of a remote model: a local folder with what came home, and where the server keeps the rest. */
+/**
+ * Saves checkpoints of a remote model: a local folder with the downloaded files, and the path of the rest on the
+ * server.
+ */
 
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +18,7 @@ import type { RemoteModel } from './remote-model.js';
 import { RefusedError } from './tinker-errors.js';
 
 export type TinkerState = {
-  /** As the server names weights and optimizer. */
+  /** The server's path of weights and optimizer. */
   readonly path: string;
   readonly policyVersion: number;
   /** The folder of the model that the server's adapter belongs to. */
@@ -26,12 +29,12 @@ export type CheckpointKind = 'adapter' | 'merged';
 
 export type TinkerCheckpoint = {
   readonly model: RemoteModel;
-  /** Of the weights on the server. */
+  /** The path of the weights on the server. */
   readonly name: string;
-  /** Whose config and tokenizer it has. */
+  /** The model folder whose config and tokenizer the checkpoint gets. */
   readonly modelDir: string;
   readonly baseDir: string;
-  /** An adapter is folded into the weights of `baseDir`; whole weights come home as they are. */
+  /** An adapter is merged into the weights of `baseDir`. Whole weights are downloaded unchanged. */
   readonly isMerged: boolean;
   readonly state: TinkerState;
   notice(message: string): void;
@@ -44,8 +47,8 @@ const adapterConfig = 'adapter_config.json';
 const adapterWeights = 'adapter_model.safetensors';
 
 /**
- * Writes the tokenizer of the model folder, the adapter or weights that the server hands out, and the path of its state; without an
- * adapter its config, too. Rejects with BackboneError `checkpoint`, or as a request does.
+ * Writes the tokenizer of the model folder, the adapter or weights that the server serves, and the path of its state.
+ * Without an adapter it also writes the model's config. Rejects with BackboneError `checkpoint`, or as a request does.
  */
 export async function saveTinkerCheckpoint(dir: string, checkpoint: TinkerCheckpoint): Promise<void> {
   const files = await download(checkpoint);
@@ -84,10 +87,10 @@ async function writeMerged(dir: string, files: Files, folders: Folders): Promise
   }
 }
 
-/** How servers say that they hand no weights out. */
+/** The statuses by which servers say that they do not serve weights. */
 const withheld = [403, 404, 405, 410, 501];
 
-/** Weights that the server does not hand out stay there: the checkpoint can be loaded, but not opened elsewhere. */
+/** If the server does not serve weights, they stay there: the checkpoint can be loaded, but not opened elsewhere. */
 async function download({ model, name, state, isMerged, notice }: TinkerCheckpoint): Promise<Files> {
   try {
     const files = readArchive(await model.download(name));
@@ -106,8 +109,8 @@ async function download({ model, name, state, isMerged, notice }: TinkerCheckpoi
 }
 
 /**
- * An adapter names the model it belongs to, the local one, and the modules that it changes. SkyRL names none, and then peft would take
- * those of the model's kind, and leave the others' weights out.
+ * An adapter names the local model it belongs to, and the modules that it changes. SkyRL names no modules; peft would
+ * then take those of the model's kind, and leave the weights of others out.
  */
 async function completeAdapterConfig(dir: string, baseDir: string): Promise<void> {
   const file = path.join(dir, adapterConfig);
@@ -118,7 +121,7 @@ async function completeAdapterConfig(dir: string, baseDir: string): Promise<void
   await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
 }
 
-/** As peft names them: the last part of each path, such as `q_proj`. */
+/** peft's names are the last part of each path, such as `q_proj`. */
 async function findModules(file: string): Promise<readonly string[]> {
   const names = (await readTensorEntries(file)).flatMap(
     ({ name }) => /([^.]+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? [],
@@ -126,12 +129,15 @@ async function findModules(file: string): Promise<readonly string[]> {
   return [...new Set(names)].sort();
 }
 
-/** What a model folder says of where it was trained: undefined if it is not a checkpoint of this backbone. */
+/** Reads where a model folder was trained. Returns undefined if it is not a checkpoint of this backbone. */
 export async function findTinkerState(dir: string): Promise<TinkerState | undefined> {
   return existsSync(path.join(dir, stateFile)) ? await readTinkerState(dir) : undefined;
 }
 
-/** Rejects with BackboneError `bad_model_files` if the folder is not a checkpoint of this backbone, `older_format` for one of an older version. */
+/**
+ * Rejects with BackboneError `bad_model_files` if the folder is not a checkpoint of this backbone, and with
+ * `older_format` for one of an older version.
+ */
 export async function readTinkerState(dir: string): Promise<TinkerState> {
   const file = path.join(dir, stateFile);
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -141,7 +147,7 @@ export async function readTinkerState(dir: string): Promise<TinkerState> {
   });
   const { path: weights, policyVersion, baseDir } = parseJsonObject(text) ?? {};
   if (typeof weights !== 'string' || typeof policyVersion !== 'number')
-    throw new BackboneError('bad_model_files', `${file} does not say "path" and "policyVersion".`);
+    throw new BackboneError('bad_model_files', `${file} has no "path" or no "policyVersion".`);
   if (typeof baseDir !== 'string') throw new BackboneError('older_format', tellOlderFormat(`The checkpoint ${dir}`));
   return { path: weights, policyVersion, baseDir };
 }

@@ -15,42 +15,42 @@ import { TinkerClient, type TinkerClientOptions } from './tinker-client.js';
 import { TinkerSession, type NewModel } from './tinker-session.js';
 
 export type TinkerBackboneOptions = {
-  /** null: the hosted service. */
+  /** null is the hosted service. */
   readonly baseUrl: string | null;
-  /** null: the environment variable TINKER_API_KEY, or none. */
+  /** null takes the environment variable TINKER_API_KEY, or no key. */
   readonly apiKey: string | null;
-  /** The server's name of the model; null: asked of the server, which must serve one. */
+  /** The server's name of the model. null asks the server, which must then serve exactly one. */
   readonly baseModel: string | null;
   readonly profile: ProfileName;
-  /** Of the adapter; 0: all weights, if the server trains them. */
+  /** The rank of the adapter. 0 trains all weights, if the server can. */
   readonly rank: number;
-  /** Folder with config.json and the tokenizer's files. */
+  /** The folder with config.json and the tokenizer's files. */
   readonly modelDir: string;
   readonly seed: number;
   /** Without it, the backbone only samples. */
   readonly optimizer?: OptimizerOptions;
-  /** At most; the server and the model may allow less. */
+  /** The largest context. The server and the model may allow less. */
   readonly contextLength?: number;
   readonly keepStateEvery?: number;
-  /** Training will ask for a KL estimate, so the model that keeps the initial weights is made at once. */
+  /** Set if training will ask for a KL estimate. The model that keeps the initial weights is then made at once. */
   readonly usesKl?: boolean;
-  /** Limit of the truncated importance weight between trainer and sampler; 0 (default): none. */
+  /** The limit of the truncated importance weight between trainer and sampler. Defaults to 0, which is none. */
   readonly tisCap?: number;
-  /** `adapter` (default): what the server hands out; `merged`: its adapter folded into the weights of `modelDir`. */
+  /** `adapter` (default) saves the server's adapter; `merged` merges it into the weights of `modelDir`. */
   readonly checkpoint?: CheckpointKind;
   readonly notice?: (message: string) => void;
-  /** Ends the opening, which then rejects with its reason. */
+  /** Ends the opening, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 } & Pick<TinkerClientOptions, 'patienceMs' | 'clock' | 'wire'>;
 
 const hostedUrl = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
-/** A server that is not there is told at once. */
+/** If the server cannot be reached, opening fails within this time. */
 const firstPatience = { patienceMs: 3000, limitMs: 5000 };
 
 /**
  * Connects to a server that speaks the Tinker API, checks what it trains, and makes a model on it. Rejects with
- * BackboneError: `unreachable`, `refused` (the key, a request), `bad_model_files`, `bad_request` (an option that this server
- * does not honour), `wrong_gradient` (the server trains another loss than it is asked for).
+ * BackboneError: `unreachable`, `refused` (the key, a request), `bad_model_files`, `bad_request` (an option that this
+ * server does not honour), `wrong_gradient` (the server trains another loss than the requested one).
  */
 export async function createTinkerBackbone(options: TinkerBackboneOptions): Promise<Backbone> {
   const { seed, rank, modelDir, optimizer, notice = () => undefined } = options;
@@ -127,13 +127,16 @@ async function openSeam(client: TinkerClient, newModel: NewModel, options: SeamO
   }
 }
 
-/** Of the steps that show the sign. An adapter takes larger ones; a server's only model takes none, because it is not thrown away. */
+/**
+ * The rates of the steps that show the sign. An adapter takes larger rates. A server's only model takes none, because
+ * it is not discarded.
+ */
 function ratesOf({ rank, profile }: SeamOptions): readonly number[] {
   if (profile.trains === 'all weights') return [];
   return rank === 0 ? [1e-6, 1e-5, 1e-4, 1e-3, 1e-2] : [1e-5, 1e-4, 1e-3, 1e-2];
 }
 
-/** What cannot be had is refused here, before a batch is sampled. */
+/** Refuses options that the server cannot honour, before a batch is sampled. */
 async function openLive(
   parts: TinkerParts,
   { usesKl = false }: Pick<TinkerBackboneOptions, 'usesKl'>,
@@ -154,11 +157,11 @@ async function checkUnmoved({ model }: LiveModel, { seam: { moved }, newModel }:
   if (moved === null || newModel.beginsFrom !== null || !(await isMovedToo(moved, model))) return;
   throw new BackboneError(
     'bad_request',
-    'The server has one model for all: the new one begins with the small step that the check at start has made. Start the server anew, and set tinker.profile to verl, which leaves that step out.',
+    'The server has one model for all runs, so the new one begins with the small step that the check at start has made. Restart the server and set tinker.profile to verl, which skips that step.',
   );
 }
 
-/** A checkpoint of this backbone goes on from its weights on the server. */
+/** A checkpoint of this backbone continues from its weights on the server. */
 async function findBeginning(
   modelDir: string,
   checkpoint: CheckpointKind | undefined,
@@ -194,7 +197,7 @@ async function readLocalConfig(
   if (config === undefined || typeof size !== 'number')
     throw new BackboneError(
       'bad_model_files',
-      `${path.join(modelDir, 'config.json')} cannot be read or has no "vocab_size". Name a local folder with the model's config and tokenizer.`,
+      `${path.join(modelDir, 'config.json')} cannot be read or has no "vocab_size". Set model.path to a local folder with the model's config and tokenizer.`,
     );
   const longest = config['max_position_embeddings'];
   return { vocabSize: size, contextLength: typeof longest === 'number' ? longest : Infinity };
@@ -214,10 +217,13 @@ async function findServedModel(client: TinkerClient, wanted: string | null): Pro
   }
   const [only, ...others] = models;
   if (only !== undefined && others.length === 0) return only;
-  throw new BackboneError('bad_request', `The server has ${names}: name one of its models as tinker.base_model.`);
+  throw new BackboneError('bad_request', `The server has ${names}. Set tinker.base_model to one of its models.`);
 }
 
-/** The weights of another backbone's checkpoint are here and not on the server, which would begin without what they have learned. */
+/**
+ * The weights of another backbone's checkpoint are on this machine and not on the server. The server would begin
+ * without what they have learned.
+ */
 function checkServed(
   name: string,
   { modelDir, baseModel }: Pick<TinkerBackboneOptions, 'modelDir' | 'baseModel'>,
@@ -226,7 +232,7 @@ function checkServed(
   if (!isOurs || baseModel !== null || path.resolve(name) === path.resolve(modelDir)) return;
   throw new BackboneError(
     'bad_request',
-    `model.path ${modelDir} is a checkpoint of another backbone, and the server has ${name}, without what the checkpoint has learned. Train on with the backbone that made it; if the server has these weights, name them as tinker.base_model.`,
+    `model.path ${modelDir} is a checkpoint of another backbone, and the server has ${name}, without what the checkpoint has learned. Continue with the backbone that made it. If the server has these weights, set tinker.base_model to their name.`,
   );
 }
 

@@ -1,14 +1,17 @@
 import type { TinkerParts } from './live-model.js';
 import type { Profile } from './profiles.js';
 
-/** The first line of a run: the server, what is trained and how, and what of the configuration is not honoured. */
+/**
+ * Returns the first line of a run: the server, what is trained and how, and the settings that the server does not
+ * honour.
+ */
 export function describeStart(
   baseUrl: string,
   profile: Profile,
   { client, newModel, seam, optimizer }: TinkerParts,
 ): string {
   const sums = seam.encoding === 'sums' ? 'cross entropy' : 'importance sampling, because the server averages';
-  const unchecked = `the server tells no gradient norm: unchecked${seam.moved === null ? '' : ' but for its sign'}`;
+  const unchecked = `the server reports no gradient norm: unchecked${seam.moved === null ? '' : ' except for its sign'}`;
   const checked = seam.isChecked ? 'the gradient is checked' : unchecked;
   const begins = newModel.beginsFrom === null ? [] : [`It begins with the weights at ${newModel.beginsFrom}.`];
   return [
@@ -32,7 +35,7 @@ function describeUnhonoured({ name, adam }: Profile, addsUp: boolean, clips: boo
       : [];
   const isRateOnly = adam === 'rate only if it adds up' && addsUp;
   const rateOnly = isRateOnly
-    ? [`Of Adam, this ${name} server takes the rate alone: betas, eps and weight decay are its own.`]
+    ? [`This ${name} server takes only the rate of Adam. It sets betas, eps and weight decay itself.`]
     : [];
   return [...unknown, ...rateOnly];
 }

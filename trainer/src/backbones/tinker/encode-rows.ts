@@ -4,9 +4,10 @@ import type { Encoding, RowData } from './row-data.js';
 export type CoefficientRow = { readonly ids: Int32Array; readonly coefficients: Float64Array };
 
 /**
- * Rows whose gradient on a server of that encoding is the sum over targets of -coefficient * dlogprob. A server that takes
- * the mean of a row's targets and then of a step's rows gets importance sampling with the row's own logprobs, whose ratio is
- * 1, and coefficients times both counts; so the rows must be all of the step, and `logprobs` what `forward` gave for them.
+ * Encodes rows so that their gradient on a server of that encoding is the sum over targets of -coefficient * dlogprob.
+ * A server that averages over a row's targets and then over a step's rows gets importance sampling with the row's own
+ * logprobs, whose ratio is 1, and with coefficients times both counts. So the rows must be all rows of the step, and
+ * `logprobs` must be what `forward` returned for them.
  */
 export function encodeRows(
   rows: readonly CoefficientRow[],

@@ -7,7 +7,7 @@ import type { TinkerClient } from './tinker-client.js';
 import type { Sampler } from './tinker-engine.js';
 import { TinkerSession, type NewModel } from './tinker-session.js';
 
-/** What stays the same while models come and go. */
+/** The parts that stay the same while models come and go. */
 export type TinkerParts = {
   readonly client: TinkerClient;
   readonly newModel: NewModel;
@@ -16,20 +16,23 @@ export type TinkerParts = {
   readonly contextLength: number;
   readonly vocabSize: number;
   readonly modelDir: string;
-  /** The folder of the model that the server's adapter belongs to: `modelDir`, or what a checkpoint there was trained from. */
+  /**
+   * The folder of the model that the server's adapter belongs to: `modelDir`, or the model that a checkpoint there was
+   * trained from.
+   */
   readonly baseDir: string;
-  /** Limit of the truncated importance weight between trainer and sampler; 0: none. */
+  /** The limit of the truncated importance weight between trainer and sampler; 0 is none. */
   readonly tisCap: number;
-  /** What a checkpoint brings home. */
+  /** Which files a checkpoint downloads. */
   readonly checkpoint: CheckpointKind;
-  /** Optimizer steps between two states that are kept on the server. */
+  /** The number of optimizer steps between two states that are kept on the server. */
   readonly keepStateEvery: number;
   /** The name of a checkpoint of this run on the server. */
   nameOf(what: string): string;
   notice(message: string): void;
 };
 
-/** The model that trains, in its session, and the sampler of its present weights. */
+/** The model that trains, its session, and the sampler of its present weights. */
 export class LiveModel {
   readonly model: RemoteModel;
   readonly #session: TinkerSession;
@@ -42,7 +45,10 @@ export class LiveModel {
     this.#sampler = sampler;
   }
 
-  /** With the initial weights, or those of a path on the server; `home` is the folder of that checkpoint here. */
+  /**
+   * Makes a model with the initial weights, or with those of a path on the server. `home` is the local folder of that
+   * checkpoint.
+   */
   static async open(
     { client, newModel }: Pick<TinkerParts, 'client' | 'newModel'>,
     { path, version, home }: { readonly path: string | null; readonly version: number; readonly home?: string },
@@ -70,7 +76,7 @@ export class LiveModel {
     this.#sampler = { id: await this.model.openSampler(), policyVersion };
   }
 
-  /** A model that keeps the initial weights, for the KL estimate. */
+  /** Makes a model that keeps the initial weights, for the KL estimate. */
   async openReference({ newModel }: Pick<TinkerParts, 'newModel'>): Promise<RemoteModel> {
     this.#reference ??= this.#session.createModel(newModel);
     try {
@@ -83,7 +89,7 @@ export class LiveModel {
     }
   }
 
-  /** Stops the heartbeat and gives the models up, if the server still knows them. */
+  /** Stops the heartbeat, and gives the models up if the server still knows them. */
   async close(): Promise<void> {
     this.#session.close();
     const reference = await this.#reference?.catch(() => undefined);

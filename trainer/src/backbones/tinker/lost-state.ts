@@ -2,7 +2,10 @@ import { readdirSync } from 'node:fs';
 import { BackboneError, quoteForShell } from '@agentjet/core';
 import { LostError, RefusedError } from './tinker-errors.js';
 
-/** A server that does not load a state: where to look for it, and how to go on from what came home. Other errors stay as they are. */
+/**
+ * Explains that a server does not load a state: where to look for it, and how to continue from the downloaded weights.
+ * Other errors are returned unchanged.
+ */
 export function explainLostState(error: unknown, state: string, home: string | undefined): unknown {
   if (!(error instanceof LostError) && !(error instanceof RefusedError)) return error;
   return new BackboneError(
@@ -14,6 +17,6 @@ export function explainLostState(error: unknown, state: string, home: string | u
 
 function wayOn(home: string | undefined): string {
   if (home !== undefined && !readdirSync(home).some((name) => name.endsWith('.safetensors')))
-    return 'nothing can go on from this checkpoint, because none of its weights came home: begin anew, or from an older checkpoint';
-  return `go on from the weights at home: \`ajet export ${home === undefined ? '<the run>' : quoteForShell(home)} <folder>\` makes a whole model of them, adapter or merged; give the server that folder as its base model, and begin a new run with it as model.path`;
+    return 'this checkpoint cannot be resumed, because none of its weights were downloaded. Start a new run, or resume from an older checkpoint';
+  return `continue from the downloaded weights: \`ajet export ${home === undefined ? '<the run>' : quoteForShell(home)} <folder>\` makes a whole model from an adapter or merged weights. Give the server that folder as its base model, and start a new run with it as model.path`;
 }

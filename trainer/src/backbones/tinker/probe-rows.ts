@@ -1,17 +1,23 @@
 import type { CoefficientRow } from './encode-rows.js';
 
-/** Rows whose gradients must be equal, opposite or different. Two lengths, and never more than two in a request: JAX compiles each shape. */
+/**
+ * Rows whose gradients must be equal, opposite or different. They have two lengths, and a request never has more than
+ * two rows, because JAX compiles each shape.
+ */
 export type ProbeRows = {
   readonly short: CoefficientRow;
-  /** Goes on where `short` ends, with zeros: the same gradient. */
+  /** Continues `short` with coefficients of zero, so the gradient is the same. */
   readonly long: CoefficientRow;
-  /** The last token of `short` alone. */
+  /** Trains only the last token of `short`. */
   readonly last: CoefficientRow;
-  /** Ends with another token than `last`: another gradient, unless that token's coefficient is trained elsewhere. */
+  /**
+   * Ends with another token than `last`. Its gradient differs, unless a server trains that token's coefficient
+   * elsewhere.
+   */
   readonly other: CoefficientRow;
 };
 
-/** Of both signs, with a sum above 0, and different ones next to each other. */
+/** The coefficients have both signs and a sum above 0, and neighbours differ. */
 const coefficients = Float64Array.of(0.5, -0.25, 1, 0.75, -0.5, 1, -0.25, 0.5);
 const longLength = 13;
 

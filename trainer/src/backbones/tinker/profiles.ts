@@ -1,4 +1,4 @@
-/** What is known of the servers that speak the Tinker API; what can be measured, the seam check measures. */
+/** The known properties of servers that speak the Tinker API. The seam check measures the rest. */
 
 import { BackboneError } from '@agentjet/core';
 
@@ -12,15 +12,21 @@ export type Profile = {
   readonly name: ProfileName;
   /** Takes `grad_clip_norm`. */
   readonly clips: boolean;
-  /** Is refused if it reports no gradient norm, so that its gradient cannot be checked. */
+  /** The server is refused if it reports no gradient norm, because its gradient cannot be checked. */
   readonly needsNorm: boolean;
-  /** Computes a request again that is sent again with its sequence number. */
+  /** Computes a repeated request again even if it has the same sequence number. */
   readonly ignoresNumbers: boolean;
-  /** What it takes rows as. */
+  /** The form in which it takes rows. */
   readonly wire: Wire;
-  /** What it takes of Adam: SkyRL over FSDP and Megatron, which add up, the rate alone; its JAX engine, which averages, all. */
+  /**
+   * Which settings of Adam it takes. SkyRL over FSDP and Megatron, which add up, takes only the rate. SkyRL's JAX
+   * engine, which averages, takes all.
+   */
   readonly adam: 'all' | 'rate only if it adds up' | 'unknown';
-  /** Of one model, which `create_model` does not make anew, at any rank; null: as it is asked. */
+  /**
+   * Set if the server has one model, which `create_model` does not replace, at any rank; null if it makes the requested
+   * model.
+   */
   readonly trains: 'all weights' | null;
 };
 
@@ -40,7 +46,9 @@ const profiles: Readonly<Record<ProfileName, Omit<Profile, 'name'>>> = {
   strict: { clips: true, needsNorm: true, ignoresNumbers: false, wire: 'auto', adam: 'unknown', trains: null },
 };
 
-/** Throws BackboneError `bad_request` if only the hosted service can be meant and another is. */
+/**
+ * Throws BackboneError `bad_request` if the profile is for the hosted service and tinker.base_url names another server.
+ */
 export function findProfile(name: ProfileName, baseUrl: string | null): Profile {
   const chosen = name === 'auto' && baseUrl === null ? 'hosted' : name;
   if (baseUrl === null && chosen !== 'hosted' && chosen !== 'strict')

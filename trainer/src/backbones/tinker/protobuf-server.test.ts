@@ -6,7 +6,7 @@ import { lesson, row } from './testing/lesson.js';
 import { openClient, writeModelConfig } from './testing/open-client.js';
 import { TinkerServer } from './testing/tinker-server.js';
 
-/** A server that takes rows as protobuf alone. */
+/** A server that takes rows only as protobuf. */
 
 let server: TinkerServer;
 let modelDir: string;
@@ -23,7 +23,7 @@ afterEach(async () => {
   await rm(modelDir, { recursive: true });
 });
 
-test('it is found out at its first refusal, told, and trains as this process does', async () => {
+test('it is detected at its first refusal, reported, and trains as this process does', async () => {
   const notices: string[] = [];
   backbone = await openClient(server, modelDir, { notice: (message) => notices.push(message) });
   expect(notices[0]).toContain('wire protobuf');

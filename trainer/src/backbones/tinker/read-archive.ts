@@ -5,8 +5,8 @@ import { BackboneError } from '@agentjet/core';
 const blockSize = 512;
 
 /**
- * The plain files of a tar, gzipped or not, by their names without folders, so that none is written outside of the folder
- * it is meant for. Throws BackboneError `protocol` for a file that is cut off or has no tar header.
+ * Returns the plain files of a tar, gzipped or not, by their names without folders, so no file can be written outside
+ * of the target folder. Throws BackboneError `protocol` for a file that is cut off or has no tar header.
  */
 export function readArchive(archive: Buffer): ReadonlyMap<string, Buffer> {
   const tar = archive[0] === 0x1f && archive[1] === 0x8b ? gunzipSync(archive) : archive;
@@ -16,7 +16,7 @@ export function readArchive(archive: Buffer): ReadonlyMap<string, Buffer> {
     const size = readSize(header);
     const start = at + blockSize;
     if (header.toString('latin1', 257, 262) !== 'ustar' || !(start + size <= tar.length))
-      throw new BackboneError('protocol', `The archive of ${archive.length} bytes is not a whole tar.`);
+      throw new BackboneError('protocol', `The archive of ${archive.length} bytes is not a complete tar.`);
     const type = String.fromCharCode(header[156] ?? 0);
     if (type === '0' || type === '\0') files.set(readName(header), tar.subarray(start, start + size));
     at = start + Math.ceil(size / blockSize) * blockSize;
@@ -28,7 +28,7 @@ function readName(header: Buffer): string {
   return path.posix.basename(header.toString('utf8', 0, 100).replace(/\0.*$/s, ''));
 }
 
-/** In octal; above 8 GiB as a binary number, marked by the highest bit. */
+/** The number is octal. Above 8 GiB it is binary, marked by the highest bit. */
 function readSize(header: Buffer): number {
   if (((header[124] ?? 0) & 0x80) !== 0) return Number(header.readBigUInt64BE(128));
   return Number.parseInt(header.toString('latin1', 124, 136), 8);

@@ -2,7 +2,7 @@ import { defineBackbone, setting, z } from '@agentjet/core';
 import { tinkerCapabilities } from '../capabilities.js';
 import { profileNames, wires } from './profiles.js';
 
-/** `backbone: tinker`: a server that speaks the Tinker API trains and samples; nothing else is installed. */
+/** With `backbone: tinker` a server that speaks the Tinker API trains and samples. Nothing else is installed. */
 
 const text = z.string().min(1);
 
@@ -11,26 +11,30 @@ export const tinker = defineBackbone({
   summary: 'trains on a server that speaks the Tinker API',
   section: z.strictObject({
     base_url: setting(text.nullable(), null, 'such as http://trainer.cluster:8000; null: the hosted service'),
-    api_key: setting(text.nullable(), null, 'null: the environment variable TINKER_API_KEY; never written', {
+    api_key: setting(text.nullable(), null, 'null: the environment variable TINKER_API_KEY; the key is never written', {
       isSecret: true,
     }),
-    base_model: setting(text.nullable(), null, "the server's name of the model of model.path; null: it must serve one"),
+    base_model: setting(
+      text.nullable(),
+      null,
+      "the server's name of the model of model.path; null: the server must serve exactly one",
+    ),
     profile: setting(z.enum(profileNames), 'auto', `what is known of the server: ${profileNames.join(' | ')}`),
     wire: setting(
       z.enum(wires),
       'auto',
-      'what rows are sent as: auto: as the profile says, or as the server takes them | json | protobuf',
+      'form of the rows in requests: auto: as the profile says, or as the server takes them | json | protobuf',
     ),
-    rank: setting(z.int().min(0).max(1024), 32, 'of the adapter; 0: all weights, if the server trains them'),
+    rank: setting(z.int().min(0).max(1024), 32, 'rank of the adapter; 0: all weights, if the server trains them'),
     checkpoint: setting(
       z.enum(['adapter', 'merged']),
       'adapter',
-      'what a checkpoint brings home: adapter: as the server hands it out | merged: folded into the weights of model.path',
+      'what a checkpoint downloads: adapter: as the server serves it | merged: merged into the weights of model.path',
     ),
     keep_state_every: setting(
       z.int().min(1).max(1_000_000),
       1,
-      'optimizer steps between two states kept on the server, from which a lost model goes on',
+      'optimizer steps between two states kept on the server; after a loss the model continues from the last one',
     ),
   }),
   freeOnResume: ['base_url', 'api_key', 'profile', 'wire', 'checkpoint', 'keep_state_every'],

@@ -1,11 +1,11 @@
-/** One model of a session on a server: every request that changes it has the next sequence number. */
+/** One model of a session on a server. Every request that changes it has the next sequence number. */
 
 import type { JsonObject } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
 import { cutIntoRequests, protocolError, readLogprobs, type Encoding, type RowData } from './row-data.js';
 import type { TinkerClient, TinkerFuture } from './tinker-client.js';
 
-/** What one optimizer step takes. */
+/** The settings of one optimizer step. */
 export type AdamOptions = {
   readonly learningRate: number;
   readonly beta1: number;
@@ -15,7 +15,7 @@ export type AdamOptions = {
   readonly maxGradNorm: number;
 };
 
-/** A step that leaves the weights, and of Adam's moments what is of this gradient alone. */
+/** This step leaves the weights unchanged, and Adam's moments hold only this gradient. */
 export const probeAdam: AdamOptions = { ...idleOptimizer, beta1: 0, beta2: 0 };
 
 export class RemoteModel {
@@ -29,17 +29,20 @@ export class RemoteModel {
     this.id = id;
   }
 
-  /** Logprobs of the targets of each row, shape [T - 1], in order. */
+  /** Returns logprobs of the targets of each row, shape [T - 1], in order. */
   async forward(rows: readonly Int32Array[]): Promise<Float64Array[]> {
     return await this.#send(toForward(rows), forwardLoss);
   }
 
-  /** Adds the gradient of these rows. Logprobs as `forward` gives them. */
+  /** Adds the gradient of these rows. Returns logprobs as `forward` does. */
   async forwardBackward(rows: readonly RowData[], encoding: Encoding): Promise<Float64Array[]> {
     return await this.#send(rows, { loss: lossOf(encoding), isForward: false });
   }
 
-  /** The same with each request sent twice under one sequence number: a server that minds the numbers adds the gradient once. */
+  /**
+   * Does the same with each request sent twice under one sequence number. A server that honours the numbers adds the
+   * gradient once.
+   */
   async forwardBackwardTwice(rows: readonly RowData[], encoding: Encoding): Promise<void> {
     const loss = lossOf(encoding);
     for (const request of cutIntoRequests(rows)) {
@@ -50,13 +53,15 @@ export class RemoteModel {
     }
   }
 
-  /** Makes the step. The gradient's norm before clipping, or null if the server does not tell it. */
+  /** Makes the step. Returns the gradient's norm before clipping, or null if the server does not report it. */
   async optimStep(adam: AdamOptions): Promise<number | null> {
     const answer = await this.#client.result(await this.#submitStep(adam));
     return readGradNorm(answer['metrics']);
   }
 
-  /** The norm of each gradient, each before a step of rate 0. All are sent before the first is awaited. */
+  /**
+   * Returns the norm of each gradient, each before a step of rate 0. All requests are sent before the first is awaited.
+   */
   async normsOf(gradients: readonly (readonly RowData[])[], encoding: Encoding): Promise<(number | null)[]> {
     const sent: { readonly gradient: SentRows; readonly step: TinkerFuture }[] = [];
     for (const rows of gradients) {
@@ -71,7 +76,10 @@ export class RemoteModel {
     return norms;
   }
 
-  /** A step with the gradient of these rows alone; their logprobs after it. All is sent before the first is awaited. */
+  /**
+   * Makes a step with the gradient of these rows alone, and returns their logprobs after it. All requests are sent
+   * before the first is awaited.
+   */
   async tryStep(rows: readonly RowData[], encoding: Encoding, learningRate: number): Promise<Float64Array[]> {
     const gradient = await this.#submitRows(rows, { loss: lossOf(encoding), isForward: false });
     const step = await this.#submitStep({ ...probeAdam, learningRate });
@@ -81,7 +89,7 @@ export class RemoteModel {
     return await this.#logprobsOf(forward);
   }
 
-  /** Keeps weights and optimizer on the server; the path that `loadState` takes. */
+  /** Keeps weights and optimizer on the server. Returns the path that `loadState` takes. */
   async saveState(name: string): Promise<string> {
     return readPath(await this.#call('save_weights', { path: name }), 'save_weights');
   }
@@ -91,7 +99,7 @@ export class RemoteModel {
     await this.#call('load_weights', { path, optimizer: withOptimizer });
   }
 
-  /** A sampling session that keeps the present weights. */
+  /** Opens a sampling session that keeps the present weights. */
   async openSampler(): Promise<string> {
     this.#samplers += 1;
     const answer = await this.#call('save_weights_for_sampler', { sampling_session_seq_id: this.#samplers });
@@ -100,14 +108,14 @@ export class RemoteModel {
     return id;
   }
 
-  /** The weights as a tar, gzipped or not. */
+  /** Downloads the weights as a tar, gzipped or not. */
   async download(name: string): Promise<Buffer> {
     await this.#call('save_weights_for_sampler', { path: name });
     const [model, checkpoint] = [this.id, name].map(encodeURIComponent);
     return await this.#client.download(`training_runs/${model}/checkpoints/${checkpoint}/archive`);
   }
 
-  /** Never rejects: a server gives up models that nobody asks for. */
+  /** Never rejects, because a server gives up models without requests anyway. */
   async unload(): Promise<void> {
     await this.#client.tell('unload_model', { model_id: this.id });
   }
@@ -156,7 +164,7 @@ export class RemoteModel {
 
 type RowLoss = { readonly loss: string; readonly isForward: boolean };
 
-/** In the order of the rows, in one or several requests. */
+/** Returns results in the order of the rows, from one or several requests. */
 type SentRows = readonly { readonly rows: readonly RowData[]; readonly future: TinkerFuture }[];
 
 const forwardLoss: RowLoss = { loss: 'cross_entropy', isForward: true };

@@ -1,20 +1,24 @@
-/** Rows as the Tinker API takes them: position i of the input predicts target i, so a row of T tokens has T - 1 of each. */
+/**
+ * Rows as the Tinker API takes them: position i of the input predicts target i, so a row of T tokens has T - 1 of each.
+ */
 
 import { BackboneError, isJsonObject, type JsonObject, type TreePack } from '@agentjet/core';
 
-/** What one row asks of the server in addition to its tokens. Shape [T - 1] each. */
+/** The fields of one row in addition to its tokens. Each has shape [T - 1]. */
 export type RowInputs = Readonly<Record<string, ArrayLike<number>>>;
 
 export type RowData = { readonly ids: Int32Array; readonly inputs: RowInputs };
 
-/** Which of our coefficients a server trains: by cross entropy if it adds tokens up, else by importance sampling. */
+/**
+ * How a server trains our coefficients: by cross entropy if it adds tokens up, and otherwise by importance sampling.
+ */
 export type Encoding = 'sums' | 'averages';
 
-/** A request holds no more rows and targets than this: servers refuse bodies of more than some 5 MB. */
+/** A request holds no more rows and targets than this, because servers refuse bodies of more than some 5 MB. */
 const mostRows = 1024;
 const mostTargets = 65_536;
 
-/** Throws BackboneError `bad_batch` unless each pack is one row, and some token of them is supervised. */
+/** Throws BackboneError `bad_batch` unless each pack is one row, and at least one token is supervised. */
 export function checkRows(packs: readonly TreePack[]): void {
   if (packs.every(({ terms }) => terms.pair.length === 0))
     throw new BackboneError('bad_batch', `The batch of ${packs.length} packs supervises no token.`);
@@ -22,7 +26,7 @@ export function checkRows(packs: readonly TreePack[]): void {
   if (at >= 0)
     throw new BackboneError(
       'bad_batch',
-      `Pack ${at} is not one row, but the tinker backbone takes rows. Pack with packRows or packFor.`,
+      `Pack ${at} has more than one row, but the tinker backbone takes rows. Pack with packRows or packFor.`,
     );
 }
 
@@ -34,7 +38,7 @@ function isOneRow({ ids, positions, ends, predictors, targets, terms }: TreePack
   );
 }
 
-/** The coefficients of a row's terms, added up for each of its targets: shape [T - 1]. */
+/** Adds up the coefficients of a row's terms for each of its targets: shape [T - 1]. */
 export function toTargets({ ids, predictors, terms }: TreePack, ofTerms: ArrayLike<number>): Float64Array {
   const targets = new Float64Array(Math.max(ids.length - 1, 0));
   for (const [term, pair] of terms.pair.entries()) {
@@ -44,7 +48,7 @@ export function toTargets({ ids, predictors, terms }: TreePack, ofTerms: ArrayLi
   return targets;
 }
 
-/** The logprob of each term's token, from those of the row's targets. */
+/** Returns the logprob of each term's token, from those of the row's targets. */
 export function toTerms({ predictors, terms }: TreePack, ofTargets: ArrayLike<number>): Float64Array {
   return Float64Array.from(terms.pair, (pair) => ofTargets[predictors[pair] ?? 0] ?? Number.NaN);
 }
@@ -83,7 +87,10 @@ export function cutIntoRequests(rows: readonly RowData[]): RowData[][] {
   return requests;
 }
 
-/** The logprobs of an answer, shape [T - 1] for each row; what is not a number is NaN. Throws BackboneError `protocol`. */
+/**
+ * Reads the logprobs of an answer, shape [T - 1] for each row. A value that is not a number becomes NaN. Throws
+ * BackboneError `protocol`.
+ */
 export function readLogprobs(answer: JsonObject, rows: readonly RowData[]): Float64Array[] {
   const outputs = answer['loss_fn_outputs'];
   if (!Array.isArray(outputs) || outputs.length !== rows.length)
@@ -105,6 +112,6 @@ export function readLogprobs(answer: JsonObject, rows: readonly RowData[]): Floa
 export function protocolError(problem: string): BackboneError {
   return new BackboneError(
     'protocol',
-    `The server's answer cannot be used: ${problem}. Does it speak the Tinker API, and is tinker.wire right?`,
+    `The server's answer cannot be used: ${problem}. Check that it speaks the Tinker API, and that tinker.wire is right.`,
   );
 }

@@ -1,8 +1,9 @@
 /**
- * Whether a server trains the gradient that it is asked for. On a model that is thrown away, a few requests compare the
- * norms of gradients that must be equal, many times another, or nothing: first with the coefficients as weights of a cross
- * entropy, then, for servers that average, as advantages of importance sampling at ratio 1 with both averages taken out. A
- * small step then shows the sign. Nothing of it reads a loss, which servers report as they like.
+ * Checks whether a server trains the requested gradient. A few requests on a throwaway model compare the norms of
+ * gradients that must be equal, be multiples of each other, or vanish. The first attempt sends the coefficients as
+ * weights of a cross entropy. For servers that average, the second sends them as advantages of importance sampling at
+ * ratio 1, with both averages taken out. A small step then shows the sign. The check reads no loss, because servers
+ * report losses as they like.
  */
 
 import { BackboneError } from '@agentjet/core';
@@ -14,39 +15,48 @@ import { findSign, type Moved } from './sign-check.js';
 
 export type Seam = {
   readonly encoding: Encoding;
-  /** False: the server tells no norm, so at most the sign could be checked. */
+  /** False if the server reports no norm. Then at most the sign could be checked. */
   readonly isChecked: boolean;
-  /** The server computes a request again that is sent again with its sequence number, or refuses it; null: not known. */
+  /**
+   * True if the server computes a repeated request again, or refuses it, although its sequence number is the same; null
+   * if that is not known.
+   */
   readonly ignoresNumbers: boolean | null;
-  /** What the step that shows the sign has moved; null: none was made. */
+  /** What the step that shows the sign has moved; null if no step was made. */
   readonly moved: Moved | null;
 };
 
 export type SeamCheckOptions = {
   readonly vocabSize: number;
-  /** Refuse a server that reports no gradient norm. */
+  /** Refuses a server that reports no gradient norm. */
   readonly needsNorm: boolean;
-  /** As the user named it. */
+  /** The profile's name in the configuration. */
   readonly profile: string;
-  /** Of the steps that show the sign, rising until one moves the logprobs; none if the model is not thrown away. */
+  /**
+   * The rates of the steps that show the sign. They rise until one moves the logprobs. The list is empty if the model
+   * is not discarded.
+   */
   readonly rates: readonly number[];
 };
 
-/** Rows that follow a request that is sent twice: with three, a mean that counts it twice is larger by three fifths. */
+/**
+ * The number of rows that follow a repeated request. With three, a mean that counts the request twice is larger by
+ * three fifths.
+ */
 const numWithout = 3;
 
-/** Norms that must be equal may differ by this share: servers compute in half precision. */
+/** Norms that must be equal may differ by this share, because servers compute in half precision. */
 const tolerance = 0.01;
-/** And gradients that must cancel leave less than this share of one. */
+/** Gradients that must cancel leave less than this share of one gradient. */
 const remainder = 0.05;
-/** Above every limit that a loss may put on a coefficient. */
+/** The factor is above every limit that a loss may put on a coefficient. */
 const large = 64;
 
 type Property = keyof typeof causes;
 
 const causes = {
   trained: 'a row has no gradient',
-  repeatable: 'the same request twice gives two gradients, as with dropout in the adapter: turn it off',
+  repeatable: 'the same request twice gives two gradients, as with dropout in the adapter (turn it off)',
   linear: `${large} times the coefficients do not give ${large} times the gradient, as with a clipped or renormalised loss`,
   odd: 'coefficients of the other sign do not give the opposite gradient, as with absolute values or weights that are divided by their sum',
   'unchanged by zeros': 'tokens of coefficient 0 change the gradient, as with a mean over the tokens of a row',
@@ -61,7 +71,10 @@ type Failure = { readonly property: Property; readonly found: string };
 
 type Probe = { readonly model: RemoteModel; readonly encoding: Encoding; readonly rows: ProbeRows };
 
-/** Throws BackboneError `wrong_gradient` naming the property that fails, or `bad_request` if a norm is needed and not told. */
+/**
+ * Throws BackboneError `wrong_gradient` naming the property that fails, or `bad_request` if a norm is needed and not
+ * reported.
+ */
 export async function checkSeam(model: RemoteModel, options: SeamCheckOptions): Promise<Seam> {
   const rows = createProbeRows(options.vocabSize);
   const failures: string[] = [];
@@ -83,7 +96,7 @@ const describe = (encoding: Encoding, { property, found }: Failure): string =>
 function wrongGradient(failures: readonly string[]): BackboneError {
   return new BackboneError(
     'wrong_gradient',
-    `The server does not train the loss that it is asked for. With coefficients ${failures.join('; ')}.`,
+    `The server does not train the requested loss. With coefficients ${failures.join('; ')}.`,
   );
 }
 
@@ -104,8 +117,9 @@ async function findMoved({ model, encoding, rows }: Probe, rates: readonly numbe
 }
 
 /**
- * The first property that fails, or whether the server ignores sequence numbers; null: it tells no norm. Rows of negative coefficients
- * come only after the linear one: a server that divides by their sum would blow them up.
+ * Returns the first property that fails, or whether the server ignores sequence numbers; null if it reports no norm.
+ * Rows of negative coefficients come only after the linear check, because a server that divides by their sum would blow
+ * them up.
  */
 async function compareNorms(probe: Probe): Promise<Failure | Pick<Seam, 'ignoresNumbers'>> {
   const { short, long, last, other } = probe.rows;
@@ -117,7 +131,8 @@ async function compareNorms(probe: Probe): Promise<Failure | Pick<Seam, 'ignores
     differs('linear', manifold, large * first);
   if (early !== undefined) return early;
   const ignoresNumbers = await countsTwice(probe, first);
-  // The last leaves no gradient, and so no moments of Adam to a server that keeps one optimizer for all models.
+  // The last request leaves no gradient, so a server that keeps one optimizer for all models keeps no moments of Adam
+  // either.
   const [both, ends, opposite] = await normsOf(probe, [
     [short, long],
     [last, scaled(other, -1)],
@@ -141,7 +156,7 @@ function differs(property: Property, found: Norm, expected: number): Failure | u
 
 const isRest = (found: Norm, whole: number): boolean => typeof found === 'number' && found <= remainder * whole;
 
-/** Of a row and the same of the other sign with zeros at its end, which must cancel. */
+/** Returns the norm of a row and its negative with zeros at its end, which must cancel. */
 async function findRest(probe: Probe, found: Norm, whole: number): Promise<Failure | undefined> {
   if (isRest(found, whole)) return undefined;
   const { short } = probe.rows;
@@ -151,8 +166,9 @@ async function findRest(probe: Probe, found: Norm, whole: number): Promise<Failu
 }
 
 /**
- * Whether the gradient of a request that is sent twice is larger than if it had counted once, whose norm is `once`. If the server averages,
- * rows without a gradient follow it: a mean over the request alone would be the same, counted twice or not.
+ * Returns whether a request that is sent twice has a larger gradient than one that counts once, whose norm is `once`.
+ * If the server averages, rows without a gradient follow it. A mean over the request alone would be the same, counted
+ * twice or not.
  */
 async function countsTwice(probe: Probe, once: number): Promise<boolean> {
   const { model, encoding } = probe;
@@ -183,7 +199,7 @@ async function normsOf(probe: Probe, requests: readonly (readonly CoefficientRow
   return await probe.model.normsOf(encoded, probe.encoding);
 }
 
-/** The logprobs are those of a request of the same shape, because some servers round otherwise in another. */
+/** The logprobs are from a request of the same shape, because some servers round differently in another shape. */
 async function encode({ model, encoding }: Probe, rows: readonly CoefficientRow[]): Promise<RowData[]> {
   const logprobs = encoding === 'averages' ? await model.forward(rows.map(({ ids }) => ids)) : undefined;
   return encodeRows(rows, encoding, logprobs);

@@ -7,16 +7,16 @@ import type { Encoding } from './row-data.js';
 export type Moved = {
   readonly by: number;
   readonly row: CoefficientRow;
-  /** Logprobs of its targets before the first step. */
+  /** The logprobs of its targets before the first step. */
   readonly before: Float64Array;
 };
 
-/** Above what half precision rounds away. */
+/** The move is above what half precision rounds away. */
 const visible = 0.02;
 
 /**
- * Steps of rising rates until the logprobs move, then whether to the right side: the step is Adam's without memory, so each weight moves
- * by the rate along its gradient, at any scale of the coefficients.
+ * Makes steps of rising rates until the logprobs move, and returns whether they moved to the right side. The step is
+ * Adam's without memory, so each weight moves by the rate along its gradient, at any scale of the coefficients.
  */
 export async function findSign({
   model,
@@ -43,7 +43,7 @@ export async function findSign({
   return { by: Math.abs(by) >= visible ? by : 0, row, before };
 }
 
-/** Whether a model that was made afterwards begins with what the steps have moved. */
+/** Returns whether a model that was made afterwards begins with the changes of the steps. */
 export async function isMovedToo({ by, row, before }: Moved, model: RemoteModel): Promise<boolean> {
   const [now = before] = await model.forward([row.ids]);
   return movedAlong(row, before, now) > by / 2;

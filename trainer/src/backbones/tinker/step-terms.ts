@@ -1,7 +1,8 @@
 /**
- * Our losses as coefficients of a cross entropy. The loss of a step depends on the weights through the logprobs l of its
- * terms alone, so its gradient is that of a cross entropy whose coefficient on each term is c = -weight * dLoss/dl. What a
- * step reports is computed from the logprobs that come back, by the formulas that all backbones are tested against.
+ * Expresses our losses as coefficients of a cross entropy. The loss of a step depends on the weights only through the
+ * logprobs l of its terms, so its gradient is that of a cross entropy with the coefficient c = -weight * dLoss/dl on
+ * each term. The step's report is computed from the returned logprobs, by the formulas that all backbones are tested
+ * against.
  */
 
 import { BackboneError, type TermReport, type TrainStepMetrics, type TreePack } from '@agentjet/core';
@@ -9,28 +10,30 @@ import type { BuiltInBatch } from '../../slope/train-in-passes.js';
 import { termLoss, type TermLoss } from '../../slope/term-loss.js';
 import { toTerms } from './row-data.js';
 
-/** Logprobs of the targets of each row, shape [T - 1], under the weights to be trained and under the initial ones. */
+/**
+ * The logprobs of the targets of each row, shape [T - 1], under the weights to be trained and under the initial ones.
+ */
 export type RowLogprobs = {
   readonly trained: readonly ArrayLike<number>[];
   readonly reference?: readonly ArrayLike<number>[] | undefined;
 };
 
-/** What a step is, and how the backbone was asked to train it. */
+/** Describes a step, and how the backbone was asked to train it. */
 export type Step = {
   readonly batch: BuiltInBatch;
-  /** Limit of the truncated importance weight between trainer and sampler; 0: none. */
+  /** The limit of the truncated importance weight between trainer and sampler; 0 is none. */
   readonly tisCap: number;
 };
 
-/** On-policy, logprobs that differ by less are taken to differ by rounding alone. */
+/** On-policy logprobs that differ by less than this are taken to differ by rounding alone. */
 const rounding = 1e-3;
 
-/** On-policy, without KL and importance weights the slope is -advantage for any logprob; supervised it is -1. */
+/** On-policy, without KL and importance weights, the slope is -advantage for any logprob. Supervised, it is -1. */
 export function needsLogprobs({ batch: { loss, isOnPolicy }, tisCap }: Step): boolean {
   return loss.kind === 'policy' && !(isOnPolicy === true && loss.klCoef === 0 && tisCap === 0);
 }
 
-/** c of each term, shape per pack [K]. Without logprobs, for a batch that needs none. */
+/** Computes c of each term, shape [K] per pack. A batch that needs no logprobs may leave them out. */
 export function coefficientsOf(step: Step, logprobs: RowLogprobs | undefined): Float64Array[] {
   return step.batch.packs.map((pack, index) => {
     const slopes = lossesOf(step, pack, rowOf(pack, index, logprobs)).map(({ slope }) => slope);
@@ -46,9 +49,10 @@ function rowOf(pack: TreePack, index: number, logprobs: RowLogprobs | undefined)
 }
 
 /**
- * With a limit C of the importance weight the ratio is taken against the logprobs of the weights that the batch began with
- * (decoupled PPO, Hilton et al. 2022), and the policy's part is weighted by min(exp(those - sampler), C), held constant
- * (truncated importance sampling, Yao et al. 2025): as much as an advantage times that weight.
+ * With a limit C of the importance weight, the ratio is taken against the logprobs of the weights that the batch began
+ * with (decoupled PPO, Hilton et al. 2022). The policy's part is weighted by min(exp(those - sampler), C), held
+ * constant (truncated importance sampling, Yao et al. 2025). That has the same effect as multiplying the advantage by
+ * that weight.
  */
 function lossesOf(step: Step, { terms }: TreePack, { trained, reference }: TermLogprobs): TermLoss[] {
   const { batch, tisCap } = step;
@@ -70,7 +74,7 @@ function lossesOf(step: Step, { terms }: TreePack, { trained, reference }: TermL
 
 export type StepFacts = Pick<TrainStepMetrics, 'gradNorm' | 'learningRate' | 'policyVersion'>;
 
-/** What the step reports; no entropy, because the server does not show distributions. */
+/** Computes the step's report. It has no entropy, because the server does not show distributions. */
 export function describeStep(step: Step, logprobs: RowLogprobs, facts: StepFacts): TrainStepMetrics {
   const { batch } = step;
   const totals = { loss: 0, kl: 0, clipped: 0, gapSum: 0, gapMax: 0, terms: 0 };
@@ -115,7 +119,7 @@ function reportOf({ terms }: TreePack, losses: readonly TermLoss[], { trained }:
   };
 }
 
-/** Refuses what these servers cannot train. Throws BackboneError `bad_request`. */
+/** Refuses losses that these servers cannot train. Throws BackboneError `bad_request`. */
 export function checkBuiltInLoss({ loss, packs }: BuiltInBatch): void {
   if (loss.kind === 'policy' && loss.entropyCoef !== 0)
     throw refusal('an entropy bonus needs whole distributions. Set trainer_common.entropy_coeff to 0');

@@ -1,6 +1,7 @@
 /**
- * The Backbone contract over a server that speaks the Tinker API. Requests that touch the model run one after the other.
- * A step that the server loses is made again from its beginning, on a new model with the state that was kept last.
+ * The Backbone contract over a server that speaks the Tinker API. Requests that touch the model run one after the
+ * other. If the server loses a step, the step is made again from its beginning, on a new model with the state that was
+ * kept last.
  */
 
 import {
@@ -38,19 +39,19 @@ import { Turns } from './turns.js';
 
 type EncodedStep = {
   readonly data: readonly RowData[];
-  /** Of the forward pass, if there was one. */
+  /** The result of the forward pass, if there was one. */
   readonly before: readonly ArrayLike<number>[] | undefined;
   readonly reference: RowLogprobs['reference'];
 };
 
 type StepOptions = { readonly signal?: AbortSignal };
 
-/** Where the time of a step went. */
+/** The parts of a step's time. */
 export type TinkerTrainStepMetrics = TrainStepMetrics & {
-  /** Before the server took the step up: while other requests of this run were made, or while it had no room. */
+  /** Time before the server began the step: it made other requests of this run, or had no room. */
   readonly secondsQueued: number;
   readonly secondsComputing: number;
-  /** Until samples are of the new weights. */
+  /** Time until samples come from the new weights. */
   readonly secondsSync: number;
 };
 
@@ -64,12 +65,12 @@ export class TinkerBackbone implements Backbone {
   readonly #turns: Turns | undefined;
   #live: LiveModel;
   #version = 0;
-  /** The last state that is known to be on the server; null: the initial weights. */
+  /** The last state that is known to be on the server; null is the initial weights. */
   #kept: { readonly path: string | null; readonly version: number } = { path: null, version: 0 };
   #isLost = false;
-  /** Of the steps that this run has made. */
+  /** The number of steps that this run has made. */
   #secondsSync = 0;
-  /** Until the next step, samples may be of steps that are lost, so none counts as on-policy. */
+  /** Until the next step, samples may come from lost steps, so none counts as on-policy. */
   #isRolledBack = false;
 
   constructor(parts: TinkerParts, live: LiveModel) {
@@ -166,7 +167,7 @@ export class TinkerBackbone implements Backbone {
     return await this.#queue.run(true, run);
   }
 
-  /** Runs it, and once more with what was kept if the server has lost the model meanwhile. */
+  /** Runs it. If the server has lost the model in the meantime, it runs once more from the kept state. */
   async #untilKept<Result>(run: () => Promise<Result>): Promise<Result> {
     if (this.#isLost) await this.#recover('after the last request failed');
     try {
@@ -195,7 +196,7 @@ export class TinkerBackbone implements Backbone {
     return await this.#step(step, { data: encodeRows(trainable, encoding, before), before, reference });
   }
 
-  /** From the first gradient on. What fails here drops the model, because a gradient cannot be taken back. */
+  /** The part from the first gradient on. A failure here drops the model, because a gradient cannot be taken back. */
   async #step(step: Step, { data, before, reference }: EncodedStep): Promise<TrainStepMetrics> {
     const { batch } = step;
     const { model } = this.#live;

@@ -1,7 +1,9 @@
 /**
- * Not `@agentjet/model-client`: the Tinker API has futures, and a request that is repeated may train twice. Requests of the Tinker API over HTTP, as JSON; those over rows and their answers as protobuf if the server wants it. A server answers most of them with a future, which is asked for until it is
- * there. What can be sent twice without harm is sent again if no answer comes: a request carries a sequence number, so
- * the server gives the same future for it and computes nothing a second time.
+ * Sends requests of the Tinker API over HTTP, as JSON. Requests over rows and their answers are protobuf if the server
+ * wants it. A server answers most requests with a future, and the client asks for the future until it is ready. If no
+ * answer comes, the client repeats requests that can be sent twice without harm: a request has a sequence number, so
+ * the server returns the same future and computes nothing a second time. This is not `@agentjet/model-client`, because
+ * the Tinker API has futures, and a repeated request may train twice.
  */
 
 import { BackboneError, cutText, isJsonObject, parseJson, toErrorMessage, type JsonObject } from '@agentjet/core';
@@ -16,24 +18,24 @@ export type TinkerClientOptions = {
   readonly baseUrl: string;
   /** Sent as X-API-Key; never part of a message. */
   readonly apiKey: string | null;
-  /** How long a request is repeated, and the server's silence waited for. Default 5 minutes. */
+  /** How long a request is repeated, and how long the server may be silent. Defaults to 5 minutes. */
   readonly patienceMs?: number;
-  /** Default `auto`: JSON, and protobuf after a server has refused the first rows as JSON. */
+  /** Defaults to `auto`: JSON, and protobuf after a server has refused the first rows as JSON. */
   readonly wire?: Wire;
-  /** Tests give one that does not wait. */
+  /** Tests pass a clock that does not wait. */
   readonly clock?: AttemptClock;
-  /** A request that is sent again is computed again: after a lost connection the model is given up instead. */
+  /** Set if the server computes a repeated request again. After a lost connection the model is then given up. */
   readonly ignoresNumbers?: boolean;
 };
 
-/** What a server has promised to compute. */
+/** A result that a server has promised to compute. */
 export type TinkerFuture = { readonly route: string; readonly submitted: JsonObject; readonly answers?: AnswerKind };
 
 /** A body as protobuf, or as JSON. */
 type Body = JsonObject | Buffer | undefined;
 
 type RequestOptions = {
-  /** Instead of the client's. */
+  /** Used instead of the client's limit. */
   readonly patienceMs?: number;
   /** How long one attempt may be silent. */
   readonly limitMs?: number;
@@ -41,7 +43,10 @@ type RequestOptions = {
 
 const defaultPatienceMs = 5 * 60_000;
 const limitMs = 2 * 60_000;
-/** Of a request that waits at the server for a result; Node itself gives up after five minutes without a header. */
+/**
+ * The limit of a request that waits at the server for a result. Node itself gives up after five minutes without a
+ * header.
+ */
 const pollLimitMs = 4 * 60_000;
 const firstWaitMs = 100;
 const longestWaitMs = 10_000;
@@ -50,13 +55,16 @@ const longestPollMs = 1000;
 const mostRedirects = 3;
 const goodbyeMs = 5000;
 const protobuf = 'application/x-protobuf';
-/** What a server that ignores sequence numbers would add a second time, or refuse because the name is taken. */
+/**
+ * A server that ignores sequence numbers would add these requests a second time, or refuse them because the name is
+ * taken.
+ */
 const notTwice = new Set(['forward_backward', 'optim_step', 'save_weights', 'save_weights_for_sampler']);
 
-/** What a proxy may say of a request that the server has taken; 429 and 503 say that it was not. */
+/** A proxy may answer with these after the server has taken a request. 429 and 503 mean that it was not taken. */
 const ambiguous = [408, 500, 502, 504];
 
-/** `queue_state` is `active`, or why nothing is computed: `paused_capacity`, `paused_rate_limit`. */
+/** `queue_state` is `active`, or the reason why nothing is computed: `paused_capacity`, `paused_rate_limit`. */
 const isPaused = ({ queue_state: state }: JsonObject): boolean =>
   typeof state === 'string' && state.startsWith('paused');
 
@@ -65,11 +73,11 @@ export class TinkerClient {
   readonly #apiKey: string | null;
   readonly #patienceMs: number;
   readonly #clock: AttemptClock;
-  /** As the option; the seam check may find out later. */
+  /** Starts as the option says. The seam check may change it later. */
   ignoresNumbers: boolean;
-  /** There may be a checkpoint to go on from. */
+  /** Set if there may be a checkpoint to resume from. */
   hasBegun = false;
-  /** When the server has last answered anything. */
+  /** The time of the server's last answer to any request. */
   #heardAt = -Infinity;
   #secondsPaused = 0;
   #wire: Wire;
@@ -92,7 +100,7 @@ export class TinkerClient {
     this.#clock = clock;
   }
 
-  /** Rejects everything under way, and every later request, with `closed`. */
+  /** Rejects everything in progress, and every later request, with `closed`. */
   close(): void {
     this.#closing.abort();
     for (const request of this.#underWay) request.abort();
@@ -102,12 +110,12 @@ export class TinkerClient {
     return this.#closing.signal.aborted;
   }
 
-  /** What rows are sent as; `auto` until the first have been sent. */
+  /** The form in which rows are sent; `auto` until the first have been sent. */
   get wire(): Wire {
     return this.#wire;
   }
 
-  /** How long the server let answers wait because it had no room for them, all together, as it said itself. */
+  /** The total time that answers waited because the server had no room for them, by its own account. */
   get secondsPaused(): number {
     return this.#secondsPaused;
   }
@@ -120,7 +128,9 @@ export class TinkerClient {
     return this.#repeat(route, body, options);
   }
 
-  /** A request whose answer is a future: what the future becomes, with the fields of the first answer under those of the second. */
+  /**
+   * Sends a request whose answer is a future. Returns the future's result, merged over the fields of the first answer.
+   */
   async call(route: string, body: JsonObject, answers?: AnswerKind): Promise<JsonObject> {
     return await this.result({ ...(await this.submit(route, body)), ...(answers && { answers }) });
   }
@@ -158,7 +168,7 @@ export class TinkerClient {
     return { ...submitted, ...(await this.#retrieve(route, id, answers)) };
   }
 
-  /** Says goodbye: sent once, even after `close`; its answer is not read. */
+  /** Sends a goodbye once, even after `close`, and does not read the answer. */
   async tell(route: string, body: JsonObject): Promise<void> {
     const request = { method: 'POST', headers: this.#headers(), body: JSON.stringify(body) };
     const signal = AbortSignal.timeout(goodbyeMs);
@@ -167,17 +177,17 @@ export class TinkerClient {
       .catch(() => undefined);
   }
 
-  /** A file, whole. Redirects are followed without the key. Rejects with RefusedError if the server does not hand it out. */
+  /**
+   * Downloads a whole file. Redirects are followed without the key. Rejects with RefusedError if the server does not
+   * serve it.
+   */
   async download(route: string): Promise<Buffer> {
     let reply = await this.#exchange({ route, url: this.#urlOf(route), init: { headers: this.#headers() } });
     for (let count = 0; count < mostRedirects && reply.status >= 300 && reply.status < 400; count++)
       reply = await this.#exchange({ route, url: new URL(reply.headers.get('location') ?? '', reply.url), init: {} });
     if (reply.ok) return reply.bytes;
     const text = this.#redact(cutText(reply.bytes.toString('utf8')));
-    throw new RefusedError(
-      `${this.#baseUrl} does not hand out ${route} (status ${reply.status}): ${text}`,
-      reply.status,
-    );
+    throw new RefusedError(`${this.#baseUrl} does not serve ${route} (status ${reply.status}): ${text}`, reply.status);
   }
 
   async #retrieve(route: string, id: string, answers: AnswerKind | undefined): Promise<JsonObject> {
@@ -195,7 +205,7 @@ export class TinkerClient {
     }
   }
 
-  /** The answer in the shape that it has as JSON. */
+  /** Returns the answer in the shape that it has as JSON. */
   async #repeat(route: string, body: Body, options: JsonRequestOptions = {}): Promise<JsonObject> {
     const { isPoll = false, asked = route, answers } = options;
     const content = Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body);
@@ -210,12 +220,12 @@ export class TinkerClient {
     const value = parsePythonJson(text);
     if (isJsonObject(value)) return value;
     throw new RefusedError(
-      `${this.#baseUrl} answered ${asked} with no JSON object: ${this.#redact(cutText(text))}`,
+      `${this.#baseUrl} answered ${asked} with something other than a JSON object: ${this.#redact(cutText(text))}`,
       reply.status,
     );
   }
 
-  /** Asks again until the server takes the request. Silence counts from when the server was last heard, on any request. */
+  /** Asks again until the server takes the request. Silence counts from the server's last answer to any request. */
   async #exchange(exchange: Exchange): Promise<Reply> {
     const { route, asked = route, patienceMs = this.#patienceMs } = exchange;
     const askedAt = this.#clock.now();
@@ -253,7 +263,10 @@ export class TinkerClient {
     return { kind: 'again', text: `status ${status}`, wasHeard: true, ...(retryAfterMs && { retryAfterMs }) };
   }
 
-  /** A signal for each request: fetch takes its listener off one only when it is collected, and a run asks for a long time. */
+  /**
+   * Each request gets its own signal: fetch removes its listener from a signal only when it is collected, and a run
+   * makes many requests.
+   */
   async #fetch({
     url,
     init,
@@ -299,11 +312,11 @@ export class TinkerClient {
   }
 
   #silence(route: string, problem: string, waited: number): BackboneError {
-    const goOn = this.hasBegun ? ' When it answers again, --resume goes on from the last checkpoint.' : '';
+    const goOn = this.hasBegun ? ' When it answers again, --resume continues from the last checkpoint.' : '';
     const asked = `No answer from ${this.#baseUrl} to ${route} in ${Math.round(waited / 1000)} s of asking again`;
     return new BackboneError(
       'unreachable',
-      `${asked} (last: ${this.#redact(problem)}). Is the server up, and is tinker.base_url its address?${goOn}`,
+      `${asked} (last: ${this.#redact(problem)}). Check that the server is up, and that tinker.base_url is its address.${goOn}`,
     );
   }
 
@@ -337,12 +350,12 @@ type Attempt =
   | {
       readonly kind: 'again';
       readonly text: string;
-      /** It was answered, if only with a refusal for now. */
+      /** The server answered, if only with a refusal for now. */
       readonly wasHeard: boolean;
       readonly retryAfterMs?: number;
     };
 
-/** 425: what is asked for is still being made; 501 will not change. */
+/** 425 means that the result is still being made; 501 will not change. */
 function isBusy(status: number): boolean {
   return [408, 425, 429].includes(status) || (status >= 500 && status !== 501);
 }
@@ -351,12 +364,12 @@ function toRetryMs(seconds: number): number | undefined {
   return seconds > 0 ? Math.min(1000 * seconds, 60_000) : undefined;
 }
 
-/** Of a failed fetch, whose own message says nothing. */
+/** Reads the cause of a failed fetch, because its own message says nothing. */
 function describeCause(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? toErrorMessage(error.cause) : toErrorMessage(error);
 }
 
-/** Python writes numbers that are not finite as words, which JSON does not have: they become null. */
+/** Python writes numbers that are not finite as words, which JSON does not have. They become null. */
 function parsePythonJson(text: string): unknown {
   return parseJson(text) ?? parseJson(text.replaceAll(/([[:,]\s*)-?(?:NaN|Infinity)(?=\s*[\],}])/g, '$1null'));
 }

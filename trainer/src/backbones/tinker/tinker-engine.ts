@@ -15,7 +15,7 @@ import type { TinkerClient } from './tinker-client.js';
 import { LostError } from './tinker-errors.js';
 import type { Turns } from './turns.js';
 
-/** The weights that a call is sampled from, which stay as they are. */
+/** The weights that a call is sampled from. They do not change. */
 export type Sampler = { readonly id: string; readonly policyVersion: number };
 
 export type TinkerEngineOptions = {
@@ -23,16 +23,16 @@ export type TinkerEngineOptions = {
   readonly contextLength: number;
   readonly vocabSize: number;
   sampler(): Sampler;
-  /** Brings the weights back after the server has lost this sampler. */
+  /** Restores the weights after the server has lost this sampler. */
   recover(lost: Sampler): Promise<Sampler>;
-  /** Of a server that cannot sample while it trains. */
+  /** Set for a server that cannot sample while it trains. */
   readonly turns?: Turns;
 };
 
-/** Servers read seeds as 32 bits with a sign. */
+/** Servers read seeds as signed 32-bit numbers. */
 const seedRange = 2 ** 31;
 
-/** The server's sampler as an Engine. A completion comes whole, so `onToken` hears it afterwards. */
+/** The server's sampler as an Engine. A completion comes whole, so `onToken` is called afterwards. */
 export function createTinkerEngine(options: TinkerEngineOptions): Engine {
   let sequence = 0;
   const nextSequence = () => ++sequence;
@@ -109,7 +109,7 @@ function readCompletion(answer: JsonObject, policyVersion: number): Completion {
   if (!Array.isArray(tokens) || !Array.isArray(logprobs) || tokens.length !== logprobs.length || tokens.length === 0)
     throw new EngineError(
       'failed',
-      'The server sampled no tokens, or not one logprob for each. Does it report logprobs when it samples?',
+      'The server sampled no tokens, or not one logprob for each. Check that it reports logprobs when it samples.',
     );
   return {
     ids: Int32Array.from(tokens, Number),

@@ -1,15 +1,15 @@
-/** What a server's answers mean for the run: a request that it refuses, or a model that it no longer has. */
+/** Errors from a server's answers: a request that it refuses, or a model that it no longer has. */
 
 import { BackboneError, cutText } from '@agentjet/core';
 
-/** The server has forgotten a future, a model or a session: nobody knows what it has computed. */
+/** The server has forgotten a future, a model or a session, so nobody knows what it has computed. */
 export class LostError extends BackboneError {
   constructor(message: string, cause?: unknown) {
     super('lost', message, { cause });
   }
 }
 
-/** The server has understood that a request was made, and does not take it. */
+/** The server has understood a request and does not take it. */
 export class RefusedError extends BackboneError {
   readonly status: number;
   constructor(message: string, status: number) {
@@ -22,7 +22,7 @@ export function closedError(cause?: unknown): BackboneError {
   return new BackboneError('closed', 'The tinker backbone is closed.', { cause });
 }
 
-/** What was asked, and what came back, without the key. */
+/** The request and the answer, without the key. */
 export type Refusal = {
   readonly baseUrl: string;
   readonly route: string;
@@ -32,17 +32,20 @@ export type Refusal = {
 
 const lostStatus = [404, 410];
 
-/** Routes that name what may never have been on the server, so that "not found" does not mean that it was lost. */
+/**
+ * These routes name things that may never have been on the server, so "not found" does not mean that something was
+ * lost.
+ */
 const namesAnything = ['create_model', 'create_session', 'get_server_capabilities', 'load_weights'];
 
 /**
- * How a server says in words that a model or session is gone. SkyRL fails the futures of a session that sent no heartbeat, and
- * those of an engine that was started anew: `Model model_3f not loaded`.
+ * The words by which servers say that a model or session is gone. SkyRL fails the futures of a session without
+ * heartbeats, and those of a restarted engine: `Model model_3f not loaded`.
  */
 const saysGone =
   /\b(?:model|session)\b(?: ['"]?[\w.:-]+['"]?)? (?:is |was )?(?:not (?:loaded|found)|unloaded|expired)|\bunknown (?:model|session)\b/i;
 
-/** An answer that is no success, status 200 for a future that failed. */
+/** An answer that is not a success. Its status is 200 for a future that failed. */
 export function toFailure({ baseUrl, route, status, text }: Refusal): BackboneError {
   const found = cutText(text);
   const shown = status === 200 ? '' : ` (status ${status})`;
@@ -57,7 +60,10 @@ export function toFailure({ baseUrl, route, status, text }: Refusal): BackboneEr
   return new RefusedError(`${baseUrl} refused ${route}${shown}: ${found}`, status);
 }
 
-/** How servers refuse a body of another kind than theirs, or a route that they have for one kind alone. */
+/**
+ * The statuses by which servers refuse a body of another kind than theirs, or a route that they have for one kind
+ * alone.
+ */
 const wireRefusals = [400, 404, 405, 406, 415, 422];
 
 export function isWireRefusal(error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** A session holds the models of one run; a server gives them up if no heartbeat comes for some minutes. */
+/** A session holds the models of one run. A server gives them up if no heartbeat comes for some minutes. */
 
 import { BackboneError } from '@agentjet/core';
 import { protocolError } from './row-data.js';
@@ -8,10 +8,10 @@ import { LostError } from './tinker-errors.js';
 
 export type NewModel = {
   readonly baseModel: string;
-  /** Of the adapter; 0: all weights. */
+  /** The rank of the adapter; 0 is all weights. */
   readonly rank: number;
   readonly seed: number;
-  /** A path of weights on the server, from which it begins; null: the base model. */
+  /** A path of weights on the server to begin from; null is the base model. */
   readonly beginsFrom: string | null;
 };
 
@@ -38,13 +38,13 @@ export class TinkerSession {
     return new TinkerSession(client, id);
   }
 
-  /** A heartbeat that fails is left to the next request to tell. */
+  /** If a heartbeat fails, the next request reports it. */
   async beat(): Promise<void> {
     const options = { patienceMs: 0, limitMs: heartbeatMs };
     await this.#client.post('session_heartbeat', { session_id: this.#id }, options).catch(() => undefined);
   }
 
-  /** With the weights that it begins from, and no step of the optimizer. */
+  /** Makes a model with the weights that it begins from, and no optimizer steps. */
   async createModel({ beginsFrom, ...newModel }: NewModel): Promise<RemoteModel> {
     const model = await this.createBaseModel(newModel);
     if (beginsFrom === null) return model;
@@ -61,7 +61,7 @@ export class TinkerSession {
     return model;
   }
 
-  /** With the initial weights of the base model. */
+  /** Makes a model with the initial weights of the base model. */
   async createBaseModel({ baseModel, rank, seed }: Omit<NewModel, 'beginsFrom'>): Promise<RemoteModel> {
     this.#models += 1;
     const answer = await this.#client.call('create_model', {

@@ -1,4 +1,7 @@
-/** Keeps completions and training steps apart: a step waits for the completions under way, and later completions for the step. */
+/**
+ * Separates completions and training steps: a step waits for the completions in progress, and later completions wait
+ * for the step.
+ */
 export class Turns {
   #numSampling = 0;
   #step: Promise<void> | undefined;

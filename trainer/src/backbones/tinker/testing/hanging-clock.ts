@@ -1,6 +1,9 @@
 import type { AttemptClock } from '../attempt-clock.js';
 
-/** Moves on only while the client waits: between two attempts, and when `expire` says that requests under way stayed silent. */
+/**
+ * Moves on only while the client waits: between two attempts, and when `expire` says that requests in progress stayed
+ * silent.
+ */
 export class HangingClock implements AttemptClock {
   readonly #limits = new Set<{ readonly ms: number; expire(): void }>();
   #now = 0;
@@ -20,7 +23,7 @@ export class HangingClock implements AttemptClock {
     await new Promise(setImmediate);
   }
 
-  /** After so long; unless told, the longest of their limits. */
+  /** Expires after that time. Defaults to the longest of their limits. */
   expire(afterMs = Math.max(0, ...[...this.#limits].map(({ ms }) => ms))): void {
     this.#now += afterMs;
     for (const { expire } of this.#limits) expire();

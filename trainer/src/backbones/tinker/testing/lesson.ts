@@ -1,6 +1,6 @@
 import type { LossOptions, TrainBatch } from '@agentjet/core';
 
-/** Ids of it. */
+/** The ids of the lesson. */
 export const row = Int32Array.of(1, 2, 3, 4, 0, 1);
 
 /** One row whose last two tokens are trained. */

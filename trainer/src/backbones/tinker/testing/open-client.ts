@@ -14,7 +14,7 @@ export async function writeModelConfig(vocabSize: number): Promise<string> {
   return dir;
 }
 
-/** The backbone against that server, without waiting between attempts. */
+/** Opens the backbone against that server, without waiting between attempts. */
 export async function openClient(
   { url }: Pick<TinkerServer, 'url'>,
   modelDir: string,

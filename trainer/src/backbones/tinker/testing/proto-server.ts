@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 import { bytesField, doubleField, integerField, message, readFields, type ProtoField } from '../wire/proto-fields.js';
 
-/** A ForwardBackwardRequest as the body that it would be as JSON, and the route that it would go to. */
+/** Reads a ForwardBackwardRequest as the JSON body and the route that it would have. */
 export function readRowRequest(bytes: Buffer): { readonly route: string; readonly body: JsonObject } {
   const fields = readFields(bytes);
   const route = one(fields, 6)?.value === 1 ? 'forward' : 'forward_backward';
@@ -43,7 +43,7 @@ function readTensor(bytes: Buffer): number[] {
   return Array.from({ length: dense.length / 8 }, (_, at) => Number(dense.readBigInt64LE(8 * at)));
 }
 
-/** The answer of a future as protobuf; undefined for one that is always JSON. */
+/** Writes the answer of a future as protobuf. Returns undefined for an answer that is always JSON. */
 export function writeAnswer(answer: JsonObject): Buffer | undefined {
   const { loss_fn_outputs: outputs, sequences, metrics } = answer;
   if (Array.isArray(sequences)) return message(...sequences.map((each) => bytesField(1, writeSequence(each))));

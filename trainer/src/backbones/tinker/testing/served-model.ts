@@ -1,6 +1,6 @@
 import type { Backbone, JsonObject, TreePack } from '@agentjet/core';
 
-/** What a served row asks for, as the Tinker API writes it. */
+/** A row's request, as the Tinker API writes it. */
 export type Datum = {
   readonly model_input: { readonly chunks: readonly { readonly tokens: readonly number[] }[] };
   readonly loss_fn_inputs: Readonly<Record<string, { readonly data: readonly number[] }>>;
@@ -10,12 +10,15 @@ export type AdamParams = Readonly<
   Record<'learning_rate' | 'beta1' | 'beta2' | 'eps' | 'weight_decay' | 'grad_clip_norm', number>
 >;
 
-/** How a server changes the coefficients of a row that it was asked to train, one of `numRows`. */
+/** Changes the coefficients of a row, one of `numRows`, as a server would. */
 export type Distortion = (coefficients: readonly number[], loss: string, numRows: number) => readonly number[];
 
 type PendingRow = { readonly ids: readonly number[]; readonly coefficients: readonly number[] };
 
-/** A model of a server over a Backbone: a cross entropy is an `sft` batch, and its gradients wait for the optimizer step. */
+/**
+ * A model of a server over a Backbone. A cross entropy is an `sft` batch, and its gradients wait for the optimizer
+ * step.
+ */
 export class ServedModel {
   readonly backbone: Backbone;
   isUsed = false;
@@ -47,7 +50,7 @@ export class ServedModel {
     return logprobs;
   }
 
-  /** `averagesRows`: the gradient is the mean over the rows instead of the sum. */
+  /** With `averagesRows` the gradient is the mean over the rows instead of the sum. */
   async optimStep(adam: AdamParams, averagesRows: boolean): Promise<JsonObject> {
     const rows = this.#pending;
     this.#pending = [];
@@ -79,7 +82,7 @@ function idsOf(datum: Datum): number[] {
   return [...inputs, tensor(datum, 'target_tokens').at(-1) ?? -1];
 }
 
-/** Of -logprob: the weights, or by importance sampling ratio * advantage. */
+/** The factor of -logprob: the weights, or by importance sampling ratio * advantage. */
 function coefficientsOf(datum: Datum, loss: string, logprobs: readonly number[]): readonly number[] {
   if (loss === 'cross_entropy') return tensor(datum, 'weights');
   if (loss !== 'importance_sampling') throw new Error(`unknown loss ${loss}`);

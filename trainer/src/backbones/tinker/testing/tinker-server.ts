@@ -1,4 +1,4 @@
-/** A small server that speaks the Tinker API over any Backbone, on the loopback alone; it can be told to misbehave. */
+/** A small server that speaks the Tinker API over any Backbone, on the loopback only. It can be made to misbehave. */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -13,13 +13,13 @@ import { ServedModel, type AdamParams, type Datum, type Distortion } from './ser
 import { writeTar } from './write-tar.js';
 
 export type TinkerServerOptions = {
-  /** A new backbone with the initial weights, the same each time. */
+  /** Returns a new backbone with the same initial weights each time. */
   readonly open: () => Promise<Backbone>;
   readonly apiKey?: string;
   readonly contextLength?: number;
-  /** One unless given. */
+  /** Defaults to one. */
   readonly models?: readonly string[];
-  /** What rows are taken as; `both` unless given. */
+  /** The forms of rows that it takes. Defaults to `both`. */
   readonly wire?: 'json' | 'protobuf' | 'both';
   /** What an archive holds instead of the files that the backbone saves. */
   readonly archive?: ReadonlyMap<string, Buffer>;
@@ -43,11 +43,11 @@ export class TinkerServer {
   readonly faults: Faults = {};
   /** Closes every connection without an answer. */
   isDead = false;
-  /** Hears of each request that is never answered. */
+  /** Called with each request that is never answered. */
   onHang: () => void = () => undefined;
   /** Routes in the order in which they were asked for. */
   readonly requests: string[] = [];
-  /** Of `load_weights`, whether the optimizer was asked for. */
+  /** For each `load_weights`, whether the optimizer was asked for. */
   readonly loads: { readonly path: string; readonly optimizer: boolean }[] = [];
   /** How many times gradients and steps were computed. */
   readonly computed = { forward_backward: 0, optim_step: 0 };
@@ -77,7 +77,7 @@ export class TinkerServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Forgets sessions, models and futures, as a server that was started anew; what was saved stays. */
+  /** Forgets sessions, models and futures, like a restarted server. Saved states stay. */
   loseSessions(): void {
     for (const map of [this.#sessions, this.#models, this.#samplers, this.#futures, this.#submitted]) map.clear();
   }
@@ -311,7 +311,7 @@ export class TinkerServer {
     return { path: name };
   }
 
-  /** A backbone for itself, because the model's own goes on to the next weights. */
+  /** The sampler gets a separate backbone, because the model's own continues to the next weights. */
   async #openSampler(body: Body, model: ServedModel): Promise<JsonObject> {
     const dir = path.join(this.#root, `sampler-${++this.#count}`);
     await model.backbone.save(dir);

@@ -1,4 +1,4 @@
-/** The files as a tar: a header of 512 bytes for each, and its content filled up to as many. */
+/** Writes the files as a tar: each has a header of 512 bytes, and its content is padded to a multiple of 512. */
 export function writeTar(files: readonly (readonly [name: string, content: Buffer])[]): Buffer {
   const parts = files.flatMap(([name, content]) => [
     header(name, content.length),

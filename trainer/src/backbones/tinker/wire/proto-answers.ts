@@ -1,10 +1,10 @@
-/** Answers as protobuf, read into the shape that they have as JSON. */
+/** Reads protobuf answers into the shape that they have as JSON. */
 
 import type { JsonObject } from '@agentjet/core';
 import { protocolError } from '../row-data.js';
 import { readFields, type ProtoField } from './proto-fields.js';
 
-/** What a future was asked for: the two kinds whose answers can be protobuf. */
+/** The two kinds of futures whose answers can be protobuf. */
 export type AnswerKind = 'rows' | 'sample';
 
 /** Throws BackboneError `protocol` for bytes that are not such a message. */
@@ -12,7 +12,7 @@ export function readProtobuf(bytes: Buffer, kind: AnswerKind): JsonObject {
   return kind === 'rows' ? readRowOutputs(bytes) : readSamples(bytes);
 }
 
-/** ForwardBackwardOutput: the rows come in one or several records. */
+/** ForwardBackwardOutput has the rows in one or several records. */
 function readRowOutputs(bytes: Buffer): JsonObject {
   const fields = readFields(bytes);
   const records = of(fields, 2).map((record) => readRecord(record.bytes));
@@ -26,7 +26,7 @@ function readRowOutputs(bytes: Buffer): JsonObject {
   };
 }
 
-/** ArrayRecord: the logprobs of each of its rows. */
+/** ArrayRecord has the logprobs of each of its rows. */
 function readRecord(bytes: Buffer): number[][] {
   const fields = readFields(bytes);
   const entry = of(fields, 2)
@@ -41,7 +41,7 @@ const dtypes: Readonly<Record<number, { readonly size: number; read(data: Buffer
   4: { size: 2, read: readBfloat16 },
 };
 
-/** `offsets` are of bytes, one more than there are rows. */
+/** `offsets` count bytes; there is one more than there are rows. */
 function readBatchedTensor(bytes: Buffer): number[][] {
   const fields = readFields(bytes);
   const type = fields.find(({ number }) => number === 3)?.value ?? 0;
@@ -59,7 +59,7 @@ function readBatchedTensor(bytes: Buffer): number[][] {
   });
 }
 
-/** The upper half of a float32. */
+/** bfloat16 is the upper half of a float32. */
 function readBfloat16(data: Buffer, at: number): number {
   const whole = Buffer.alloc(4);
   data.copy(whole, 2, at, at + 2);

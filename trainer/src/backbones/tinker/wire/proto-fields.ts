@@ -1,15 +1,15 @@
 /**
- * The fields of a protobuf message. The Tinker API has four messages as protobuf, whose definitions are not published, so
- * no code is generated: they are written and read by field number.
+ * The fields of a protobuf message. The Tinker API has four messages as protobuf whose definitions are not published,
+ * so no code is generated: the fields are written and read by number.
  */
 
 import { protocolError } from '../row-data.js';
 
 export type ProtoField = {
   readonly number: number;
-  /** Of a field without a length. */
+  /** The value of a field without a length. */
   readonly value: number;
-  /** Of a field with a length; empty for others. */
+  /** The bytes of a field with a length; empty for others. */
   readonly bytes: Buffer;
 };
 
@@ -28,7 +28,7 @@ export function doubleField(number: number, value: number): Buffer {
   return Buffer.concat([toVarint((number << 3) | fixed64), bytes]);
 }
 
-/** Text, bytes or a message. */
+/** A string, bytes or a message. */
 export function bytesField(number: number, content: Uint8Array | string): Buffer {
   const bytes = Buffer.from(content);
   return Buffer.concat([toVarint((number << 3) | lengthDelimited), toVarint(bytes.length), bytes]);
@@ -75,7 +75,7 @@ function part(bytes: Buffer, start: number, length: number): Buffer {
   return bytes.subarray(start, start + length);
 }
 
-/** Above 2^53, which no field that is read here has, the value is rounded. */
+/** Values above 2^53 are rounded. No field that is read here has one. */
 function readVarint(bytes: Buffer, start: number): { readonly value: number; readonly end: number } {
   let value = 0;
   for (let at = start; at < bytes.length && at - start < 10; at++) {

@@ -9,11 +9,11 @@ export type RowRequest = {
   readonly sequence: number;
   readonly rows: readonly RowData[];
   readonly loss: string;
-  /** No gradient. */
+  /** Asks for no gradient. */
   readonly isForward: boolean;
 };
 
-/** As protobuf both kinds go to one route. */
+/** As protobuf, both kinds go to one route. */
 export const protobufRoute = 'forward_backward';
 
 export function jsonRoute({ isForward }: RowRequest): string {

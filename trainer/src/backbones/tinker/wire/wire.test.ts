@@ -4,7 +4,7 @@ import fixtures from './fixtures.json' with { type: 'json' };
 import { readProtobuf } from './proto-answers.js';
 import { toProtobuf, type RowRequest } from './row-request.js';
 
-/** `fixtures.json` holds what the SDK it names writes. */
+/** `fixtures.json` holds messages that the SDK it names has written. */
 const request: RowRequest = {
   modelId: 'model-1',
   sequence: 300,
