@@ -1,4 +1,4 @@
-// Makes the virtual environment of a Python worker from its pinned requirements. Safe to run again.
+// Makes the virtual environment of a Python worker from its pinned requirements. It is safe to run again.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import path from 'node:path';
 const cpuIndex = 'https://download.pytorch.org/whl/cpu';
 const oldest = [3, 10];
 
-/** The first interpreter that is new enough, with its version. */
+/** Returns the first interpreter that is new enough, with its version. */
 function findPython() {
   const names = [
     process.env.PYTHON,
@@ -36,8 +36,9 @@ function hasNvidiaGpu() {
 }
 
 /**
- * `dir`/.venv with `dir`/requirements.txt, which pins PyTorch; ends the process with a message if that fails. `backbone`: its name.
- * `imports`: modules, torch among them, that must be importable afterwards and whose versions are printed.
+ * Makes `dir`/.venv with `dir`/requirements.txt, which pins PyTorch. If that fails, it ends the process with a message.
+ * `backbone` is the backbone's name. `imports` lists modules, torch among them, that must be importable afterwards and
+ * whose versions are printed.
  */
 export function makeEnvironment({ backbone, dir, imports }) {
   const venv = path.join(dir, '.venv');
@@ -51,7 +52,7 @@ export function makeEnvironment({ backbone, dir, imports }) {
   const python = findPython();
   if (python === undefined)
     stop(
-      `The ${backbone} backbone needs Python ${oldest.join('.')} or later; none was found. Install one, or set PYTHON to it, and run this again.`,
+      `The ${backbone} backbone needs Python ${oldest.join('.')} or later, and none was found. Install it, or set PYTHON to it, and run this again.`,
     );
   if (!existsSync(venvPython)) {
     console.log(`Making ${venv} with ${python.name} (Python ${python.version}).`);
@@ -61,14 +62,14 @@ export function makeEnvironment({ backbone, dir, imports }) {
   if (process.platform === 'linux' && !hasNvidiaGpu()) {
     console.log('No NVIDIA GPU here: trying the CPU build of PyTorch first (200 MB instead of 3 GB).');
     if (!installs('--index-url', cpuIndex, '--retries', '0', torchPin))
-      console.log('Its index cannot be reached; taking the build from PyPI, which runs on CPUs too.');
+      console.log('The index of CPU builds cannot be reached. Taking the build from PyPI, which runs on CPUs too.');
   }
-  if (!installs('-r', requirements)) stop(`pip could not install ${requirements}; see its message above.`);
+  if (!installs('-r', requirements)) stop(`pip could not install ${requirements}. Its message is above.`);
   const versions = imports.map((name) => `${name} {${name}.__version__}`).join(', ');
   const check = `import ${imports.join(', ')}; print(f"${versions}, GPUs: {torch.cuda.device_count()}")`;
   if (!run(venvPython, ['-c', check]))
     stop(
-      `The virtual environment is there but ${imports.join(', ')} cannot be imported; see the message above. Remove ${venv} and run this again.`,
+      `The virtual environment exists, but ${imports.join(', ')} cannot be imported. The message is above. Remove ${venv} and run this again.`,
     );
   console.log(`Done. Try: ajet --conf your.yaml --backbone=${backbone}`);
 }

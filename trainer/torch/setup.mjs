@@ -1,4 +1,4 @@
-// Makes trainer/torch/.venv with the pinned requirements: `npm run setup:torch`. Safe to run again.
+// `npm run setup:torch` makes trainer/torch/.venv with the pinned requirements. It is safe to run again.
 import { makeEnvironment } from '../make-environment.mjs';
 
 makeEnvironment({ backbone: 'torch', dir: import.meta.dirname, imports: ['torch', 'transformers'] });

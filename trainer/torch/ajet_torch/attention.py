@@ -1,8 +1,9 @@
 """Attention over a token tree, under the name `ajet` in transformers' registry of attention functions.
 
-A model calls it for every layer with its own queries and keys; what may see what comes in the keyword `plan`, which
-the model's forward hands through untouched. So every family that transformers loads is served by this one file.
-The invariant of every plan: visible(q, k) iff k <= q < ends[k] (and position[q] - position[k] < window, where a layer has one).
+A model calls it for every layer with its own queries and keys. The keyword `plan`, which the model's forward passes
+through unchanged, says which tokens each token sees. So this one file serves every family that transformers loads.
+Every plan has the invariant visible(q, k) iff k <= q < ends[k] (and position[q] - position[k] < window, if a layer has
+a window).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class AttentionPlan(Protocol):
 
 @dataclass(frozen=True)
 class DensePlan:
-    """The full mask: exact on any device in any precision, memory N x N. The oracle of the others."""
+    """The full mask. It is exact on any device in any precision and takes memory N x N. It is the oracle of the other
+    plans."""
 
     mask: torch.Tensor
     windowed: torch.Tensor | None
@@ -52,7 +54,7 @@ class DensePlan:
 
 @dataclass(frozen=True)
 class FlexPlan:
-    """FlexAttention with a block map built from the intervals; called inside a compiled layer."""
+    """FlexAttention with a block map built from the intervals. A compiled layer calls it."""
 
     mask: BlockMask
     windowed: BlockMask | None
@@ -64,7 +66,7 @@ class FlexPlan:
 
 @dataclass(frozen=True)
 class CausalPlan:
-    """One row that fills the pack: the plain causal kernel."""
+    """One row that fills the pack, with the plain causal kernel."""
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
@@ -79,14 +81,16 @@ class ShapePlan:
 
 
 def _varlen_options(window: int | None) -> dict[str, Any]:
-    """Causal, in the words of the installed release: older ones have no window and take grouped queries unannounced."""
+    """Calls causal attention with the arguments of the installed release: older ones have no window and take grouped
+    queries without a flag."""
     causal = {"window_size": (-1 if window is None else window - 1, 0)} if "window_size" in _VARLEN_PARAMETERS else {"is_causal": True}
     return causal | ({"enable_gqa": True} if "enable_gqa" in _VARLEN_PARAMETERS else {})
 
 
 @dataclass(frozen=True)
 class RowsPlan:
-    """Rows that share nothing, through variable-length flash attention. `starts` is padded with empty rows to few shapes."""
+    """Rows that share nothing, through variable-length flash attention. `starts` is padded with empty rows to few
+    shapes."""
 
     starts: torch.Tensor
     max_length: int
@@ -98,16 +102,18 @@ class RowsPlan:
 
 
 IGNORED = frozenset({"position_ids", "use_cache", "output_attentions", "output_hidden_states", "return_dict", "cache_position"})
-"""Arguments that layers pass to every attention function, and that no attention function of transformers uses in training."""
+"""Layers pass these arguments to every attention function, and no attention function of transformers uses them in
+training."""
 
 
 def attend(
     layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, attention_mask: Any, scaling: float | None = None,
     plan: AttentionPlan | None = None, dropout: float = 0.0, sliding_window: int | None = None, is_causal: bool | None = None, **others: Any,
 ) -> tuple[torch.Tensor, None]:
-    """The registered function: transformers' signature in, [1, N, H, D] out. Raises `unsupported_model` for what no plan computes."""
+    """The registered function. It has transformers' signature and returns [1, N, H, D]. Raises `unsupported_model` for
+    arguments that no plan computes."""
     if plan is None:
-        raise _refuse(layer, "does not hand the worker's plan of who sees what to its attention")
+        raise _refuse(layer, "does not pass the worker's plan to its attention")
     unknown = sorted(name for name, value in others.items() if name not in IGNORED and value is not None)
     if unknown:
         raise _refuse(layer, f"gives its attention {unknown[0]!r}, which token trees do not compute")
@@ -126,8 +132,9 @@ AttentionInterface.register(ATTENTION_NAME, attend)
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """`kind`: `auto` is dense on a CPU; on a GPU flash4 where it is installed, else the causal kernel for one row and flex for
-    the rest (measured faster on an H200 than variable-length flash attention, which `rows` takes). `window`: the model's smallest.
+    """`kind`: `auto` is dense on a CPU. On a GPU it is flash4 if that is installed, and otherwise the causal kernel for
+    one row and flex for the rest. (Flex was faster on an H200 than variable-length flash attention, which `rows`
+    takes.) `window` is the model's smallest.
     """
 
     device: torch.device
@@ -136,7 +143,7 @@ class PlanOptions:
 
 
 def build_plan(ends: np.ndarray, positions: np.ndarray, num_tokens: int, options: PlanOptions) -> AttentionPlan:
-    """The plan for one padded pack; `num_tokens` are real, the rest is padding."""
+    """Returns the plan for one padded pack. `num_tokens` tokens are real; the rest is padding."""
     window = options.window if options.window is not None and int(positions.max()) >= options.window else None
     if options.kind == "dense" or (options.kind == "auto" and options.device.type == "cpu"):
         return build_dense_plan(ends, positions, options.device, window)
@@ -185,10 +192,10 @@ def build_flex_plan(ends: np.ndarray, positions: np.ndarray, device: torch.devic
 
 
 def block_map(ends: np.ndarray, block: int = BLOCK) -> tuple[np.ndarray, np.ndarray]:
-    """Boolean [query block, key block] maps: wholly visible, and to be masked element by element.
+    """Returns boolean [query block, key block] maps: wholly visible, and to be masked element by element.
 
-    From the least and greatest `ends` of a key block K before query block [q0, q1): full iff min >= q1, empty iff
-    max <= q0, else partial; the diagonal is partial (the interval rule of the tree layout).
+    The maps follow from the least and greatest `ends` of a key block K before query block [q0, q1): full iff min >= q1,
+    empty iff max <= q0, else partial; the diagonal is partial (the interval rule of the tree layout).
     """
     num = len(ends) // block
     by_block = ends.reshape(num, block)
@@ -213,5 +220,5 @@ def _block_mask(full: np.ndarray, partial: np.ndarray, length: int, device: torc
 
 
 def _block_table(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many key blocks each query block has, and which, those first in order."""
+    """Returns how many key blocks each query block has, and their indices with those key blocks first, in order."""
     return chosen.sum(1).astype(np.int32), np.argsort(~chosen, axis=1, kind="stable").astype(np.int32)

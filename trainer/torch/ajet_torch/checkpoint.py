@@ -1,12 +1,12 @@
-"""Model folders out, trainer state out and in.
+"""Writes model folders, and writes and reads the trainer's state.
 
     dir/                          a Hugging Face model folder, readable by transformers and vLLM
     dir/trainer_state/trainer.json              step, policy version, parameter shapes, sizes and checksums of the files
     dir/trainer_state/shard-00001-of-0000N.safetensors   one per process: its rows of the masters and the two moments
 
 A shard says which rows of a tensor it holds, so any number of processes can load what any number saved. The folder is
-written next to its place and renamed, so a killed save leaves the old one whole: in its place, or between the two
-renames as .NAME.replaced, from where the control plane takes it back.
+written next to its place and renamed, so a killed save leaves the old one whole. Between the two renames the old one is
+named .NAME.replaced, and the control plane takes it back from there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WEIGHT_SUFFIXES = (".safetensors", ".bin", ".safetensors.index.json", ".bin.inde
 
 
 def save_checkpoint(trainer: Trainer, directory: str) -> None:
-    """All ranks together. Raises `checkpoint` where the folder cannot be written."""
+    """All ranks call it together. Raises `checkpoint` if the folder cannot be written."""
     target = Path(directory)
     partial = target.with_name(target.name + ".partial")
     ranks = trainer.placement.ranks
@@ -68,7 +68,8 @@ def _replace(partial: Path, target: Path) -> None:
 
 
 def whole_weights(trainer: Trainer) -> dict[str, torch.Tensor]:
-    """Unsharded weights in host memory on the first rank (all ranks must call), LoRA folded in, by Hugging Face name."""
+    """Returns unsharded weights in host memory on the first rank, with LoRA merged in, by Hugging Face name. All ranks
+    must call it."""
     lm = trainer.policy.lm
     state = {name: gathered for name, tensor in lm.state_dict().items() if (gathered := gather_whole(tensor, trainer)) is not None}
     return dict(fold_adapters(state, trainer.config.lora)) if trainer.config.lora.rank else state
@@ -80,7 +81,8 @@ def gather_whole(tensor: torch.Tensor, trainer: Trainer) -> torch.Tensor | None:
 
 
 def write_model_folder(trainer: Trainer, weights: dict[str, torch.Tensor], target: Path) -> None:
-    """Weights in the dtype of the source folder; every other file is the source's own, but a generation config that cannot be saved."""
+    """Writes weights in the dtype of the source folder. Every other file is the source's own, except a generation
+    config that cannot be saved."""
     lm = trainer.policy.lm
     source = Path(trainer.config.model_dir) if trainer.config.model_dir else None
     dtype = source_dtype(source) or next(iter(weights.values())).dtype
@@ -93,7 +95,7 @@ def write_model_folder(trainer: Trainer, weights: dict[str, torch.Tensor], targe
 
 
 def source_dtype(source: Path | None) -> torch.dtype | None:
-    """Of the first weights file, so that a folder keeps its precision."""
+    """Returns the dtype of the first weights file, so that a folder keeps its precision."""
     files = sorted(source.glob("*.safetensors")) if source is not None else []
     if not files:
         return None
@@ -106,7 +108,7 @@ def source_dtype(source: Path | None) -> torch.dtype | None:
 
 
 def _write_shard(trainer: Trainer, folder: Path) -> None:
-    """Replicas on other nodes hold the same, so those of the first node alone write."""
+    """Replicas on other nodes hold the same, so only the first node's processes write."""
     index, count = shard_place(next(trainer.policy.lm.parameters()))
     if trainer.placement.ranks.rank >= count:
         return
@@ -127,7 +129,7 @@ def trained_names(trainer: Trainer) -> list[str]:
 
 
 def first_row(parameter: torch.Tensor) -> int:
-    """Where this process's rows begin; FSDP2 cuts tensors along their first dimension, as torch.chunk does."""
+    """Returns where this process's rows begin. FSDP2 cuts tensors along their first dimension, as torch.chunk does."""
     index, count = shard_place(parameter)
     return 0 if count == 1 else min(parameter.shape[0], index * -(-parameter.shape[0] // count))
 
@@ -143,7 +145,7 @@ def _write_manifest(trainer: Trainer, folder: Path) -> None:
 
 
 def describe(file: Path) -> dict[str, int]:
-    """Size and a checksum of the first and last 64 MiB."""
+    """Returns the size, and a checksum of the first and last 64 MiB."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         checksum = zlib.crc32(stream.read(CHECKED_BYTES))
@@ -154,7 +156,7 @@ def describe(file: Path) -> dict[str, int]:
 
 
 def load_checkpoint(trainer: Trainer, directory: str) -> None:
-    """All ranks together; raises `checkpoint` naming the file before anything was changed."""
+    """All ranks call it together. Raises `checkpoint` naming the file before anything is changed."""
     folder = Path(directory)
     trainer.reshard()
     manifest = read_manifest(folder)
@@ -179,11 +181,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text("utf-8"))
         known = manifest["format"]
     except FileNotFoundError as error:
-        raise WorkerError("checkpoint", f"{folder} is no checkpoint: it has no trainer_state/trainer.json. Resume from a folder that save wrote.") from error
+        raise WorkerError("checkpoint", f"{folder} is not a checkpoint: it has no trainer_state/trainer.json. Resume from a folder that save wrote.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise WorkerError("checkpoint", f"{path} cannot be read: {first_line(error)}. Resume from an earlier checkpoint.") from error
     if known != FORMAT:
-        raise WorkerError("checkpoint", f"{path} has format {known}, this release reads {FORMAT}. Load it with the release that wrote it.")
+        raise WorkerError("checkpoint", f"{path} has format {known}, and this release reads {FORMAT}. Load it with the release that wrote it.")
     return manifest
 
 
@@ -194,9 +196,9 @@ def find_broken(folder: Path, manifest: dict[str, Any]) -> str | None:
             return f"{file} is missing from the checkpoint. Resume from an earlier one."
         found = describe(file)
         if found["bytes"] != expected["bytes"]:
-            return f"{file} has {found['bytes']} bytes, its manifest says {expected['bytes']}: it was cut or changed. Resume from an earlier checkpoint."
+            return f"{file} has {found['bytes']} bytes, but its manifest says {expected['bytes']}, so it was cut or changed. Resume from an earlier checkpoint."
         if found["crc32"] != expected["crc32"]:
-            return f"{file} does not match its checksum: it was changed or damaged. Resume from an earlier checkpoint."
+            return f"{file} does not match its checksum, so it was changed or damaged. Resume from an earlier checkpoint."
     return None
 
 
@@ -213,7 +215,7 @@ def check_parameters(trainer: Trainer, manifest: dict[str, Any], folder: Path) -
 
 
 def read_rows(readers: list[Any], name: str, key: str, start: int, stop: int) -> torch.Tensor:
-    """Rows [start, stop) of a tensor, from whichever shards hold them."""
+    """Reads rows [start, stop) of a tensor from the shards that hold them."""
     parts = []
     try:
         for reader in readers:
@@ -223,5 +225,5 @@ def read_rows(readers: list[Any], name: str, key: str, start: int, stop: int) ->
             if low < high:
                 parts.append(piece[low - begin : high - begin])
     except (SafetensorError, KeyError) as error:
-        raise WorkerError("checkpoint", f"The checkpoint's shards lack {name}: {first_line(error)}") from error
+        raise WorkerError("checkpoint", f"The checkpoint's shards do not have {name}: {first_line(error)}") from error
     return torch.cat(parts) if parts else torch.empty(0)

@@ -1,8 +1,9 @@
-"""Where compiled kernels are kept, so that the second run on a machine does not compile them again.
+"""Keeps compiled kernels, so that the second run on a machine does not compile them again.
 
-PyTorch and Triton keep them in the folder for temporary files, which many machines empty at a restart; flash-attn-4 keeps
-none unless it is asked to. Here all three go to a folder of the user. What the environment already says is left alone; with
-PyTorch's own folder goes Triton's, because what PyTorch keeps points into it.
+PyTorch and Triton keep them in the folder for temporary files, which many machines empty at a restart. flash-attn-4
+keeps none unless it is asked to. This module sends all three to a folder of the user. Variables that are already set in
+the environment are not changed. If PyTorch's folder is set, Triton's is left alone too, because PyTorch's entries point
+into it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ def cache_folder(env: MutableMapping[str, str]) -> Path:
 
 
 def keep_compiled(env: MutableMapping[str, str] = os.environ) -> Path | None:
-    """Call it before the first kernel is compiled. Returns the folder, or None if it cannot be written: then the compilers keep to their own."""
+    """Call it before the first kernel is compiled. Returns the folder, or None if it cannot be written; the compilers
+    then use their own folders."""
     try:
         folder = cache_folder(env)
         for name in FOLDERS.values():

@@ -1,4 +1,4 @@
-"""The worker's configuration: one key each, vetted defaults, unknown keys refused."""
+"""The worker's configuration. Each option is one key with a vetted default, and unknown keys are refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """core's OptimizerOptions. AdamW (Loshchilov and Hutter 2019); defaults of the original's trainer_common.optim."""
+    """core's OptimizerOptions. AdamW (Loshchilov and Hutter 2019), with the defaults of the original's
+    trainer_common.optim."""
 
     learning_rate: float = 1e-6
     beta1: float = 0.9
@@ -36,10 +37,17 @@ class LoraConfig:
 
 @dataclass(frozen=True)
 class InferenceConfig:
-    """server: `builtin` or `vllm`. slots: answers sampled at once per GPU, more wait; 0 lets the server choose. kv_tokens: cache
-    tokens per slot; 0 takes the model's context length, the builtin server at most 4,096 of it. vllm alone: num_replicas, servers on
-    each node; tensor_parallel_size, GPUs of each; colocated, whether they are the trainer's first ones or those after the trainer's; gpu_memory_utilization, its share of
-    a whole GPU's memory, where 0 takes 0.45 next to the trainer and 0.9 on its own.
+    """Options of the inference server.
+
+    - server: `builtin` or `vllm`.
+    - slots: answers sampled at once per GPU; more wait. 0 lets the server choose.
+    - kv_tokens: cache tokens per slot. 0 takes the model's context length, and the builtin server takes at most 4,096
+      of it.
+    - num_replicas (vllm): servers on each node.
+    - tensor_parallel_size (vllm): GPUs of each server.
+    - colocated (vllm): whether the servers use the trainer's first GPUs or those after the trainer's.
+    - gpu_memory_utilization (vllm): its share of a whole GPU's memory. 0 takes 0.45 next to the trainer and 0.9 on
+      separate GPUs.
     """
 
     server: str = "builtin"
@@ -53,7 +61,7 @@ class InferenceConfig:
 
     @property
     def num_gpus(self) -> int:
-        """Of vLLM, on one node."""
+        """The number of vLLM's GPUs on one node."""
         return self.num_replicas * self.tensor_parallel_size
 
     @property
@@ -63,16 +71,28 @@ class InferenceConfig:
 
 @dataclass(frozen=True)
 class WorkerConfig:
-    """model_dir: Hugging Face folder. dtype: of the compute; `auto` is bfloat16 on a GPU, else float32. With bfloat16 the
-    master weights and moments stay float32; master_weights `bfloat16` drops the masters and rounds each update at random. master_start: what masters hold beyond the
-    bfloat16 weights at the start: `zero`, nothing; `file`, what the file has, if that is in float32; `dithered`, the same, or else a draw (`master_start.py`). matmul:
-    of the layers' linear parts; `plain` is in dtype, `fp8` see `fp8.py`. max_pack_tokens: sizes of the compiled shapes. attention: see `attention.PlanOptions`.
-    compile: each layer apart; `auto` on a GPU. activation_budget: share of the activations a compiled layer keeps for
-    backward; below 1 it recomputes the cheapest first, where activation_checkpointing recomputes all. cpu_offload: weights and optimizer states in host memory (FSDP2).
-    fsdp: `auto` with more than one process or cpu_offload, or `always`. reshard: whether gathered weights are freed after each
-    layer; `auto` where they would take more than a sixth of the GPU, `always` or `never`. shard_over: several nodes: `node` shards within
-    each and keeps a replica on each, so that only gradients cross the network between them; `all` shards over all GPUs.
-    shared_file: of several nodes: a file that the control plane has written into the run's folder; shared_text: what is in it.
+    """Options of the worker.
+
+    - model_dir: a Hugging Face folder.
+    - dtype: the dtype of the compute. `auto` is bfloat16 on a GPU, and float32 otherwise. With bfloat16 the master
+      weights and moments stay float32.
+    - master_weights: `bfloat16` drops the masters and rounds each update at random.
+    - master_start: what masters hold beyond the bfloat16 weights at the start. `zero` is nothing. `file` takes the
+      values of a float32 file. `dithered` does the same, or draws them if there is no such file (`master_start.py`).
+    - matmul: the products of the layers' linear parts. `plain` computes in dtype; for `fp8` see `fp8.py`.
+    - max_pack_tokens: the sizes of the compiled shapes.
+    - attention: see `attention.PlanOptions`.
+    - compile: compiles each layer separately. `auto` is on for a GPU.
+    - activation_budget: the share of the activations that a compiled layer keeps for backward. Below 1 it recomputes
+      the cheapest first; activation_checkpointing recomputes all.
+    - cpu_offload: keeps weights and optimizer states in host memory (FSDP2).
+    - fsdp: `auto` is on with more than one process or with cpu_offload; `always` is always on.
+    - reshard: whether gathered weights are freed after each layer. `auto` frees them if they would take more than a
+      sixth of the GPU; the others are `always` and `never`.
+    - shard_over: for several nodes. `node` shards within each and keeps a replica on each, so only gradients cross the
+      network between them. `all` shards over all GPUs.
+    - shared_file: for several nodes, a file that the control plane has written into the run's folder.
+    - shared_text: the content of that file.
     """
 
     model_dir: str = ""
@@ -116,7 +136,7 @@ CHOICES = {
 
 
 def parse_config(message: Mapping[str, Any], kind: type[T] = WorkerConfig, path: str = "") -> T:  # type: ignore[assignment]
-    """Builds the dataclass from a map; raises `bad_request` naming the key, the value and what is allowed."""
+    """Builds the dataclass from a map. Raises `bad_request` naming the key, the value and what is allowed."""
     types = get_type_hints(kind)
     known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
@@ -131,10 +151,10 @@ OVERRIDABLE = ("learning_rate", "beta1", "beta2", "epsilon", "weight_decay", "ma
 
 
 def parse_overrides(message: Mapping[str, Any]) -> dict[str, float]:
-    """Options of the optimizer for one step; raises `bad_request` for one that cannot change."""
+    """Returns the options of the optimizer for one step. Raises `bad_request` for an option that cannot change."""
     unknown = sorted(set(message) - set(OVERRIDABLE))
     if unknown:
-        raise WorkerError("bad_request", f"Option optimizer.{unknown[0]} cannot change from step to step. These can: {', '.join(OVERRIDABLE)}.")
+        raise WorkerError("bad_request", f"Option optimizer.{unknown[0]} cannot change from step to step. These options can: {', '.join(OVERRIDABLE)}.")
     return {name: _parse_value(f"optimizer.{name}", name, value, float) for name, value in message.items()}
 
 
@@ -142,7 +162,7 @@ def _parse_value(path: str, name: str, value: Any, kind: Any) -> Any:
     if is_dataclass(kind):
         return parse_config(value, kind, path + ".")  # type: ignore[arg-type]
     if name in CHOICES and value not in CHOICES[name]:
-        raise WorkerError("bad_request", f"Option {path} is {value!r}; choose one of {', '.join(CHOICES[name])}.")
+        raise WorkerError("bad_request", f"Option {path} is {value!r}. Choose one of {', '.join(CHOICES[name])}.")
     if kind in (int, float) and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise WorkerError("bad_request", f"Option {path} must be a number, got {value!r}.")
     if kind is bool and not isinstance(value, bool):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 class WorkerError(Exception):
-    """What is wrong, the value seen and the repair. Codes are those of core's BackboneError and EngineError."""
+    """An error with the problem, the value seen and the repair. Codes are those of core's BackboneError and
+    EngineError."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -15,7 +16,7 @@ class WorkerError(Exception):
 
 
 def to_error(thrown: BaseException) -> WorkerError:
-    """Any exception as a WorkerError; running out of memory gets its own code and a repair."""
+    """Returns any exception as a WorkerError. Running out of memory gets a separate code and a repair."""
     import torch
 
     if isinstance(thrown, WorkerError):

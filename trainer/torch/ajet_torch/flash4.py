@@ -1,7 +1,7 @@
-"""Tree and causal attention through FlashAttention 4 (package flash-attn-4, optional): the fastest on Hopper and later.
+"""Tree and causal attention through FlashAttention 4 (package flash-attn-4, optional), the fastest on Hopper and later.
 
-Same layout and same block map as FlexAttention, another kernel. Where the package is not installed, `is_available` is
-false and nothing here is used.
+It has the same layout and the same block map as FlexAttention, with another kernel. If the package is not installed,
+`is_available` is false and nothing else in this module is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ log = logging.getLogger("ajet_torch")
 
 @cache
 def is_available() -> bool:
-    """A GPU it has kernels for (compute capability 9 or 10), and a package that can be imported with all it stands on."""
+    """Returns whether the GPU is one it has kernels for (compute capability 9 or 10), and the package and its
+    dependencies can be imported."""
     if not torch.cuda.is_available() or torch.cuda.get_device_capability()[0] not in (9, 10):
         return False
     if importlib.util.find_spec("flash_attn") is None or importlib.util.find_spec("flash_attn.cute") is None:
@@ -32,7 +33,7 @@ def is_available() -> bool:
         for name in NEEDED:
             importlib.import_module(name)
     except Exception as error:
-        log.warning("flash-attn-4 is installed but cannot be imported (%s: %s); other attention kernels are used. Install it again: pip install flash-attn-4", type(error).__name__, error)
+        log.warning("flash-attn-4 is installed but cannot be imported (%s: %s). Other attention kernels are used. Install it again: pip install flash-attn-4", type(error).__name__, error)
         return False
     return True
 
@@ -67,7 +68,8 @@ def _masking(tables: list[torch.Tensor], backward: bool) -> dict[str, Any]:
 
 @torch.library.custom_op("ajet::flash4", mutates_args=())
 def flash4(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, tables: list[torch.Tensor], scale: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """q [1, N, H, D], k and v [1, N, Hkv, D]; `tables` of FlashPlan, or none for plain causal. Returns out and log-sum-exp [1, H, N]."""
+    """q [1, N, H, D], k and v [1, N, Hkv, D]; `tables` are those of FlashPlan, or none for plain causal attention.
+    Returns out and log-sum-exp [1, H, N]."""
     from flash_attn.cute.interface import _flash_attn_fwd
 
     return tuple(_flash_attn_fwd(q, k, v, softmax_scale=scale, return_lse=True, **_masking(tables, False))[:2])  # type: ignore[return-value]
@@ -106,7 +108,8 @@ flash4.register_autograd(_differentiate, setup_context=_save)
 
 @dataclass(frozen=True)
 class FlashPlan:
-    """`tables`: ends, then partial and full blocks (count, index each) by query block, then the same by key block; [] is causal."""
+    """`tables` are ends, then partial and full blocks (count and index each) by query block, then the same by key
+    block; [] is causal."""
 
     tables: list[torch.Tensor]
 

@@ -1,10 +1,10 @@
 """Matrix products of the layers in 8-bit floats (`matmul: fp8`): forward, and both products of backward.
 
-Every factor is e4m3 (4 bits of exponent, 3 of mantissa; Micikevicius et al. 2022), scaled by its present largest value
-to at most 448. Scales are powers of two, so a value is rounded once: transposing a factor changes its scales and, but
-for what underflows, not its values. Activations and gradients have one scale per token where tokens are rows, and one
-per matrix where the product sums over tokens; weights have one. Sums are float32, results bfloat16. The head, norms,
-attention, residuals, gradients of weights and the optimizer stay as they are.
+Every factor is e4m3 (4 bits of exponent, 3 of mantissa; Micikevicius et al. 2022), scaled so that its largest value is
+at most 448. Scales are powers of two, so a value is rounded once: transposing a factor changes its scales but not its
+values, except for those that underflow. Activations and gradients have one scale per token if tokens are rows, and one
+per matrix if the product sums over tokens. Weights have one per matrix. Sums are float32, results bfloat16. The head,
+norms, attention, residuals, gradients of weights and the optimizer do not change.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .joint import ATTENTION, GATED, find_siblings, join, join_projections
 E4M3 = torch.float8_e4m3fn
 LARGEST = 448.0
 SMALLEST_PEAK = 2.0**-80
-"""Rows of smaller values are scaled as if this were their largest; keeps scales finite for rows of zeros."""
+"""Rows of smaller values are scaled as if this were their largest, so that rows of zeros have finite scales."""
 EXPONENT_BITS = 0x7F800000
 LEAST_WIDTH = 512
-"""Layers narrower than this, such as routers, stay in bfloat16: casting would cost more than the product."""
+"""Layers narrower than this, such as routers, stay in bfloat16, because casting would cost more than the product."""
 
 
 def check_fp8(config: WorkerConfig, device: torch.device, dtype: torch.dtype) -> None:
-    """Raises `bad_request` where these products cannot be computed."""
+    """Raises `bad_request` if these products cannot be computed."""
     if config.matmul != "fp8":
         return
     if device.type != "cuda":
@@ -49,7 +49,8 @@ def refuse(reason: str) -> None:
 
 
 def use_fp8(layers: nn.Module) -> None:
-    """Makes the compiled graphs of these layers compute their linear layers in fp8; raises `bad_request` where none can be."""
+    """Makes the compiled graphs of these layers compute their linear layers in fp8. Raises `bad_request` if none can be
+    computed so."""
     groups = [parts for names in (ATTENTION, GATED) for parts in find_siblings(layers, names)]
     joined = {id(part) for parts in groups for part in parts}
     groups += [[part] for part in layers.modules() if type(part) is nn.Linear and id(part) not in joined]
@@ -74,7 +75,7 @@ def fp8_product(x: torch.Tensor, parts: list[nn.Linear]) -> list[torch.Tensor]:
 
 
 class Fp8Product(torch.autograd.Function):
-    """x [M, K] times the transposes of weights [N_i, K]: [M, sum of N_i]."""
+    """Multiplies x [M, K] by the transposes of weights [N_i, K]. Returns [M, sum of N_i]."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
@@ -96,7 +97,8 @@ class Fp8Product(torch.autograd.Function):
 
 
 def power_below(value: torch.Tensor) -> torch.Tensor:
-    """The largest power of two that is not above each value; of NaN it is infinity, which makes NaN again of what it scales."""
+    """Returns the largest power of two that is not above each value. For NaN it is infinity, which turns the scaled
+    value into NaN again."""
     return (value.view(torch.int32) & EXPONENT_BITS).view(torch.float32)
 
 
@@ -105,26 +107,27 @@ def scale_of(peak: torch.Tensor) -> torch.Tensor:
 
 
 def to_rows(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """x [M, K] as e4m3, and [M, 1] what to multiply each row by to get it back."""
+    """Returns x [M, K] as e4m3, and the factors [M, 1] that restore each row."""
     scale = scale_of(x.abs().amax(-1, keepdim=True))
     return (x.float() * scale).to(E4M3), 1 / scale
 
 
 def transposed(rows: torch.Tensor, back: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """`to_rows` of [M, K] as [K, M], and one number [1] to multiply it by: the largest of the rows'."""
+    """Returns the result of `to_rows` for [M, K] as [K, M], and one factor [1], the largest of the rows' factors."""
     largest = back.amax().reshape(1)
     return torch.ops.ajet.fp8_turned(rows, back / largest), largest
 
 
 def multiply(a: torch.Tensor, a_back: torch.Tensor, b: torch.Tensor, b_back: torch.Tensor) -> torch.Tensor:
-    """a [M, K] times the transpose of b [N, K], each times what undoes its scale: one number, or one for each row ([M, 1], [1, N])."""
+    """Multiplies a [M, K] by the transpose of b [N, K], each times the factors that undo its scale: one number, or one
+    for each row ([M, 1], [1, N])."""
     if a.is_cuda:
         return torch._scaled_mm(a, b.t(), a_back, b_back, out_dtype=torch.bfloat16, use_fast_accum=True)
     return (a.float() * a_back @ (b.float().t() * b_back)).bfloat16()
 
 
 def cast_into(source: torch.Tensor, target: torch.Tensor, factors: torch.Tensor, turned: bool) -> None:
-    """target = source times its factors, one or one for each row."""
+    """Sets target = source times its factors, one or one for each row."""
     if source.is_cuda:
         from .fp8_kernels import cast
 
@@ -136,7 +139,7 @@ def cast_into(source: torch.Tensor, target: torch.Tensor, factors: torch.Tensor,
 
 @torch.library.custom_op("ajet::fp8_peak", mutates_args=())
 def fp8_peak(weights: list[torch.Tensor]) -> torch.Tensor:
-    """[1] float32: the largest absolute value of all."""
+    """Returns the largest absolute value of all, [1] float32."""
     if not weights[0].is_cuda:
         return torch.stack([weight.abs().amax().float() for weight in weights]).amax().reshape(1)
     from .fp8_kernels import raise_peak
@@ -154,7 +157,7 @@ def _(weights: list[torch.Tensor]) -> torch.Tensor:
 
 @torch.library.custom_op("ajet::fp8_under_each_other", mutates_args=())
 def fp8_under_each_other(weights: list[torch.Tensor], scale: torch.Tensor) -> torch.Tensor:
-    """Weights [N_i, K] times the scale as e4m3 [sum of N_i, K]."""
+    """Returns weights [N_i, K] times the scale as e4m3 [sum of N_i, K]."""
     sizes = [weight.shape[0] for weight in weights]
     found = torch.empty(sum(sizes), weights[0].shape[1], dtype=E4M3, device=weights[0].device)
     for weight, target in zip(weights, found.split(sizes)):
@@ -169,7 +172,7 @@ def _(weights: list[torch.Tensor], scale: torch.Tensor) -> torch.Tensor:
 
 @torch.library.custom_op("ajet::fp8_side_by_side", mutates_args=())
 def fp8_side_by_side(weights: list[torch.Tensor], scale: torch.Tensor) -> torch.Tensor:
-    """The transpose of `fp8_under_each_other`: [K, sum of N_i]."""
+    """Returns the transpose of `fp8_under_each_other`: [K, sum of N_i]."""
     sizes = [weight.shape[0] for weight in weights]
     found = torch.empty(weights[0].shape[1], sum(sizes), dtype=E4M3, device=weights[0].device)
     for weight, target in zip(weights, found.split(sizes, 1)):
@@ -184,7 +187,7 @@ def _(weights: list[torch.Tensor], scale: torch.Tensor) -> torch.Tensor:
 
 @torch.library.custom_op("ajet::fp8_turned", mutates_args=())
 def fp8_turned(rows: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
-    """e4m3 [M, K] with a factor for each row [M, 1], as [K, M]."""
+    """Returns e4m3 [M, K] with a factor for each row [M, 1] as [K, M]."""
     found = torch.empty(rows.shape[1], rows.shape[0], dtype=E4M3, device=rows.device)
     cast_into(rows, found, factors, True)
     return found

@@ -1,4 +1,5 @@
-"""Triton: the largest value of a matrix; a matrix cast to e4m3, as it is or transposed, since Hopper multiplies fp8 only along rows of both factors."""
+"""Triton kernels that find the largest value of a matrix, and that cast a matrix to e4m3, unchanged or transposed.
+Hopper multiplies fp8 only along rows of both factors."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import triton.language as tl
 
 @triton.jit
 def peak_kernel(source, peak, size, BLOCK: tl.constexpr):
-    """peak = the larger of it and all |source|; as integers the bits of floats that are not negative are in the same order, NaN last."""
+    """Sets peak to the largest of peak and all |source|. As integers, the bits of non-negative floats are in the same
+    order, NaN last."""
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     bits = tl.load(source + at, mask=at < size, other=0.0).to(tl.float32).to(tl.int32, bitcast=True) & 0x7FFFFFFF
     tl.atomic_max(peak, tl.max(bits, 0))
@@ -24,7 +26,8 @@ def raise_peak(source: torch.Tensor, peak: torch.Tensor) -> None:
 @triton.jit
 def cast_kernel(source, target, factors, num_rows, num_columns, source_stride, target_stride,
                 PER_ROW: tl.constexpr, TRANSPOSED: tl.constexpr, EVEN: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """target = source * factors, one factor or one for each row of the source; `target` transposed where TRANSPOSED."""
+    """Sets target = source * factors, with one factor or one for each row of the source. `target` is transposed if
+    TRANSPOSED."""
     rows = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
     columns = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     inside = (rows[:, None] < num_rows) & (columns[None, :] < num_columns)
@@ -47,7 +50,8 @@ def cast_kernel(source, target, factors, num_rows, num_columns, source_stride, t
 
 
 def cast(source: torch.Tensor, target: torch.Tensor, factors: torch.Tensor, transposed: bool) -> None:
-    """source [R, C] into target [R, C], or [C, R] where `transposed`; both contiguous along their last dimension."""
+    """Casts source [R, C] into target [R, C], or [C, R] if `transposed`. Both are contiguous along their last
+    dimension."""
     num_rows, num_columns = source.shape
     rows, columns = (128, 64) if transposed else (32, 256)
     even = num_rows % rows == 0 and num_columns % columns == 0

@@ -1,7 +1,7 @@
 """generation_config.json, which transformers checks when it saves a model and not when it loads one.
 
-Published models have some that it refuses to save, such as `do_sample: false` next to a temperature. They say how to sample by
-default, which nothing in the worker reads, but a checkpoint holds them.
+Some published models have a config that transformers refuses to save, such as `do_sample: false` next to a temperature.
+The file gives sampling defaults, which the worker does not read, but a checkpoint contains them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ _repaired: set[str] = set()
 
 
 def repair_generation_config(lm: PreTrainedModel, folder: str) -> None:
-    """Makes the model one that can be saved: without the settings of sampling that its own do_sample: false leaves without effect."""
+    """Makes the model one that can be saved: removes the sampling settings that its own do_sample: false makes
+    ineffective."""
     problem = find_problem(lm.generation_config)
     if problem is None:
         return
     lm.generation_config = repaired(lm.generation_config)
     if folder not in _repaired:
         _repaired.add(folder)
-        log.info("generation_config.json of %s cannot be saved as it is (%s). Checkpoints get one without what it leaves unused.", folder, problem)
+        log.info("generation_config.json of %s cannot be saved unchanged (%s). Checkpoints get one without its unused settings.", folder, problem)
 
 
 def find_problem(config: GenerationConfig | None) -> str | None:
@@ -46,7 +47,7 @@ def repaired(config: GenerationConfig) -> GenerationConfig:
 
 
 def is_saveable(folder: str) -> bool:
-    """Whether transformers can save the folder's own file."""
+    """Returns whether transformers can save the folder's own file."""
     try:
         return find_problem(GenerationConfig.from_pretrained(folder, local_files_only=True)) is None
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Logprobs and entropies at the supervised predictors only, without a float32 logits tensor.
+"""Computes logprobs and entropies at the supervised predictors only, without a float32 logits tensor.
 
-The LM head runs once per unique predictor. Forward keeps the low-precision logits where they fit (`keep_bytes`) and
-turns them into their own gradient in place in backward; where they do not fit, backward recomputes them chunk by chunk.
+The LM head runs once per unique predictor. Forward keeps the low-precision logits if they fit (`keep_bytes`), and
+backward turns them into their own gradient in place. If they do not fit, backward recomputes them chunk by chunk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from .kept import KeptRows, Truncation, cut_rows
 
 @dataclass(frozen=True)
 class HeadOptions:
-    """`chunk_bytes`: logits computed at a time; `keep_bytes`: logits kept for backward; `compiled`: fuse the passes over them."""
+    """`chunk_bytes` is the size of the logits computed at a time; `keep_bytes` is the size kept for backward;
+    `compiled` fuses the passes over them."""
 
     chunk_bytes: int = 1 << 31
     keep_bytes: int = 12 << 30
@@ -26,9 +27,9 @@ class HeadOptions:
 
 
 SORTED_BYTES = 32
-"""Memory of each logit while the rows are sorted."""
+"""The memory of each logit while the rows are sorted."""
 Inverse = float | torch.Tensor
-"""1 / temperature: of all rows, or one for each [U]."""
+"""1 / temperature, of all rows or one for each [U]."""
 
 
 def _of_rows(inverse: Inverse, index: Any) -> Inverse:
@@ -40,7 +41,7 @@ def _column(inverse: Inverse) -> Inverse:
 
 
 def logits_statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse) -> tuple[torch.Tensor, torch.Tensor]:
-    """Per row, at the temperature: log-sum-exp and entropy (nats), in at least float32."""
+    """Returns log-sum-exp and entropy (nats) per row, at the temperature, in at least float32."""
     scaled = _upcast(logits_UV) * _column(inverse_temperature)
     peak = scaled.amax(-1, keepdim=True)
     exponentials = (scaled - peak).exp()
@@ -50,7 +51,7 @@ def logits_statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse) -> 
 
 
 def to_logits_gradient_(logits_UV: torch.Tensor, lse_U: torch.Tensor, entropy_U: torch.Tensor, grads: tuple[torch.Tensor, torch.Tensor], inverse_temperature: Inverse) -> None:
-    """Overwrites logits with d loss / d logits, the targets' own entries apart.
+    """Overwrites logits with d loss / d logits, without the targets' own entries:
 
     -(sum of the row's logprob gradients) p - (entropy gradient) p (log p + entropy), times the inverse temperature.
     """
@@ -77,7 +78,7 @@ def _fused(function: Callable[..., Any], options: HeadOptions) -> Callable[..., 
 
 
 def _statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
-    """Where passes are fused, one pass instead of the compiler's two."""
+    """If passes are fused, this is one pass instead of the compiler's two."""
     if options.compiled and logits_UV.is_cuda and logits_UV.dtype != torch.float64 and has_triton():
         from .head_kernels import row_statistics
 
@@ -87,7 +88,7 @@ def _statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse, options: 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Unique (row, target) pairs sorted by row; `rows` is `row_M` on the host, so that chunking needs no device sync."""
+    """Unique (row, target) pairs sorted by row. `rows` is `row_M` on the host, so chunking needs no device sync."""
 
     row_M: torch.Tensor
     targets_M: torch.Tensor
@@ -99,7 +100,7 @@ class Pairs:
 
 
 def _any_number_of_rows(logits_UV: torch.Tensor) -> torch.Tensor:
-    """Compiled once for all U; V stays a constant, which divides faster."""
+    """It is compiled once for all U. V stays a constant, which divides faster."""
     torch._dynamo.maybe_mark_dynamic(logits_UV, 0)
     return logits_UV
 
@@ -150,7 +151,7 @@ def _logits(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, rows: tuple[int, i
 
 
 def _target_gradient(ctx: Any, logits: torch.Tensor, rows: tuple[torch.Tensor, ...], grad_logprob_M: torch.Tensor, inside: slice) -> torch.Tensor:
-    """The targets' own entries in full precision; pairs are unique, so each entry is written once."""
+    """Adds the targets' own entries in full precision. Pairs are unique, so each entry is written once."""
     lse, entropy, grad_row, grad_entropy = (x[ctx.pairs.row_M[inside]] for x in rows)
     inverse = _of_rows(ctx.inverse_temperature, ctx.pairs.row_M[inside])
     logprob = _upcast(logits) * inverse - lse
@@ -164,7 +165,8 @@ def _chunks(num_rows: int, size: int) -> list[tuple[int, int]]:
 def head_logprobs(
     hidden_UD: torch.Tensor, weight_VD: torch.Tensor, pairs: Pairs, inverse: Inverse, options: HeadOptions, sets: KeptRows | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """logprob_M of each pair at the temperature and entropy_U of each row, nats, of the tokens in `sets`; differentiable once.
+    """Returns logprob_M of each pair at the temperature and entropy_U of each row, in nats, over the tokens in `sets`;
+    differentiable once.
 
     The logprob of a token outside of its row's set is `kept.is_hidden`.
     """
@@ -173,7 +175,7 @@ def head_logprobs(
 
 @torch.no_grad()
 def find_sets(hidden_UD: torch.Tensor, weight_VD: torch.Tensor, inverse: Inverse, is_cut_U: torch.Tensor, truncation: Truncation, options: HeadOptions) -> KeptRows:
-    """The tokens that a sampler with these weights keeps in each row."""
+    """Returns the tokens that a sampler with these weights keeps in each row."""
     size = options.chunk_bytes // SORTED_BYTES // weight_VD.shape[0]
     pieces = _chunks(len(hidden_UD), max(1, size))
     logits = (_upcast(hidden_UD[a:b] @ weight_VD.T) * _column(_of_rows(inverse, slice(a, b))) for a, b in pieces)

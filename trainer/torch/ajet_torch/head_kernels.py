@@ -1,4 +1,5 @@
-"""Log-sum-exp and entropy of each row of logits in one pass over them. `TRITON_INTERPRET=1` runs this on a CPU."""
+"""Computes log-sum-exp and entropy of each row of logits in one pass over them. `TRITON_INTERPRET=1` runs this on a
+CPU."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ BLOCK, WARPS = 4096, 8
 
 @triton.jit
 def statistics_kernel(logits, inverses, inverse, lse, entropy, columns, BY_ROW: tl.constexpr, BLOCK: tl.constexpr):
-    """Sums are kept relative to the greatest logit so far, a lane each."""
+    """Sums are relative to the greatest logit so far, one lane each."""
     row = tl.program_id(0).to(tl.int64)
     scale = tl.load(inverses + row).to(tl.float32) if BY_ROW else inverse
     at = tl.arange(0, BLOCK)
@@ -34,7 +35,7 @@ def statistics_kernel(logits, inverses, inverse, lse, entropy, columns, BY_ROW: 
 
 
 def row_statistics(logits_UV: torch.Tensor, inverse_temperature: float | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """As head.logits_statistics, of contiguous logits in at most float32."""
+    """Does what head.logits_statistics does, for contiguous logits in at most float32."""
     num_rows, columns = logits_UV.shape
     lse, entropy = torch.empty(2, num_rows, dtype=torch.float32, device=logits_UV.device)
     if num_rows:

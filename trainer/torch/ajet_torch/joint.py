@@ -1,7 +1,8 @@
-"""Sibling projections of one input (queries, keys and values) as one matrix product, inside compiled layers.
+"""Computes sibling projections of one input (queries, keys and values) as one matrix product, inside compiled layers.
 
-Keys and values are narrow where heads are grouped, and their small products leave most of a GPU idle. The parameters
-stay apart under their own names; only the compiled graph joins them. Outside of one each projection is itself.
+Keys and values are narrow if heads are grouped, and their small products leave most of a GPU idle. The parameters stay
+separate under their own names; only the compiled graph joins them. Outside of a compiled graph each projection is
+computed alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ GATED = ("gate_proj", "up_proj")
 """Siblings, in the order in which every family calls them."""
 
 Product = Callable[[torch.Tensor, list[nn.Linear]], list[torch.Tensor]]
-"""The outputs of several linear layers for one input."""
+"""Returns the outputs of several linear layers for one input."""
 
 
 def plain_product(x: torch.Tensor, parts: list[nn.Linear]) -> list[torch.Tensor]:
@@ -29,7 +30,7 @@ def plain_product(x: torch.Tensor, parts: list[nn.Linear]) -> list[torch.Tensor]
 
 @dataclass
 class Joint:
-    """What the first projection has computed for the ones that are called after it."""
+    """The results that the first projection has computed for the ones that are called after it."""
 
     parts: list[nn.Linear]
     product: Product
@@ -57,7 +58,7 @@ class LaterProjection(nn.Linear):
 
 
 def join_projections(module: nn.Module) -> None:
-    """For every submodule that has them as plain linear layers; others (LoRA, fused ones) stay as they are."""
+    """Applies to every submodule that has them as plain linear layers. Others (LoRA, fused ones) do not change."""
     for parts in find_siblings(module, ATTENTION):
         join(parts, plain_product)
 

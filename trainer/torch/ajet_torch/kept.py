@@ -1,7 +1,8 @@
 """The tokens that top-p and top-k kept of the distributions that answers were drawn from (core's KeptTokens).
 
-Sets are computed from the weights that a batch begins with and stay the same in all its optimizer steps. A logit outside of the
-set becomes `HIDDEN`, so far below all others that its probability is 0 and its gradient too, and finite, so that nothing is nan.
+Sets are computed from the weights that a batch begins with, and stay the same in all its optimizer steps. A logit
+outside of the set becomes `HIDDEN`. It is so far below all others that its probability and its gradient are 0, and
+finite, so that nothing is nan.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .sampling.choose import truncate
 
 HIDDEN = -1e20
 WHOLE, OUTSIDE = -1, -2
-"""In KeptTokens.set: nothing was cut; the token is outside of the set that was computed again."""
+"""Values in KeptTokens.set: nothing was cut; the token is outside of the recomputed set."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Truncation:
 
 @dataclass(frozen=True)
 class KeptTokens:
-    """set [K] of each term, or WHOLE or OUTSIDE; set s is ids[starts[s]:starts[s + 1]], ascending."""
+    """set [K] is the set of each term, or WHOLE or OUTSIDE; set s is ids[starts[s]:starts[s + 1]], ascending."""
 
     set: np.ndarray
     starts: np.ndarray
@@ -45,7 +46,8 @@ class KeptTokens:
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The same per row of the head. `starts` [U + 1] on the host: entries of each row among row_E and ids_E; is_cut_U: rows that have a set."""
+    """The same per row of the head. `starts` [U + 1] on the host gives the entries of each row among row_E and ids_E;
+    is_cut_U marks rows that have a set."""
 
     starts: np.ndarray
     row_E: torch.Tensor
@@ -66,7 +68,8 @@ def is_hidden(logprob: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def cut_rows(logits: Iterable[torch.Tensor], is_cut_U: torch.Tensor, truncation: Truncation) -> KeptRows:
-    """Cuts logits at the rows' temperatures, in consecutive pieces [n, V], as the builtin sampler does: top-k, then top-p of the rest."""
+    """Cuts logits at the rows' temperatures, in consecutive pieces [n, V], as the builtin sampler does: top-k, then
+    top-p of the rest."""
     rows, ids, begun = [], [], 0
     for scaled_NV in logits:
         is_cut = is_cut_U[begun : begun + len(scaled_NV)]
@@ -88,7 +91,7 @@ def _kept(scaled_NV: torch.Tensor, truncation: Truncation) -> torch.Tensor:
 
 
 def to_terms(rows: KeptRows, row_K: np.ndarray, is_outside_K: np.ndarray) -> KeptTokens:
-    """Per term, from the row that it is computed by. Sets of the wire are numbered by the rows that have one."""
+    """Maps sets per row to sets per term. Sets of the wire are numbered by the rows that have one."""
     is_cut = rows.is_cut_U.cpu().numpy()
     number = np.where(is_cut, np.cumsum(is_cut) - 1, WHOLE)
     lengths = np.diff(rows.starts)[is_cut]

@@ -1,6 +1,8 @@
-"""Whether the worker computes what the model's own code computes: both forward passes over the same weights, once at the start.
+"""Checks that the worker computes what the model's own code computes: both run a forward pass over the same weights,
+once at the start.
 
-Ours runs in one pack, over two rows and a tree of two more; transformers' own attention runs over each of the four rows alone.
+Ours runs in one pack, over two rows and a tree of two more. transformers' own attention runs over each of the four rows
+alone.
 """
 
 from __future__ import annotations
@@ -22,11 +24,12 @@ SMALL_WINDOW = 64
 """If a window has at most this many tokens, the rows are longer than the window."""
 LIMITS = {torch.float64: 1e-6, torch.float32: 1e-4}
 COARSE_LIMIT = 0.15
-"""Mean nats per token; of the 16-bit types, whose logits of improbable tokens are apart by up to an eighth, and of TF32 on a GPU."""
+"""The limit in mean nats per token. 16-bit types have logits of improbable tokens that differ by up to an eighth, and
+GPUs have TF32."""
 
 
 def check_likeness(policy: PolicyModel, device: torch.device) -> None:
-    """Raises `unsupported_model` with the class and how far its logprobs are from ours."""
+    """Raises `unsupported_model` with the class and the distance of its logprobs from ours."""
     lm, name = policy.lm, type(policy.lm).__name__
     rows = draw_rows(int(lm.config.get_text_config().vocab_size), smallest_window(lm.config))
     try:
@@ -50,7 +53,7 @@ def limit_of(dtype: torch.dtype, device: torch.device) -> float:
 
 
 def draw_rows(vocab_size: int, window: int | None) -> list[np.ndarray]:
-    """Two that share nothing, and two that share all but their last tokens."""
+    """Returns two rows that share nothing, and two that share all but their last tokens."""
     length = 8 + (window if window is not None and window <= SMALL_WINDOW else 0)
     drawn = np.random.default_rng(0)
     ids = lambda count: drawn.integers(0, vocab_size, count)  # noqa: E731
@@ -87,7 +90,7 @@ def own_attention(lm: PreTrainedModel) -> Iterator[None]:
 
 
 def lay_out(rows: list[np.ndarray]) -> TreePack:
-    """One pack; all tokens but the first of each row are supervised, in the order of the rows."""
+    """Makes one pack. All tokens except the first of each row are supervised, in the order of the rows."""
     first, second, third, fourth = rows
     trunk = min(len(third), len(fourth)) - 4
     pieces = [first, second, third, fourth[trunk:]]

@@ -1,4 +1,5 @@
-"""How a model's own code turns its last hidden states into logits. The chunked head computes scale * (hidden @ head)."""
+"""Finds how a model's own code turns its last hidden states into logits. The chunked head computes scale * (hidden @
+head)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class FixedOutput(BaseModelOutputWithPast):
 
 
 class FixedHidden(nn.Module):
-    """Takes the place of the decoder, so that only what follows it is computed."""
+    """Replaces the decoder, so that only the code after it is computed."""
 
     def __init__(self, hidden: torch.Tensor) -> None:
         super().__init__()
@@ -42,7 +43,8 @@ class FixedHidden(nn.Module):
 
 @torch.no_grad()
 def logits_scale(lm: PreTrainedModel) -> float:
-    """Found by the model's own forward around a small decoder and head, whose weights play no part, so that it needs none.
+    """Finds the scale by running the model's own forward around a small decoder and head. It does not use the model's
+    weights.
 
     Raises `unsupported_model` if its logits are anything but a multiple of hidden @ head.
     """
@@ -67,7 +69,7 @@ def _own_logits(lm: PreTrainedModel, hidden: torch.Tensor, head: nn.Linear) -> t
     own_head = lm.get_output_embeddings()
     names = [name for name, module in lm._modules.items() if module is own_head]
     if own_head is None or not names or lm.base_model is lm:
-        raise WorkerError("unsupported_model", f"{type(lm).__name__} has no LM head after a decoder: the worker cannot compute its logits in chunks.")
+        raise WorkerError("unsupported_model", f"{type(lm).__name__} has no LM head after a decoder, so the worker cannot compute its logits in chunks.")
     around = copy.copy(lm)
     around._modules = {**lm._modules, lm.base_model_prefix: FixedHidden(hidden), names[0]: head}
     try:

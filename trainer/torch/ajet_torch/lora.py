@@ -16,7 +16,8 @@ ALL_LINEAR = "all-linear"
 
 
 def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedModel:
-    """Injects adapters in place; afterwards only they take gradients. Raises `bad_request` if peft is not installed, or if names do not fit."""
+    """Injects adapters in place; afterwards only they take gradients. Raises `bad_request` if peft is not installed, or
+    if names do not fit."""
     try:
         from peft import LoraConfig as PeftConfig, inject_adapter_in_model
     except ImportError as error:
@@ -35,12 +36,13 @@ def add_lora(lm: PreTrainedModel, lora: LoraConfig, seed: int) -> PreTrainedMode
 
 
 def find_targets(lm: PreTrainedModel, lora: LoraConfig) -> str | list[str]:
-    """As peft takes them. Raises `bad_request` for a name that fits nothing, and for the embedding or the head if they are one tensor."""
+    """Returns the names as peft takes them. Raises `bad_request` for a name that fits nothing, and for the embedding or
+    the head if they are one tensor."""
     names = list(lora.target_modules)
     if names == [ALL_LINEAR]:
         return ALL_LINEAR
     if ALL_LINEAR in names:
-        raise WorkerError("bad_request", f"lora.target_modules holds {ALL_LINEAR!r} and other names ({', '.join(names)}). Give {ALL_LINEAR!r} alone, or names alone.")
+        raise WorkerError("bad_request", f"lora.target_modules holds {ALL_LINEAR!r} and other names ({', '.join(names)}). Use {ALL_LINEAR!r} alone, or names alone.")
     found = {name: [module for path, module in lm.named_modules() if path == name or path.endswith(f".{name}")] for name in names}
     missing = [name for name in names if not found[name]]
     if missing and (lora.target_modules != LoraConfig().target_modules or len(missing) == len(names)):
@@ -64,7 +66,7 @@ def _check_untied(lm: PreTrainedModel, found: Mapping[str, list[nn.Module]]) -> 
 
 
 def fold_adapters(state: Mapping[str, torch.Tensor], lora: LoraConfig) -> Iterator[tuple[str, torch.Tensor]]:
-    """W + alpha / rank * B A under the plain names (Hu et al. 2021, eq. 3), one tensor after another."""
+    """Returns W + alpha / rank * B A under the plain names (Hu et al. 2021, eq. 3), one tensor after another."""
     for name, tensor in state.items():
         if ".lora_" in name:
             continue
@@ -76,7 +78,7 @@ def fold_adapters(state: Mapping[str, torch.Tensor], lora: LoraConfig) -> Iterat
 
 
 def _delta(state: Mapping[str, torch.Tensor], stem: str) -> torch.Tensor | None:
-    """B A of a linear layer; of an embedding, whose adapter takes rows for columns, its transpose."""
+    """Returns B A of a linear layer. For an embedding, whose adapter takes rows for columns, it returns the transpose."""
     if f"{stem}.lora_A.default.weight" in state:
         return state[f"{stem}.lora_B.default.weight"].float() @ state[f"{stem}.lora_A.default.weight"].float()
     if f"{stem}.lora_embedding_A.default" in state:
@@ -85,7 +87,8 @@ def _delta(state: Mapping[str, torch.Tensor], stem: str) -> torch.Tensor | None:
 
 
 def with_adapter(head: nn.Module, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Hidden states and weights whose product is what the head computes: those of its adapter are put next to its own.
+    """Returns hidden states and weights whose product is what the head computes. The adapter's states and weights are
+    put next to the head's own.
 
     Adding B A to the weights would round small adapters away in bfloat16.
     """

@@ -1,7 +1,7 @@
 """Losses per supervised token of a row, from scalars that were computed once per node of the tree.
 
-The step's loss is sum_k weight_k * loss_k (core's LossOptions). Every choice is one key; the formula and its source
-stand in the docstring of the function that computes it.
+The step's loss is sum_k weight_k * loss_k (core's LossOptions). Every choice is one key. The docstring of the function
+that computes it has the formula and its source.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from .pack import DeviceTerms, TreePack
 
 OBJECTIVES = ("ppo", "gspo", "cispo", "reinforce")
 ESTIMATORS = ("k1", "k2", "k3")
-# exp(60) is 1e26: beyond every clip, and still finite in float32 once it meets an advantage. exp(89) is not, and 0 * inf is nan.
+# exp(60) is 1e26: it is beyond every clip, and still finite in float32 after it is multiplied by an advantage. exp(89)
+# is not finite, and 0 * inf is nan.
 MAX_LOG_RATIO = 60.0
 
 
 @dataclass(frozen=True)
 class LossConfig:
-    """core's LossOptions plus what only this worker offers.
+    """core's LossOptions, and options that only this worker has.
 
-    objective: `ppo` (GRPO's and REINFORCE++'s token ratio), `gspo`, `cispo` or `reinforce`; vetted default ppo.
-    tis_cap: upper limit of the truncated importance weight between trainer and sampler; 0 turns it off.
-    top_p, top_k: how tokens were sampled. Logprobs, entropies and the KL are of the tokens that were kept.
+    - objective: `ppo` (the token ratio of GRPO and REINFORCE++; the default), `gspo`, `cispo` or `reinforce`.
+    - tis_cap: the upper limit of the truncated importance weight between trainer and sampler; 0 turns it off.
+    - top_p, top_k: how tokens were sampled. Logprobs, entropies and the KL are of the tokens that were kept.
     """
 
     kind: str = "policy"
@@ -53,13 +54,13 @@ class LossConfig:
 
 
 def parse_loss(message: Mapping[str, Any]) -> LossConfig:
-    """From the wire; raises `bad_request` for unknown keys and values that mean nothing."""
+    """Reads the options from the wire. Raises `bad_request` for unknown keys and meaningless values."""
     unknown = sorted(set(message) - set(LossConfig.__dataclass_fields__))
     if unknown:
         raise WorkerError("bad_request", f"Unknown loss option {unknown[0]!r}. Known: {', '.join(LossConfig.__dataclass_fields__)}.")
     config = LossConfig(**message)
     if not 0 < config.top_p <= 1 or config.top_k < 0:
-        raise WorkerError("bad_request", f"The loss has top_p {config.top_p} and top_k {config.top_k}. top_p lies in (0, 1], top_k is 0 or more.")
+        raise WorkerError("bad_request", f"The loss has top_p {config.top_p} and top_k {config.top_k}. top_p must be in (0, 1], and top_k must be 0 or more.")
     _one_of("kind", config.kind, ("sft", "policy"))
     _one_of("objective", config.objective, OBJECTIVES)
     _one_of("kl_estimator", config.kl_estimator, ESTIMATORS)
@@ -72,7 +73,8 @@ def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def check_batch(packs: list[TreePack], config: LossConfig) -> None:
-    """What must see the whole optimizer step at once, before packs go to their ranks. Weights and advantages come ready."""
+    """Computes what must see the whole optimizer step at once, before packs go to their ranks. Weights and advantages
+    come ready."""
     if config.objective == "gspo":
         _require_whole_sequences(packs)
 
@@ -82,7 +84,7 @@ def _require_whole_sequences(packs: list[TreePack]) -> None:
     for pack in packs:
         here = set(pack.terms.sequence.tolist())
         if seen & here:
-            raise WorkerError("bad_batch", f"gspo needs each sequence whole in one pack; sequence {min(seen & here)} is in two. Raise trainer_common.max_pack_tokens.")
+            raise WorkerError("bad_batch", f"gspo needs each sequence whole in one pack, and sequence {min(seen & here)} is in two. Raise trainer_common.max_pack_tokens.")
         seen |= here
 
 
@@ -98,7 +100,7 @@ class TermLoss:
 
 @dataclass(frozen=True)
 class TermReport:
-    """core's TermReport on the device, shape [K] each; logprobs are the training ones."""
+    """core's TermReport on the device, shape [K] each. The logprobs are the training ones."""
 
     logprobs_K: torch.Tensor
     entropies_K: torch.Tensor
@@ -107,7 +109,7 @@ class TermReport:
 
 
 def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tensor, reference_M: torch.Tensor | None, config: LossConfig) -> TermLoss:
-    """The weighted loss of one pack. logprob_M and entropy_M are per (predictor, target) pair, reference_M too."""
+    """Returns the weighted loss of one pack. logprob_M, entropy_M and reference_M are per (predictor, target) pair."""
     logprob, is_outside = logprob_M[terms.pair_K].to(terms.weights_K.dtype), find_outside(terms, logprob_M)
     num_outside = (is_outside & (terms.weights_K != 0)).sum()
     logprob = torch.where(is_outside, terms.logprobs_K, logprob)
@@ -147,22 +149,23 @@ def term_loss(terms: DeviceTerms, logprob_M: torch.Tensor, entropy_M: torch.Tens
 
 
 def find_outside(terms: DeviceTerms, logprob_M: torch.Tensor) -> torch.Tensor:
-    """Terms whose token is outside of the set that it must have been drawn from: the sampler rounds differently."""
+    """Finds terms whose token is outside of the set that it must have been drawn from, because the sampler rounds
+    differently."""
     is_outside = is_hidden(logprob_M.detach())[terms.pair_K]
     return is_outside if terms.is_outside_K is None else is_outside | terms.is_outside_K
 
 
 def leave_out(terms: DeviceTerms, is_outside_K: torch.Tensor) -> DeviceTerms:
-    """Gives these terms weight 0, and finite logprobs, because 0 times infinity is not 0."""
+    """Gives these terms weight 0 and finite logprobs, because 0 times infinity is not 0."""
     proximal = None if terms.proximal_K is None else torch.where(is_outside_K, terms.logprobs_K, terms.proximal_K)
     return replace(terms, weights_K=terms.weights_K.masked_fill(is_outside_K, 0.0), proximal_K=proximal)
 
 
 def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
-    """Loss per term and whether the clip took hold (0 or 1).
+    """Returns the loss per term and whether the clip took effect (0 or 1).
 
-    With `tis_cap` C > 0 the ratio is taken against the logprobs of the weights that the batch began with (decoupled PPO,
-    Hilton et al. 2022), and the whole term is weighted by min(exp(those - sampler), C), held constant (truncated
+    With `tis_cap` C > 0 the ratio is taken against the logprobs of the weights that the batch began with (decoupled
+    PPO, Hilton et al. 2022). The whole term is weighted by min(exp(those - sampler), C), held constant (truncated
     importance sampling, Yao et al. 2025).
     """
     if not config.tis_cap:
@@ -174,7 +177,8 @@ def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -
 
 
 def proximal_logprobs(terms: DeviceTerms, logprob: torch.Tensor) -> torch.Tensor:
-    """Of the weights that the batch began with; where its first optimizer step is the only one, those are the present ones."""
+    """Returns the logprobs of the weights that the batch began with. If the batch has only one optimizer step, those
+    are the present ones."""
     return logprob.detach() if terms.proximal_K is None else terms.proximal_K
 
 
@@ -190,8 +194,8 @@ def _objective(terms: DeviceTerms, logprob: torch.Tensor, old: torch.Tensor, con
 
 
 def clipped_loss(advantages: torch.Tensor, ratio: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
-    """-min(r A, clip(r, 1 - low, 1 + high) A) (PPO, Schulman et al. 2017; separate bounds: DAPO, Yu et al. 2025),
-    and where A < 0 no more than -dual_clip A (dual clip, Ye et al. 2020; 0 turns it off).
+    """-min(r A, clip(r, 1 - low, 1 + high) A) (PPO, Schulman et al. 2017; separate bounds: DAPO, Yu et al. 2025). If A
+    < 0, the loss is at most -dual_clip A (dual clip, Ye et al. 2020; 0 turns it off).
     """
     plain = -ratio * advantages
     bounded = -ratio.clamp(1 - config.clip_low, 1 + config.clip_high) * advantages
@@ -205,14 +209,16 @@ def clipped_loss(advantages: torch.Tensor, ratio: torch.Tensor, config: LossConf
 
 
 def cispo_loss(advantages: torch.Tensor, logprob: torch.Tensor, log_ratio: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
-    """-sg(clip(r, 1 - low, 1 + high)) A logprob: the weight is clipped, no token loses its gradient (MiniMax-M1, 2025)."""
+    """-sg(clip(r, 1 - low, 1 + high)) A logprob. The weight is clipped, and no token loses its gradient (MiniMax-M1,
+    2025)."""
     ratio = log_ratio.detach().exp()
     bounded = ratio.clamp(1 - config.clip_low, 1 + config.clip_high)
     return -bounded * advantages * logprob, (bounded != ratio).to(logprob.dtype)
 
 
 def sequence_log_ratio(terms: DeviceTerms, log_ratio: torch.Tensor) -> torch.Tensor:
-    """log of sg(s) r / sg(r) with s = exp(mean of the sequence's log ratios) (GSPO-token, Zheng et al. 2025, eq. 14)."""
+    """The log of sg(s) r / sg(r) with s = exp(mean of the sequence's log ratios) (GSPO-token, Zheng et al. 2025, eq.
+    14)."""
     sequences, index = torch.unique(terms.sequence_K, return_inverse=True)
     trained = (terms.weights_K != 0).to(log_ratio.dtype)
     zeros = torch.zeros(len(sequences), dtype=log_ratio.dtype, device=log_ratio.device)
@@ -222,7 +228,8 @@ def sequence_log_ratio(terms: DeviceTerms, log_ratio: torch.Tensor) -> torch.Ten
 
 
 def kl_estimate(logprob: torch.Tensor, reference: torch.Tensor, estimator: str) -> torch.Tensor:
-    """KL(policy || reference) per token, d = reference - logprob: k1 -d; k2 d^2 / 2; k3 exp(d) - d - 1 (Schulman 2020)."""
+    """KL(policy || reference) per token with d = reference - logprob: k1 is -d, k2 is d^2 / 2, k3 is exp(d) - d - 1
+    (Schulman 2020)."""
     d = reference - logprob
     if estimator == "k1":
         return -d

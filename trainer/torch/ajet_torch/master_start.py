@@ -1,9 +1,9 @@
-"""The start of the float32 masters: the part of them that the bfloat16 weights, which compute, do not have.
+"""Sets the start of the float32 masters: the part of them that the bfloat16 weights do not have.
 
-If that part is 0, a master lies in the middle of the values that round to its weight, and updates of less than half a step of
-bfloat16 change no weight until many have added up. A file in float32 says where in that cell each master is. A file in bfloat16
-does not, and a place drawn at random makes the share of weights that an update moves proportional to its size. Either way the
-weights at the start are the same to the bit. Zeros stay zeros.
+If that part is 0, a master is in the middle of the values that round to its weight, and updates of less than half a
+step of bfloat16 change no weight until many have added up. A float32 file says where in that cell each master is. A
+bfloat16 file does not, and a random place makes the share of weights that an update moves proportional to its size.
+Either way the weights at the start are the same to the bit. Zeros stay zeros.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW, bits_of,
 
 log = logging.getLogger("ajet_torch")
 CELL = 0x7FFF
-"""The low half of a master lies within plus and minus this; one further is a tie, which rounds by the rule."""
+"""The low half of a master is within plus and minus this; one further is a tie, which rounds by the rule."""
 Read = Callable[[], torch.Tensor]
 
 
@@ -36,7 +36,7 @@ def start_masters(optimizer: Optimizer, config: WorkerConfig, dtype: torch.dtype
     draws = config.master_start == "dithered" and not stored
     if isinstance(optimizer, SplitAdamW):
         _start_halves(optimizer, stored, config.seed, draws)
-    elif isinstance(optimizer, PlainAdamW) and draws:  # sharded: what the file holds is there already
+    elif isinstance(optimizer, PlainAdamW) and draws:  # sharded: the file's values are already loaded
         for name, parameter in optimizer.parameters.items():
             own = optimizer.own[name]
             own.copy_(own + 0 if own.numel() == 0 else _dithered(own, name, config.seed, _first_element(parameter)))
@@ -57,26 +57,27 @@ def _start_halves(optimizer: SplitAdamW, stored: dict[str, Read], seed: int, dra
 
 
 def low_of(high: torch.Tensor, master: torch.Tensor) -> torch.Tensor:
-    """int16: the bits of float32 values beyond those of their nearest bfloat16 values."""
+    """Returns int16, the bits of float32 values beyond those of their nearest bfloat16 values."""
     difference = bits_of(master) - (high.view(torch.int16).to(torch.int32) << 16)
     return difference.clamp(-CELL, CELL).to(torch.int16)
 
 
 def draw_low(high: torch.Tensor, salt: int, first: int) -> torch.Tensor:
-    """int16, uniform within the cell of each weight; `first`: the place of the first element in the whole tensor."""
+    """Returns int16, uniform within the cell of each weight. `first` is the place of the first element in the whole
+    tensor."""
     drawn = random_bits(high.numel(), torch.tensor(salt, device=high.device), first).reshape(high.shape) - CELL - 1
     is_fixed = (high == 0) | ~torch.isfinite(high)
     return drawn.clamp(min=-CELL).masked_fill(is_fixed, 0).to(torch.int16)
 
 
 def _dithered(own: torch.Tensor, name: str, seed: int, first: int) -> torch.Tensor:
-    """float32 masters that hold bfloat16 values."""
+    """Returns float32 masters that hold bfloat16 values."""
     low = draw_low(own.bfloat16(), salt_of(name, seed), first)
     return (own.view(torch.int32) + low.to(torch.int32)).view(torch.float32)
 
 
 def salt_of(name: str, seed: int) -> int:
-    """The same in each process that holds a part of the parameter."""
+    """Returns a seed that is the same in each process that holds a part of the parameter."""
     return zlib.crc32(f"{seed} {name}".encode()) & 0x7FFFFFFF
 
 
@@ -88,7 +89,7 @@ def _first_element(parameter: torch.Tensor) -> int:
 
 
 def read_float32(folder: Path) -> dict[str, Read]:
-    """How to read each tensor that the folder holds in float32."""
+    """Returns how to read each tensor that the folder holds in float32."""
     found: dict[str, Read] = {}
     for file in sorted(folder.glob("*.safetensors")):
         with safe_open(file, "pt") as reader:

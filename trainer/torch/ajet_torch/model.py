@@ -1,4 +1,4 @@
-"""Any causal language model that transformers loads, made ready for training on token trees."""
+"""Prepares any causal language model that transformers loads for training on token trees."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ModelOutput:
 
 
 class PolicyModel(nn.Module):
-    """The language model with its head at the supervised predictors only: the module that data parallelism wraps."""
+    """The language model with its head at the supervised predictors only. Data parallelism wraps this module."""
 
     def __init__(self, lm: PreTrainedModel, head: HeadOptions) -> None:
         super().__init__()
@@ -48,14 +48,15 @@ class PolicyModel(nn.Module):
         self.logits_scale = logits_scale(lm)
 
     def with_head(self, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Hidden states and the weights of the head that go with them, its adapter included."""
+        """Returns hidden states and the head's weights for them, with the head's adapter included."""
         return with_adapter(self.lm.get_output_embeddings(), hidden)
 
     def hidden(self, ids_BN: torch.Tensor, positions_BN: torch.Tensor, plan: AttentionPlan) -> torch.Tensor:
         return self.lm.base_model(input_ids=ids_BN, position_ids=positions_BN, use_cache=False, plan=plan).last_hidden_state
 
     def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float, truncation: Truncation = Truncation()) -> ModelOutput:
-        """Over the pack's sets of kept tokens, or else over those that `truncation` leaves under the present weights."""
+        """Computes over the pack's sets of kept tokens, or otherwise over the tokens that `truncation` leaves under the
+        present weights."""
         hidden_ND = self.hidden(pack.ids_N[None], pack.positions_N[None], plan)[0]
         hidden_UD, weight_VD = self.with_head(hidden_ND[pack.predictors_U])
         inverse = self.logits_scale * (1.0 / (temperature or 1.0) if pack.inverse_U is None else pack.inverse_U)
@@ -81,14 +82,14 @@ def choose_dtype(name: str, device: torch.device) -> torch.dtype:
 
 
 def load_model_config(model_dir: str) -> Any:
-    """The folder's config.json; raises `bad_model_files` or `unsupported_model` with the file and the reason."""
+    """Reads the folder's config.json. Raises `bad_model_files` or `unsupported_model` with the file and the reason."""
     path = Path(model_dir) / "config.json"
     if not path.is_file():
         raise WorkerError("bad_model_files", f"No config.json in {model_dir}. A model folder holds config.json, tokenizer.json and *.safetensors.")
     try:
         json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise WorkerError("bad_model_files", f"{path} is no JSON: {first_line(error)}") from error
+        raise WorkerError("bad_model_files", f"{path} is not JSON: {first_line(error)}") from error
     try:
         config = AutoConfig.from_pretrained(model_dir, local_files_only=True, trust_remote_code=False)
     except Exception as error:
@@ -106,7 +107,8 @@ def _check_supported(config: Any, path: Path) -> None:
 
 
 def check_class(config: Any) -> None:
-    """Refuses by name a class that cannot be made with our attention, or that asks more of it, before its weights are read."""
+    """Refuses by name a class that cannot be made with our attention, or that asks more of it, before its weights are
+    read."""
     try:
         with torch.device("meta"):
             lm = AutoModelForCausalLM.from_config(config, attn_implementation=ATTENTION_NAME)
@@ -118,12 +120,12 @@ def check_class(config: Any) -> None:
         lm.eval().base_model(input_ids=ids, position_ids=ids, use_cache=False, plan=ShapePlan())
     except WorkerError:
         raise
-    except Exception:  # what needs values cannot be computed here; the first attention that is reached has said what it asks for
+    except Exception:  # code that needs values cannot be computed here; the first attention that is reached has already said what it asks for
         return
 
 
 def load_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrainedModel:
-    """Loads the weights onto the device, in eval-free training form: no dropout, no cache, our attention."""
+    """Loads the weights onto the device, ready for training: no dropout, no cache, our attention."""
     disable_progress_bar()
     config = load_model_config(model_dir)
     check_class(config)
@@ -141,13 +143,13 @@ def load_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrai
         raise WorkerError("bad_model_files", f"The weights in {model_dir} cannot be read ({type(error).__name__}): {first_line(error)}") from error
     if report["missing_keys"] or report["mismatched_keys"]:
         names = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
-        raise WorkerError("bad_model_files", f"The weights in {model_dir} lack or misshape {len(names)} tensors, first {names[0]}.")
+        raise WorkerError("bad_model_files", f"The weights in {model_dir} do not have {len(names)} tensors in the right shape, first {names[0]}.")
     repair_generation_config(lm, model_dir)
     return prepare_lm(lm, device)
 
 
 def prepare_lm(lm: PreTrainedModel, device: torch.device) -> PreTrainedModel:
-    """Checks what the worker needs of a model and turns off what would make its gradients random."""
+    """Checks what the worker needs of a model, and turns off what would make its gradients random."""
     if getattr(lm.get_output_embeddings(), "bias", None) is not None:
         raise WorkerError("unsupported_model", f"{type(lm).__name__} has a bias on its LM head, which the chunked head does not compute.")
     if not getattr(lm, "_supports_flex_attn", True):
@@ -160,7 +162,8 @@ def prepare_lm(lm: PreTrainedModel, device: torch.device) -> PreTrainedModel:
 
 
 def turn_off_randomness(lm: PreTrainedModel) -> None:
-    """Dropout, jitter of routers and layers left out at random, also of models that call them as functions of `self.training`."""
+    """Turns off dropout, jitter of routers and layers left out at random, also in models that call them as functions of
+    `self.training`."""
     lm.eval()
     for module in lm.modules():
         if isinstance(module, nn.Dropout):
@@ -171,7 +174,7 @@ def turn_off_randomness(lm: PreTrainedModel) -> None:
 
 
 def widen_norms(lm: PreTrainedModel) -> None:
-    """transformers' RMSNorm rounds to float32 inside, which hides differences that float64 runs are made to show."""
+    """transformers' RMSNorm rounds to float32 inside, which hides differences that float64 runs should show."""
     for module in lm.modules():
         if type(module).__name__.endswith("RMSNorm"):
             module.forward = partial(_rms_norm, module)
@@ -182,7 +185,7 @@ def _rms_norm(module: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 def smallest_window(config: Any) -> int | None:
-    """The sliding window, where any layer has one."""
+    """Returns the sliding window, if any layer has one."""
     kinds = getattr(config, "layer_types", None)
     window = getattr(config, "sliding_window", None)
     if window is None or (kinds is not None and "sliding_attention" not in kinds) or getattr(config, "use_sliding_window", True) is False:
@@ -191,7 +194,7 @@ def smallest_window(config: Any) -> int | None:
 
 
 def decoder_layers(lm: PreTrainedModel) -> nn.ModuleList:
-    """The stack of layers that are compiled, checkpointed and sharded one by one."""
+    """Returns the stack of layers that are compiled, checkpointed and sharded one by one."""
     layers = getattr(lm.base_model, "layers", None)
     if not isinstance(layers, nn.ModuleList):
         raise WorkerError("unsupported_model", f"{type(lm).__name__} has no list of decoder layers at base_model.layers.")
@@ -203,10 +206,10 @@ def compiles(config: WorkerConfig, device: torch.device) -> bool:
 
 
 def prepare_layers(lm: PreTrainedModel, config: WorkerConfig, device: torch.device) -> None:
-    """Activation checkpointing and per-layer compilation, in the order in which they compose."""
+    """Sets up activation checkpointing and per-layer compilation, in the order in which they compose."""
     if config.activation_checkpointing:
         lm.gradient_checkpointing_enable({"use_reentrant": False})
-        for module in lm.modules():  # transformers computes a layer again in training mode alone; its parts stay as they are
+        for module in lm.modules():  # transformers computes a layer again only in training mode; the layer's parts do not change
             module.training = isinstance(module, GradientCheckpointingLayer)
     if compiles(config, device):
         torch._dynamo.config.cache_size_limit = max(64, torch._dynamo.config.cache_size_limit)

@@ -1,10 +1,10 @@
 """AdamW over float32 (or float64) master weights, clipped by the global gradient norm.
 
-Three ways to hold the masters, one interface. `PlainAdamW`: the parameters are the masters (FSDP2 shards, or full
-precision on the CPU). `SplitAdamW`: one process, bfloat16 parameters; a parameter is its float32 master rounded, and
-`low` holds the bits that are lost, so that the masters cost 2 bytes more per weight instead of 4, and one fused pass
-updates everything. `RoundedAdamW`: bfloat16 parameters, sharded or not, without those bits, each update rounded at random.
-Decay and bias correction as in Loshchilov and Hutter 2019, algorithm 2.
+Three classes hold the masters in different ways and have one interface. In `PlainAdamW` the parameters are the masters
+(FSDP2 shards, or full precision on the CPU). `SplitAdamW` is for one process with bfloat16 parameters: a parameter is
+its float32 master rounded, and `low` holds the lost bits. The masters then cost 2 bytes more per weight instead of 4,
+and one fused pass updates everything. `RoundedAdamW` is for bfloat16 parameters, sharded or not, without those bits; it
+rounds each update at random. Decay and bias correction are as in Loshchilov and Hutter 2019, algorithm 2.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ if TYPE_CHECKING:
 NamedParameters = dict[str, torch.nn.Parameter]
 STATE_NAMES = ("master", "exp_avg", "exp_avg_sq")
 OnNorm = Callable[[torch.Tensor], object]
-"""What is done with the norm, on the device, before the update is queued: then nothing that reads it waits for the update."""
+"""Handles the norm on the device before the update is queued, so no reader of the norm waits for the update."""
 
 
 class Optimizer(Protocol):
     num_steps: int
-    """Updates made; the caller counts."""
+    """The number of updates made; the caller counts."""
 
     def update(self, rate: float, options: OptimizerConfig | None = None, on_norm: OnNorm | None = None) -> torch.Tensor:
-        """With `options` instead of its configuration in this step. Clips, updates and clears the gradients; returns the norm before clipping. A norm that is not finite changes nothing.
+        """Clips, updates and clears the gradients, with `options` instead of its configuration in this step. Returns
+        the norm before clipping. A norm that is not finite changes nothing.
 
-        Only queues device work.
+        It only queues device work.
         """
         ...
 
     def clear(self) -> None:
-        """Forgets gathered gradients."""
+        """Discards gathered gradients."""
         ...
 
     def state(self, name: str) -> dict[str, torch.Tensor]:
-        """Views or copies under STATE_NAMES, shaped like the (local) parameter."""
+        """Returns views or copies under STATE_NAMES, shaped like the (local) parameter."""
         ...
 
     def restore(self, name: str, state: dict[str, torch.Tensor]) -> None: ...
@@ -98,13 +99,14 @@ class PlainAdamW:
 
 
 def shard_group(parameters: NamedParameters) -> Any:
-    """The processes that hold one whole model together; None if each tensor is whole. Replicas on other nodes hold the same."""
+    """Returns the processes that hold one whole model together, or None if each tensor is whole. Replicas on other
+    nodes hold the same."""
     mesh = next((p.device_mesh for p in parameters.values() if isinstance(p, DTensor)), None)
     return None if mesh is None else mesh.get_group(mesh.ndim - 1)
 
 
 def global_norm(gradients: list[torch.Tensor], shards: Any) -> torch.Tensor:
-    """Over all tensors, and over all processes of the group."""
+    """Sums over all tensors, and over all processes of the group."""
     norm = torch.stack(torch._foreach_norm(gradients, dtype=torch.float64 if gradients[0].dtype == torch.float64 else torch.float32)).norm()
     if shards is None:
         return norm
@@ -114,7 +116,7 @@ def global_norm(gradients: list[torch.Tensor], shards: Any) -> torch.Tensor:
 
 
 def shard_place(parameter: torch.Tensor) -> tuple[int, int]:
-    """Which shard of a tensor this process holds, and of how many."""
+    """Returns which shard of a tensor this process holds, and of how many."""
     if not isinstance(parameter, DTensor):
         return 0, 1
     mesh = parameter.device_mesh
@@ -122,12 +124,12 @@ def shard_place(parameter: torch.Tensor) -> tuple[int, int]:
 
 
 def local(tensor: torch.Tensor) -> torch.Tensor:
-    """This process's part of a sharded tensor, or the tensor itself."""
+    """Returns this process's part of a sharded tensor, or the tensor itself."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def join_halves(high: torch.Tensor, low: torch.Tensor) -> torch.Tensor:
-    """float32 from its nearest bfloat16 and the int16 difference of their bits: exact."""
+    """Returns float32 from its nearest bfloat16 and the int16 difference of their bits. The result is exact."""
     return ((high.view(torch.int16).to(torch.int32) << 16) + low.to(torch.int32)).view(torch.float32)
 
 
@@ -135,12 +137,13 @@ NAN_BITS = 0x7FC00000
 
 
 def bits_of(value: torch.Tensor) -> torch.Tensor:
-    """int32 of float32. Every nan is this one: others would carry over into the sign and be rounded to -0."""
+    """Returns float32 as int32. All nans become this one nan, because others would carry over into the sign and be
+    rounded to -0."""
     return torch.where(value.isnan(), NAN_BITS, value.view(torch.int32))
 
 
 def split_halves(master: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The inverse of join_halves. Ties round away from zero, which keeps the difference within int16."""
+    """Inverts join_halves. Ties round away from zero, which keeps the difference within int16."""
     bits = bits_of(master)
     high = (bits + 0x8000) >> 16
     return high.to(torch.int16).view(torch.bfloat16), (bits - (high << 16)).to(torch.int16)
@@ -162,7 +165,8 @@ def _split_update(high: torch.Tensor, low: torch.Tensor, mean: torch.Tensor, squ
 
 
 def random_bits(count: int, salt: torch.Tensor, first: int = 0) -> torch.Tensor:
-    """[count] int32 in [0, 2^16), of each index from `first` on and `salt` (int64, below 2^31) alone: nothing is kept, and a resumed run draws the same (murmur3's mixer)."""
+    """Returns [count] int32 in [0, 2^16), which depend only on each index from `first` on and on `salt` (int64, below
+    2^31). No state is kept, so a resumed run draws the same numbers (murmur3's mixer)."""
     bits = torch.arange(first, first + count, device=salt.device, dtype=torch.int64 if first else torch.int32).to(torch.int32) * -0x61C8864F + salt.to(torch.int32) * 0x7FEB352D
     bits = (bits ^ ((bits >> 16) & 0xFFFF)) * -0x7A143595
     bits = (bits ^ ((bits >> 13) & 0x7FFFF)) * 0x35B2AE35
@@ -170,7 +174,8 @@ def random_bits(count: int, salt: torch.Tensor, first: int = 0) -> torch.Tensor:
 
 
 def round_at_random(value: torch.Tensor, salt: torch.Tensor) -> torch.Tensor:
-    """bfloat16 from float32 [N]: one of the two neighbours, the nearer the likelier, so that the mean is the value."""
+    """Returns bfloat16 from float32 [N]. It is one of the two neighbours, and the nearer is likelier, so that the mean
+    is the value."""
     bits = bits_of(value) + random_bits(value.numel(), salt)
     return (bits >> 16).to(torch.int16).view(torch.bfloat16)
 
@@ -189,7 +194,7 @@ def _rounded_update(weight: torch.Tensor, salt: torch.Tensor, mean: torch.Tensor
 
 
 class SplitAdamW:
-    """Gradients gather in float32 (`gathered`) where a step has several packs, else they stay as autograd made them."""
+    """Gradients gather in float32 (`gathered`) if a step has several packs. Otherwise they stay as autograd made them."""
 
     def __init__(self, parameters: NamedParameters, config: OptimizerConfig) -> None:
         self.parameters = parameters
@@ -241,7 +246,7 @@ class SplitAdamW:
         return norm
 
     def _joint_update(self) -> JointUpdate | None:
-        """Of all tensors in one launch, on a GPU that Triton has kernels for."""
+        """Updates all tensors in one launch, on a GPU that Triton has kernels for."""
         if self.joint is None and self.is_joint:
             from .update_kernels import JointUpdate
 
@@ -249,7 +254,8 @@ class SplitAdamW:
         return self.joint
 
     def _scalars(self, rate: float, norm: torch.Tensor, config: OptimizerConfig) -> torch.Tensor:
-        """On the device, the gradient scale first: 0 where the norm is not finite, which leaves everything as it was."""
+        """The scalars on the device, the gradient scale first. It is 0 if the norm is not finite, which leaves
+        everything unchanged."""
         step = self.num_steps + 1
         corrections = (1 - config.beta1**step, 1 - config.beta2**step)
         rest = torch.tensor([rate, config.weight_decay, config.beta1, config.beta2, *corrections, config.epsilon], dtype=torch.float32)
@@ -276,8 +282,8 @@ class SplitAdamW:
 
 
 class RoundedAdamW(SplitAdamW):
-    """The weights are their own masters; `seed`, the step and the tensor's place decide how they are rounded. Works on each
-    process's own rows, as PlainAdamW does; replicas of a shard round alike.
+    """The weights are their own masters. `seed`, the step and the tensor's place decide how they are rounded. It works
+    on each process's own rows, as PlainAdamW does; replicas of a shard round alike.
     """
 
     def __init__(self, parameters: NamedParameters, config: OptimizerConfig, seed: int) -> None:
@@ -309,7 +315,8 @@ class RoundedAdamW(SplitAdamW):
         return norm
 
     def _salts(self, device: torch.device) -> torch.Tensor:
-        """[tensors, 2], of which the first is used: each begins at 16 bytes, since compiled code copies an input that does not."""
+        """[tensors, 2], of which the first is used: each begins at 16 bytes, since compiled code copies an input that
+        does not."""
         drawn = torch.Generator().manual_seed((self.seed * 1_000_003 + self.num_steps + self.shard * 998_244_353) % (1 << 62))
         salts = torch.randint(1 << 31, (len(self.parameters),), generator=drawn)
         return torch.stack([salts, salts], 1).to(device, non_blocking=True)

@@ -16,7 +16,7 @@ from .head import Pairs
 from .kept import OUTSIDE, WHOLE, KeptRows, KeptTokens
 
 ALIGNMENT = 128
-"""Bytes; of each array in a transfer of several."""
+"""The alignment in bytes of each array in a transfer of several."""
 INT_FIELDS = ("ids", "positions", "ends", "predictors", "targets")
 TERM_FIELDS = (("pair", np.int32), ("sequence", np.int32), ("weights", np.float32), ("advantages", np.float32), ("logprobs", np.float32))
 OPTIONAL_FIELDS = ("proximal", "temperatures")
@@ -38,9 +38,9 @@ class LossTerms:
 
 @dataclass(frozen=True)
 class TreePack:
-    """Worked example, rows [5,6,7] and [5,6,8] sharing [5,6], last tokens supervised (weight 1/2 each):
-    ids [5,6,7,8], positions [0,1,2,2], ends [4,4,3,4], predictors [1,1], targets [7,8],
-    terms pair [0,1], sequence [0,1], weights [.5,.5], advantages [1,-1], logprobs [-.2,-1.6]; row_tokens 6.
+    """Worked example: rows [5,6,7] and [5,6,8] share [5,6], and their last tokens are supervised (weight 1/2 each): ids
+    [5,6,7,8], positions [0,1,2,2], ends [4,4,3,4], predictors [1,1], targets [7,8], terms pair [0,1], sequence [0,1],
+    weights [.5,.5], advantages [1,-1], logprobs [-.2,-1.6]; row_tokens 6.
     """
 
     ids: np.ndarray
@@ -57,7 +57,7 @@ class TreePack:
 
 
 def parse_pack(message: Mapping[str, Any], vocab_size: int) -> TreePack:
-    """A pack from its wire form (little-endian bytes); raises `bad_batch` naming the field that cannot be."""
+    """Reads a pack from its wire form (little-endian bytes). Raises `bad_batch` naming a field that is not valid."""
     ints = {name: np.frombuffer(message[name], np.int32) for name in INT_FIELDS}
     optional = {name: message["terms"][name] for name in OPTIONAL_FIELDS if message["terms"].get(name) is not None}
     terms = LossTerms(
@@ -111,13 +111,14 @@ def _require(holds: bool, field: str, what: str) -> None:
 
 
 def padded_length(num_tokens: int, max_pack_tokens: int, block: int = 128) -> int:
-    """The next of eight sizes up to max_pack_tokens (then further in the same stride), so that few shapes are compiled."""
+    """Returns the next of eight sizes up to max_pack_tokens (then further in the same stride), so that few shapes are
+    compiled."""
     stride = max(block, -(-max_pack_tokens // (8 * block)) * block)
     return -(-num_tokens // stride) * stride
 
 
 def pad_pack(pack: TreePack, length: int) -> TreePack:
-    """Appends padding that sees itself alone: id 0, position 0, ends i + 1, no term."""
+    """Appends padding that sees only itself: id 0, position 0, ends i + 1, no term."""
     extra = length - pack.num_tokens
     if extra == 0:
         return pack
@@ -132,7 +133,8 @@ def pad_pack(pack: TreePack, length: int) -> TreePack:
 
 
 def row_starts(ends: np.ndarray) -> np.ndarray | None:
-    """Starts of the documents where no two rows share anything, with the total length appended; None for a real tree."""
+    """Returns starts of the documents if no two rows share anything, with the total length appended. Returns None for a
+    real tree."""
     starts = [0]
     while starts[-1] < len(ends):
         start = starts[-1]
@@ -144,7 +146,8 @@ def row_starts(ends: np.ndarray) -> np.ndarray | None:
 
 
 def merge_padding(starts: np.ndarray, num_tokens: int) -> np.ndarray:
-    """Document starts of a padded pack with all padding as one document: nobody reads what padding sees."""
+    """Returns document starts of a padded pack with all padding as one document, because no token reads what padding
+    sees."""
     real = starts[starts < num_tokens]
     return np.concatenate([real, np.unique([num_tokens, starts[-1]])]).astype(np.int32)
 
@@ -162,10 +165,11 @@ class DeviceTerms:
 
 @dataclass(frozen=True)
 class DevicePack:
-    """`predictors_U` are unique and sorted, and so are the pairs by their predictor; `terms.pair_K` points into the sorted pairs.
+    """`predictors_U` are unique and sorted, and pairs are sorted by their predictor. `terms.pair_K` points into the
+    sorted pairs.
 
-    If terms have their own temperatures or sets of kept tokens, predictors are unique together with these. `inverse_U` holds
-    1 / temperature; is_drawn_U: rows whose tokens were not sampled greedily.
+    If terms have their own temperatures or sets of kept tokens, predictors are unique together with these. `inverse_U`
+    holds 1 / temperature. `is_drawn_U` marks rows whose tokens were not sampled greedily.
     """
 
     ids_N: torch.Tensor
@@ -179,7 +183,7 @@ class DevicePack:
 
 
 def to_device(pack: TreePack, device: torch.device, real: torch.dtype) -> DevicePack:
-    """Moves a pack; `real` is the type of the loss arithmetic (float32, or float64 for exactness tests)."""
+    """Moves a pack. `real` is the type of the loss arithmetic (float32, or float64 for exactness tests)."""
     terms, number = pack.terms, np.float64 if real == torch.float64 else np.float32
     pairs = plain_pairs(pack) if terms.temperatures is None and terms.kept is None else mixed_pairs(pack)
     order = np.argsort(pairs.row, kind="stable")
@@ -203,7 +207,7 @@ def to_device(pack: TreePack, device: torch.device, real: torch.dtype) -> Device
 
 
 def row_sets(sets_U: np.ndarray, kept: KeptTokens | None) -> list[np.ndarray]:
-    """is_cut [U], and with kept tokens the row and the id of each entry, [E]."""
+    """Returns is_cut [U] and, with kept tokens, the row and the id of each entry, [E]."""
     is_cut = sets_U != WHOLE
     if kept is None:
         return [is_cut]
@@ -220,7 +224,8 @@ def row_starts_of_sets(sets_U: np.ndarray, kept: KeptTokens) -> np.ndarray:
 
 @dataclass(frozen=True)
 class HeadPairs:
-    """predictors [U], row [M] into them, targets [M], of_term [K] into the pairs, inverses [U] or None; sets [U]: numbers of kept sets or WHOLE."""
+    """predictors [U], row [M] into them, targets [M], of_term [K] into the pairs, inverses [U] or None; sets [U] are
+    numbers of kept sets or WHOLE."""
 
     predictors: np.ndarray
     row: np.ndarray
@@ -231,7 +236,8 @@ class HeadPairs:
 
 
 def plain_pairs(pack: TreePack) -> HeadPairs:
-    """Without sorting, since predictors are small numbers: nothing runs on the GPU before the first pack of a step is there."""
+    """Finds them without sorting, since predictors are small numbers. Nothing runs on the GPU before the first pack of
+    a step is there."""
     is_used = np.zeros(pack.num_tokens, bool)
     is_used[pack.predictors] = True
     row = (np.cumsum(is_used) - 1)[pack.predictors]
@@ -239,7 +245,8 @@ def plain_pairs(pack: TreePack) -> HeadPairs:
 
 
 def mixed_pairs(pack: TreePack) -> HeadPairs:
-    """A pair at each temperature and set of kept tokens from which one of its terms was sampled; those that were sampled greedily (0) at 1."""
+    """Makes a pair at each temperature and set of kept tokens from which one of its terms was sampled. Greedy terms (0)
+    count at 1."""
     terms = pack.terms
     given = np.ones(len(terms.pair), np.float32) if terms.temperatures is None else terms.temperatures
     temperature_K = np.where(given > 0, given, np.float32(1)).astype(np.float64)
@@ -252,7 +259,8 @@ def mixed_pairs(pack: TreePack) -> HeadPairs:
 
 
 def move_together(arrays: list[np.ndarray], device: torch.device) -> list[torch.Tensor]:
-    """Arrays as tensors on the device. For a GPU through one page-locked buffer: one transfer, and the host need not wait."""
+    """Returns arrays as tensors on the device. A GPU gets them through one page-locked buffer in one transfer, and the
+    host need not wait."""
     if device.type != "cuda":
         return [torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays]
     sizes = [-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays]

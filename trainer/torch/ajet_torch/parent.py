@@ -1,7 +1,7 @@
-"""A process that must not outlive the one that started it, however that one ended.
+"""Ends a process with the process that started it, however that one ended.
 
-As a script it runs another program so: `parent.py PROGRAM ARGUMENT...`. Nothing of this package runs between fork and exec then, which
-threads of the worker could have left with a lock that is never released.
+As a script it runs another program in this way: `parent.py PROGRAM ARGUMENT...`. Then no code of this package runs
+between fork and exec, where threads of the worker could have left a lock that is never released.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import sys
 
 
 def end_with_parent() -> None:
-    """Linux: SIGTERM when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG); elsewhere nothing."""
+    """On Linux it asks for SIGTERM when the thread that started this process ends (prctl(2), PR_SET_PDEATHSIG).
+    Elsewhere it does nothing."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 

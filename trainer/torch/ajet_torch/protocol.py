@@ -1,11 +1,11 @@
-"""Frames between the control plane and the worker: a length, then one msgpack map.
+"""Frames between the control plane and the worker. A frame is a length, then one msgpack map.
 
     frame = uint32 big-endian length of the body, body
     body  = { "kind": str, "id"?: int, ... }; arrays are little-endian bytes whose type the field's name fixes
 
-The worker is told where to connect and with which token (environment AJET_CONNECT host:port, AJET_TOKEN); it says
-`hello` with the schema version and the token, and receives its configuration. Requests carry an id and get exactly
-one `result` or `error` with that id; `tokens` may come before. `heartbeat` comes on its own.
+The environment gives the worker the address and the token (AJET_CONNECT host:port, AJET_TOKEN). The worker says `hello`
+with the schema version and the token, and receives its configuration. Requests carry an id and get exactly one `result`
+or `error` with that id; `tokens` may come before. `heartbeat` comes unasked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def pack_frame(message: dict[str, Any]) -> bytes:
 
 
 def read_exactly(stream: socket.socket, size: int) -> bytes | None:
-    """None where the other side closed before the first byte; a cut frame is a broken peer and None too."""
+    """Returns None if the other side closed before the first byte. A cut frame comes from a broken peer and is None
+    too."""
     parts, missing = [], size
     while missing:
         part = stream.recv(min(missing, 1 << 20))
@@ -59,7 +60,8 @@ def read_frame(stream: socket.socket) -> dict[str, Any] | None:
 
 @dataclass
 class Progress:
-    """What the main thread is at; heartbeats carry it, so that a live but stuck worker can be told from a busy one."""
+    """The main thread's present work. Heartbeats carry it, so that a live but stuck worker can be distinguished from a
+    busy one."""
 
     doing: str = "start"
     count: int = 0
@@ -89,7 +91,7 @@ class Connection:
         threading.Thread(target=self._beat, args=(heartbeat_s,), daemon=True).start()
 
     def _read(self) -> None:
-        """An abort is seen at once, also by a step that is under way; everything else waits its turn."""
+        """An abort is seen at once, also by a step in progress; everything else waits its turn."""
         try:
             while (message := read_frame(self.stream)) is not None:
                 if message["kind"] == "abort":
@@ -108,7 +110,8 @@ class Connection:
             return
 
     def receive(self, wait: bool) -> dict[str, Any] | None:
-        """The next message; with wait=False raises queue.Empty where there is none. None: the other side has gone."""
+        """Returns the next message. With wait=False it raises queue.Empty if there is none. None means that the other
+        side has gone."""
         return self.inbox.get(block=wait)
 
 
@@ -120,7 +123,7 @@ def connect(address: str, token: str, version: int) -> tuple[socket.socket, dict
     stream.sendall(pack_frame({"kind": "hello", "schema": version, "token": token}))
     message = read_frame(stream)
     if message is None:
-        raise SystemExit("The control plane closed the connection at hello: wrong token or schema version.")
+        raise SystemExit("The control plane closed the connection at hello, because the token or the schema version is wrong. Start the worker with the line that the run prints.")
     if message.get("schema") != version:
         raise SystemExit(f"The control plane speaks schema {message.get('schema')}, this worker {version}. Install both from one release.")
     stream.settimeout(None)

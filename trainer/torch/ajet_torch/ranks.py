@@ -1,7 +1,7 @@
-"""The processes of one training run: how they find each other and the little they say besides gradients.
+"""The processes of one training run: how they find each other, and the few messages they exchange besides gradients.
 
-Control messages go over gloo (host memory), gradients over NCCL on GPUs and gloo on CPUs. The store is a file if one is
-given, so that no port but the backends' own is opened; without one it is the launcher's, as on several nodes.
+Control messages go over gloo (host memory); gradients go over NCCL on GPUs and gloo on CPUs. If a file is given, it is
+the store, so that only the backends' own ports are opened. Otherwise the store is the launcher's, as on several nodes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from .errors import WorkerError
 
 @dataclass(frozen=True)
 class Ranks:
-    """`control` and the default group exist only if `size` > 1 or FSDP2 is wanted for one process. `num_nodes`: launchers, with as
-    many processes each, those of one launcher in a row. `first`: the place of this group's first process among all of the run.
+    """`control` and the default group exist only if `size` > 1 or FSDP2 is wanted for one process. `num_nodes` is the
+    number of launchers, with equally many processes each, numbered launcher by launcher. `first` is the place of this
+    group's first process among all of the run.
     """
 
     rank: int
@@ -38,7 +39,7 @@ class Ranks:
 
     @property
     def node(self) -> Ranks:
-        """The processes of this node, as one group."""
+        """Returns the processes of this node as one group."""
         return self.own_node or self
 
     @property
@@ -46,7 +47,7 @@ class Ranks:
         return self.size // self.num_nodes
 
     def share(self, payload: Any) -> Any:
-        """The first rank's payload, on every rank."""
+        """Returns the first rank's payload on every rank."""
         if self.size == 1:
             return payload
         box = [pickle.dumps(payload) if self.is_first else None]
@@ -54,7 +55,7 @@ class Ranks:
         return pickle.loads(box[0])
 
     def gather(self, payload: Any) -> list[Any]:
-        """Every rank's payload on the first rank, in order; an empty list elsewhere."""
+        """Returns every rank's payload on the first rank, in order, and an empty list elsewhere."""
         if self.size == 1:
             return [payload]
         boxes: list[Any] = [None] * self.size if self.is_first else []
@@ -67,7 +68,7 @@ class Ranks:
 
 
 def join_ranks(device_type: str, store_file: str | None, fsdp: bool, timeout_s: float) -> Ranks:
-    """From torchrun's environment (RANK, WORLD_SIZE, LOCAL_RANK); one process without it."""
+    """Reads torchrun's environment (RANK, WORLD_SIZE, LOCAL_RANK). Without it there is one process."""
     rank, size, local_rank = (int(os.environ.get(name, default)) for name, default in (("RANK", 0), ("WORLD_SIZE", 1), ("LOCAL_RANK", 0)))
     if size == 1 and not fsdp:
         return Ranks(rank, size, local_rank)
@@ -84,7 +85,7 @@ def join_ranks(device_type: str, store_file: str | None, fsdp: bool, timeout_s: 
 
 
 def count_nodes(control: Any, size: int) -> int:
-    """From the launchers; raises `bad_request` if one has more processes than another."""
+    """Learns the sizes from the launchers. Raises `bad_request` if one has more processes than another."""
     own = (int(os.environ.get("GROUP_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", size)))
     found: list[Any] = [None] * size
     dist.all_gather_object(found, own, group=control)
@@ -95,7 +96,7 @@ def count_nodes(control: Any, size: int) -> int:
 
 
 def join_node(rank: int, per_node: int, local_rank: int, num_nodes: int, timeout: timedelta) -> Ranks | None:
-    """Every process makes the groups of all nodes, since making one is a step that all take."""
+    """Every process makes the groups of all nodes, because all of them have to take part in making one."""
     if num_nodes == 1:
         return None
     groups = [dist.new_group(list(range(node * per_node, (node + 1) * per_node)), backend="gloo", timeout=timeout) for node in range(num_nodes)]

@@ -1,4 +1,4 @@
-"""The learning rate of an optimizer step."""
+"""Computes the learning rate of an optimizer step."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from .config import OptimizerConfig
 
 
 def learning_rate(config: OptimizerConfig, step: int) -> float:
-    """Of the step that is about to be made, counted from 0.
+    """Returns the rate of the step that is about to be made, counted from 0.
 
-    Rises linearly over warmup_steps; then constant, or down to 0 at total_steps, linearly or as a half cosine.
+    The rate rises linearly over warmup_steps. Then it is constant, or falls to 0 at total_steps, linearly or as a half
+    cosine.
     """
     warmup = min(1.0, (step + 1) / config.warmup_steps) if config.warmup_steps > 0 else 1.0
     if config.schedule == "constant" or config.total_steps <= 0:

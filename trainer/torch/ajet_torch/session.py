@@ -1,4 +1,4 @@
-"""What one rank does for each command. All ranks run the same commands in the same order."""
+"""Runs one rank's part of each command. All ranks run the same commands in the same order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .training import Placement, StepChanges, Trainer
 TICKS_PER_TURN = 8
 PROBE_TOKENS = 4
 PROBE_TOLERANCE = 0.1
-"""Mean nats per token; two bf16 kernels differ by about a tenth of it."""
+"""The limit in mean nats per token; two bf16 kernels differ by about a tenth of it."""
 
 
 class Session:
@@ -54,19 +54,19 @@ class Session:
 
     @property
     def samplers(self) -> list[int]:
-        """Ranks that take requests: all, or with vLLM the first of each node."""
+        """Returns the ranks that take requests: all, or with vLLM the first of each node."""
         ranks = self.placement.ranks
         return list(range(0, ranks.size, ranks.per_node if self.config.inference.server == "vllm" else 1))
 
     def _sampling_copy(self) -> PolicyModel:
-        """Sharded weights cannot be sampled from token by token; every rank keeps a whole copy in the compute type."""
+        """Sharded weights cannot be sampled from token by token, so every rank keeps a whole copy in the compute type."""
         lm = load_lm(self.config.model_dir, self.placement.dtype, self.placement.device)
         if self.config.lora.rank:
             add_lora(lm, self.config.lora, self.config.seed)
         return PolicyModel(lm.requires_grad_(False), HeadOptions())
 
     def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """Whole weights in the compute type, one after another; every rank must run through all of them."""
+        """Returns whole weights in the compute type, one after another. Every rank must run through all of them."""
         for name, parameter in self.trainer.policy.lm.named_parameters():
             if not isinstance(parameter, DTensor):
                 yield name, parameter.detach()
@@ -76,12 +76,13 @@ class Session:
 
     @property
     def samples_apart(self) -> bool:
-        """Whether answers go on while a step is computed: the sampler has separate GPUs, and the first rank alone speaks to it."""
+        """Returns whether answers continue while a step is computed: the sampler has separate GPUs, and only the first
+        rank speaks to it."""
         inference = self.config.inference
         return inference.server == "vllm" and not inference.colocated and self.placement.ranks.num_nodes == 1
 
     def train(self, message: dict[str, Any], is_aborted: Callable[[], bool]) -> dict[str, Any]:
-        """One optimizer step; the sampler keeps the weights that it has. Raises as Trainer.step does."""
+        """Makes one optimizer step. The sampler keeps the weights that it has. Raises as Trainer.step does."""
         packs = [parse_pack(pack, self.vocab_size) for pack in message["packs"]]
         loss = parse_loss({**message["loss"], **self.config.loss})
         start = time.perf_counter()
@@ -91,7 +92,8 @@ class Session:
         return metrics
 
     def sync_weights(self) -> float:
-        """Seconds it took; raises `weight_sync` where the sampler does not hold the trainer's weights afterwards."""
+        """Returns the seconds it took. Raises `weight_sync` if the sampler does not hold the trainer's weights
+        afterwards."""
         start = time.perf_counter()
         expected = 0
 
@@ -111,12 +113,12 @@ class Session:
         return time.perf_counter() - start
 
     def catch_up(self) -> None:
-        """The present weights to samplers that came back after the last update."""
+        """Gives the present weights to samplers that came back after the last update."""
         self.server.catch_up()
         self._check_by_probe()
 
     def _check_by_probe(self) -> None:
-        """Where the sampler's weights cannot be read: its logprobs of a few tokens must be the trainer's."""
+        """If the sampler's weights cannot be read, its logprobs of a few tokens must be the trainer's."""
         prompt = np.arange(8, dtype=np.int32) % self.vocab_size
         ranks = self.placement.ranks
         server = self.server if isinstance(self.server, ProbedServer) else None
@@ -133,7 +135,7 @@ class Session:
         return WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler's logprobs are {gap:.3f} nats from the trainer's on a probe (limit {PROBE_TOLERANCE}): it does not hold the new weights.")
 
     def sample(self, submitted: list[SampleRequest], aborted: list[int], num_ticks: int = 0) -> list[TokenEvent | CallFailure]:
-        """Takes in new and aborted requests and advances; `num_ticks` of 0: as much as is worth one turn of all ranks."""
+        """Takes new and aborted requests and advances. `num_ticks` of 0 is as much as is worth one turn of all ranks."""
         for request in submitted:
             self.server.submit(request)
         for request_id in aborted:

@@ -1,7 +1,7 @@
-"""A model that is sharded before it has weights, so that no process ever holds all of them.
+"""Shards a model before it has weights, so that no process ever holds all of them.
 
-Loading first and sharding afterwards takes the whole model in float32 once for each GPU of a machine: 131 GB each at 32B.
-Here the model is made without memory, cut, and every process fills in its own rows from the files.
+Loading first and sharding afterwards takes the whole model in float32 once for each GPU of a machine: 131 GB each at
+32B. Here the model is made without memory and cut, and then every process fills in its own rows from the files.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .model import check_class, load_model_config, prepare_lm
 from .optimizer import local, shard_place
 
 Rows = Callable[[str, int, int], torch.Tensor]
-"""Rows [start, stop) of the tensor of that name."""
+"""Reads rows [start, stop) of the tensor of that name."""
 
 
 def empty_lm(model_dir: str, dtype: torch.dtype) -> PreTrainedModel:
-    """The model of a folder without memory for its weights."""
+    """Makes the model of a folder without memory for its weights."""
     config = load_model_config(model_dir)
     check_class(config)
     lm = make_empty(lambda: AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=ATTENTION_NAME))
@@ -43,7 +43,7 @@ def make_empty(make: Callable[[], PreTrainedModel]) -> PreTrainedModel:
 
 
 def find_files(model_dir: str, lm: PreTrainedModel) -> dict[str, Path] | None:
-    """The file of each parameter; None if one has another name there, as fused and renamed ones do."""
+    """Returns the file of each parameter, or None if one has another name there, as fused and renamed ones do."""
     folder = Path(model_dir)
     index = folder / "model.safetensors.index.json"
     try:
@@ -71,12 +71,12 @@ def fill(module: nn.Module, lm: PreTrainedModel, device: torch.device, rows: Row
 
 
 def rotary_embeddings(lm: PreTrainedModel) -> list[tuple[nn.Module, str]]:
-    """Modules whose buffers follow from the configuration: the parent and the name of each."""
+    """Returns modules whose buffers follow from the configuration: the parent and the name of each."""
     return [(parent, name) for parent in lm.modules() for name, child in parent.named_children() if type(child).__name__.endswith("RotaryEmbedding")]
 
 
 def can_fill(lm: PreTrainedModel) -> bool:
-    """Whether all buffers can be made again."""
+    """Returns whether all buffers can be made again."""
     known = {id(buffer) for parent, name in rotary_embeddings(lm) for buffer in getattr(parent, name).buffers()}
     return all(id(buffer) in known for buffer in lm.buffers())
 
@@ -89,7 +89,7 @@ def own_rows(parameter: torch.Tensor) -> tuple[int, int]:
 
 
 class FileRows:
-    """Reads rows of tensors out of safetensors files; nothing else of them is read."""
+    """Reads rows of tensors out of safetensors files, and nothing else of them."""
 
     def __init__(self, files: dict[str, Path], shapes: dict[str, torch.Size]) -> None:
         self.files, self.shapes = files, shapes
@@ -111,5 +111,5 @@ class FileRows:
         except (OSError, SafetensorError) as error:
             raise WorkerError("bad_model_files", f"{file} cannot be read: {first_line(error)}") from error
         if list(piece.get_shape()) != list(self.shapes[name]):
-            raise WorkerError("bad_model_files", f"{name} in {file} has the shape {list(piece.get_shape())}, the model of its config.json {list(self.shapes[name])}.")
+            raise WorkerError("bad_model_files", f"{name} in {file} has the shape {list(piece.get_shape())}, but the model of its config.json has {list(self.shapes[name])}.")
         return piece[start:stop]

@@ -1,4 +1,4 @@
-"""Where a model's weights are: on one device, or cut over several processes by FSDP2."""
+"""Places a model's weights on one device, or cuts them over several processes by FSDP2."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Placement:
 
     @property
     def master_dtype(self) -> torch.dtype:
-        """The dtype of parameters under FSDP2: bfloat16 compute is cast from float32 shards."""
+        """The dtype of parameters under FSDP2. A bfloat16 compute is cast from float32 shards."""
         return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
 
 
@@ -32,7 +32,8 @@ LAYERS_A_GROUP = 4
 
 
 def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:
-    """FSDP2: a few layers are one group, embedding, norm and head another. If weights are freed after use, each layer is a group."""
+    """Applies FSDP2. A few layers are one group; embedding, norm and head are another. If weights are freed after use,
+    each layer is a group."""
     mesh = create_mesh(config, placement)
     precision = MixedPrecisionPolicy(param_dtype=placement.dtype, reduce_dtype=placement.master_dtype, cast_forward_inputs=False)
     offload = CPUOffloadPolicy(pin_memory=placement.device.type == "cuda") if config.cpu_offload else OffloadPolicy()
@@ -48,7 +49,8 @@ def layer_groups(layers: nn.ModuleList, size: int) -> list[list[nn.Module]]:
 
 
 def end_broken_pass(policy: PolicyModel) -> None:
-    """After an error in the middle of a group, which FSDP2 would take for begun in the next pass."""
+    """Recovers after an error in the middle of a group. FSDP2 would otherwise take the group for begun in the next
+    pass."""
     if hasattr(policy, "reset_iter_state"):  # since PyTorch 2.13
         policy.reset_iter_state()
         return
@@ -58,7 +60,7 @@ def end_broken_pass(policy: PolicyModel) -> None:
 
 
 def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:
-    """Several nodes: replicas over the first dimension, shards over the second."""
+    """With several nodes, replicas are over the first dimension and shards over the second."""
     ranks = placement.ranks
     if ranks.num_nodes == 1 or config.shard_over == "all":
         return dist.init_device_mesh(placement.device.type, (ranks.size,))
@@ -66,7 +68,8 @@ def create_mesh(config: WorkerConfig, placement: Placement) -> dist.DeviceMesh:
 
 
 def keeps_whole(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> bool:
-    """Whether gathered weights stay until the step's last backward: they do if they fit in a sixth of the device's memory."""
+    """Returns whether gathered weights stay until the step's last backward. They do if they fit in a sixth of the
+    device's memory."""
     if config.cpu_offload or config.reshard == "always":
         return False
     if config.reshard == "never" or placement.device.type == "cpu":

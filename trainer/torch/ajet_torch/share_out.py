@@ -1,4 +1,4 @@
-"""Which rank runs which pack. Every rank runs the same number of them, since FSDP2 gathers weights together."""
+"""Decides which rank runs which pack. Every rank runs the same number of packs, since FSDP2 gathers weights together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from .pack import LossTerms, TreePack
 
 
 def share_out(packs: list[TreePack], num_ranks: int, hidden_size: int) -> list[list[TreePack]]:
-    """One list per rank, balanced by arithmetic (longest first to the least loaded), filled up with empty packs."""
+    """Returns one list per rank, balanced by arithmetic (longest first to the least loaded) and filled up with empty
+    packs."""
     shares: list[list[TreePack]] = [[] for _ in range(num_ranks)]
     loads = np.zeros(num_ranks)
     for index in sorted(range(len(packs)), key=lambda i: -pack_cost(packs[i], hidden_size)):
@@ -20,7 +21,8 @@ def share_out(packs: list[TreePack], num_ranks: int, hidden_size: int) -> list[l
 
 
 def pack_cost(pack: TreePack, hidden_size: int) -> float:
-    """Relative: matrix products go with tokens (about 12 D^2 each), attention with visible pairs (2 D each, both sides)."""
+    """The relative cost: matrix products grow with tokens (about 12 D^2 each), attention with visible pairs (2 D each,
+    both sides)."""
     visible_pairs = float(np.sum(pack.positions.astype(np.float64) + 1))
     return pack.num_tokens * 12.0 * hidden_size + 2.0 * visible_pairs
 

@@ -1,7 +1,7 @@
-"""Do all processes see the folders that they share with the control plane? Asked once, before anything is loaded.
+"""Checks once, before anything is loaded, that all processes see the folders that they share with the control plane.
 
-Several nodes write one checkpoint together and load one model folder. If a node sees other storage, the first save would lose
-its shards, hours later.
+Several nodes write one checkpoint together and load one model folder. If a node sees other storage, the first save
+would lose its shards, hours later.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from .ranks import Ranks
 
 
 def check_shared(config: WorkerConfig, ranks: Ranks) -> None:
-    """All ranks together; raises `bad_request` that names the nodes and what they do not see. One machine needs no check."""
+    """All ranks call it together. Raises `bad_request` that names the nodes and what they do not see. One machine needs
+    no check."""
     if ranks.num_nodes == 1 and not config.shared_file:
         return
     problem = find_problem(config)
@@ -27,7 +28,7 @@ def check_shared(config: WorkerConfig, ranks: Ranks) -> None:
 
 
 def find_problem(config: WorkerConfig) -> str | None:
-    """Of this process; None if it sees all."""
+    """Returns the problem of this process, or None if it sees all."""
     if config.model_dir and not (Path(config.model_dir) / "config.json").is_file():
         return f"there is no config.json in {config.model_dir}."
     if not config.shared_file:
@@ -38,5 +39,5 @@ def find_problem(config: WorkerConfig) -> str | None:
     except OSError as error:
         return f"{file}, which the control plane has just written, cannot be read ({first_line(error)})."
     if text != config.shared_text:
-        return f"{file} holds something else than the control plane has just written."
+        return f"{file} does not have the content that the control plane has just written."
     return None if os.access(file.parent, os.W_OK) else f"{file.parent} cannot be written to."

@@ -39,14 +39,15 @@ log = logging.getLogger("ajet_torch")
 
 @dataclass(frozen=True)
 class StepChanges:
-    """What one step does differently: options of the optimizer (a learning rate is the rate itself), and whether it reports every term."""
+    """The differences of one step: options of the optimizer (a learning rate is the rate itself), and whether it
+    reports every term."""
 
     optimizer: Mapping[str, float] = field(default_factory=dict)
     report_terms: bool = False
 
 
 class Transfer:
-    """A tensor on its way to the host; what is queued on the device after it is not waited for."""
+    """A tensor on its way to the host. Work that is queued on the device later is not waited for."""
 
     def __init__(self, source: torch.Tensor) -> None:
         self.event = torch.cuda.Event() if source.is_cuda else None
@@ -67,10 +68,11 @@ class PlacedPack:
 
 
 class Trainer:
-    """Owns the weights and the optimizer. Every rank has one; all ranks call the same methods in the same order."""
+    """Owns the weights and the optimizer. Every rank has one, and all ranks call the same methods in the same order."""
 
     def __init__(self, config: WorkerConfig, placement: Placement, lm: PreTrainedModel | None = None, rows: Rows | None = None) -> None:
-        """The folder's model, or `lm`; with `rows` an empty one that is given its weights once it is sharded."""
+        """Trains the folder's model, or `lm`. With `rows` it is an empty model that gets its weights after it is
+        sharded."""
         self.config = config
         self.placement = placement
         self.policy_version = 0
@@ -81,12 +83,13 @@ class Trainer:
         start_masters(self.optimizer, config, placement.dtype)
         self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
         self.compiled: set[tuple[int, str]] = set()
-        self.reduces = True  # whether the next backward pass reduces gradients over the ranks; what is so already costs no walk over all modules
+        self.reduces = True  # whether the next backward pass reduces gradients over the ranks; an unchanged setting costs no walk over all modules
         if lm is None:
             self._check_likeness()
 
     def _open(self, lora: bool) -> PolicyModel:
-        """The folder's model. Adapters are added to whole layers, so with them the model is loaded before it is cut."""
+        """Loads the folder's model. Adapters are added to whole layers, so with adapters the model is loaded before it
+        is cut."""
         placed, folder = self.placement, self.config.model_dir
         if not placed.sharded:
             return self._wrap(load_lm(folder, placed.dtype, placed.device), lora)
@@ -135,12 +138,14 @@ class Trainer:
     def step(
         self, packs: list[TreePack], loss: LossConfig, is_aborted: Callable[[], bool] = lambda: False, changes: StepChanges = StepChanges(),
     ) -> dict[str, Any]:
-        """Metrics with the names of core's TrainStepMetrics in snake case, and the mismatch between trainer and sampler.
+        """Returns metrics with the names of core's TrainStepMetrics in snake case, and the mismatch between trainer and
+        sampler.
 
-        Nothing waits for the device until the update is queued, and nothing for the update itself: the next step is prepared meanwhile.
+        Nothing waits for the device until the update is queued, and nothing waits for the update itself: the next step
+        is prepared in the meantime.
         """
         if not any(len(pack.predictors) for pack in packs):
-            raise WorkerError("bad_batch", f"The batch of {len(packs)} packs supervises no token: there is nothing to train.")
+            raise WorkerError("bad_batch", f"The batch of {len(packs)} packs supervises no token, so there is nothing to train.")
         check_batch(packs, loss)
         shares = share_out(packs, self.placement.ranks.size, self.policy.lm.config.hidden_size)
         mine = shares[self.placement.ranks.rank]
@@ -161,7 +166,7 @@ class Trainer:
             raise WorkerError(
                 "non_finite_gradient",
                 f"The gradient norm of optimizer step {self.optimizer.num_steps + 1} is {norm}. The weights are unchanged. "
-                "A lower learning rate (trainer_common.optim.lr) or a limit of the norm (trainer_common.optim.grad_clip) keeps training from diverging.",
+                "Lower trainer_common.optim.lr, or limit the norm with trainer_common.optim.grad_clip.",
             )
         self.optimizer.num_steps += 1
         self.policy_version += 1
@@ -169,7 +174,7 @@ class Trainer:
         return {**metrics, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs), **reports}
 
     def _reports(self, packs: list[TreePack], shares: list[list[TreePack]], parts: list[TermLoss]) -> list[dict[str, bytes]]:
-        """One per pack, in order, on the first rank; each rank holds those of its share."""
+        """Returns one report per pack, in order, on the first rank. Each rank holds those of its share."""
         gathered = self.placement.ranks.gather([to_report(part.report) for part in parts])
         of_pack = {id(pack): report for share, reports in zip(shares, gathered) for pack, report in zip(share, reports)}
         return [of_pack[id(pack)] for pack in packs] if gathered else []
@@ -188,7 +193,7 @@ class Trainer:
         return parts
 
     def _sync_gradients(self, last: bool) -> None:
-        """Under FSDP2 gradients are reduced once per step; in between every rank sums its own."""
+        """Under FSDP2, gradients are reduced once per step. In between, every rank sums its own."""
         if not self.placement.sharded or self.config.cpu_offload or last == self.reduces:
             return
         self.reduces = last
@@ -208,7 +213,7 @@ class Trainer:
         return PlacedPack(to_device(padded, placed.device, real), plan)
 
     def _announce(self, length: int, plan: AttentionPlan) -> None:
-        """Says why the first step with a pack of this size takes so long."""
+        """Logs why the first step with a pack of this size takes so long."""
         size = (length, type(plan).__name__)
         if size in self.compiled or not self.placement.ranks.is_first or not compiles(self.config, self.placement.device):
             return
@@ -216,7 +221,7 @@ class Trainer:
         log.info("Compiling the layers for packs of %d tokens, once for each size; the first step waits.", length)
 
     def backward(self, pack: PlacedPack, loss: LossConfig) -> TermLoss:
-        """Adds one pack's gradients; its loss is scaled against FSDP2's mean over ranks."""
+        """Adds one pack's gradients. Its loss is scaled against FSDP2's mean over ranks."""
         output = self.forward(pack, loss.temperature, truncation=loss.truncation)
         reference = self._reference_logprobs(replace(pack, data=replace(pack.data, sets=output.sets)), loss) if loss.needs_reference else None
         entropy_M = output.entropy_U[pack.data.pairs.row_M]
@@ -239,13 +244,13 @@ class Trainer:
         return self.forward(pack, loss.temperature, self.reference).logprob_M
 
     def _queue_sums(self, parts: list[TermLoss], norm: torch.Tensor) -> Transfer:
-        """Sums over packs, peak and norm on their way to the host, in one transfer."""
+        """Sends sums over packs, peak and norm to the host in one transfer."""
         sums = torch.stack([torch.stack(list(part.sums.values())) for part in parts]).double().sum(0)
         peak = torch.stack([part.peak for part in parts]).double().max()
         return Transfer(torch.cat([sums, peak[None], norm.double().to(sums.device)[None]]))
 
     def _total(self, names: list[str], transfer: Transfer) -> dict[str, float]:
-        """Sums over ranks, as the metrics of the step."""
+        """Returns sums over ranks as the metrics of the step."""
         found = transfer.wait()
         if self.placement.ranks.size > 1:
             dist.all_reduce(found[:-2], group=self.placement.ranks.control)
@@ -254,19 +259,22 @@ class Trainer:
         return {**to_metrics(dict(zip(names, totals)), peak_value), "grad_norm": norm_value}
 
     def reshard(self) -> None:
-        """Frees gathered weights. A pass without a backward leaves them, and then a parameter does not say which rows are this process's."""
+        """Frees gathered weights. A pass without a backward leaves them, and then a parameter does not say which rows
+        are this process's."""
         for module in self.policy.modules():
             if isinstance(module, FSDPModule):
                 module.reshard()
 
     def sampler_logprobs(self, rows: list[np.ndarray]) -> list[np.ndarray]:
-        """As `logprobs`, with the products as a sampler computes them: without fp8, which compiled layers alone have."""
+        """Does what `logprobs` does, with the products as a sampler computes them: without fp8, which only compiled
+        layers have."""
         with torch.compiler.set_stance("force_eager") if self.config.matmul == "fp8" else nullcontext():
             return self.logprobs(rows)
 
     @torch.no_grad()
     def logprobs(self, rows: list[np.ndarray]) -> list[np.ndarray]:
-        """Per row [T]: logprob of ids[t] given ids[0..t) at temperature 1; entry 0 is 0. Complete on the first rank."""
+        """Returns per row [T] the logprob of ids[t] given ids[0..t) at temperature 1; entry 0 is 0. It is complete on
+        the first rank."""
         batches = batch_rows(rows, self.config.max_pack_tokens)
         values = self.term_logprobs([rows_pack([rows[i] for i in batch]) for batch in batches], 1.0)
         found = dict(pair for value, batch in zip(values, batches) for pair in split_rows(value, batch, rows))
@@ -274,18 +282,19 @@ class Trainer:
 
     @torch.no_grad()
     def term_logprobs(self, packs: list[TreePack], temperature: float) -> list[np.ndarray]:
-        """Per pack [K]: logprob of each term's token at this temperature. Complete on the first rank."""
+        """Returns per pack [K] the logprob of each term's token at this temperature. It is complete on the first rank."""
         found = self._of_packs(packs, temperature, Truncation(), lambda pack, output: output.logprob_M[pack.terms.pair_K].float().cpu().numpy())
         return [found.get(i, np.zeros(len(pack.terms.pair), np.float32)) for i, pack in enumerate(packs)]
 
     @torch.no_grad()
     def kept_tokens(self, packs: list[TreePack], temperature: float, truncation: Truncation) -> list[KeptTokens]:
-        """Per pack: what a sampler with the present weights keeps at each term. Only the first rank gets them."""
+        """Returns per pack what a sampler with the present weights keeps at each term. Only the first rank gets them."""
         found = self._of_packs(packs, temperature, truncation, sets_of_terms)
         return [found[i] for i in range(len(packs)) if i in found]
 
     def _of_packs(self, packs: list[TreePack], temperature: float, truncation: Truncation, read: Callable[[DevicePack, ModelOutput], Any]) -> dict[int, Any]:
-        """The results of `read` for the forward passes of the packs, by their index, on the first rank. Each rank computes its share."""
+        """Returns the results of `read` for the forward passes of the packs, by their index, on the first rank. Each
+        rank computes its share."""
         ranks = self.placement.ranks
         found: list[tuple[int, Any]] = []
         for start in range(0, len(packs), ranks.size):
@@ -305,7 +314,7 @@ def sets_of_terms(pack: DevicePack, output: ModelOutput) -> KeptTokens:
 
 
 def fast_attention(device: torch.device) -> Any:
-    """cuDNN's attention first, then flash: the fastest first on Hopper."""
+    """cuDNN's attention comes first, then flash: the fastest first on Hopper."""
     if device.type != "cuda":
         return nullcontext()
     return sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH], set_priority=True)
@@ -342,7 +351,7 @@ def count_tokens(packs: list[TreePack]) -> dict[str, int]:
 
 
 def batch_rows(rows: list[np.ndarray], max_tokens: int) -> list[list[int]]:
-    """Indices of rows that share a forward pass; rows of fewer than two tokens need none."""
+    """Returns indices of rows that share a forward pass. Rows of fewer than two tokens need none."""
     batches: list[list[int]] = []
     room = 0
     for index in sorted((i for i, row in enumerate(rows) if len(row) > 1), key=lambda i: -len(rows[i])):
@@ -355,7 +364,7 @@ def batch_rows(rows: list[np.ndarray], max_tokens: int) -> list[list[int]]:
 
 
 def rows_pack(rows: list[np.ndarray]) -> TreePack:
-    """Rows side by side, nothing shared, every token but the first of each supervised."""
+    """Lays rows out one after the other with nothing shared; every token except the first of each is supervised."""
     lengths = [len(row) for row in rows]
     starts = np.cumsum([0, *lengths[:-1]])
     predictors = np.concatenate([np.arange(s, s + n - 1) for s, n in zip(starts, lengths)]).astype(np.int32)

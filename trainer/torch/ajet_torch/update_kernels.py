@@ -1,8 +1,9 @@
-"""The gradients' norm and AdamW of SplitAdamW over all tensors, one launch each: Triton kernels that find tensors by address.
+"""Computes the gradients' norm and the AdamW of SplitAdamW over all tensors, in one launch each. The Triton kernels
+find tensors by address.
 
-A tensor is cut into blocks; `owner` [blocks] says whose each is, `first` [T] with which block a tensor begins, `sizes` [T] how
-long it is, `table` [T, 5] where its high and low halves, its moments and its gradient are. `TRITON_INTERPRET=1` runs all of
-this on a CPU.
+A tensor is cut into blocks. `owner` [blocks] is the tensor of each block, `first` [T] the block at which a tensor
+begins, `sizes` [T] its length, and `table` [T, 5] the addresses of its high and low halves, its moments and its
+gradient. `TRITON_INTERPRET=1` runs all of this on a CPU.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def _place(owner, first, sizes, BLOCK: tl.constexpr, ALIGNMENT: tl.constexpr):
 
 @triton.jit
 def squares_kernel(table, owner, first, sizes, partial, KIND: tl.constexpr, BLOCK: tl.constexpr, ALIGNMENT: tl.constexpr):
-    """The sum of the squares of each block of the gradients."""
+    """Sums the squares of each block of the gradients."""
     tensor, start, left = _place(owner, first, sizes, BLOCK, ALIGNMENT)
     gradient_at = tl.multiple_of(tl.load(table + tensor * 5 + 4).to(tl.pointer_type(KIND)) + start, ALIGNMENT)
     at = tl.arange(0, BLOCK)
@@ -41,7 +42,7 @@ def squares_kernel(table, owner, first, sizes, partial, KIND: tl.constexpr, BLOC
 
 @triton.jit
 def update_kernel(table, owner, first, sizes, scalars, KIND: tl.constexpr, BLOCK: tl.constexpr, ALIGNMENT: tl.constexpr):
-    """As `_split_update` of optimizer.py; without effect where the scale of the gradients is 0."""
+    """Does what `_split_update` of optimizer.py does. It has no effect if the scale of the gradients is 0."""
     scale = tl.load(scalars)
     rate, decay = tl.load(scalars + 1), tl.load(scalars + 2)
     beta1, beta2 = tl.load(scalars + 3), tl.load(scalars + 4)
@@ -74,7 +75,7 @@ def update_kernel(table, owner, first, sizes, scalars, KIND: tl.constexpr, BLOCK
 
 @dataclass(frozen=True)
 class BlockMap:
-    """Of tensors of these sizes, cut into blocks of one size."""
+    """The kernels' arrays for tensors of these sizes, cut into blocks of one size."""
 
     owner: torch.Tensor
     first: torch.Tensor
@@ -89,7 +90,7 @@ def block_map(sizes: list[int], block: int, device: torch.device) -> BlockMap:
 
 
 class JointUpdate:
-    """Norm and update of tensors that stay where they are; gradients may be elsewhere in each step."""
+    """The norm and update of tensors that stay in place. Gradients may be elsewhere in each step."""
 
     def __init__(self, high: list[torch.Tensor], low: list[torch.Tensor], mean: list[torch.Tensor], square: list[torch.Tensor]) -> None:
         self.states = [high, low, mean, square]
@@ -101,7 +102,8 @@ class JointUpdate:
         self.num_updates = 0
 
     def place(self, gradients: list[torch.Tensor]) -> torch.Tensor | None:
-        """The addresses of all; None where a gradient is missing, or any tensor is not laid out as the kernels read it."""
+        """Returns the addresses of all, or None if a gradient is missing, or if a tensor is not laid out as the kernels
+        read it."""
         tensors = [*self.states, gradients]
         if len(gradients) != len(self.states[0]) or {gradient.dtype for gradient in gradients} not in ({torch.bfloat16}, {torch.float32}):
             return None

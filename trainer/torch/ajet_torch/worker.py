@@ -1,8 +1,9 @@
 """The worker process: `python -m ajet_torch.worker`, or several of them under torchrun.
 
-The first rank talks to the control plane and says to all ranks what comes next; the others only follow. Weights change
-between answers, never inside one: before they do, the running ones finish and new ones wait. A sampler on the trainer's GPUs waits
-from the beginning of a training step; one with separate GPUs goes on until the new weights are there.
+The first rank talks to the control plane and sends all ranks the next command; the others only follow. Weights change
+between answers, never inside one: before they do, the running answers finish and new ones wait. A sampler on the
+trainer's GPUs waits from the beginning of a training step. One with separate GPUs continues until the new weights
+arrive.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ SAME_ON_ALL_RANKS = ("aborted", "non_finite_gradient", "bad_batch", "bad_request
 
 @dataclass
 class Answer:
-    """What has been sampled of one request; times are of time.monotonic()."""
+    """The tokens sampled for one request; times are of time.monotonic()."""
 
     stream: bool
     rank: int
@@ -56,7 +57,7 @@ class Answer:
 
 
 class Director:
-    """The first rank's loop: takes messages, keeps sampling, answers."""
+    """The first rank's loop. It takes messages, keeps sampling, and answers."""
 
     def __init__(self, session: Session, connection: Connection) -> None:
         self.session = session
@@ -84,13 +85,14 @@ class Director:
         self.ranks.share(("close", None))
 
     def _catch_up(self) -> None:
-        """A sampler that came back gets the weights that the others sample from, unless the trainer's are others already."""
+        """A sampler that came back gets the weights that the others sample from, unless the trainer already has other
+        weights."""
         if self.session.trainer.policy_version == self.sampled_version:
             self.ranks.share(("catch_up", None))
             run_command(self.session, "catch_up", None)
 
     def _running(self) -> bool:
-        """Whether an answer is under way; queued requests wait while a job does."""
+        """Returns whether an answer is in progress. Queued requests wait while a job does."""
         return any(answer.ids for answer in self.answers.values()) or self.session.server.is_busy()
 
     def _goes_on_during_sampling(self, job: dict[str, Any]) -> bool:
@@ -130,7 +132,7 @@ class Director:
         self.submitted.append(request)
 
     def _abort(self, request_id: int) -> None:
-        """Of an answer. An aborted step looks at the connection's list itself."""
+        """Returns whether an answer was aborted. An aborted step looks at the connection's list itself."""
         if self.answers.pop(request_id, None) is not None:
             self.submitted = [request for request in self.submitted if request.id != request_id]
             self.aborted.append(request_id)
@@ -193,7 +195,7 @@ class Director:
                 torch.cuda.empty_cache()
 
     def _put_weights_into_sampler(self) -> float:
-        """Seconds it took, without the wait for the answers that are under way."""
+        """Returns the seconds it took, without the wait for the answers in progress."""
         self.is_draining = True
         try:
             while not self.closed and self._running():
@@ -205,7 +207,8 @@ class Director:
         return float(run_command(self.session, "sync", None))
 
     def _sample_during_step(self) -> None:
-        """Between two packs of a step: new requests go to the sampler that has separate GPUs, and what it has sampled goes out."""
+        """Runs between two packs of a step: new requests go to the sampler that has separate GPUs, and its tokens go
+        out."""
         self._take_messages(wait=False)
         submitted, aborted, self.submitted, self.aborted = self.submitted, self.aborted, [], []
         if self.answers or aborted:
@@ -232,7 +235,7 @@ class Director:
 
 
 def timing_of(answer: Answer, started: float | None) -> dict[str, dict[str, float]]:
-    """core's CompletionTiming of an answer that ends now; nothing where the sampler does not say when it began."""
+    """Returns core's CompletionTiming of an answer that ends now, or nothing if the sampler does not say when it began."""
     if started is None:
         return {}
     parts = {"queued_ms": started - answer.accepted, "prefill_ms": answer.first_token - started, "decode_ms": time.monotonic() - answer.first_token}
@@ -244,7 +247,7 @@ def arrays(ids: list[int], logprobs: list[float]) -> dict[str, bytes]:
 
 
 def run_command(session: Session, kind: str, payload: Any, is_aborted: Any = lambda: False) -> Any:
-    """One command on one rank."""
+    """Runs one command on one rank."""
     if kind == "sample":
         shares, aborted, is_open = payload
         session.server.admit(is_open)
@@ -331,7 +334,7 @@ def main() -> int:
 
 
 def send_last_words(connection: Connection, error: Exception) -> None:
-    """To a control plane that does not see this process's log."""
+    """Writes to a control plane that does not see this process's log."""
     words = f"The torch worker on {socket.gethostname()} ended: {to_error(error)} Its log is with the launcher that started it. Start the launchers again and resume the run from its last checkpoint."
     try:
         connection.send({"kind": "failed", "code": "worker_died", "message": words})

@@ -4,8 +4,8 @@
 #SBATCH --gpus-per-node=8
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
-# The worker of a run that waits with torch.launch=attach. AJET_CONNECT and AJET_TOKEN come from the line that the run prints,
-# AJET_PACKAGE is the folder that has ajet_torch in it, AJET_PYTHON its interpreter.
+# Starts the worker of a run that waits with torch.launch=attach. AJET_CONNECT and AJET_TOKEN come from the line that the
+# run prints. AJET_PACKAGE is the folder that has ajet_torch, and AJET_PYTHON is its interpreter.
 set -euo pipefail
 : "${AJET_CONNECT:?from the line that the run prints}" "${AJET_TOKEN:?from the line that the run prints}" "${AJET_PACKAGE:?folder of ajet_torch}"
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)

@@ -40,7 +40,7 @@ def test_dropout_in_functions_scales_of_logits_and_small_windows_are_computed_as
 
 @pytest.mark.parametrize("model_type, reason", [
     ("gpt_oss", "GptOssAttention gives its attention 's_aux'"),
-    ("nemotron", "NemotronAttention does not hand the worker's plan"),
+    ("nemotron", "NemotronAttention does not pass the worker's plan"),
     ("falcon", "FalconForCausalLM does not take a custom attention function"),
     ("gptj", "GPTJForCausalLM does not take a custom attention function"),
     ("nanochat", "NanoChatForCausalLM caps its logits (final_logit_softcapping is 3.0)"),

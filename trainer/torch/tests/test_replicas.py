@@ -280,7 +280,7 @@ def test_too_few_gpus_for_the_replicas_are_told_with_the_keys_that_help() -> Non
     require_gpus(alone, 4, 8)
     with pytest.raises(WorkerError, match="would use 4 GPUs .rollout.num_replicas 2 x rollout.tensor_model_parallel_size 2. .* a trainer on 3"):
         require_gpus(shared, 3, 8)
-    with pytest.raises(WorkerError, match="takes 4 GPUs .* vLLM 4 of its own .rollout.num_replicas 2 x .* there are 7"):
+    with pytest.raises(WorkerError, match="takes 4 GPUs .* vLLM takes 4 separate ones .rollout.num_replicas 2 x .* there are 7"):
         require_gpus(alone, 4, 7)
 
 

@@ -32,5 +32,5 @@ def test_what_a_node_does_not_see_is_named(tmp_path: Path, missing: str, words: 
 
 
 def test_a_file_of_another_storage_is_not_taken_for_the_right_one(tmp_path: Path) -> None:
-    with pytest.raises(WorkerError, match="holds something else"):
+    with pytest.raises(WorkerError, match="does not have the content"):
         check_shared(config(tmp_path, "xyz"), Ranks(0, 1, 0))

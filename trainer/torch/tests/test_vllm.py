@@ -285,7 +285,7 @@ def test_too_few_gpus_are_told_with_the_keys_that_help() -> None:
         require_gpus(inference, num_trainers, num_visible)
     with pytest.raises(WorkerError, match="rollout.colocated=false"):
         require_gpus(shared, 1, 8)
-    with pytest.raises(WorkerError, match="takes 2 GPUs .* vLLM 2 of its own .* there are 3"):
+    with pytest.raises(WorkerError, match="takes 2 GPUs .* vLLM takes 2 separate ones .* there are 3"):
         require_gpus(alone, 2, 3)
 
 

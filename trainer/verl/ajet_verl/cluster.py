@@ -1,4 +1,4 @@
-"""Ray, and the group of workers on it."""
+"""Starts Ray and the group of workers on it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .config import DriverConfig
 log = logging.getLogger("ajet_verl")
 PACKAGES = Path(__file__).resolve().parents[2]
 LONGEST_SCRATCH = 40
-"""Characters of a folder that Ray can make its sockets in: their paths may have 107."""
+"""The longest folder name in which Ray can make its sockets: their paths may have 107 characters."""
 START_ATTEMPTS = 5
 os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # 30 without it, which a busy machine exceeds
 QUIET = {"log_to_driver": False, "configure_logging": False}
 ON_CPU = {"VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda", "VERL_USE_EXTERNAL_MODULES": "ajet_verl.cpu"}
-"""verl's engines are registered for GPUs alone; the last line's module says that a CPU is one."""
+"""verl's engines are registered only for GPUs. The module in the last line registers them for a CPU."""
 
 
 def connect_ray(config: DriverConfig) -> bool:
-    """Starts or joins Ray; returns whether the workers run on GPUs. Raises `no_ray` or `too_few_gpus`."""
+    """Starts or joins Ray. Returns whether the workers run on GPUs. Raises `no_ray` or `too_few_gpus`."""
     is_own = config.ray_address == ""
     try:
         start_ray(config.num_workers) if is_own else join_ray(config.ray_address)
-    except Exception as error:  # Ray raises plain ones, too
+    except Exception as error:  # Ray raises plain errors, too
         where = "Ray cannot be started on this machine" if is_own else f"There is no Ray cluster at verl.ray_address {config.ray_address!r}"
         repair = "See its message." if is_own else "Start it with `ray start --head`, on other nodes `ray start --address=HEAD:6379`, or set verl.ray_address to null for a Ray of this machine."
         raise WorkerError("no_ray", f"{where}: {first_line(error)} {repair}") from error
@@ -44,7 +44,8 @@ def connect_ray(config: DriverConfig) -> bool:
 
 
 def start_ray(num_workers: int) -> None:
-    """A new one on the loopback, also where another runs. Ray gives its own processes 30 s to come up, which a busy machine may exceed; so it is tried again."""
+    """Starts a Ray on the loopback, also if another one runs. Ray gives its own processes 30 s to start, which a busy
+    machine may exceed, so it is tried again."""
     scratch = os.environ.get("AJET_SCRATCH", "")
     folder = {"_temp_dir": scratch} if 0 < len(scratch) <= LONGEST_SCRATCH else {}
     cpus = max(num_workers + 1, os.cpu_count() or 1)
@@ -55,13 +56,13 @@ def start_ray(num_workers: int) -> None:
         except Exception as error:
             if "timed out" not in str(error) or attempt == START_ATTEMPTS - 1:
                 raise
-            log.warning("Ray did not come up in time: trying again.")
+            log.warning("Ray did not start in time. Trying again.")
             ray.shutdown()
             end_children()
 
 
 def end_children() -> None:
-    """A Ray that did not come up leaves the processes that it has started, which would slow the next one down. The driver has no others."""
+    """A Ray that did not start leaves processes that would slow the next one down. The driver has no other processes."""
     children = psutil.Process().children(recursive=True)
     for child in children:
         with suppress(psutil.NoSuchProcess):
@@ -70,7 +71,7 @@ def end_children() -> None:
 
 
 def join_ray(address: str) -> None:
-    """Raises OSError at once where nothing listens: Ray itself would try for a quarter of an hour."""
+    """Raises OSError at once if nothing listens. Ray itself would try for a quarter of an hour."""
     host, _, port = address.rpartition(":")
     if port.isdigit() and "://" not in address:
         socket.create_connection((host, int(port)), timeout=10).close()
@@ -79,7 +80,7 @@ def join_ray(address: str) -> None:
 
 
 def check_resources(config: DriverConfig) -> bool:
-    """Whether there are GPUs; Ray would wait for missing ones without a word."""
+    """Returns whether there are GPUs. Ray would wait silently for missing ones."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     on_gpus = any(node.get("GPU", 0) > 0 for node in nodes)
     kind = "GPU" if on_gpus else "CPU"
@@ -93,12 +94,13 @@ def check_resources(config: DriverConfig) -> bool:
         )
     free = ray.available_resources().get(kind, 0)
     if free < config.num_workers:
-        log.warning("Ray has %d free %ss of the %d that are wanted: waiting for the others.", free, kind, config.num_workers)
+        log.warning("Ray has %d free %ss of the %d that are wanted. Waiting for the others.", free, kind, config.num_workers)
     return on_gpus
 
 
 def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any:
-    """verl's worker group, each worker with one GPU or CPU. Their place is taken first, so that Ray alone, not verl, is imported for the address."""
+    """verl's worker group, each worker with one GPU or CPU. Their places are taken first, so that only Ray, not verl,
+    is imported for the address."""
     from verl.single_controller.ray import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
 
     from .worker import RowWorker
@@ -116,7 +118,7 @@ def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any
 
 
 def free_address() -> tuple[str, str]:
-    """Of the node that it runs on, for the workers to meet at."""
+    """Returns the address of the node that it runs on, where the workers meet."""
     with socket.socket() as sock:
         sock.bind(("", 0))
         return ray.util.get_node_ip_address().strip("[]"), str(sock.getsockname()[1])
@@ -124,7 +126,7 @@ def free_address() -> tuple[str, str]:
 
 @contextmanager
 def readable_errors(doing: str, num_workers: int) -> Iterator[None]:
-    """Ray's errors as WorkerError; `worker_died` if the group cannot go on."""
+    """Turns Ray's errors into WorkerErrors; `worker_died` if the group cannot continue."""
     try:
         yield
     except ray.exceptions.RayTaskError as error:

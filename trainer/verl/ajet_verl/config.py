@@ -10,10 +10,16 @@ from ajet_torch.config import InferenceConfig, OptimizerConfig
 
 @dataclass(frozen=True)
 class DriverConfig:
-    """ray_address: of the cluster to join, `auto` or host:port; empty starts Ray on this machine. num_nodes nodes with gpus_per_node
-    processes each, one a GPU, or that many processes on CPUs if the cluster has no GPU. dtype: of the compute; masters and moments are
-    float32. max_pack_tokens: of a micro-batch, which one longer row may exceed. attn_implementation: a name that transformers knows.
-    shard_over: several nodes: `node` shards within each and keeps a replica on each; `all` shards over all processes.
+    """Options of the driver.
+
+    - ray_address: the cluster to join, `auto` or host:port; an empty string starts Ray on this machine.
+    - num_nodes, gpus_per_node: nodes with that many processes each, one a GPU, or as many on CPUs if the cluster has no
+      GPU.
+    - dtype: the dtype of the compute; masters and moments are float32.
+    - max_pack_tokens: the tokens of a micro-batch. A single longer row may exceed it.
+    - attn_implementation: a name that transformers knows.
+    - shard_over: for several nodes. `node` shards within each and keeps a replica on each; `all` shards over all
+      processes.
     """
 
     model_dir: str = ""

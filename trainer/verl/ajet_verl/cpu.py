@@ -1,6 +1,7 @@
-"""Lets verl's FSDP2 engine run on a CPU, which verl has no platform for. Imported by verl itself (VERL_USE_EXTERNAL_MODULES).
+"""Lets verl's FSDP2 engine run on a CPU, for which verl has no platform. verl itself imports it
+(VERL_USE_EXTERNAL_MODULES).
 
-Everything that asks for a GPU's memory, streams or random state is answered with nothing.
+Every question about a GPU's memory, streams or random state gets an empty answer.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from verl.plugin.platform.platform_manager import PlatformRegistry
 
 
 class CpuDevice(types.ModuleType):
-    """What verl gets where it expects torch.cuda."""
+    """The object that verl gets in place of torch.cuda."""
 
     get_rng_state = staticmethod(torch.get_rng_state)
     set_rng_state = staticmethod(torch.set_rng_state)

@@ -1,4 +1,4 @@
-"""The driver's process: `python -m ajet_verl.driver`. It speaks to the control plane; the workers are where Ray puts them."""
+"""The driver's process: `python -m ajet_verl.driver`. It speaks to the control plane; Ray places the workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("ajet_verl")
 
 
 def open_session(connection: Connection, message: dict[str, Any]) -> Any:
-    """Everything that takes long to import comes after the first heartbeat."""
+    """Modules that take long to import come after the first heartbeat."""
     from .versions import check_versions, read_pins
 
     pins = read_pins()

@@ -1,4 +1,5 @@
-"""The loss that verl's workers compute: that of `ajet_torch.losses`, on the terms of a micro-batch. It is pickled to them."""
+"""The loss that verl's workers compute. It is the loss of `ajet_torch.losses` on the terms of a micro-batch, and is
+pickled to the workers."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ class RowLoss:
     config: LossConfig
 
     def __call__(self, model_output: Mapping[str, torch.Tensor], data: Any, dp_group: Any = None) -> tuple[torch.Tensor, dict[str, Any]]:
-        """The sum over the micro-batch. The weights hold the step's normaliser; verl takes the mean over workers, so their number takes it out."""
+        """Returns the sum over the micro-batch. The weights contain the step's normaliser. verl takes the mean over
+        workers, so the loss is multiplied by their number."""
         at_K = token_of_term(data)
         reference = column(data, "reference")
         terms = DeviceTerms(
@@ -29,7 +31,7 @@ class RowLoss:
 
 
 def token_of_term(data: Any) -> torch.Tensor:
-    """Index of each term's predicting token in the micro-batch's rows, one after another."""
+    """Returns the index of each term's predicting token in the micro-batch's rows, one after another."""
     rows = data["input_ids"].unbind()
     starts, start = [], 0
     for row in rows:

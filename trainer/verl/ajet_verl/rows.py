@@ -1,4 +1,4 @@
-"""Rows of a step: what verl's workers are asked, and what they answered, put back in the order of the packs."""
+"""The rows of a step: the requests to verl's workers, and their answers in the order of the packs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ TERM_TYPES = {"at": torch.int64, "sequence": torch.int64, "weights": torch.float
 
 @dataclass(frozen=True)
 class Row:
-    """A row of tokens at one temperature. `term_K`: which terms of its pack it supervises; `at_K`: the token of the row that predicts each."""
+    """A row of tokens at one temperature. `term_K` are the terms of its pack that it supervises; `at_K` is the token of
+    the row that predicts each."""
 
     pack: int
     ids_T: np.ndarray
@@ -29,14 +30,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Scores:
-    """logprob_T[t] is that of ids[t + 1]; the last entry means nothing. entropy_T of the distribution it is drawn from, if asked for."""
+    """logprob_T[t] is that of ids[t + 1]; the last entry means nothing. entropy_T is that of the distribution it is
+    drawn from, if asked for."""
 
     logprob_T: np.ndarray
     entropy_T: np.ndarray | None
 
 
 def to_rows(packs: list[TreePack], temperature: float) -> list[Row]:
-    """One row a pack, or one for each temperature of its terms; a greedy token (0) counts at 1. Raises `bad_batch` for a tree."""
+    """Returns one row a pack, or one for each temperature of its terms; a greedy token (0) counts at 1. Raises
+    `bad_batch` for a tree."""
     rows = []
     for index, pack in enumerate(packs):
         require_row(pack, index)
@@ -57,18 +60,19 @@ def require_row(pack: TreePack, index: int) -> None:
     one_row = np.array_equal(pack.positions, np.arange(pack.num_tokens)) and bool(np.all(pack.ends == pack.num_tokens))
     follows = one_row and bool(np.all(pack.predictors + 1 < pack.num_tokens)) and np.array_equal(pack.ids[pack.predictors + 1], pack.targets)
     if not follows:
-        raise WorkerError("bad_batch", f"Pack {index} is not one row, but the verl backbone takes rows. Pack with packRows or packFor.")
+        raise WorkerError("bad_batch", f"Pack {index} has more than one row, but the verl backbone takes rows. Pack with packRows or packFor.")
 
 
 def deal_out(rows: list[Row], num_workers: int) -> list[int]:
-    """Order in which verl's equal, consecutive shares are alike: the longest rows first, dealt one by one. A row may come twice, as filling."""
+    """Returns an order in which verl's equal, consecutive shares are alike: the longest rows first, dealt one by one. A
+    row may come twice, as filling."""
     order = sorted(range(len(rows)), key=lambda index: -len(rows[index].ids_T))
     order += order[-1:] * (-len(order) % num_workers)
     return [index for worker in range(num_workers) for index in order[worker::num_workers]]
 
 
 def to_batch(rows: list[Row], max_tokens: int, terms: Iterable[dict[str, np.ndarray]] = ()) -> TensorDict:
-    """As verl's engines take it: ragged tensors, one row of the batch for each."""
+    """Returns the rows as verl's engines take them: ragged tensors, one row of the batch for each."""
     lengths = [len(row.ids_T) for row in rows]
     columns = {
         "input_ids": ragged([row.ids_T for row in rows], torch.int64),
@@ -91,7 +95,8 @@ def ragged(arrays: list[np.ndarray], dtype: torch.dtype) -> torch.Tensor:
 
 
 def row_terms(row: Row, terms: LossTerms, reference_K: np.ndarray | None) -> dict[str, np.ndarray]:
-    """The terms of a row for the loss. A row without any gets one of weight 0: ragged tensors with empty rows are not handled everywhere."""
+    """Returns the terms of a row for the loss. A row without terms gets one of weight 0, because not all code handles
+    ragged tensors with empty rows."""
     optional = {"proximal": terms.proximal, "reference": reference_K}
     columns = {"sequence": terms.sequence, "weights": terms.weights, "advantages": terms.advantages, "logprobs": terms.logprobs}
     columns |= {name: values for name, values in optional.items() if values is not None}
@@ -101,12 +106,12 @@ def row_terms(row: Row, terms: LossTerms, reference_K: np.ndarray | None) -> dic
 
 
 def without_weight(terms: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """For the copy of a row that only fills up a share."""
+    """Terms for the copy of a row that only fills up a share."""
     return {**terms, "weights": np.zeros_like(terms["weights"])}
 
 
 def read_scores(output: TensorDict, order: list[int]) -> dict[int, Scores]:
-    """By row, from what came back in the order of `deal_out`."""
+    """Returns results by row, from answers in the order of `deal_out`."""
     logprobs = output["log_probs"].unbind()
     entropies = output["entropy"].unbind() if "entropy" in output.keys() else [None] * len(logprobs)
     scores: dict[int, Scores] = {}
@@ -120,7 +125,7 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
 
 
 def gather_terms(packs: list[TreePack], rows: list[Row], values_T: list[np.ndarray]) -> list[np.ndarray]:
-    """Per pack [K]: of each term, the row's value at the token that predicts it."""
+    """Returns per pack [K], for each term, the row's value at the token that predicts it."""
     found = [np.zeros(len(pack.terms.pair), np.float32) for pack in packs]
     for row, values in zip(rows, values_T):
         found[row.pack][row.term_K] = values[row.at_K]

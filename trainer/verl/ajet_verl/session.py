@@ -1,4 +1,5 @@
-"""What the driver does for each message: the session that `ajet_torch.worker.Director` runs, over a group of workers."""
+"""Handles each message to the driver. It is the session that `ajet_torch.worker.Director` runs, over a group of
+workers."""
 
 from __future__ import annotations
 
@@ -27,11 +28,11 @@ from .rows import Row, Scores, deal_out, gather_terms, plain_row, read_scores, r
 
 TICKS_PER_CALL = 8
 ROWS_PER_CALL = 64
-"""For each worker. Between two calls a step looks whether it was aborted."""
+"""The number of rows for each worker in one call. Between two calls a step checks whether it was aborted."""
 
 
 class GroupSampler:
-    """The workers' samplers as one: a request goes to the worker that has fewest."""
+    """The workers' samplers as one. A request goes to the worker that has fewest."""
 
     def __init__(self, workers: list[Any], context_length: int) -> None:
         self.workers = workers
@@ -97,14 +98,14 @@ class VerlSession:
         return self.server.advance(submitted, aborted)
 
     def train(self, message: dict[str, Any], is_aborted: Callable[[], bool]) -> dict[str, Any]:
-        """One optimizer step; raises `bad_batch`, `aborted` or `non_finite_gradient` with the weights unchanged."""
+        """Makes one optimizer step. Raises `bad_batch`, `aborted` or `non_finite_gradient`, with the weights unchanged."""
         start = time.perf_counter()
         packs = self._parse(message)
         loss = parse_loss({**message["loss"], **self.config.loss})
         if loss.truncation.cuts or any(pack.terms.kept is not None for pack in packs):
-            raise WorkerError("bad_request", "verl's workers train the whole distribution, and these tokens were sampled with top_p or top_k. Sample with rollout.top_p 1 and rollout.top_k -1.")
+            raise WorkerError("bad_request", "verl's workers train the whole distribution, but these tokens were sampled with top_p or top_k. Sample with rollout.top_p 1 and rollout.top_k -1.")
         if not any(len(pack.terms.pair) for pack in packs):
-            raise WorkerError("bad_batch", f"The batch of {len(packs)} packs supervises no token: there is nothing to train.")
+            raise WorkerError("bad_batch", f"The batch of {len(packs)} packs supervises no token, so there is nothing to train.")
         check_batch(packs, loss)
         rows = to_rows(packs, loss.temperature or 1.0)
         references = self._reference(packs, rows) if loss.needs_reference else None
@@ -145,14 +146,14 @@ class VerlSession:
             raise WorkerError(
                 "non_finite_gradient",
                 f"The gradient norm of optimizer step {self.trainer.num_steps + 1} is {norm}. The weights are unchanged. "
-                "A lower learning rate (trainer_common.optim.lr) or a limit of the norm (trainer_common.optim.grad_clip) keeps training from diverging.",
+                "Lower trainer_common.optim.lr, or limit the norm with trainer_common.optim.grad_clip.",
             )
         return norm
 
     def _in_shares(
         self, doing: str, method: Callable[..., Any], rows: list[Row], terms: list[dict[str, np.ndarray]] | None = None, is_aborted: Callable[[], bool] = lambda: False,
     ) -> list[Scores]:
-        """What the workers found of each row, some rows of each at a time."""
+        """Returns the workers' findings for each row. It sends some rows to each worker at a time."""
         size = self.group.world_size
         scores: dict[int, Scores] = {}
         for start in range(0, len(rows), ROWS_PER_CALL * size):
@@ -210,7 +211,7 @@ class VerlSession:
 
 
 def summarise(packs: list[TreePack], rows: list[Row], scores: list[Scores], references: list[np.ndarray] | None, loss: LossConfig) -> dict[str, Any]:
-    """Metrics and reports, by the loss that the workers computed, from the logprobs that they sent back."""
+    """Returns metrics and reports, by the loss that the workers computed, from the logprobs that they sent back."""
     logprobs, entropies = (gather_terms(packs, rows, [getattr(score, name) for score in scores]) for name in ("logprob_T", "entropy_T"))
     terms = [pack.terms for pack in packs]
 

@@ -1,4 +1,4 @@
-"""Whether the packages are those that this driver was written against."""
+"""Checks that the packages are those that this driver was written against."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ CHECKED = ("verl", "ray", "torch", "transformers", "tensordict")
 
 
 def read_pins() -> dict[str, str]:
-    """Of the packages that must match exactly, by name."""
+    """Returns the versions of the packages that must match exactly, by name."""
     pins = dict(re.findall(r"^([\w-]+)(?:\[\w+\])?==(\S+)$", REQUIREMENTS.read_text("utf-8"), re.MULTILINE))
     return {name: pins[name] for name in CHECKED}
 
 
 def check_versions(pins: dict[str, str], where: str) -> None:
-    """Raises `version_mismatch` with what was found and what is wanted. A build's own suffix, as in 2.11.0+cpu, does not count."""
+    """Raises `version_mismatch` with the versions found and wanted. A build's own suffix, as in 2.11.0+cpu, does not
+    count."""
     found = {name: installed(name) for name in pins}
     wrong = [f"{name} {found[name]} instead of {wanted}" for name, wanted in pins.items() if found[name] != wanted]
     if wrong:

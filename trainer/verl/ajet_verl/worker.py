@@ -1,4 +1,4 @@
-"""What runs in each process of the group: verl's training worker, with our sampler and our checkpoints."""
+"""The code of each process of the group: verl's training worker, with our sampler and our checkpoints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ON_ALL = partial(register, dispatch_mode=Dispatch.ONE_TO_ALL)
 
 
 class RowWorker(TinkerTrainingWorker):
-    """All workers get the same calls in the same order; `sample` and `is_sampling` alone are each worker's own."""
+    """All workers get the same calls in the same order, except `sample` and `is_sampling`, which differ by worker."""
 
     def __init__(self, config: DriverConfig, pins: dict[str, str]) -> None:
         check_versions(pins, "of a Ray worker")
@@ -50,7 +50,7 @@ class RowWorker(TinkerTrainingWorker):
 
     @ON_ALL()
     def open(self) -> dict[str, Any]:
-        """Loads the model, for training and for sampling. Says what became of it."""
+        """Loads the model for training and for sampling, and describes it."""
         self.reset()
         self.held = HeldModel(self)
         lm = load_lm(self.driver.model_dir, self.dtype, self.device)
@@ -63,7 +63,8 @@ class RowWorker(TinkerTrainingWorker):
 
     @ON_ALL()
     def copy_weights(self) -> None:
-        """From the trainer to the sampler; raises `weight_sync` if the sampler does not hold them afterwards."""
+        """Copies weights from the trainer to the sampler. Raises `weight_sync` if the sampler does not hold them
+        afterwards."""
         self.held.reshard()
         own = dict(self.server.policy.lm.named_parameters())
         expected = 0
@@ -83,13 +84,15 @@ class RowWorker(TinkerTrainingWorker):
 
     @ON_ALL()
     def make_step(self, options: dict[str, Any], max_norm: float) -> float:
-        """The update from what `forward_backward` has added up; returns the gradient's norm. One that is not finite changes nothing."""
+        """Makes the update from the gradients that `forward_backward` has added up. Returns the gradient's norm. A norm
+        that is not finite changes nothing."""
         self.engine.optimizer_config.clip_grad = max_norm or math.inf
         return self.optimizer_step(options).get("grad_norm", math.nan)
 
     @IN_SHARES()
     def score_by_reference(self, data: TensorDict) -> TensorDict:
-        """Logprobs under the frozen weights of the model's folder, which are loaded when they are first asked for."""
+        """Returns logprobs under the frozen weights of the model's folder, which are loaded when they are first asked
+        for."""
         if self.reference is None:
             self.reference = TrainingWorker(training_config(self.driver, self.dtype, is_frozen=True))
             self.reference.reset()
@@ -102,13 +105,14 @@ class RowWorker(TinkerTrainingWorker):
 
     @ON_ALL()
     def load(self, directory: str) -> tuple[int, int]:
-        """Steps and policy version of the checkpoint."""
+        """Returns steps and policy version of the checkpoint."""
         load_checkpoint(self.held, directory)
         self.copy_weights()
         return self.held.optimizer.num_steps, self.held.policy_version
 
     def sample(self, submitted: list[SampleRequest], aborted: list[int], is_open: bool, num_ticks: int) -> tuple[list[TokenEvent], bool]:
-        """What was sampled, and whether an answer is under way. Clocks of other nodes mean nothing to the driver."""
+        """Returns the sampled tokens, and whether an answer is in progress. Clocks of other nodes mean nothing to the
+        driver."""
         self.server.admit(is_open)
         for request in submitted:
             self.server.submit(request)
@@ -122,7 +126,7 @@ class RowWorker(TinkerTrainingWorker):
 
 
 def training_config(config: DriverConfig, dtype: torch.dtype, is_frozen: bool = False) -> TrainingWorkerConfig:
-    """For verl's FSDP2 engine. What is frozen is held in the type of the compute."""
+    """Prepares a model for verl's FSDP2 engine. Frozen weights are held in the type of the compute."""
     short = {value: name for name, value in {"fp32": torch.float32, "bf16": torch.bfloat16}.items()}[dtype]
     model = HFModelConfig(
         path=config.model_dir, load_tokenizer=False, use_remove_padding=False, enable_gradient_checkpointing=config.activation_checkpointing and not is_frozen,
@@ -154,7 +158,8 @@ class CheckpointPlacement:
 
 
 class HeldModel:
-    """verl's model and optimizer, as the checkpoints of `ajet_torch` see a trainer; so `torch` and `verl` read each other's."""
+    """Shows verl's model and optimizer to the checkpoints of `ajet_torch` as a trainer, so `torch` and `verl` read each
+    other's checkpoints."""
 
     def __init__(self, worker: RowWorker) -> None:
         self.config = CheckpointConfig(worker.driver.model_dir)
@@ -165,7 +170,8 @@ class HeldModel:
         self.policy_version = 0
 
     def reshard(self) -> None:
-        """A pass without a backward leaves gathered weights; then a parameter does not say which rows are this process's."""
+        """A pass without a backward leaves gathered weights; then a parameter does not say which rows are this
+        process's."""
         for module in self.lm.modules():
             if isinstance(module, FSDPModule):
                 module.reshard()

@@ -1,1 +1,1 @@
-"""Inference servers: token ids in, sampled token ids and their logprobs out."""
+"""Inference servers: they take token ids and return sampled token ids with their logprobs."""

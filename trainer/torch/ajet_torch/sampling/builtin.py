@@ -1,9 +1,9 @@
-"""Continuous batching over the training model itself: it needs nothing else, and it is the oracle of the others.
+"""Continuous batching over the training model itself. It needs nothing else, and it is the oracle of the other servers.
 
-New requests are prefilled into free slots, many in one pass, each on top of the longest prefix that any slot holds (the
-siblings of a group copy all of it, the next call of an episode finds its own slot); then all answers advance by one token.
-A step is queued before the tokens of the one before it are read, so that the device never waits for the host; what it drew
-for an answer that had ended is dropped.
+New requests are prefilled into free slots, many in one pass, each on top of the longest prefix that any slot holds.
+(The siblings of a group copy all of it; the next call of an episode finds its own slot.) Then all answers advance by
+one token. A step is queued before the tokens of the previous one are read, so the device never waits for the host. A
+token that was drawn for an ended answer is dropped.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ from .slots import PrefillPlan, SlotCache, fitting_slots
 from .steps import DRAWN_LAST, Flight, ModelSteps, StepRows, Steps
 
 LONGEST_FED = 4
-"""A prompt's end of up to so many tokens goes in by decoding, one a step, beside what the other slots do."""
+"""Up to this many tokens at a prompt's end go in by decoding, one a step, while other slots decode."""
 MOST_FUSED = 256
-"""Slots; the fused step was made for as few rows as keep its products bound by memory."""
+"""The slots of the fused step, which was made for so few rows that its products are bound by memory."""
 TICKS_BETWEEN_PREFILLS = 4
-"""While others decode: requests that come meanwhile share one pass."""
+"""While others decode, requests that come within this time share one pass."""
 
 
 @dataclass
 class Slot:
-    """`pending`: tokens of the prompt's end that are still to be given, one a step. `position`: of the next token given;
-    `num_drawn`: tokens that steps were asked to draw; `drawn`: the last of those that were read. `closing`: no further step takes it.
+    """`pending` are tokens of the prompt's end that are still to be given, one a step. `position` is that of the next
+    given token. `num_drawn` counts tokens that steps were asked to draw, and `drawn` is the last one that was read. If
+    `closing` is set, no further step takes it.
     """
 
     pending: list[int] = field(default_factory=list)
@@ -53,7 +54,8 @@ class Slot:
 
 @dataclass(frozen=True)
 class Given:
-    """What a step was asked of one slot: `token` is DRAWN_LAST where the host did not know it; `draws`: whether its answer counts."""
+    """A step's request to one slot. `token` is DRAWN_LAST if the host did not know it; `draws` says whether its answer
+    counts."""
 
     index: int
     request: SampleRequest
@@ -84,7 +86,7 @@ class BuiltinServer:
         self.has_new_rows = False
 
     def _create_steps(self, config: InferenceConfig) -> tuple[Steps, int]:
-        """And how many steps may be under way while the tokens of one more are read."""
+        """Also the number of steps that may be in progress while the tokens of one more are read."""
         graphs = config.cuda_graphs and self.device.type == "cuda"
         if self.device.type == "cuda":
             from .fused import FusedSteps, fits
@@ -121,8 +123,8 @@ class BuiltinServer:
             return self._decode() if self.is_busy() else []
 
     def _take_in(self) -> None:
-        """Gives free slots to waiting requests. One that shares most of its prompt with another of the same pass waits for
-        the next pass and copies it.
+        """Gives free slots to waiting requests. A request that shares most of its prompt with another of the same pass
+        waits for the next pass and copies it.
         """
         self.last_prefill = self.num_ticks
         free = {i for i, slot in enumerate(self.slots) if slot.request is None}
@@ -148,8 +150,8 @@ class BuiltinServer:
         return most - held > (len(prompt) - held) / 2
 
     def _assign(self, request: SampleRequest, free: set[int]) -> Fill:
-        """Takes the slot that the prompt continues, else the one unused for longest; the prompt's end, its last token at
-        least, is left to decoding.
+        """Takes the slot that the prompt continues, or otherwise the one unused for longest. The prompt's end, at least
+        its last token, is left to decoding.
         """
         prompt = request.prompt_ids
         shared = self.held.shared(prompt[:-1])
@@ -182,7 +184,7 @@ class BuiltinServer:
             self.held.put(fill.slot, fill.prompt[: fill.stop])
 
     def _decode(self) -> list[TokenEvent]:
-        """Queues the next step of all answers under way, then reads the oldest one's tokens."""
+        """Queues the next step of all answers in progress, then reads the oldest step's tokens."""
         given = [self._give(index) for index, slot in enumerate(self.slots) if slot.request is not None and not slot.closing]
         if given:
             self.flights.append((given, self.steps.launch(self._rows(given))))
@@ -198,7 +200,7 @@ class BuiltinServer:
         return Given(index, slot.request, slot.pending[0] if slot.pending else DRAWN_LAST, len(slot.pending) <= 1)
 
     def _advance(self, given: Given) -> None:
-        """As if the step were done; the last one that an answer has room for is known beforehand."""
+        """Advances as if the step were done. The last token that an answer has room for is known beforehand."""
         slot = self.slots[given.index]
         slot.pending = slot.pending[1:]
         slot.position += 1
@@ -218,7 +220,7 @@ class BuiltinServer:
         )
 
     def _groups_of(self, indices: set[int]) -> list[Group]:
-        """What is left of the groups when some of their answers have ended."""
+        """Returns the remaining groups after some of their answers have ended."""
         left = [Group([slot for slot in group.slots if slot in indices], group.length) for group in self.groups]
         return [group for group in left if len(group.slots) > 1]
 
@@ -246,7 +248,7 @@ class BuiltinServer:
         return TokenEvent(request.id, token, logprob, finish, slot.started)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """What was cached is stale, also where the sampler reads the trained weights themselves."""
+        """The cached values are stale, also if the sampler reads the trained weights themselves."""
         take_weights(self.policy.lm, tensors)
         self.flights.clear()
         self.groups = []

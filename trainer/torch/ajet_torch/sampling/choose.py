@@ -9,7 +9,8 @@ MASK64 = (1 << 64) - 1
 
 
 def uniform(seed: int, step: int) -> float:
-    """In (0, 1), from the request's seed and the token's index alone: nothing else that runs can change it (splitmix64)."""
+    """Returns a number in (0, 1) that depends only on the request's seed and the token's index, and not on other
+    requests (splitmix64)."""
     mixed = (seed * 0x9E3779B97F4A7C15 + (step + 1) * 0xD1B54A32D192ED03) & MASK64
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = ((mixed ^ (mixed >> shift)) * factor) & MASK64
@@ -18,9 +19,10 @@ def uniform(seed: int, step: int) -> float:
 
 
 def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids and logprobs, [B] each. `controls` [B, 4]: temperature (0 greedy), top_k (0 all), top_p, uniform.
+    """Returns ids and logprobs, [B] each. `controls` [B, 4] are temperature (0 greedy), top_k (0 all), top_p, uniform.
 
-    Logprobs are of the distribution after temperature, top-k, then top-p, renormalised; greedy ones of the plain softmax.
+    Logprobs are of the distribution after temperature, top-k, then top-p, renormalised. Greedy ones are of the plain
+    softmax.
     """
     temperature, top_k, top_p, draw = torch.from_numpy(controls.astype(np.float64)).to(logits_BV.device).unbind(1)
     greedy = temperature == 0
@@ -39,7 +41,8 @@ def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.
 
 
 def truncate(sorted_BV: torch.Tensor, greedy: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
-    """Rows are sorted downwards; keeps the first k, then the fewest that hold at least mass p. The first always stays."""
+    """Takes rows in falling order. It keeps the first k, then the fewest that hold at least mass p. The first always
+    stays."""
     rank = torch.arange(sorted_BV.shape[-1], device=sorted_BV.device)
     beyond = (rank[None] >= top_k[:, None]) & (top_k > 0)[:, None]
     kept = sorted_BV.masked_fill(beyond & ~greedy[:, None], -torch.inf)

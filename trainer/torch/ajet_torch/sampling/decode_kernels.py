@@ -1,8 +1,8 @@
 """Triton kernels of one decoding step: the products, attention over shared and own tokens, and the draw of a token.
 
-R rows of a step (an answer each), padded; B slots of the cache; H query and G key-value heads of size D. A product over K
-is cut into parts that are summed by the kernel which reads it next, so that few rows still keep the whole GPU busy.
-`TRITON_INTERPRET=1` runs all of this on a CPU.
+The shapes are R rows of a step (an answer each, padded), B slots of the cache, and H query and G key-value heads of
+size D. A product over K is cut into parts, which the next kernel sums while it reads them, so that few rows still keep
+the whole GPU busy. `TRITON_INTERPRET=1` runs all of this on a CPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LOG2E = tl.constexpr(1.4426950408889634)
 
 @triton.jit
 def embed_kernel(tokens, slots, forced, last, table, residual, hidden, BLOCK: tl.constexpr):
-    """The token of each row: the one that is forced, or the one its slot drew last."""
+    """Sets the token of each row: the forced one, or the one that its slot drew last."""
     row = tl.program_id(0)
     slot = tl.load(slots + row)
     given = tl.load(forced + row)
@@ -30,7 +30,7 @@ def embed_kernel(tokens, slots, forced, last, table, residual, hidden, BLOCK: tl
 
 @triton.jit
 def add_norm_kernel(residual, parts, weight, normed, rows, hidden, epsilon, PARTS: tl.constexpr, BLOCK: tl.constexpr):
-    """residual += the sum of `parts` [PARTS, R, hidden]; normed = RMSNorm(residual) * weight."""
+    """Sets residual += the sum of `parts` [PARTS, R, hidden], and normed = RMSNorm(residual) * weight."""
     row = tl.program_id(0)
     at = tl.arange(0, BLOCK)
     inside = at < hidden
@@ -51,7 +51,8 @@ def add_norm_kernel(residual, parts, weight, normed, rows, hidden, epsilon, PART
 @triton.jit
 def product_kernel(x, first, second, third, out, rows, K, first_end, second_end, columns, k_part,
                    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr):
-    """out [parts, rows, columns] = x [rows, K] times the transposes of up to three matrices side by side; a block of columns is one's."""
+    """Sets out [parts, rows, columns] = x [rows, K] times the transposes of up to three adjacent matrices. A block of
+    columns belongs to one matrix."""
     n0 = tl.program_id(0) * BN
     part = tl.program_id(2)
     matrix, base = first, 0
@@ -80,7 +81,7 @@ def product_kernel(x, first, second, third, out, rows, K, first_end, second_end,
 
 @triton.jit
 def gated_kernel(x, gate, up, out, K, columns, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr):
-    """out [rows, columns] = silu(x gate^T) * (x up^T), the SwiGLU."""
+    """Sets out [rows, columns] = silu(x gate^T) * (x up^T), the SwiGLU."""
     m = tl.program_id(1) * BM + tl.arange(0, BM)
     n = tl.program_id(0) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)
@@ -109,8 +110,8 @@ def gated_kernel(x, gate, up, out, K, columns, BM: tl.constexpr, BN: tl.constexp
 @triton.jit
 def rotate_kernel(parts, bias_q, bias_k, bias_v, norm_q, norm_k, cosines, sines, slots, positions, q, keys, values, rows, columns, slot_stride, head_stride, epsilon,
                   H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, PARTS: tl.constexpr, BIAS: tl.constexpr, NORM: tl.constexpr):
-    """One head of one row: sums the parts of its projection, then bias, norm and rotation as the model has them; queries go
-    to q [R, H, D], keys and values to the row's slot of the cache.
+    """Handles one head of one row: sums the parts of its projection, then applies the model's bias, norm and rotation.
+    Queries go to q [R, H, D]; keys and values go to the row's slot of the cache.
     """
     row, head = tl.program_id(0), tl.program_id(1)
     slot, position = tl.load(slots + row), tl.load(positions + row)
@@ -161,8 +162,8 @@ def rotate_kernel(parts, bias_q, bias_k, bias_v, norm_q, norm_k, cosines, sines,
 @triton.jit
 def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources, lengths, members, scale, slot_stride, head_stride, shared_tasks, shared_parts, own_parts, num_parts,
                      H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, MEMBERS: tl.constexpr, PIECE: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PRECISION: tl.constexpr):
-    """A piece of attention over one head's keys. The first `shared_tasks` programs take a piece of what a group of rows shares,
-    for all its rows at once; the others a piece of one row's own tokens, from `owns[row]` on.
+    """Computes a piece of attention over one head's keys. The first `shared_tasks` programs take a piece that a group
+    of rows shares, for all its rows at once. The others take a piece of one row's own tokens, from `owns[row]` on.
     """
     task, head = tl.program_id(0), tl.program_id(1)
     r = tl.arange(0, BM)
@@ -211,7 +212,7 @@ def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources,
 
 @triton.jit
 def merge_kernel(out, lse, positions, owns, slots, merged, shared_parts, num_parts, H: tl.constexpr, D: tl.constexpr, PIECE: tl.constexpr, PARTS: tl.constexpr):
-    """The pieces of one head of one row, weighted by their log-sum-exps."""
+    """Adds the pieces of one head of one row, weighted by their log-sum-exps."""
     row, head = tl.program_id(0), tl.program_id(1)
     part = tl.arange(0, PARTS)
     d = tl.arange(0, D)
@@ -230,7 +231,8 @@ def merge_kernel(out, lse, positions, owns, slots, merged, shared_parts, num_par
 
 @triton.jit
 def peaks_kernel(logits, controls, peaks, sums, places, vocab, blocks, BLOCK: tl.constexpr):
-    """Of one block of one row's logits at its temperature: the greatest, where it is, and the sum of exponentials under it."""
+    """Finds, for one block of one row's logits at its temperature, the greatest logit, its place, and the sum of
+    exponentials relative to it."""
     row, block = tl.program_id(0), tl.program_id(1)
     temperature = tl.load(controls + row * 2)
     at = block * BLOCK + tl.arange(0, BLOCK)
@@ -244,9 +246,10 @@ def peaks_kernel(logits, controls, peaks, sums, places, vocab, blocks, BLOCK: tl
 
 @triton.jit
 def draw_kernel(logits, controls, peaks, sums, places, slots, last, ids, logprobs, vocab, blocks, BLOCK: tl.constexpr, BLOCKS: tl.constexpr):
-    """A token by its place in the cumulative distribution, in the vocabulary's order; the greatest where the temperature is 0.
+    """Finds a token by its place in the cumulative distribution, in the vocabulary's order. At temperature 0 it takes
+    the greatest logit.
 
-    First the block in which the cumulative sum passes the draw, then the token within it.
+    It first finds the block in which the cumulative sum passes the draw, then the token within it.
     """
     row = tl.program_id(0)
     temperature, draw = tl.load(controls + row * 2), tl.load(controls + row * 2 + 1)

@@ -1,7 +1,9 @@
-"""One decoding step of a Qwen2, Qwen3, Llama or Mistral model as a few hand-written kernels a layer, captured as a CUDA graph.
+"""One decoding step of a Qwen2, Qwen3, Llama or Mistral model as a few hand-written kernels a layer, captured as a CUDA
+graph.
 
-The step reads the trained weights where they are. Its rows are the answers under way, not the cache's slots, and everything
-that changes from step to step comes in one small transfer; drawn tokens stay on the device, where the next step takes them.
+The step reads the trained weights in place. Its rows are the answers in progress, not the cache's slots. All values
+that change from step to step come in one small transfer. Drawn tokens stay on the device, where the next step takes
+them.
 """
 
 from __future__ import annotations
@@ -22,18 +24,19 @@ from .steps import Flight, StepRows
 
 FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM")
 ROTATIONS = ("default", "linear", "llama3", "yarn")
-"""Whose angles depend on the position alone."""
+"""The rotary kinds whose angles depend only on the position."""
 TILE = 64
-"""Rows that one product or one piece of attention takes at once."""
+"""The number of rows that one product or one piece of attention takes at once."""
 SMALL_PIECE, LARGE_PIECE = 256, 512
-"""Tokens of attention that one program reads: many programs early in an answer, few partial results later (19 against 24 us)."""
+"""The number of tokens of attention that one program reads: many programs early in an answer, few partial results later
+(19 against 24 us)."""
 VOCAB_BLOCK = 4096
 BUFFERS = 4
-"""Page-locked buffers for steps under way."""
+"""The number of page-locked buffers for steps in progress."""
 
 
 def fits(lm: PreTrainedModel, context_length: int) -> bool:
-    """Whether the kernels compute what this model computes."""
+    """Returns whether the kernels compute what this model computes."""
     config = lm.config
     if type(lm).__name__ not in FAMILIES or getattr(config, "hidden_act", None) != "silu":
         return False
@@ -46,7 +49,8 @@ def fits(lm: PreTrainedModel, context_length: int) -> bool:
 
 
 def _is_plain(layer: nn.Module) -> bool:
-    """Linear layers of sizes that the kernels can cut, without adapters; biases on queries, keys and values alone."""
+    """Returns whether linear layers have sizes that the kernels can cut, no adapters, and biases only on queries, keys
+    and values."""
     attention, mlp = layer.self_attn, layer.mlp
     inner = [attention.q_proj, attention.k_proj, attention.v_proj]
     plain = [attention.o_proj, mlp.gate_proj, mlp.up_proj, mlp.down_proj]
@@ -58,8 +62,8 @@ def _is_plain(layer: nn.Module) -> bool:
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a captured step: `rows` padded; `groups` and `members` of shared attention, `shared` and `own` pieces a row may have, of
-    `piece` tokens each.
+    """The shape of a captured step: `rows` padded; `groups` and `members` of shared attention; `shared` and `own` are
+    the pieces a row may have, of `piece` tokens each.
     """
 
     rows: int
@@ -84,14 +88,15 @@ def power_of_two(number: int) -> int:
 
 
 def grown(number: int, least: int = 1) -> int:
-    """`least` times the power of four that is enough: a program without work ends at once, a shape costs a capture."""
+    """Returns `least` times the power of four that is enough: a program without work ends at once, but each shape costs
+    a capture."""
     while least < number:
         least *= 4
     return least
 
 
 def choose_shape(rows: StepRows, repeat: int) -> tuple[Shape, list[Group]]:
-    """Groups of more rows than one piece takes are cut."""
+    """Cuts groups of more rows than one piece takes."""
     members = max(1, TILE // repeat)
     groups = [Group(group.slots[i : i + members], group.length) for group in rows.groups for i in range(0, len(group.slots), members)]
     shared = max((group.length for group in groups), default=0)
@@ -104,7 +109,8 @@ def choose_shape(rows: StepRows, repeat: int) -> tuple[Shape, list[Group]]:
 
 
 class Workspace:
-    """Memory that the captured steps share: each name's largest tensor so far, and those that older steps still write to."""
+    """The memory that the captured steps share: each name's largest tensor so far, and those that older steps still
+    write to."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -168,14 +174,15 @@ class Tile:
 
 
 def fit_columns(wanted: int, *ends: int) -> int:
-    """The largest power of two up to `wanted` that divides all ends, so that a block lies in one matrix."""
+    """Returns the largest power of two up to `wanted` that divides all ends, so that a block is inside one matrix."""
     while any(end % wanted for end in ends):
         wanted //= 2
     return wanted
 
 
 def choose_tile(columns: int, depth: int, rows: int, ends: tuple[int, ...]) -> Tile:
-    """Enough blocks for two on each multiprocessor of a large GPU: those that the columns do not give come from the depth."""
+    """Returns enough blocks for two on each multiprocessor of a large GPU. Those that the columns do not give come from
+    the depth."""
     width = fit_columns(64 if columns >= 4096 else 32, *ends)
     block_depth = min(128, max(16, power_of_two(depth) // 2 if depth < 128 else 128))
     blocks = columns // width * max(1, rows // TILE)
@@ -185,7 +192,7 @@ def choose_tile(columns: int, depth: int, rows: int, ends: tuple[int, ...]) -> T
 
 @dataclass
 class Buffers:
-    """What the kernels of one shape hand to each other."""
+    """The tensors that the kernels of one shape pass to each other."""
 
     residual: torch.Tensor
     normed: torch.Tensor
@@ -204,8 +211,8 @@ class Buffers:
 
 
 class CapturedStep:
-    """The step of one shape. `table` holds all that the host says, as int32: per row slot, position, forced token, start of
-    its own tokens, temperature and draw (float bits); per group source slot, length and member rows.
+    """The step of one shape. `table` holds all values from the host as int32: per row slot, position, forced token,
+    start of its own tokens, temperature and draw (float bits); per group source slot, length and member rows.
     """
 
     def __init__(self, owner: FusedSteps, shape: Shape) -> None:
@@ -318,7 +325,7 @@ class CapturedStep:
         )
 
     def _product(self, x: torch.Tensor, matrices: list[torch.Tensor], tile: Tile) -> int:
-        """Into `parts`; returns the number of columns."""
+        """Writes into `parts`. Returns the number of columns."""
         rows, depth = x.shape
         first, second, third = (matrices * 3)[:3] if len(matrices) == 1 else matrices
         sizes = [matrix.shape[0] for matrix in matrices]

@@ -1,4 +1,4 @@
-"""Which of the answers under way share the beginning of their cached tokens, so that attention reads it once for all."""
+"""Finds which answers in progress share the beginning of their cached tokens, so that attention reads it once for all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from .held_tokens import FEWEST_SHARED, shared_length
 
 WORTH_SHARING = 128
-"""Tokens; a shorter beginning costs more to share than to read again."""
+"""The least number of shared tokens; a shorter beginning costs more to share than to read again."""
 KEPT_SHARE = 0.75
-"""One more member may shorten what a group shares to this part of it; below that it begins a group of its own."""
+"""One more member may shorten what a group shares to this part of it. Below that it begins another group."""
 
 
 @dataclass
@@ -23,7 +23,8 @@ class Group:
 
 
 def find_groups(ids: np.ndarray, lengths: np.ndarray, slots: list[int]) -> list[Group]:
-    """Groups of two slots or more. `ids` [B, S] are the tokens that each slot holds, `lengths` [B] how many."""
+    """Returns groups of two slots or more. `ids` [B, S] are the tokens that each slot holds, and `lengths` [B] their
+    numbers."""
     groups: list[Group] = []
     by_beginning: dict[bytes, list[Group]] = {}
     for slot in slots:

@@ -1,11 +1,11 @@
-"""Which tokens each slot has cached, in one array, so that a prompt is compared with all slots at once."""
+"""The tokens that each slot has cached, in one array, so that a prompt is compared with all slots at once."""
 
 from __future__ import annotations
 
 import numpy as np
 
 FEWEST_SHARED = 16
-"""Tokens that must agree at the least for a prefix to be worth copying."""
+"""The least number of equal leading tokens that makes a prefix worth copying."""
 
 
 class HeldTokens:
@@ -26,7 +26,7 @@ class HeldTokens:
         self.lengths[:] = 0
 
     def shared(self, prompt: np.ndarray) -> np.ndarray:
-        """[B]: how many leading tokens of the prompt each slot holds; 0 for fewer than FEWEST_SHARED."""
+        """Returns [B], how many leading tokens of the prompt each slot holds; 0 for fewer than FEWEST_SHARED."""
         found = np.zeros(len(self.lengths), np.int64)
         if len(prompt) < FEWEST_SHARED:
             return found
@@ -41,7 +41,7 @@ class HeldTokens:
 
 
 def shared_length(one: np.ndarray, other: np.ndarray) -> int:
-    """How many leading tokens agree."""
+    """Counts the leading tokens that agree."""
     num = min(len(one), len(other))
     differ = np.flatnonzero(one[:num] != other[:num])
     return int(differ[0]) if len(differ) else num

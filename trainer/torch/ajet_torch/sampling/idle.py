@@ -1,4 +1,4 @@
-"""The sampler of a rank that does not sample: the first rank's server uses all GPUs itself."""
+"""The sampler of a rank that does not sample, because the first rank's server uses all GPUs itself."""
 
 from __future__ import annotations
 

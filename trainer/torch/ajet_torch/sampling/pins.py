@@ -1,4 +1,5 @@
-"""Which of several samplers answers an episode's calls: always the same one, because it holds the beginning of their prompts."""
+"""Chooses which of several samplers answers an episode's calls. It is always the same one, because it holds the
+beginning of their prompts."""
 
 from __future__ import annotations
 
@@ -6,12 +7,13 @@ from collections import OrderedDict
 from typing import Callable, Sequence
 
 MOST_EPISODES = 65_536
-"""Nobody says when an episode ends, so the one that was asked for longest ago is forgotten."""
+"""The sampler does not learn when an episode ends, so the one that was asked for longest ago is forgotten."""
 
 
 class EpisodePins:
-    """An episode goes to the least loaded place at its first call, and again if that place is not offered any more. Of places with
-    an equal load the one that was chosen longest ago is taken: agents that wait for their tools load nothing.
+    """An episode goes to the least loaded place at its first call, and again if that place is not offered any more.
+    Among places with an equal load it takes the one that was chosen longest ago, because agents that wait for their
+    tools load nothing.
     """
 
     def __init__(self, most: int = MOST_EPISODES) -> None:
@@ -21,7 +23,7 @@ class EpisodePins:
         self.num_chosen = 0
 
     def choose(self, episode: str | None, places: Sequence[int], load: Callable[[int], int]) -> int:
-        """One of `places`, of which there is at least one. A call without an episode is not pinned."""
+        """Returns one of `places`, of which there is at least one. A call without an episode is not pinned."""
         known = None if episode is None else self.pins.get(episode)
         place = known if known in places else self._least_loaded(places, load)
         assert place is not None

@@ -1,4 +1,4 @@
-"""What is to be done to prompts before their answers are sampled: copied from other slots, and filled in together."""
+"""Prepares prompts before their answers are sampled: it copies them from other slots, and fills them in together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from .slots import SlotCache
 
 PREFILL_TOKENS = 8192
-"""Of one pass, padding included."""
+"""The tokens of one pass, padding included."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Fill:
 
 
 def batches(fills: list[Fill]) -> list[list[Fill]]:
-    """Fills that go in one pass: of similar length (no more than half is padding), up to PREFILL_TOKENS with padding."""
+    """Chooses fills for one pass: of similar length (no more than half is padding), up to PREFILL_TOKENS with padding."""
     found: list[list[Fill]] = []
     for fill in sorted((f for f in fills if f.stop > f.start), key=lambda f: f.start - f.stop):
         longest = found[-1][0].stop - found[-1][0].start if found else 0
@@ -41,7 +41,7 @@ class PrefixCopies:
         self.waiting: dict[int, tuple[int, int]] = {}
 
     def add(self, source: int, target: int, length: int, cache: SlotCache) -> None:
-        """A source that itself waits for its copy is replaced by where that comes from."""
+        """A source that itself waits for its copy is replaced by its own source."""
         if any(target == other for other, _ in self.waiting.values()):
             self.carry_out(cache)
         self.waiting[target] = (self.waiting.get(source, (source, length))[0], length)

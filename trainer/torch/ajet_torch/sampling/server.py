@@ -1,4 +1,4 @@
-"""What every sampler offers the worker."""
+"""The interface that every sampler offers the worker."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..errors import WorkerError
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """core's GenerateRequest: `temperature` 0 is greedy, `top_k` 0 and `top_p` 1 keep all; `stream` asks for tokens as they come. Calls of one
-    episode share the beginnings of their prompts.
+    """core's GenerateRequest. `temperature` 0 is greedy; `top_k` 0 and `top_p` 1 keep all; `stream` asks for tokens as
+    they come. Calls of one episode share the beginnings of their prompts.
     """
 
     id: int
@@ -31,7 +31,8 @@ class SampleRequest:
 
 @dataclass(frozen=True)
 class TokenEvent:
-    """One sampled token; `finish` with the last. `started`: time.monotonic() when the request got its slot, where that is known."""
+    """One sampled token; `finish` comes with the last. `started` is time.monotonic() when the request got its slot, if
+    that is known."""
 
     id: int
     token: int
@@ -42,7 +43,7 @@ class TokenEvent:
 
 @dataclass(frozen=True)
 class CallFailure:
-    """A request that ends without an answer, while others go on."""
+    """A request that ends without an answer, while others continue."""
 
     id: int
     error: WorkerError
@@ -52,41 +53,43 @@ class InferenceServer(Protocol):
     context_length: int
 
     def submit(self, request: SampleRequest) -> None:
-        """Queues a request; raises `context_overflow` for a prompt that leaves no room."""
+        """Queues a request. Raises `context_overflow` for a prompt that leaves no room."""
         ...
 
     def abort(self, request_id: int) -> None:
-        """Frees the request's slot; unknown ids are ignored."""
+        """Frees the request's slot. Unknown ids are ignored."""
         ...
 
     def tick(self) -> list[TokenEvent | CallFailure]:
-        """Advances sampling a little. Requests are admitted only while `admit` is on."""
+        """Advances sampling a little. It admits requests only while `admit` is on."""
         ...
 
     def is_busy(self) -> bool:
-        """Whether a request is being sampled (queued ones do not count)."""
+        """Returns whether a request is being sampled (queued ones do not count)."""
         ...
 
     def has_queue(self) -> bool: ...
 
     def admit(self, open_: bool) -> None:
-        """Closed before weights change, so that every answer comes from one version."""
+        """It is closed before weights change, so that every answer comes from one version."""
         ...
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """New weights by Hugging Face name, whole tensors. No request is being sampled."""
+        """Takes new weights by Hugging Face name, as whole tensors. No request is being sampled."""
         ...
 
     def lacks_weights(self) -> bool:
-        """Whether a part of it, which takes no requests until then, waits for `catch_up`."""
+        """Returns whether a part of it waits for `catch_up`. The part takes no requests until then."""
         ...
 
     def catch_up(self) -> None:
-        """The weights of the last update to what lacks them, while the rest goes on sampling. Every rank calls it."""
+        """Gives the weights of the last update to the parts that do not have them, while the others continue to sample.
+        Every rank calls it."""
         ...
 
     def fingerprint(self) -> int | None:
-        """A number that changes with the weights it samples from (see `weight_sum`); None where it cannot be read."""
+        """Returns a number that changes with the weights it samples from (see `weight_sum`), or None if it cannot be
+        read."""
         ...
 
     def close(self) -> None: ...
@@ -94,14 +97,16 @@ class InferenceServer(Protocol):
 
 @runtime_checkable
 class ProbedServer(Protocol):
-    """A server whose weights cannot be read, only heard."""
+    """A server whose weights cannot be read, only probed."""
 
     def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> dict[int, list[TokenEvent]]:
-        """A few greedy tokens with their logprobs, of each part that was given weights and has not been judged since."""
+        """Returns a few greedy tokens with their logprobs, from each part that was given weights and has not been
+        judged since."""
         ...
 
     def judge(self, errors: dict[int, WorkerError]) -> None:
-        """Which of those parts do not sample from the weights that they were given. Raises where none is left that does."""
+        """Takes the judgement of which of those parts do not sample from their new weights. Raises if no part is left
+        that does."""
         ...
 
 
@@ -126,7 +131,7 @@ def require_room(request: SampleRequest, context_length: int) -> None:
 
 
 def take_weights(lm: torch.nn.Module, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-    """Copies new weights by name; there is nothing to copy where the model is the trained one itself."""
+    """Copies new weights by name. If the model is the trained one itself, there is nothing to copy."""
     own = dict(lm.named_parameters())
     with torch.no_grad():
         for name, tensor in tensors:
@@ -135,12 +140,12 @@ def take_weights(lm: torch.nn.Module, tensors: Iterable[tuple[str, torch.Tensor]
 
 
 def weight_sum(tensors: Iterable[tuple[str, torch.Tensor]]) -> int:
-    """Sum of the weights' bit patterns as integers: exact in any order, and any real update moves it."""
+    """Sums the weights' bit patterns as integers. The sum is exact in any order, and any real update moves it."""
     return int(sum_bits(tensors))
 
 
 def sum_bits(tensors: Iterable[tuple[str, torch.Tensor]]) -> torch.Tensor:
-    """`weight_sum` on the device; nothing waits for it."""
+    """Computes `weight_sum` on the device; nothing waits for it."""
     words = {2: torch.int16, 4: torch.int32, 8: torch.int64}
     sums = [tensor.detach().contiguous().view(words[tensor.element_size()]).sum(dtype=torch.int64) for _, tensor in tensors]
     return torch.stack(sums).sum()

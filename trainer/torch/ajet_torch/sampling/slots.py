@@ -1,7 +1,7 @@
 """A key-value cache of fixed slots, and the attention plans that fill and read it.
 
-A slot holds one sequence. Decoding always covers every slot, so that its shapes never depend on how many are in use and
-the step can be captured as a CUDA graph.
+A slot holds one sequence. Decoding always covers every slot, so its shapes never depend on how many are in use, and the
+step can be captured as a CUDA graph.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_SLOTS, FEWEST_SLOTS, CACHE_SHARE = 256, 8, 1 / 12
 
 
 def fitting_slots(lm: Any, context_length: int, device: torch.device) -> int:
-    """Slots whose keys and values fit CACHE_SHARE of the GPU."""
+    """Returns the number of slots whose keys and values fit CACHE_SHARE of the GPU."""
     if device.type != "cuda":
         return SLOTS_ON_CPU
     config = lm.config
@@ -31,7 +31,8 @@ def fitting_slots(lm: Any, context_length: int, device: torch.device) -> int:
 
 
 class SlotCache:
-    """Per layer [B, Hkv, S + 1, D]; made when the first layer writes, since only then its shapes are known.
+    """Per layer [B, Hkv, S + 1, D]. A layer's tensor is made when the layer first writes, since its shape is not known
+    before.
 
     The last place, `spare`, takes what padding writes; nothing reads it.
     """
@@ -42,14 +43,15 @@ class SlotCache:
         self.layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def at(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values of the layer; `keys` and `values` are like what it will hold, which may differ in width."""
+        """Returns keys and values of the layer. `keys` and `values` are examples of what it will hold, and they may
+        differ in width."""
         if layer not in self.layers:
             empty = [torch.zeros(self.num_slots, like.shape[1], self.spare + 1, like.shape[3], dtype=like.dtype, device=like.device) for like in (keys, values)]
             self.layers[layer] = (empty[0], empty[1])
         return self.layers[layer]
 
     def copy_prefixes(self, sources: list[int], targets: list[int], length: int) -> None:
-        """The first `length` tokens of each source into its target; no slot is both."""
+        """Copies the first `length` tokens of each source into its target. No slot is both."""
         for keys, values in self.layers.values():
             for start in range(0, len(sources), COPIED_AT_ONCE):
                 part = slice(start, start + COPIED_AT_ONCE)
@@ -58,14 +60,16 @@ class SlotCache:
 
 
 def grouped_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor, scale: float) -> torch.Tensor:
-    """q [B, H, N, D] over k and v [B, Hkv, S, D]: the heads of a group become queries of one head, so that nothing is repeated."""
+    """q [B, H, N, D] over k and v [B, Hkv, S, D]. The heads of a group become queries of one head, so nothing is
+    repeated."""
     grouped = q.reshape(q.shape[0], k.shape[1], -1, q.shape[3])
     return F.scaled_dot_product_attention(grouped, k, v, attn_mask=bias, scale=scale).reshape(*q.shape[:3], v.shape[3])
 
 
 @dataclass
 class Sight:
-    """What positions_BN may see of the first `length` places, as the bias that attention adds; every layer takes the same."""
+    """Returns what positions_BN may see of the first `length` places, as the bias that attention adds. Every layer
+    takes the same."""
 
     positions_BN: torch.Tensor
     length: int
@@ -84,8 +88,9 @@ class Sight:
 
 
 class PrefillPlan:
-    """New tokens of slots_B, [B, N] with padding at the end, whose position is the cache's spare place: each token sees
-    what its slot holds before it. `stop`: beyond every token's position. `fresh`: every slot begins with these tokens.
+    """New tokens of slots_B, [B, N] with padding at the end, whose position is the cache's spare place. Each token sees
+    what its slot holds before it. `stop` is beyond every token's position. If `fresh` is set, every slot begins with
+    these tokens.
     """
 
     def __init__(self, cache: SlotCache, slots_B: torch.Tensor, positions_BN: torch.Tensor, stop: int, fresh: bool) -> None:

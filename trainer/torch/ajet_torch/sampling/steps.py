@@ -1,4 +1,5 @@
-"""One decoding step: which answers take a token, what they are given, and what comes back while the next is on its way."""
+"""One decoding step: which answers take a token, what input they get, and what returns while the next step is in
+progress."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ DRAWN_LAST = -1
 
 @dataclass(frozen=True)
 class StepRows:
-    """A row is an answer under way, [R] each: its slot, the position of the token it is given, that token (DRAWN_LAST: the one its slot
-    drew in the step before), and how its next token is drawn. `groups`: slots whose beginnings are equal; a slot is in one at most.
+    """A row is an answer in progress, [R] each: its slot, the position of its input token, that token (DRAWN_LAST for
+    the one that its slot drew in the step before), and how its next token is drawn. `groups` are slots with equal
+    beginnings; a slot is in one group at most.
     """
 
     slots: np.ndarray
@@ -39,13 +41,13 @@ class StepRows:
         return choose_tokens(logits_RV, np.stack([self.temperatures, self.top_ks, self.top_ps, self.draws], 1))
 
     def own_starts(self) -> np.ndarray:
-        """Where the tokens begin that a row shares with no other."""
+        """Returns where the tokens begin that a row shares with no other."""
         starts = {slot: group.length for group in self.groups for slot in group.slots}
         return np.asarray([starts.get(int(slot), 0) for slot in self.slots], np.int64)
 
 
 class Flight:
-    """What a step drew, on its way to the host: `taken` [2, R] int32, ids and the bits of logprobs."""
+    """The tokens that a step drew, on their way to the host: `taken` [2, R] int32 has ids and the bits of logprobs."""
 
     def __init__(self, taken: torch.Tensor, count: int, device: torch.device) -> None:
         self.taken, self.count = taken, count
@@ -54,7 +56,7 @@ class Flight:
             self.arrived.record()
 
     def read(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ids and logprobs; waits for them."""
+        """Returns ids and logprobs, and waits for them."""
         if self.arrived is not None:
             self.arrived.synchronize()
         taken = self.taken.numpy()[:, : self.count]
@@ -63,15 +65,15 @@ class Flight:
 
 class Steps(Protocol):
     def launch(self, rows: StepRows) -> Flight:
-        """Queues a step. Up to two may be under way."""
+        """Queues a step. Up to two may be in progress."""
         ...
 
     def close(self) -> None: ...
 
 
 class ModelSteps:
-    """Steps through the model's own forward pass, over every slot of the cache: for any model, on any device. Slots without a row
-    write to the cache's spare place.
+    """Steps through the model's own forward pass, over every slot of the cache, for any model on any device. Slots
+    without a row write to the cache's spare place.
     """
 
     def __init__(self, policy: PolicyModel, cache: SlotCache, context_length: int, device: torch.device, graphs: bool) -> None:
@@ -112,9 +114,9 @@ class ModelSteps:
 
 
 class Graph:
-    """One decoding step over all slots, captured; `length` is fixed, the ids and positions are inputs.
+    """One captured decoding step over all slots. `length` is fixed; the ids and positions are inputs.
 
-    Graphs of one server share their memory: the logits of one hold until the next replay of any.
+    Graphs of one server share their memory: the logits of one are valid until the next replay of any.
     """
 
     def __init__(self, steps: ModelSteps, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int, pool: Any) -> None:

@@ -1,9 +1,9 @@
-"""Which GPUs of the machine vLLM runs on: the trainer's first ones (`colocated`), or those after the trainer's. Replicas follow
-one another, each on as many as it is split over.
+"""Chooses which GPUs of the machine vLLM runs on: the trainer's first ones (`colocated`), or those after the trainer's.
+Replicas follow one another, each on as many GPUs as it is split over.
 
-Either way the weights reach it through a buffer on its own GPU, which a process of the trainer exports: CUDA IPC asks for the
-same GPU, not for the same owner. With GPUs of its own the first rank copies there over NVLink or PCIe, and vLLM needs no second
-way to take weights.
+Either way the weights reach vLLM through a buffer on its own GPU, which a process of the trainer exports: CUDA IPC
+requires the same GPU, not the same owner. With separate GPUs the first rank copies there over NVLink or PCIe, so vLLM
+needs no second way to take weights.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ from ..ranks import Ranks
 
 
 def require_gpus(inference: InferenceConfig, num_trainers: int, num_visible: int) -> None:
-    """Raises `bad_request` where there are too few. `num_visible`: GPUs of the machine, 0 on one without."""
+    """Raises `bad_request` if there are too few. `num_visible` is the number of GPUs of the machine, 0 on one without."""
     wanted = inference.num_gpus
     if inference.colocated and wanted > num_trainers:
-        raise WorkerError("bad_request", f"vLLM would use {wanted} GPUs ({name_gpus(inference)}) beside a trainer on {num_trainers}. Lower it, raise trainer_common.n_gpus_per_node, or give it GPUs of its own with rollout.colocated=false.")
+        raise WorkerError("bad_request", f"vLLM would use {wanted} GPUs ({name_gpus(inference)}) next to a trainer on {num_trainers}. Lower that number, raise trainer_common.n_gpus_per_node, or give vLLM separate GPUs with rollout.colocated=false.")
     if not inference.colocated and 0 < num_visible < num_trainers + wanted:
-        raise WorkerError("bad_request", f"The trainer takes {num_trainers} GPUs (trainer_common.n_gpus_per_node) and vLLM {wanted} of its own ({name_gpus(inference)}), but there are {num_visible}. Lower one of them, or let them share with rollout.colocated=true.")
+        raise WorkerError("bad_request", f"The trainer takes {num_trainers} GPUs (trainer_common.n_gpus_per_node) and vLLM takes {wanted} separate ones ({name_gpus(inference)}), but there are {num_visible}. Lower one of the numbers, or let them share with rollout.colocated=true.")
 
 
 def name_gpus(inference: InferenceConfig) -> str:
-    """The keys that say how many GPUs vLLM takes."""
+    """Names the keys that say how many GPUs vLLM takes."""
     each = "rollout.tensor_model_parallel_size"
     return each if inference.num_replicas == 1 else f"rollout.num_replicas {inference.num_replicas} x {each} {inference.tensor_parallel_size}"
 
 
 def buffer_devices(inference: InferenceConfig, ranks: Ranks, device: torch.device) -> list[torch.device]:
-    """Where this rank, whose own device is `device`, holds a buffer that vLLM reads: on its own GPU, or the first rank on each of vLLM's."""
+    """Returns where this rank, whose own device is `device`, holds a buffer that vLLM reads: on its own GPU, or the
+    first rank on each of vLLM's."""
     wanted = inference.num_gpus
     if inference.colocated:
         return [device] if ranks.rank < wanted else []
@@ -43,7 +44,7 @@ def buffer_devices(inference: InferenceConfig, ranks: Ranks, device: torch.devic
 
 
 def visible_to_vllm(inference: InferenceConfig, num_trainers: int, num_visible: int, replica: int = 0) -> str | None:
-    """The server's CUDA_VISIBLE_DEVICES; None leaves it the worker's, of which it takes the first."""
+    """Returns the server's CUDA_VISIBLE_DEVICES. None leaves it the worker's, of which it takes the first."""
     if num_visible == 0 or (inference.colocated and inference.num_replicas == 1):
         return None
     listed = os.environ.get("CUDA_VISIBLE_DEVICES")

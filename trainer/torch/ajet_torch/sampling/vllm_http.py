@@ -1,4 +1,5 @@
-"""HTTP to vLLM over a Unix socket in a private folder: no port to clash, and no other user reaches its development routes."""
+"""HTTP to vLLM over a Unix socket in a private folder. No port can clash, and no other user reaches its development
+routes."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ JSON_HEADERS = {"Content-Type": "application/json"}
 
 
 class UnixConnection(http.client.HTTPConnection):
-    """One request, then it is closed."""
+    """Makes one request and closes the connection."""
 
     def __init__(self, path: str, timeout: float | None = None) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -28,8 +29,8 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
     def hang_up(self) -> None:
-        """From any thread: ends a read that is under way, and tells the server. Closing alone would do neither, and `sock` is
-        gone once an answer has begun that ends with the connection.
+        """From any thread, ends a read in progress and lets the server notice. Closing alone would do neither, and
+        `sock` is gone after an answer has begun that ends with the connection.
         """
         if self.line is not None:
             try:
@@ -43,14 +44,14 @@ class VllmHttp:
         self.path = path
 
     def is_healthy(self) -> bool:
-        """Raises OSError where nothing listens yet."""
+        """Raises OSError if nothing listens yet."""
         return self._exchange("GET", "/health", None)[0] == 200
 
     def get(self, path: str) -> Any:
         return self._require("GET", path, None)
 
     def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        """The JSON answer; raises `weight_sync`, with the server's own words, for any status but 200."""
+        """Returns the JSON answer. For any status but 200 it raises `weight_sync` with the server's own words."""
         return self._require("POST", path, body)
 
     def _require(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
@@ -73,7 +74,7 @@ class VllmHttp:
 
 
 def error_text(answer: bytes) -> str:
-    """Of vLLM's error bodies: {"error": {"message": ...}}, {"error": "..."}, {"detail": ...}, or what else came."""
+    """Reads vLLM's error bodies: {"error": {"message": ...}}, {"error": "..."}, {"detail": ...}, or any other content."""
     try:
         found = json.loads(answer)
         error = found.get("error", found.get("detail", found))
@@ -83,7 +84,7 @@ def error_text(answer: bytes) -> str:
 
 
 class Broadcast:
-    """The same requests to several servers, to all at once. One that fails is asked nothing further."""
+    """Sends the same requests to several servers at once. A server that fails gets no further request."""
 
     def __init__(self, servers: dict[int, VllmHttp]) -> None:
         self.servers = servers
@@ -104,6 +105,6 @@ class Broadcast:
             self.failures[key] = error
 
     def require(self, key: int) -> None:
-        """Raises what one server failed with."""
+        """Raises the failure of one server."""
         if key in self.failures:
             raise self.failures[key]

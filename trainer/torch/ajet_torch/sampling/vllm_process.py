@@ -28,23 +28,24 @@ START_TIMEOUT_S = 1500
 PROGRESS_EVERY_S = 30
 MOST_SEQUENCES = 256
 OLDEST, NEWEST = (0, 26), (0, 33)
-"""Checked against vLLM's own sources, both and all between."""
+"""The first and the last release that was checked against vLLM's own sources, with all between."""
 INSTALL = 'Run pip install "vllm>=0.26" in the worker\'s environment, or set rollout.name to "builtin".'
 MODEL_NAME = "policy"
 PORTS_OF_ONE = 100
 DROPPED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_NAME", "ROLE_WORLD_SIZE",
            "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "VLLM_API_KEY")
-"""torchrun's, this worker's and a user's that would change how the server starts. With torchrun's
+"""Variables of torchrun, this worker and the user that would change how the server starts. With torchrun's
 TORCHELASTIC_USE_AGENT_STORE, vLLM's own process group would wait for a store that nobody opens."""
 
 CAUSE = re.compile(r"(?:^|[\]\s)])((?:\w+\.)*\w*(?:Error|Exception): .+)")
-"""An exception in a line of vLLM's log. The first is the cause; the tracebacks of the processes that waited for it follow."""
+"""Matches an exception in a line of vLLM's log. The first is the cause; tracebacks of the processes that waited for it
+follow."""
 
 log = logging.getLogger("ajet_torch")
 
 
 def require_vllm() -> None:
-    """Raises `bad_request` where vLLM, or what its weight transfer needs, is missing or too old."""
+    """Raises `bad_request` if vLLM, or what its weight transfer needs, is missing or too old."""
     if importlib.util.find_spec("vllm") is None:
         raise WorkerError("bad_request", f"The inference server is vllm but vLLM is not installed. {INSTALL}")
     try:
@@ -52,22 +53,22 @@ def require_vllm() -> None:
     except importlib.metadata.PackageNotFoundError:
         return
     if version == OLDEST and importlib.util.find_spec("ray") is None:
-        raise WorkerError("bad_request", "The weight transfer of vLLM 0.26 imports ray, which its package does not bring along. Run pip install ray, or take vLLM 0.27 or later.")
+        raise WorkerError("bad_request", "The weight transfer of vLLM 0.26 imports ray, which its package does not install. Run pip install ray, or use vLLM 0.27 or later.")
 
 
 def require_version(version: str) -> tuple[int, int]:
-    """Its first two numbers. A build from source calls itself 0.1.dev or "dev" and counts as the newest."""
+    """Returns its first two numbers. A build from source calls itself 0.1.dev or "dev" and counts as the newest."""
     found = re.match(r"(\d+)\.(\d+)", version)
     pair = (int(found[1]), int(found[2])) if found else (0, 0)
     if pair <= (0, 1):
         return NEWEST
     if pair < OLDEST:
-        raise WorkerError("bad_request", f"vLLM {version} is too old: its weight transfer came with 0.26. {INSTALL}")
+        raise WorkerError("bad_request", f"vLLM {version} is too old, because weight transfer came with 0.26. {INSTALL}")
     return pair
 
 
 def command_line(config: WorkerConfig, socket_path: str, context_length: int, dtype: torch.dtype) -> list[str]:
-    """Every flag is known to 0.26 through 0.33."""
+    """0.26 through 0.33 know every flag."""
     inference = config.inference
     options = {
         "--uds": socket_path, "--served-model-name": MODEL_NAME, "--dtype": str(dtype).removeprefix("torch."),
@@ -83,14 +84,15 @@ def command_line(config: WorkerConfig, socket_path: str, context_length: int, dt
 
 
 def has_tokenizer(model_dir: str) -> bool:
-    """Ids go in and out; a tokenizer is loaded where there is one because that is what vLLM is mostly run with."""
+    """Ids go in and out. A tokenizer is loaded if there is one, because vLLM is mostly run with one."""
     return any((Path(model_dir) / name).exists() for name in ("tokenizer.json", "tokenizer.model", "vocab.json"))
 
 
 def environment(visible_gpus: str | None = None, replica: int = 0) -> dict[str, str]:
-    """`visible_gpus`: what the server sees of them; None: what the worker sees. FlashInfer's sampler is off: it knows neither seeds
-    nor the logprobs after truncation that every request asks for, and would only be loaded. Ports that vLLM opens for its own
-    processes are any free ones; where a user says from which on it may look (VLLM_PORT), replicas that start together look apart.
+    """`visible_gpus` are the GPUs that the server sees; None is what the worker sees. FlashInfer's sampler is off: it
+    supports neither seeds nor the logprobs after truncation that every request asks for. The ports that vLLM opens for
+    its own processes are any free ones. If a user sets the first port to try (VLLM_PORT), replicas that start together
+    try different ones.
     """
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED and not name.startswith(("TORCHELASTIC_", "AJET_"))}
     package = str(Path(__file__).resolve().parents[2])
@@ -123,7 +125,7 @@ class VllmProcess:
         atexit.register(self.close)
 
     def wait_until_ready(self) -> None:
-        """Raises `failed` or `out_of_memory`, with the server's last lines, where it does not come up."""
+        """Raises `failed` or `out_of_memory` with the server's last lines if it does not start."""
         try:
             self._wait_until_ready()
             self.version = require_version(str(self.http.get("/version")["version"]))
@@ -159,12 +161,12 @@ class VllmProcess:
         raise start_error(f"vLLM was not ready within {START_TIMEOUT_S} s", self.last_words())
 
     def last_words(self) -> str:
-        """The first exception, if there was one, and the end of the log."""
+        """Returns the first exception, if there was one, and the end of the log."""
         cause = "" if self.cause is None else f"Its first error: {self.cause}\n"
         return cause + "Its last lines:\n" + "\n".join(self.lines)
 
     def end(self) -> None:
-        """Its engine processes end with it, and report each other's end as errors: what it says from now on is not shown."""
+        """Its engine processes end with it and report each other's end as errors, so later output is not shown."""
         self.is_closing = True
         atexit.unregister(self.close)
         self.child.terminate()
@@ -181,7 +183,7 @@ class VllmProcess:
 
 
 def private_folder() -> str:
-    """Only this user's. A socket's path has at most 107 bytes."""
+    """Makes a folder that only this user can open. A socket's path has at most 107 bytes."""
     folder = tempfile.mkdtemp(prefix="ajet-vllm-")
     if len(folder) < 90:
         return folder
@@ -190,7 +192,7 @@ def private_folder() -> str:
 
 
 def start_error(what: str, last_words: str) -> WorkerError:
-    """vLLM words a GPU that is too full in three ways."""
+    """vLLM has three messages for a GPU that is too full."""
     if re.search(r"out of memory|Free memory on device|No available memory for the cache blocks", last_words):
-        return WorkerError("out_of_memory", f"{what}: too little GPU memory. Set rollout.gpu_memory_utilization to what the trainer leaves free, or lower rollout.max_num_seqs or the context. {last_words}")
+        return WorkerError("out_of_memory", f"{what}: too little GPU memory. Set rollout.gpu_memory_utilization to the share that the trainer leaves free, or lower rollout.max_num_seqs or the context. {last_words}")
     return WorkerError("failed", f"{what}. {last_words}")

@@ -1,4 +1,4 @@
-"""One of the vLLM servers that sample for a trainer: what it may be used for, and its next start after a failure."""
+"""One of the vLLM servers that sample for a trainer: its state, and its next start after a failure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from ..errors import WorkerError, to_error
 from .vllm_process import VllmProcess
 
 MOST_RESTARTS = 3
-"""In a row, without an answer in between."""
+"""The number of starts in a row without an answer in between."""
 
 State = Literal["starting", "outdated", "fed", "serving", "ending", "gone"]
-"""`outdated`: it runs, with other weights than the trainer's. `fed`: it was given the present ones and not yet probed. `serving`: it takes
-requests. `ending`: it failed; it is started again once its process has left the GPU. `gone`: it failed too often."""
+"""`outdated`: it runs with other weights than the trainer's. `fed`: it was given the present ones and not yet probed.
+`serving`: it takes requests. `ending`: it failed, and is started again after its process has left the GPU. `gone`: it
+failed too often."""
 
 
 class Replica:
-    """`start` makes its process, and is called from the thread that made the replica: a process ends with the thread that started it."""
+    """`start` makes its process, and is called from the thread that made the replica, because a process ends with the
+    thread that started it."""
 
     def __init__(self, index: int, start: Callable[[], VllmProcess]) -> None:
         self.index = index
@@ -33,18 +35,18 @@ class Replica:
         self.task: Background | None = None
 
     def hear(self) -> None:
-        """It gave a sign of life, or its first request. From any thread."""
+        """Notes a sign of life, or its first request. Any thread may call it."""
         self.heard_at = time.monotonic()
 
     def silence(self, patience_s: float) -> WorkerError | None:
-        """Why one that has requests to answer counts as failed: it may hang with its connections open."""
+        """Returns why a replica with requests to answer counts as failed. It may hang with its connections open."""
         silent_s = time.monotonic() - self.heard_at
         if silent_s < patience_s:
             return None
         return WorkerError("failed", f"vLLM failed: it said nothing for {silent_s:.0f} s with answers under way. {self.process.last_words()}")
 
     def poll(self) -> WorkerError | None:
-        """Moves on; the reason where it has failed since."""
+        """Moves on. Returns the reason if it has failed since."""
         if self.state == "ending" and self.task is not None and self.task.is_done:
             self.process = self.start()
             self.task = Background(self.process.wait_until_ready)
@@ -64,28 +66,28 @@ class Replica:
 
     @property
     def outlook(self) -> str:
-        """Of one that failed."""
+        """Restarts a replica that failed."""
         return "it is not started again" if self.state == "gone" else f"start {self.num_restarts} of {MOST_RESTARTS} follows"
 
     def begin(self, base_sum: int) -> None:
-        """It runs, with the weights of the model's folder, whose bits sum to `base_sum`."""
+        """It runs with the weights of the model's folder, whose bits sum to `base_sum`."""
         self.sent_sum, self.held_sums = base_sum, self._held_sums()
         self.is_exact = self.held_sums == [base_sum]
 
     def require_sum(self, sent: int) -> None:
-        """Raises `weight_sync` where it does not hold the weights whose bits sum to `sent`."""
+        """Raises `weight_sync` if it does not hold the weights whose bits sum to `sent`."""
         held = self._held_sums()
         if held != [sent] if self.is_exact else held == self.held_sums and sent != self.sent_sum:
             raise WorkerError("weight_sync", f"vLLM does not hold the new weights: their bits sum to {held}, those sent to {sent}. Restart the run from its last checkpoint.")
         self.sent_sum, self.held_sums = sent, held
 
     def _held_sums(self) -> list[int]:
-        """Of the weights in each of its workers."""
+        """Returns the sums of the weights in each of its workers."""
         return [int(found) for found in self.process.http.post("/collective_rpc", {"method": "ajet_weight_sum"})["results"]]
 
 
 class Background:
-    """A call in a thread, which does not keep the worker from ending."""
+    """Runs a call in a thread that does not keep the worker from ending."""
 
     def __init__(self, work: Callable[[], object]) -> None:
         self.error: WorkerError | None = None
@@ -104,7 +106,7 @@ class Background:
 
 
 def open_replicas(count: int, start: Callable[[int], VllmProcess]) -> list[Replica]:
-    """All at once, and ready. Raises as the first that does not come up, with the others ended."""
+    """Starts all at once and waits until they are ready. If one does not start, raises its error and ends the others."""
     replicas: list[Replica] = []
     try:
         for index in range(count):

@@ -1,15 +1,16 @@
-"""Sampling through vLLM (0.26 or later), in one server process or in several replicas.
+"""Samples through vLLM (0.26 or later), in one server process or in several replicas.
 
-Token ids in and out with logprobs over its OpenAI-compatible completions; new weights through its native weight transfer
-(CUDA IPC) inside pause and resume. The first rank owns the servers. On the trainer's GPUs every other rank is a `VllmPeer`, whose
-whole copy of the weights feeds the part of a server on its own GPU; with separate GPUs the first rank feeds all of them.
+Token ids and logprobs go over its OpenAI-compatible completions. New weights go through its native weight transfer
+(CUDA IPC) between pause and resume. The first rank owns the servers. On the trainer's GPUs every other rank is a
+`VllmPeer`, whose whole copy of the weights feeds the part of a server on its own GPU. With separate GPUs the first rank
+feeds all of them.
 
-An episode stays with one replica, whose prefix cache has the beginning of its prompts. A replica that fails is started again, and
-serves nothing until it has the weights that the others have; its answers go on at another one from where they broke off. A single
-server that fails ends the run.
+An episode stays with one replica, whose prefix cache has the beginning of its prompts. A replica that fails is started
+again, and serves nothing until it has the weights that the others have. Its answers continue at another replica from
+where they broke off. A single server that fails ends the run.
 
-What is said to vLLM was checked against the sources of 0.26 through 0.33 (see LOG.md); the tests run it against a small
-server that takes nothing else (`tests/fake_vllm`).
+The requests to vLLM were checked against the sources of 0.26 through 0.33 (see LOG.md). The tests run them against a
+small server that takes nothing else (`tests/fake_vllm`).
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ from .vllm_stream import Call, Events, Refused, Stream
 from .vllm_weights import WeightSender
 
 PROBE_ID = -1
-"""Of the first replica's probe; the others' are below it."""
+"""The request id of the first replica's probe; the others' ids are below it."""
 MOST_FAILURES = 2
-"""Of one request: one that has broken off so often may be the cause."""
+"""The limit for one request. A request that has broken off so often may be the cause."""
 
 SLOWEST_TOKENS_PER_S = 5
-"""Of an answer that comes in one piece: nothing is heard of it before it is whole."""
+"""The limit for an answer that comes in one piece, because nothing arrives before it is whole."""
 
 log = logging.getLogger("ajet_torch")
 
@@ -80,10 +81,10 @@ class VllmServer:
             self.close()
             raise
         if not self.replicas[0].is_exact:
-            log.info("vLLM lays its weights out in its own way (%d GPUs); after each step only their change and a probe are checked.", inference.tensor_parallel_size)
+            log.info("vLLM lays its weights out differently (%d GPUs), so after each step only their change and a probe are checked.", inference.tensor_parallel_size)
 
     def _begin(self, replica: Replica, state: State) -> None:
-        """With one that has just started."""
+        """Shakes hands with a replica that has just started."""
         self.sender.greet(replica.process.http)
         replica.begin(self.base_sum)
         replica.state = state
@@ -108,7 +109,8 @@ class VllmServer:
         self.open = open_
 
     def tick(self) -> list[TokenEvent | CallFailure]:
-        """Hands waiting requests over and returns the tokens that have come, after at most 10 ms. Raises `failed` where no replica is left."""
+        """Sends waiting requests and returns the tokens that have come, after at most 10 ms. Raises `failed` if no
+        replica is left."""
         self._poll()
         serving = self._in_state("serving")
         while self.open and self.waiting and serving:
@@ -136,7 +138,7 @@ class VllmServer:
         self.streams[call.request.id] = Stream(call, replica, self.context_length, self.events)
 
     def _take(self, stream: Stream, event: TokenEvent | WorkerError | Refused) -> None:
-        """What still comes of an aborted request, or from a replica that it has left, is dropped."""
+        """Events of an aborted request, or from a replica that it has left, are dropped."""
         call = stream.call
         if self.streams.get(call.request.id) is not stream:
             return
@@ -177,7 +179,7 @@ class VllmServer:
         return None
 
     def _lose(self, replica: Replica, error: WorkerError) -> None:
-        """Starts a replica again and moves its answers. Raises `error` where none is left."""
+        """Starts a replica again and moves its answers. Raises `error` if none is left."""
         if len(self.replicas) == 1:
             raise error
         calls = self._answers_of(replica)
@@ -191,7 +193,8 @@ class VllmServer:
             self._move(call, error)
 
     def _move(self, call: Call, error: WorkerError) -> None:
-        """The rest of an answer must come from the weights that its beginning came from, so it cannot wait for a replica."""
+        """The rest of an answer must come from the weights that its beginning came from, so it cannot wait for a
+        replica."""
         call.num_failures += 1
         serving = self._in_state("serving")
         if call.request.id <= PROBE_ID:
@@ -204,7 +207,7 @@ class VllmServer:
             self.waiting.appendleft(call)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """No request of ours is being sampled. Raises `weight_sync` where no replica holds the new ones afterwards."""
+        """No request of ours is being sampled. Raises `weight_sync` if no replica holds the new weights afterwards."""
         take_weights(self.policy.lm, tensors)
         self._feed(self._in_state("outdated", "fed", "serving"))
 
@@ -217,7 +220,8 @@ class VllmServer:
             self._feed(outdated)
 
     def _feed(self, replicas: list[Replica]) -> None:
-        """The pause ends what hung up a moment ago and empties the prefix cache, which holds keys and values of the old weights."""
+        """The pause ends requests that were dropped a moment ago, and empties the prefix cache, which holds keys and
+        values of the old weights."""
         servers = Broadcast({replica.index: replica.process.http for replica in replicas})
         servers.post("/pause?mode=abort&clear_cache=true")
         sent = self.sender.send(servers)
@@ -233,7 +237,8 @@ class VllmServer:
         self._sort_out(errors, "fed")
 
     def _sort_out(self, errors: dict[int, WorkerError], state: State) -> None:
-        """Those that were fed get `state`, or are lost. Raises where all failed and there is no other: starting them again would not help."""
+        """Replicas that were fed get `state`, or are lost. Raises if all failed and there is no other, because starting
+        them again would not help."""
         fed = self._in_state("fed")
         if errors and len(errors) == len(fed) and not self._in_state("starting", "outdated", "serving", "ending"):
             raise next(iter(errors.values()))
@@ -244,7 +249,8 @@ class VllmServer:
                 replica.state = state
 
     def fingerprint(self) -> int | None:
-        """vLLM's own sums are compared within `update_weights`: joined, split and folded weights are not the trainer's one by one."""
+        """vLLM's own sums are compared within `update_weights`: joined, split and merged weights are not the trainer's
+        one by one."""
         return None
 
     def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> dict[int, list[TokenEvent]]:
@@ -270,13 +276,13 @@ class VllmServer:
 
 
 def patience(calls: list[Call]) -> float:
-    """Seconds that a replica may say nothing while it answers these."""
+    """The seconds that a replica may be silent while it answers these."""
     longest = max((call.request.max_tokens for call in calls if not call.request.stream), default=0)
     return ANSWER_TIMEOUT_S + longest / SLOWEST_TOKENS_PER_S
 
 
 class VllmPeer(IdleServer):
-    """Takes no requests; hands over the weights of its GPU, which it shares with vLLM."""
+    """Takes no requests. It passes on the weights of its GPU, which it shares with vLLM."""
 
     def __init__(self, config: WorkerConfig, policy: PolicyModel, ranks: Ranks) -> None:
         self.policy, self.group = policy, ranks

@@ -1,6 +1,7 @@
-"""One request at one vLLM server: its body, its answer token by token, and what is left of it after a server has failed.
+"""One request at one vLLM server: its body, its answer token by token, and the rest of it after a server has failed.
 
-Not `@agentjet/model-client`: a completion of token ids over a Unix socket inside the worker, which goes on at another replica.
+This is not `@agentjet/model-client`, because it is a completion of token ids over a Unix socket inside the worker, and
+it continues at another replica.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Call:
-    """A request with the tokens that have come of it, from one server or, where that one failed, from several."""
+    """A request with the tokens that have come for it, from one server or, after a failure, from several."""
 
     request: SampleRequest
     heard: list[int] = field(default_factory=list)
     num_failures: int = 0
 
     def rest(self) -> SampleRequest:
-        """What is still to be sampled. The tokens that were heard came from the same weights, so they are part of the
-        prompt now; the random numbers that drew them must not draw the rest.
+        """Returns the rest that is still to be sampled. The received tokens came from the same weights, so they are
+        part of the prompt now. The random numbers that drew them must not draw the rest.
         """
         if not self.heard:
             return self.request
@@ -50,7 +51,7 @@ Events = queue.SimpleQueue[tuple["Stream", "TokenEvent | WorkerError | Refused"]
 
 
 class Stream:
-    """A call at a server. What comes of it goes into `events`, from a thread of its own, until an error or the last token."""
+    """A call at a server. A separate thread puts its results into `events`, until an error or the last token."""
 
     def __init__(self, call: Call, server: Replica, context_length: int, events: Events) -> None:
         self.call, self.server, self.events = call, server, events
@@ -61,7 +62,7 @@ class Stream:
         threading.Thread(target=self._follow, daemon=True).start()
 
     def cancel(self) -> None:
-        """vLLM frees a request whose client hangs up."""
+        """vLLM frees a request whose client disconnects."""
         self.is_cancelled.set()
         self.connection.hang_up()
 
@@ -91,7 +92,7 @@ class Stream:
 
 
 def to_completion(request: SampleRequest, context_length: int) -> dict[str, Any]:
-    """`return_tokens_as_token_ids`: the texts that come with logprobs are not decoded, since nobody reads them."""
+    """With `return_tokens_as_token_ids` the strings that come with logprobs are not decoded, since nothing reads them."""
     room = context_length - len(request.prompt_ids)
     return {
         "model": MODEL_NAME, "prompt": request.prompt_ids.tolist(), "max_tokens": min(request.max_tokens, room), "temperature": request.temperature,
@@ -101,16 +102,18 @@ def to_completion(request: SampleRequest, context_length: int) -> dict[str, Any]
 
 
 def chunks_of(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The JSON payloads of server-sent events; other lines are comments that keep the connection alive."""
+    """Returns the JSON payloads of server-sent events. Other lines are comments that keep the connection alive."""
     for line in lines:
         if line.startswith(b"data: ") and not line.startswith(b"data: [DONE]"):
             yield json.loads(line[6:])
 
 
 def with_finish(chunks: Iterable[dict[str, Any]], request_id: int) -> Iterator[TokenEvent]:
-    """Tokens in order, one behind, so that the last can carry the finish reason, which may come in a chunk without tokens.
+    """Returns tokens in order, one late, so that the last can carry the finish reason, which may come in a chunk
+    without tokens.
 
-    Raises ValueError for an error in midstream, for an answer that the server gave up (`abort`, `error`) and for one that just ends.
+    Raises ValueError for an error in the middle of the stream, for an answer that the server gave up (`abort`,
+    `error`), and for an answer that just ends.
     """
     held: TokenEvent | None = None
     finish: str | None = None

@@ -1,14 +1,15 @@
 """The trainer's side of vLLM's weight transfer, engine `ipc`, packed: new weights go through one buffer in GPU memory.
 
-Spoken over HTTP, as vLLM's HTTPVLLMWeightSyncClient does. Its Python classes for this change with every second release
-(none in 0.26; a source's `metadata()` and iteration until 0.32, a cached property and `iter_full` in 0.33), what goes over
-the wire changed once: 0.26 wants `packed` with each update, 0.27 and later once, at the handshake.
+The messages go over HTTP, as vLLM's HTTPVLLMWeightSyncClient sends them. Its Python classes for this change with every
+second release (none in 0.26; a source's `metadata()` and iteration until 0.32; a cached property and `iter_full` in
+0.33). The wire format changed once: 0.26 wants `packed` with each update; 0.27 and later want it once, at the
+handshake.
 
-The buffer is exported once and lives as long as the run; vLLM copies each chunk before it answers. So nothing is exported
-per tensor (PyTorch wraps a storage anew at each export), and any model fits whose largest tensor does.
+The buffer is exported once and lives as long as the run; vLLM copies each chunk before it answers. So nothing is
+exported per tensor (PyTorch wraps a storage again at each export), and any model fits if its largest tensor does.
 
-Where vLLM holds all weights as they were loaded, its worker loads each chunk in place (vllm_worker.py): vLLM's own update is
-for quantized models too, and takes several times as long.
+If vLLM holds all weights as they were loaded, its worker loads each chunk in place (vllm_worker.py). vLLM's own update
+also handles quantized models, and takes several times as long.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ Named = tuple[str, torch.Tensor]
 
 
 class WeightSender:
-    """One on each rank of the group. `devices`: where this rank exports a buffer, a GPU of vLLM's each; a rank without any only
-    keeps step.
+    """There is one on each rank of the group. `devices` are the GPUs of vLLM on which this rank exports a buffer. A
+    rank without any only takes part in the steps.
     """
 
     def __init__(self, policy: PolicyModel, config: WorkerConfig, ranks: Ranks, version: tuple[int, int], devices: list[torch.device]) -> None:
@@ -50,13 +51,14 @@ class WeightSender:
         self.handles = base64.b64encode(pickle.dumps(handles)).decode()
 
     def greet(self, server: VllmHttp) -> None:
-        """The handshake, once with each server that has started."""
+        """Makes the handshake, once with each server that has started."""
         server.post("/init_weight_transfer_engine", {"init_info": {} if self.is_packed_per_update else {"packed": True}})
         found = server.post("/collective_rpc", {"method": "ajet_holds_plain_weights"})["results"]
         self.is_direct = self.is_direct and set(found) == {"yes"}
 
     def send(self, servers: Broadcast) -> int:
-        """All weights; every rank calls it, those without a server with none. Returns the sum of their bit patterns."""
+        """Sends all weights. Every rank calls it; ranks without a server pass none. Returns the sum of the weights' bit
+        patterns."""
         sums: list[torch.Tensor] = []
         self.is_direct or servers.post("/start_weight_update")
         for chunk in chunks(self._weights(), self.chunk_bytes):
@@ -79,7 +81,7 @@ class WeightSender:
         return weight_sum(self._weights())
 
     def _weights(self) -> Iterator[Named]:
-        """LoRA folded into the weights it adapts, under the names that vLLM knows."""
+        """Returns weights with LoRA merged in, under the names that vLLM knows."""
         state = {name: parameter.detach() for name, parameter in self.policy.lm.named_parameters()}
         return fold_adapters(state, self.config.lora) if self.config.lora.rank else iter(state.items())
 
@@ -92,7 +94,7 @@ class WeightSender:
 
 
 def chunks(weights: Iterator[Named], limit: int) -> Iterator[list[Named]]:
-    """In order, as many bytes each as fit."""
+    """Groups weights in order, as many bytes each as fit."""
     chunk: list[Named] = []
     size = 0
     for name, tensor in weights:
@@ -117,7 +119,8 @@ def fill(buffer: torch.Tensor, chunk: list[Named]) -> None:
 
 
 def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
-    """Outside expandable segments, in which the worker is started: PyTorch refuses to share those with other processes."""
+    """Allocates outside of expandable segments, in which the worker is started: PyTorch refuses to share those with
+    other processes."""
     if device.type != "cuda" or "expandable_segments:True" not in os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""):
         return torch.empty(num_bytes, dtype=torch.uint8, device=device)
     set_allocator = getattr(torch._C, "_accelerator_setAllocatorSettings", None) or torch.cuda.memory._set_allocator_settings
@@ -129,7 +132,8 @@ def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
 
 
 def export(buffer: torch.Tensor) -> dict[str, Any]:
-    """The GPU's UUID with the arguments of PyTorch's `rebuild_cuda_tensor`. Host memory, in the tests alone, goes by its file."""
+    """Returns the GPU's UUID with the arguments of PyTorch's `rebuild_cuda_tensor`. Host memory, which only the tests
+    use, goes by its file."""
     if not buffer.is_cuda:
         return {"cpu": buffer.untyped_storage()._share_filename_cpu_()}
     _, arguments = reduce_tensor(buffer)

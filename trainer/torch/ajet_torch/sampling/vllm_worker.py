@@ -1,4 +1,4 @@
-"""What runs inside vLLM's own worker processes (`--worker-extension-cls`)."""
+"""Code that runs inside vLLM's own worker processes (`--worker-extension-cls`)."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from .server import weight_sum
 PLAIN_METHODS = {"UnquantizedLinearMethod", "UnquantizedEmbeddingMethod"}
 """Ways to hold weights that leave them on a GPU as they were loaded (read in the sources of 0.26 and 0.33)."""
 PLAIN_MODULES = {"Attention"}
-"""Modules with a step after loading that touches no weight where nothing is quantized."""
+"""Modules with a step after loading that touches no weight if nothing is quantized."""
 
 
 class WeightReader:
-    """Mixed into vLLM's worker; its names must not be the worker's own."""
+    """Mixed into vLLM's worker. Its names must not be the worker's own."""
 
     get_model: Any
 
     def ajet_weight_sum(self) -> str:
-        """The sum of the bit patterns of all weights that this worker holds. Joined, padded (with zeros) or split, they sum to the same."""
+        """Returns the sum of the bit patterns of all weights that this worker holds. Joined, padded (with zeros) or
+        split weights have the same sum."""
         return str(weight_sum(self.get_model().named_parameters()))
 
     def ajet_holds_plain_weights(self) -> str:
-        """"yes" where `ajet_load` may be used: nothing that is made of the weights after loading would be left old."""
+        """Returns "yes" if `ajet_load` may be used: nothing that is derived from the weights after loading would be
+        left old."""
         return "yes" if hasattr(self.get_model(), "load_weights") and all(map(is_plain, self.get_model().modules())) else "no"
 
     def ajet_load(self, description: str) -> None:
-        """The tensors of one chunk from the trainer's buffer into the model in place. vLLM's own update builds each layer anew
-        first, for the sake of quantized ones, which takes several times as long.
+        """Loads the tensors of one chunk from the trainer's buffer into the model in place. vLLM's own update builds
+        each layer again first, for quantized layers, and takes several times as long.
         """
         chunk = json.loads(description)
         packed = open_buffer(pickle.loads(base64.b64decode(chunk["handles"])), getattr(self, "device", None))
@@ -51,7 +53,7 @@ def is_plain(module: torch.nn.Module) -> bool:
 
 
 def open_buffer(handles: dict[str, Any], device: torch.device | None) -> torch.Tensor:
-    """The reverse of vllm_weights.export."""
+    """Does the reverse of vllm_weights.export."""
     if device is None or device.type != "cuda":
         return torch.empty(0, dtype=torch.uint8).set_(torch.UntypedStorage._new_shared_filename_cpu(*handles["cpu"]))
     arguments = list(handles[str(torch.cuda.get_device_properties(device).uuid)])
