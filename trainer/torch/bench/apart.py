@@ -1,7 +1,8 @@
-"""Whole GRPO steps with the sampler on the trainer's GPUs and on separate GPUs, through the worker's wire.
+"""Measures whole GRPO steps with the sampler on the trainer's GPUs and on separate GPUs, through the worker's wire.
 
-A step samples a batch of answers, trains on them and gives the sampler the new weights. With a staleness of 1 the next batch is
-asked for before the step is made, as the training loop does. Every way gets the same batches on the same number of GPUs.
+A step samples a batch of answers, trains on them and gives the sampler the new weights. With a staleness of 1 the next
+batch is asked for before the step is made, as the training loop does. Every way gets the same batches on the same
+number of GPUs.
 
     python apart.py --gpus 4 --ways colocated apart --staleness 0 1 --out apart.json
 """
@@ -26,7 +27,7 @@ from engines import PACK_TOKENS, write_model
 
 
 class Batches:
-    """`groups` prompts a step, of the workload's lengths."""
+    """Makes steps of `groups` prompts with the workload's lengths."""
 
     def __init__(self, plane: ControlPlane, case: str, groups: int, vocab: int) -> None:
         self.plane, self.case, self.groups, self.vocab = plane, case, groups, vocab
@@ -41,7 +42,7 @@ class Batches:
         return [self.plane.generate(prompts[group], int(length), 1000 * step + group * ANSWERS + i) for group in range(self.groups) for i, length in enumerate(lengths[group])]
 
     def train(self, step: int, numbers: list[int]) -> tuple[int, int]:
-        """The number of the training step and how many answers came from older weights than the newest."""
+        """Returns the number of the training step and how many answers came from older weights than the newest."""
         prompts, lengths = self._work(step)
         found = [answer(self.plane.result(number)) for number in numbers]
         gains = advantages(np.random.default_rng(step).random(lengths.shape)).reshape(-1)
@@ -52,7 +53,8 @@ class Batches:
 
 
 def run(batches: Batches, staleness: int, first: int, steps: int) -> list[dict[str, float]]:
-    """`first`: optimizer steps that were made before. With staleness 1 the next batch is under way while a step is made."""
+    """`first` is the number of optimizer steps made before. With staleness 1 the next batch is sampled while a step is
+    made."""
     rows = []
     ahead = batches.ask(first)
     for step in range(first, first + steps):
@@ -73,7 +75,7 @@ def run(batches: Batches, staleness: int, first: int, steps: int) -> list[dict[s
 
 
 def measure(way: str, args: argparse.Namespace, keep: Callable[[dict[str, Any]], None]) -> None:
-    """`keep` is given each row as soon as it is measured."""
+    """`keep` is called with each row as soon as it is measured."""
     vocab = SHAPES[args.model].vocab
     is_apart, is_vllm = way == "apart", way != "builtin"
     trainers = args.gpus // 2 if is_apart else args.gpus

@@ -1,6 +1,6 @@
 """How fast is each attention kernel at the shapes of a training step, forward and backward?
 
-Prints TFLOP/s of visible pairs (4 x heads x head dimension x pairs forward, 8 backward).
+It prints TFLOP/s of visible pairs (4 x heads x head dimension x pairs forward, 8 backward).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def measure(label: str, run, q, k, v, pairs: float, rows: list) -> None:
         work = 4 * q.shape[1] * q.shape[3] * pairs
         rows.append({"kernel": label, "forward_ms": forward * 1e3, "both_ms": both * 1e3, "forward_tflops": work / forward / 1e12, "backward_tflops": 2 * work / (both - forward) / 1e12})
         print(f"{label:28s} fwd {forward*1e3:7.2f} ms {work/forward/1e12:5.0f} TF  fwd+bwd {both*1e3:7.2f} ms, bwd {2*work/(both-forward)/1e12:5.0f} TF", flush=True)
-    except Exception as error:  # a kernel that is not there is a result
+    except Exception as error:  # a missing kernel is a result, too
         print(label, "ERR", repr(error)[:300], flush=True)
 
 
@@ -48,7 +48,7 @@ def causal(backend: SDPBackend):
 
 
 def flash_sections(name: str, tensors, rows: list) -> None:
-    """FlashAttention 4, and how far it is from FlexAttention."""
+    """Measures FlashAttention 4, and its distance from FlexAttention."""
     length, shape = 8192, SHAPES[name]
     scale = (shape.hidden // shape.heads) ** -0.5
     tree_pack = lay_out([Node(8192, False, [Node(1024, True) for _ in range(8)])], 1000, np.random.default_rng(0))

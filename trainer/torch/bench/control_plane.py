@@ -1,4 +1,5 @@
-"""The other end of the worker's wire, for tests and benchmarks of whole steps without Node: starts a worker and speaks to it."""
+"""The other end of the worker's wire, for tests and benchmarks of whole steps without Node. It starts a worker and
+speaks to it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 class ControlPlane:
-    """One worker of `num_gpus` processes. Answers are kept by id until they are asked for; an error of the worker is raised."""
+    """One worker of `num_gpus` processes. Answers are kept by id until they are asked for. An error of the worker is
+    raised."""
 
     def __init__(self, config: dict[str, Any], num_gpus: int, timeout_s: float = 600) -> None:
         door = socket.create_server(("127.0.0.1", 0))
@@ -66,7 +68,7 @@ class ControlPlane:
             waiting.put({"kind": "error", "message": "the worker ended"})
 
     def ask(self, message: dict[str, Any]) -> int:
-        """Sends without waiting; the number to ask for the result with."""
+        """Sends without waiting. Returns the number to ask for the result with."""
         self.next_id += 1
         self.results[self.next_id] = queue.SimpleQueue()
         self._send({**message, "id": self.next_id})
@@ -101,7 +103,8 @@ class ControlPlane:
 
 
 def inherited() -> dict[str, str]:
-    """PyTorch, once imported, names its folder of compiled code in the environment; a worker that Node starts does not see that."""
+    """When PyTorch is imported, it names its folder of compiled code in the environment. A worker that Node starts does
+    not see that."""
     return {name: value for name, value in os.environ.items() if name != "TORCHINDUCTOR_CACHE_DIR"}
 
 
@@ -113,5 +116,5 @@ def to_message(pack: TreePack) -> dict[str, Any]:
 
 
 def answer(value: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Ids, logprobs and the version of the weights they were sampled from."""
+    """Returns ids, logprobs and the version of the weights that they were sampled from."""
     return np.frombuffer(value["ids"], np.int32), np.frombuffer(value["logprobs"], np.float32), int(value["policy_version"])

@@ -1,8 +1,9 @@
-"""Whole GRPO steps: ours over trees and over rows, and TRL's, in one process on one GPU, the engines taking turns.
+"""Measures whole GRPO steps: ours over trees and over rows, and TRL's, in one process on one GPU. The engines take
+turns.
 
-A step samples 64 answers (8 prompts x 8), makes one optimizer step of them and puts the new weights where the next answers are
-sampled from. Every engine has the same model shape with random weights, the same prompts and the same lengths of answers.
-Rows are medians over `--steps` steps after `--warmup`; they replace the rows of the same engine and case in --out.
+A step samples 64 answers (8 prompts x 8), makes one optimizer step of them and gives the sampler the new weights. Every
+engine has the same model shape with random weights, the same prompts and the same lengths of answers. Rows are medians
+over `--steps` steps after `--warmup`. They replace the rows of the same engine and case in --out.
 
     python engines.py --out results/engines.json --date 2026-11-22
     python engines.py --engines ajet-tree --cases 2k-real --out results/engines.json
@@ -49,7 +50,7 @@ PACK_TOKENS = {"2k": 20_480, "8k": 16_384, "tiny": 512}
 
 class Engine(Protocol):
     def step(self, number: int) -> dict[str, float]:
-        """Seconds of one whole step, number counted from 0: sample_s, train_s, sync_s, step_s."""
+        """Returns the seconds of one whole step, number counted from 0: sample_s, train_s, sync_s, step_s."""
         ...
 
     def settings(self) -> dict[str, Any]: ...
@@ -58,7 +59,7 @@ class Engine(Protocol):
 
 
 class Ours:
-    """A worker's session without its wire: sampled tokens come as events and go back as packs."""
+    """A worker's session without its wire. Sampled tokens come as events and go back as packs."""
 
     session: Session | None = None
 
@@ -111,7 +112,7 @@ class Ours:
         return found
 
     def _all_packs(self, work: Workload, found: list[tuple[list[int], list[float]]]) -> list[TreePack]:
-        """Those of all processes, each of which has sampled its own prompts."""
+        """Gathers the results of all processes, each of which has sampled its own prompts."""
         packs = self._packs(work, found)
         return [pack for own in self.ranks.share(self.ranks.gather(packs)) for pack in own]
 
@@ -142,7 +143,7 @@ def works(case: str, rank: int, args: argparse.Namespace) -> list[Workload]:
 
 
 def measure(names: list[str], case: str, args: argparse.Namespace, made: Callable[[str, list[Workload]], Engine]) -> list[dict[str, Any]]:
-    """One row an engine; they take turns, step by step."""
+    """Returns one row an engine. The engines take turns, step by step."""
     work = works(case, int(os.environ.get("RANK", 0)), args)
     engines = {name: made(name, work) for name in names}
     steps: dict[str, list[dict[str, float]]] = {name: [] for name in names}
@@ -184,7 +185,7 @@ def versions(name: str) -> dict[str, str]:
 
 
 def merge(out: Path, rows: list[dict[str, Any]], date: str) -> None:
-    """New rows take the places of those of the same engine and case. Each says when and from what it was measured."""
+    """New rows replace those of the same engine and case. Each says when and from what it was measured."""
     kept = json.loads(out.read_text()) if out.exists() else {}
     facts = header(date)
     known = {(row["engine"], row["case"]): row for row in kept.get("engines", [])}
@@ -211,9 +212,9 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", default=list(CASES))
     parser.add_argument("--model", default="1.5B")
     parser.add_argument("--model-dir", type=Path, default=Path(tempfile.gettempdir()) / "ajet-engines-model", help="random weights are written here if it is empty")
-    parser.add_argument("--attention", help="of TRL's model, e.g. flash_attention_4; transformers' default without it")
+    parser.add_argument("--attention", help="attention of TRL's model, e.g. flash_attention_4; defaults to transformers' own")
     parser.add_argument("--master-weights", default="float32", choices=["float32", "bfloat16"], help="of our engines")
-    parser.add_argument("--together", action="store_true", help="all engines in one process by turns, instead of two and two")
+    parser.add_argument("--together", action="store_true", help="run all engines in one process by turns, instead of two at a time")
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--date", default="")

@@ -1,6 +1,8 @@
-"""Does the GPU path give the gradient of the rows? bf16 against a noise floor, and how often it recompiles.
+"""Does the GPU path give the gradient of the rows? It compares bf16 with a noise floor, and counts how often it
+recompiles.
 
-The floor is the distance between two linear packings of the same rows in bf16: rows one by one, and rows side by side.
+The floor is the distance between two linear packings of the same rows in bf16: rows one by one, and rows one after the
+other in a pack.
 """
 
 from __future__ import annotations

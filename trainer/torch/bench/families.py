@@ -1,7 +1,8 @@
 """Which of transformers' causal language models does the worker compute as their own code does?
 
-Each class is made from a tiny configuration with random weights, saved, and opened twice: by transformers, whose code stays as it
-is, and by the worker. Logprobs and gradients of a token tree and of two rows in one pack are compared with those of the rows alone.
+Each class is made from a tiny configuration with random weights, saved, and opened twice: by transformers with its code
+unchanged, and by the worker. Logprobs and gradients of a token tree and of two rows in one pack are compared with those
+of the rows alone.
 
     python bench/families.py [--root DIR] [--only TYPE ...]    prints one JSON object; --root is another trainer/torch to measure
 """
@@ -29,11 +30,11 @@ from tiny_config import tiny_config
 HERE = Path(__file__).resolve().parent
 MOST_PARAMETERS = 4_000_000
 LIMIT = 1e-4
-"""Nats for logprobs; of the gradient the relative error. Both sides compute in float32."""
+"""The limits are nats for logprobs, and the relative error for the gradient. Both sides compute in float32."""
 
 
 def open_config(config: Any, seed: int = 0) -> Any:
-    """The untouched model, or None if it is not a causal language model that opens from token ids alone."""
+    """Returns the untouched model, or None if it is not a causal language model that opens from token ids alone."""
     with torch.device("meta"):
         count = sum(p.numel() for p in AutoModelForCausalLM.from_config(config).parameters())
     if count > MOST_PARAMETERS:
@@ -56,7 +57,7 @@ def is_causal(lm: Any) -> bool:
 
 
 def tree_rows(rng: np.random.Generator) -> list[np.ndarray]:
-    """Four rows that branch after a beginning longer than the sliding window, and once more later."""
+    """Returns four rows that branch after a beginning longer than the sliding window, and once more later."""
     start, middle = rng.integers(3, 60, 9), rng.integers(3, 60, 4)
     return [np.concatenate([start, *parts]).astype(np.int32) for parts in ([middle, rng.integers(3, 60, 5)], [middle, rng.integers(3, 60, 3)], [rng.integers(3, 60, 8)], [rng.integers(3, 60, 2)])]
 
@@ -83,14 +84,14 @@ def measured(trainer: Any, pack: Any, losses: Any) -> tuple[np.ndarray, dict[str
 
 
 def gradient_error(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> float:
-    """Relative, over all tensors; one that a side lacks counts as zero."""
+    """Returns the relative difference over all tensors. A tensor that one side does not have counts as zero."""
     zero = torch.zeros(())
     difference = sum(float((ours.get(name, zero).double() - theirs.get(name, zero).double()).square().sum()) for name in {*ours, *theirs})
     return (difference / sum(float(g.double().square().sum()) for g in theirs.values())) ** 0.5
 
 
 def compare(folder: Path, lm: Any) -> dict[str, Any]:
-    """Raises what the worker raises."""
+    """Raises the worker's error."""
     config, losses, tiny, training = (importlib.import_module(name) for name in ("ajet_torch.config", "ajet_torch.losses", "tiny", "ajet_torch.training"))
     trainer = training.Trainer(config.WorkerConfig(model_dir=str(folder), device="cpu", dtype="float32", compile="off"), tiny.cpu_placement(torch.float32))
     logprob_error = gradient = 0.0
@@ -107,7 +108,7 @@ def compare(folder: Path, lm: Any) -> dict[str, Any]:
 
 
 def side_by_side(rows: list[np.ndarray], labels: list[dict[str, np.ndarray]]) -> Any:
-    """Two rows in one pack that share nothing."""
+    """Returns two rows in one pack that share nothing."""
     from tiny import with_terms
 
     starts = np.cumsum([0, *(len(row) for row in rows)])
@@ -117,7 +118,8 @@ def side_by_side(rows: list[np.ndarray], labels: list[dict[str, np.ndarray]]) ->
 
 
 def judge(model_type: str) -> dict[str, Any]:
-    """The model with its own dropout, scales and caps, and if it opens with ones that show, that too: the worse result counts."""
+    """Tests the model with its own dropout, scales and caps and, if it opens with visible ones, with those too. The
+    worse result counts."""
     plain, shown = (judge_one(model_type, shows) for shows in (False, True))
     if plain["result"] != "equal":
         return plain
@@ -125,7 +127,8 @@ def judge(model_type: str) -> dict[str, Any]:
 
 
 def judge_one(model_type: str, shows: bool) -> dict[str, Any]:
-    """`result`: equal, refused, wrong, or failed if the worker opened the model and then raised; `not_opened` if transformers does not."""
+    """`result` is equal, refused or wrong, or failed if the worker opened the model and then raised; it is `not_opened`
+    if transformers does not open it."""
     try:
         lm = open_config(tiny_config(model_type, shows))
         if lm is None:

@@ -1,8 +1,10 @@
-"""Products in fp8: how fast, and how near do gradients come? Writes fp8.json into --out; whole steps are step.py's (`matmul=fp8`).
+"""How fast are products in fp8, and how near do gradients come? It writes fp8.json into --out. step.py measures whole
+steps (`matmul=fp8`).
 
-`products`: each matrix product of a layer in bfloat16, and in e4m3 with one scale a matrix and one a row; the casts. The kernels are
-compared with the same casts in plain PyTorch first. `gradients`: the cosine of the gradient with fp8 products to that with
-bfloat16 ones, and as a control that of bfloat16 to float32; with random weights, and with a small model that has learned sums.
+`products` measures each matrix product of a layer in bfloat16, and in e4m3 with one scale a matrix and one a row, and
+the casts. First the kernels are compared with the same casts in plain PyTorch. `gradients` measures the cosine of the
+gradient with fp8 products to that with bfloat16 ones and, as a control, that of bfloat16 to float32. It uses random
+weights, and a small model that has learned sums.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ from ajet_torch.ranks import Ranks
 from ajet_torch.training import Placement, Trainer
 
 COPIES = 3
-"""Sets of inputs that take turns, so that none is still in the cache."""
+"""Returns sets of inputs that take turns, so that no set is still in the cache."""
 
 
 def layer_products(name: str) -> dict[str, tuple[int, int]]:
-    """Input and output features of each."""
+    """The input and output features of each product."""
     shape = SHAPES[name]
     kv = shape.kv_heads * shape.hidden // shape.heads
     return {"qkv": (shape.hidden, shape.hidden + 2 * kv), "o": (shape.hidden, shape.hidden), "gate_up": (shape.hidden, 2 * shape.inner), "down": (shape.inner, shape.hidden)}
@@ -45,7 +47,7 @@ def median_ms(run: Callable[[int], Any]) -> float:
 
 
 def product_row(name: str, part: str, kind: str, sizes: tuple[int, int, int]) -> dict[str, Any]:
-    """One product [m, k] x [k, n]."""
+    """Measures one product [m, k] x [k, n]."""
     m, n, k = sizes
     flops = 2 * m * n * k
     pairs = [(torch.randn(m, k, device="cuda", dtype=torch.bfloat16), torch.randn(n, k, device="cuda", dtype=torch.bfloat16)) for _ in range(COPIES)]
@@ -75,7 +77,7 @@ def products(names: list[str], tokens: int) -> list[dict[str, Any]]:
 
 
 def casts(name: str, tokens: int) -> list[dict[str, Any]]:
-    """Bytes that must move over the time."""
+    """Returns the bytes that must move, divided by the time."""
     width = SHAPES[name].inner
     x = [torch.randn(tokens, width, device="cuda", dtype=torch.bfloat16) for _ in range(COPIES)]
     weights = [[torch.randn(width, SHAPES[name].hidden, device="cuda", dtype=torch.bfloat16)] for _ in range(COPIES)]
@@ -95,7 +97,7 @@ def casts(name: str, tokens: int) -> list[dict[str, Any]]:
 
 
 def check_kernels() -> None:
-    """The kernels give what the same operations in PyTorch give, at even sizes and others."""
+    """Checks that the kernels give what the same operations in PyTorch give, at even sizes and others."""
     torch.manual_seed(0)
     for m, k in ((256, 384), (272, 144)):
         x = (torch.randn(m, k) * torch.logspace(-3, 3, m)[:, None]).bfloat16()
@@ -115,7 +117,8 @@ def check_kernels() -> None:
 
 
 def gradient(lm: PreTrainedModel, pack: TreePack, loss: LossConfig, matmul: str, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """By parameter, in float32 on the host. The first pass of a compiled trainer, so that nothing has been updated."""
+    """Returns gradients by parameter, in float32 on the host. They are from the first pass of a compiled trainer, so
+    nothing has been updated."""
     device = next(lm.parameters()).device
     trainer = Trainer(WorkerConfig(max_pack_tokens=max(1024, pack.num_tokens), matmul=matmul, attention="dense"), Placement(device, dtype, Ranks(0, 1, 0), False), copy.deepcopy(lm).to(dtype))
     trainer.backward(trainer.place(pack), loss)
@@ -148,7 +151,7 @@ def cosine_norm(one: dict[str, torch.Tensor]) -> float:
 
 
 def learned_lm(steps: int) -> PreTrainedModel:
-    """Sums by SFT, as in learning.py, without fp8."""
+    """Trains sums by SFT, as in learning.py, without fp8."""
     device = torch.device("cuda")
     lm = prepare_lm(small_lm(512, torch.bfloat16), device)
     config = WorkerConfig(attention="dense", compile="off", optimizer=OptimizerConfig(learning_rate=1e-3, weight_decay=0.0))

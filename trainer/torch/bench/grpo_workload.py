@@ -1,7 +1,8 @@
-"""One GRPO step's workload, the same for every engine: groups of answers over random prompts, of lengths fixed beforehand.
+"""One GRPO step's workload, the same for every engine: groups of answers over random prompts, with lengths fixed
+beforehand.
 
-`equal` answers are all as long as allowed. `real` ones have the long tail of a model that reasons: lengths drawn once from a
-log-normal distribution (median 430 of 1,024, a tenth at the limit) with a fixed seed.
+`equal` answers are all as long as allowed. `real` answers have the long tail of a model that reasons: their lengths are
+drawn once from a log-normal distribution (median 430 of 1,024, a tenth at the limit) with a fixed seed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ PROMPT_TOKENS = {"2k": 2048, "8k": 8192, "tiny": 150}
 
 @dataclass(frozen=True)
 class Workload:
-    """`prompts` [P, N] token ids; `lengths` [P, A] of the answers."""
+    """`prompts` [P, N] are token ids; `lengths` [P, A] are those of the answers."""
 
     name: str
     prompts: np.ndarray
@@ -34,7 +35,7 @@ class Workload:
 
 
 def workload(case: str, step: int, vocab: int) -> Workload:
-    """`case` is 2k-equal, 2k-real, 8k-equal or 8k-real. Prompts change from step to step, lengths do not."""
+    """`case` is 2k-equal, 2k-real, 8k-equal or 8k-real. Prompts change from step to step; lengths do not."""
     size, kind = case.split("-")
     longest = 12 if size == "tiny" else ANSWER_TOKENS
     prompts = np.random.default_rng(step + 1).integers(0, vocab, (PROMPTS, PROMPT_TOKENS[size])).astype(np.int32)
@@ -44,7 +45,7 @@ def workload(case: str, step: int, vocab: int) -> Workload:
 
 
 def advantages(rewards: np.ndarray) -> np.ndarray:
-    """GRPO's: rewards [P, A] less their group's mean, over its deviation."""
+    """Returns GRPO's advantages: rewards [P, A] minus their group's mean, over its deviation."""
     return (rewards - rewards.mean(1, keepdims=True)) / (rewards.std(1, keepdims=True) + 1e-4)
 
 
@@ -56,7 +57,7 @@ class Answer:
 
 
 def group_pack(prompt: np.ndarray, answers: list[Answer], weight: float) -> TreePack:
-    """The tree of one prompt and its answers; every answer token has this weight in the loss."""
+    """Returns the tree of one prompt and its answers. Every answer token has this weight in the loss."""
     size, lengths = len(prompt), [len(answer.ids) for answer in answers]
     starts = size + np.cumsum([0, *lengths[:-1]])
     total = size + sum(lengths)

@@ -1,10 +1,11 @@
-"""Do two launchers of two GPUs make the steps of one launcher of four, and how fast? Run it under each, the single one first:
+"""Do two launchers of two GPUs make the same steps as one launcher of four, and how fast? Run the script under each,
+the single one first:
 
     torchrun --nproc-per-node=4 launchers.py --out one.json
     torchrun --nnodes=2 --nproc-per-node=2 --rdzv-backend=c10d --rdzv-endpoint=HOST:29500 launchers.py --out two.json   # twice
 
-All begin with the same random weights and train on the same packs. The first run keeps its last weights in --weights; the others say
-how far theirs are from them, relative to how far training has moved them.
+All begin with the same random weights and train on the same packs. The first run keeps its last weights in --weights.
+The others report how far theirs are from those, relative to how far training has moved them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from shapes import SHAPES, full_row, header, random_lm, synchronize
 
 
 def compare(trainer: Trainer, kept: Path, is_first: bool) -> dict[str, float]:
-    """Every process gathers the weights; the first one compares."""
+    """Every process gathers the weights, and the first one compares them."""
     if kept.exists() and is_first:
         known = torch.load(kept, mmap=True)
     else:

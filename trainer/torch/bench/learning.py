@@ -1,9 +1,10 @@
-"""Does it learn? A small model of ours, first by SFT, then by GRPO, on adding numbers and on the frozen lake.
+"""Does it learn? A small model of ours learns to add numbers and to walk on the frozen lake, first by SFT, then by
+GRPO.
 
-Both agents speak in tokens of their own (digits, map cells, moves), so that the benchmark needs no tokenizer: sums are one
-answer, the lake is a walk of turns over a 4 x 4 map with holes where each move is one sampled token. Rewards are 0 or 1.
-The demonstrations of SFT are wrong at times (a digit, a move), so that it teaches the language and the task but no good
-habits; GRPO (groups of eight, mean and deviation of the group) does the rest.
+Both agents speak in their own tokens (digits, map cells, moves), so the benchmark needs no tokenizer. A sum is one
+answer. The lake is a walk of turns over a 4 x 4 map with holes, and each move is one sampled token. Rewards are 0 or 1.
+The demonstrations of SFT are sometimes wrong (a digit, a move), so SFT teaches the language and the task but no good
+habits. GRPO (groups of eight, mean and deviation of the group) does the rest.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ PLUS, EQUALS, END, MOVE, CELL = 10, 11, 12, 20, 30
 MOVES = {MOVE: (-1, 0), MOVE + 1: (1, 0), MOVE + 2: (0, -1), MOVE + 3: (0, 1)}
 MOST_TURNS = 8
 SOUND_ANSWERS, SOUND_MOVES = 0.6, 0.75
-"""Shares of demonstrations, and of their moves, that are as they should be."""
+"""The shares of demonstrations, and of their moves, that are right."""
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Sampler:
         self.next_seed = 0
 
     def extend(self, walks: list[Walk], max_tokens: int, stop: frozenset[int], temperature: float) -> None:
-        """One model call for each walk, all at once."""
+        """Makes one model call for each walk, all at once."""
         for index, walk in enumerate(walks):
             self.next_seed += 1
             self.server.submit(SampleRequest(index, np.asarray(walk.ids, np.int32), temperature, 1.0, 0, max_tokens, stop, self.next_seed, False))
@@ -74,7 +75,7 @@ def digits(number: int) -> list[int]:
 
 
 class Sums:
-    """Add two numbers under 30."""
+    """The task of adding two numbers under 30."""
 
     name = "math"
 
@@ -98,7 +99,7 @@ class Sums:
 
 
 class Lake:
-    """Walk from the start to the goal of a random 4 x 4 map with three holes, one move a turn."""
+    """The task of walking from the start to the goal of a random 4 x 4 map with three holes, one move a turn."""
 
     name = "frozen_lake"
 
@@ -111,7 +112,7 @@ class Lake:
                 return cells
 
     def _path(self, cells: np.ndarray) -> list[int] | None:
-        """Shortest moves from the start (2) to the goal (3), or None."""
+        """Returns the shortest moves from the start (2) to the goal (3), or None."""
         start = int(np.flatnonzero(cells == 2)[0])
         frontier, seen = [(start, [])], {start}
         while frontier:
@@ -144,7 +145,7 @@ class Lake:
         return walk
 
     def _see(self, walk: Walk, cells: np.ndarray) -> bool:
-        """Carries out the last token as a move; True when the walk is over."""
+        """Carries out the last token as a move. Returns True when the walk is over."""
         place, move = walk.ids[-2] - CELL - 4, walk.ids[-1]
         after = self._move(place, move) if move in MOVES else place
         walk.reward = float(cells[after] == 3)
@@ -172,7 +173,7 @@ def to_tree(walks: list[Walk], advantages: list[float]) -> TreePack:
 
 
 def to_rows(walks: list[Walk]) -> TreePack:
-    """Demonstrations side by side; they share next to nothing."""
+    """Puts demonstrations one after the other; they share next to nothing."""
     ids, positions, ends, predictors, targets = [], [], [], [], []
     for walk in walks:
         start = len(ids)
@@ -196,7 +197,8 @@ def small_lm(hidden: int, dtype: torch.dtype, seed: int = 0) -> Qwen2ForCausalLM
 
 
 def small_trainer(device: torch.device, args: argparse.Namespace) -> Trainer:
-    """With products of its own choice its layers are compiled, and packs of `--pack-tokens` keep that to few sizes."""
+    """If a product other than the default is chosen, its layers are compiled, and packs of `--pack-tokens` keep that to
+    few sizes."""
     lm = prepare_lm(small_lm(args.hidden, DTYPES[args.dtype], args.seed), device)
     compiled = {"attention": "dense", "compile": "off"} if args.matmul is None else {"attention": "flex", "matmul": args.matmul, "max_pack_tokens": args.pack_tokens}
     options = WorkerConfig(**compiled, master_weights=args.master_weights, optimizer=OptimizerConfig(learning_rate=args.sft_rate, weight_decay=0.0))
@@ -249,13 +251,13 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=8)
     parser.add_argument("--sft-steps", type=int, default=600)
     parser.add_argument("--demonstrations", type=int, default=128)
-    parser.add_argument("--held-out", type=int, default=1024, help="tasks of the evaluations before and after")
+    parser.add_argument("--held-out", type=int, default=1024, help="number of tasks in the evaluations before and after")
     parser.add_argument("--grpo-steps", type=int, default=100)
     parser.add_argument("--agents", nargs="+", default=["math", "frozen_lake"])
-    parser.add_argument("--seconds", type=float, default=600, help="no further GRPO step after so many")
+    parser.add_argument("--seconds", type=float, default=600, help="make no further GRPO step after this many")
     parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"])
     parser.add_argument("--master-weights", default="float32", choices=["float32", "bfloat16"])
-    parser.add_argument("--matmul", choices=["plain", "fp8"], help="compiles the layers; fp8 wants --hidden 512 and --dtype bfloat16")
+    parser.add_argument("--matmul", choices=["plain", "fp8"], help="compiles the layers; fp8 needs --hidden 512 and --dtype bfloat16")
     parser.add_argument("--hidden", type=int, default=256)
     parser.add_argument("--pack-tokens", type=int, default=8192)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,9 +1,10 @@
 """Does a real model need fewer steps if its masters do not start on the bfloat16 grid?
 
-A model in bfloat16 learns by GRPO to read something out of a sentence: fields as JSON, a date, or a mail address (one turn, an example turn
-of each form in the prompt, reward 0 or 1). Each row is one run: the start of the masters, the rate, the seed, greedy success on held-out tasks
-after each step, sampled success of each step, and the share of bfloat16 weights that each step changed. The model is a Hugging Face folder, or a
-GGUF file, which is dequantised.
+A model in bfloat16 learns by GRPO to read facts out of a sentence: fields as JSON, a date, or a mail address. The task
+has one turn, an example turn of each form in the prompt, and a reward of 0 or 1. Each row is one run. It has the start
+of the masters, the rate, the seed, greedy success on held-out tasks after each step, sampled success of each step, and
+the share of bfloat16 weights that each step changed. The model is a Hugging Face folder, or a GGUF file, which is
+dequantised.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Read = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Task:
-    """What the sentences say and how, and the answer to each; the prompt shows one sentence of each form with its answer."""
+    """The forms of the sentences, and the answer to each. The prompt shows one sentence of each form with its answer."""
 
     system: str
     forms: tuple[str, ...]
@@ -182,7 +183,8 @@ def learn(args: argparse.Namespace, folder: Path, start: str, rate: float, seed:
 
 
 def to_folder(model: Path, folder: Path) -> None:
-    """The weights of a GGUF file, dequantised, and its tokenizer; transformers refuses to save a model that it counts as quantised."""
+    """Returns the dequantised weights of a GGUF file, and its tokenizer. transformers refuses to save a model that it
+    counts as quantised."""
     lm = AutoModelForCausalLM.from_pretrained(model.parent, gguf_file=model.name, dtype=torch.bfloat16)
     config = type(lm.config)(**{key: value for key, value in lm.config.to_dict().items() if key != "quantization_config"})
     plain = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
@@ -196,7 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model", type=Path, help="a Hugging Face folder, or a GGUF file")
     parser.add_argument("--task", default="five", choices=list(TASKS))
-    parser.add_argument("--probe", action="store_true", help="only the success of the model as it is: greedy, and at --temperature")
+    parser.add_argument("--probe", action="store_true", help="measure only the success of the untrained model: greedy, and at --temperature")
     parser.add_argument("--starts", nargs="+", default=["zero", "dithered"])
     parser.add_argument("--rates", nargs="+", type=float, default=[3e-5, 1e-5, 1e-4])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
@@ -206,9 +208,9 @@ def main() -> None:
     parser.add_argument("--evaluate", nargs="+", type=int, default=[1, 2, 3, 4, 6, 8], help="steps after which held-out tasks are answered greedily")
     parser.add_argument("--held-out", type=int, default=100)
     parser.add_argument("--temperature", type=float, default=1.0)
-    parser.add_argument("--seconds", type=float, default=1e9, help="no further run begins after so many")
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/masters-model"), help="where the model of a GGUF file is put")
-    parser.add_argument("--source", default="", help="kept with the result: where the weights are from, and their SHA-256")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further run after this many")
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/masters-model"), help="folder for the model of a GGUF file")
+    parser.add_argument("--source", default="", help="source of the weights and their SHA-256, which are kept with the result")
     parser.add_argument("--date", default="")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()

@@ -1,8 +1,10 @@
-"""Do sampling, training and the new weights' way into the sampler work together on GPUs, in every mode, and how fast?
+"""Do sampling, training and the transfer of new weights to the sampler work together on GPUs, in every mode, and how
+fast?
 
-Each mode samples (groups of eight over one prompt), makes a training step, puts the weights into the sampler, which
-checks that they arrived, and samples again. Run with torchrun for several GPUs: every GPU samples its share.
-Modes: plain, lora, offload (FSDP2 with weights and optimizer states in host memory). Writes modes.json into --out.
+Each mode samples (groups of eight over one prompt), makes a training step, and gives the weights to the sampler, which
+checks that they arrived and samples again. Run it with torchrun for several GPUs; every GPU then samples its share. The
+modes are plain, lora and offload (FSDP2 with weights and optimizer states in host memory). It writes modes.json into
+--out.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ PROMPT, ANSWER, TOKENS = 256, 128, 4096
 
 
 def sample(session: Session, count: int, vocab: int) -> tuple[int, float]:
-    """Tokens this rank sampled, and seconds. Ranks tick together, as the director makes them."""
+    """Returns the tokens that this rank sampled, and seconds. Ranks tick together, as the director makes them."""
     ranks = session.placement.ranks
     start, tokens, waiting = time.perf_counter(), 0, requests(count, PROMPT, ANSWER, vocab)
     while ranks.share(any(ranks.gather(bool(waiting) or session.server.is_busy() or session.server.has_queue()))):
@@ -68,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("modes", nargs="*", default=["plain", "lora", "offload"])
     parser.add_argument("--model", default="0.5B")
-    parser.add_argument("--model-dir", default="/tmp/ajet-modes-model", help="random weights are written here where nothing is")
+    parser.add_argument("--model-dir", default="/tmp/ajet-modes-model", help="random weights are written here if it is empty")
     parser.add_argument("--count", type=int, default=64)
     parser.add_argument("--date", default="")
     parser.add_argument("--out", default=".")

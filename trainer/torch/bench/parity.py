@@ -1,6 +1,8 @@
-"""What plain transformers says to the batch of `npm run bench -- parity`: logprobs, gradient, losses of ten steps.
+"""Computes with plain transformers the answers to the batch of `npm run bench -- parity`: logprobs, gradient, losses of
+ten steps.
 
-Reads DIR/question.json, compares gradients that the backbones left as weights (see bench.ts), leaves its own in DIR/gradient.safetensors, prints one JSON line.
+It reads DIR/question.json and compares gradients that the backbones left as weights (see bench.ts). It leaves its own
+in DIR/gradient.safetensors, and prints one JSON line.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ def read_weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def gradient_distance(lm, start: dict[str, torch.Tensor], folder: Path, scale: float) -> float:
-    """Of a backbone's gradient, read from weights that fell by `scale` times it, relative to plain transformers'."""
+    """Returns the error of a backbone's gradient relative to plain transformers'. It reads the gradient from weights
+    that fell by `scale` times it."""
     after = read_weights(folder)
     own = {name: p.grad for name, p in lm.named_parameters()}
     difference = torch.stack([((start[name] - after[name]).double() / scale - own[name]).square().sum() for name in own]).sum()

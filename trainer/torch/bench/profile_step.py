@@ -1,6 +1,8 @@
-"""Where does the time of a step go? The costliest kernels of two steps, and when the GPU waited (not a published benchmark).
+"""Where does the time of a step go? It lists the costliest kernels of two steps, and when the GPU waited (not a
+published benchmark).
 
-Under torchrun, of the first of several GPUs: also which communication no other kernel hides, and the same sums of every GPU.
+Under torchrun it reports on the first of several GPUs: also which communication no other kernel hides, and the same
+sums of every GPU.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ def main() -> None:
 
 
 def summed(kernels: list) -> dict[str, float]:
-    """Milliseconds of one GPU: with a kernel, with one other than communication, and of the kernels that only compute."""
+    """Returns milliseconds of one GPU: with a kernel, with one other than communication, and of the kernels that only
+    compute."""
     others = [kernel for kernel in kernels if kind_of(kernel.name) != "communication"]
     computing = [kernel for kernel in kernels if kind_of(kernel.name) in ("matrix products", "attention")]
     alone = sum(kernel.time_range.elapsed_us() for kernel in computing) / 1e3
@@ -65,7 +68,8 @@ def summed(kernels: list) -> dict[str, float]:
 
 
 def report_exposed(kernels: list, rows: int = 14) -> None:
-    """Communication while no other kernel runs: by collective, and its longest stretches with their place in the two steps."""
+    """Finds communication while no other kernel runs: by collective, and its longest stretches with their place in the
+    two steps."""
     busy = merged([kernel for kernel in kernels if kind_of(kernel.name) != "communication"])
     begin = kernels[0].time_range.start
     found = [(uncovered(kernel.time_range.start, kernel.time_range.end, busy), kernel) for kernel in kernels if kind_of(kernel.name) == "communication"]
@@ -81,7 +85,7 @@ def report_exposed(kernels: list, rows: int = 14) -> None:
 
 
 def merged(kernels: list) -> list[tuple[float, float]]:
-    """The stretches of time that the kernels cover, in order."""
+    """Returns the stretches of time that the kernels cover, in order."""
     stretches: list[tuple[float, float]] = []
     for kernel in kernels:
         start, end = kernel.time_range.start, kernel.time_range.end
@@ -97,7 +101,7 @@ def uncovered(start: float, end: float, busy: list[tuple[float, float]]) -> floa
 
 
 def covered(kernels: list) -> float:
-    """Milliseconds in which at least one of them runs; they are sorted by their beginnings."""
+    """Returns milliseconds in which at least one of them runs. They are sorted by their beginnings."""
     total, end = 0.0, float("-inf")
     for kernel in kernels:
         total += max(0.0, kernel.time_range.end - max(end, kernel.time_range.start))
@@ -119,7 +123,7 @@ def report_kernels(kernels: list) -> None:
 
 
 def report_gaps(kernels: list, fewest_us: float = 30) -> None:
-    """Times without a kernel, and between which."""
+    """Returns times without a kernel, and the kernels around them."""
     gaps, end, before = [], None, ""
     for kernel in kernels:
         if end is not None and kernel.time_range.start > end:

@@ -1,12 +1,13 @@
-"""Shapes of token trees as agents really make them: recorded by a run of a tutorial, kept without their tokens.
+"""The shapes of token trees that agents really make. A run of a tutorial recorded them, and they are kept without their
+tokens.
 
-`recorded.json` holds segments [parent, length, supervised] in depth-first preorder, parent -1 for a root. It was made on
-a CPU with the nano model, e.g.
+`recorded.json` holds segments [parent, length, supervised] in depth-first preorder, parent -1 for a root. It was made
+on a CPU with the nano model, e.g.
 
     ajet --conf tutorial/werewolves/werewolves.yaml trainer_common.total_training_steps=1
     python recorded.py werewolves saved_experiments/werewolves/TIME/episodes/step-000001.jsonl --groups 1
 
-The tutorials' texts are short; `scale` says by how much a benchmark multiplies every length to get real ones.
+The texts of the tutorials are short. A benchmark multiplies every length by `scale` to get realistic ones.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Token:
 
 
 def read_rows(file: Path, num_groups: int) -> list[dict]:
-    """The samples of the first groups of a step."""
+    """Returns the samples of the first groups of a step."""
     episodes = [json.loads(line) for line in file.read_text().splitlines()]
     groups = sorted({episode["group_id"] for episode in episodes})[:num_groups]
     return [sample for episode in episodes if episode["group_id"] in groups for sample in episode["samples"]]
@@ -49,7 +50,8 @@ def grow(rows: list[dict]) -> Token:
 
 
 def to_segments(root: Token) -> list[list[int]]:
-    """Chains of tokens that are all supervised or all not; a chain ends at a branch and where a row ends."""
+    """Returns chains of tokens that are either all supervised or all not. A chain ends at a branch and where a row
+    ends."""
     segments: list[list[int]] = []
     waiting = [(child, -1) for child in reversed(root.children.values())]
     while waiting:
@@ -64,7 +66,7 @@ def to_segments(root: Token) -> list[list[int]]:
 
 
 def load(name: str) -> list[Node]:
-    """The recorded tree with lengths multiplied by its scale."""
+    """Returns the recorded tree with lengths multiplied by its scale."""
     kept = json.loads(FILE.read_text())["workloads"][name]
     nodes: list[Node] = []
     roots: list[Node] = []

@@ -1,4 +1,4 @@
-"""A tree as the rows it stands for, and rows in packs: what the tree is compared with."""
+"""Turns a tree into its rows, and rows into packs. The benchmarks compare trees with them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from ajet_torch.pack import LossTerms, TreePack
 
 
 def to_rows(pack: TreePack) -> list[TreePack]:
-    """The root-to-leaf rows of a pack whose weights are all equal; shared supervised tokens keep their weight in the first row alone."""
+    """Returns the root-to-leaf rows of a pack whose weights are all equal. Shared supervised tokens keep their weight
+    only in the first row."""
     tokens = np.arange(pack.num_tokens)
     followed = np.zeros(pack.num_tokens, bool)
     followed[:-1] = (pack.positions[1:] == pack.positions[:-1] + 1) & (pack.ends[:-1] > tokens[1:])
@@ -28,7 +29,7 @@ def to_rows(pack: TreePack) -> list[TreePack]:
 
 
 def side_by_side(rows: list[TreePack]) -> TreePack:
-    """One forest of the rows."""
+    """Makes one forest of the rows."""
     starts = np.cumsum([0, *(row.num_tokens for row in rows[:-1])])
     pairs = np.cumsum([0, *(len(row.targets) for row in rows[:-1])])
 
@@ -47,7 +48,7 @@ def side_by_side(rows: list[TreePack]) -> TreePack:
 
 
 def fill_packs(rows: list[TreePack], budget: int) -> list[TreePack]:
-    """Rows into as few packs as first-fit-decreasing finds, none over the budget unless a row alone is."""
+    """Puts rows into as few packs as first-fit-decreasing finds. No pack exceeds the budget unless a single row does."""
     bins: list[list[TreePack]] = []
     for row in sorted(rows, key=lambda row: -row.num_tokens):
         for chosen in bins:
@@ -60,7 +61,7 @@ def fill_packs(rows: list[TreePack], budget: int) -> list[TreePack]:
 
 
 def pad_to_longest(rows: list[TreePack]) -> list[TreePack]:
-    """Each row alone, as long as the longest: padded tokens are computed like any other."""
+    """Pads each row alone to the length of the longest. Padded tokens are computed like any other."""
     longest = max(row.num_tokens for row in rows)
     return [_stretch(row, longest) for row in rows]
 

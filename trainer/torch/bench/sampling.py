@@ -1,8 +1,7 @@
 """How many tokens a second does the builtin sampler make, and how long until it holds new weights?
 
-Groups of eight share a prompt, as in GRPO. vLLM is measured where it is installed: --server vllm. Whole answers are asked of it,
-so the time of its first token is not seen.
-Writes sampling.json and weight_sync.json into --out.
+Groups of eight share a prompt, as in GRPO. With --server vllm it measures vLLM, if that is installed. It asks vLLM for
+whole answers, so it does not see the time of the first token. It writes sampling.json and weight_sync.json into --out.
 """
 
 from __future__ import annotations
@@ -52,7 +51,8 @@ def measure(server: BuiltinServer, concurrent: int, prompt: int, answer: int, vo
 
 
 def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict], dict]:
-    """The same requests through vLLM beside a trainer of the same folder, and the time of a transfer of its weights, checked."""
+    """Sends the same requests through vLLM next to a trainer of the same folder, and measures and checks a transfer of
+    its weights."""
     with tempfile.TemporaryDirectory() as folder:
         if args.model_dir is None:
             random_lm(args.model, device, torch.bfloat16).save_pretrained(folder)
@@ -77,7 +77,7 @@ def run_vllm(args: argparse.Namespace, device: torch.device) -> tuple[list[dict]
 
 
 def sync_seconds(server: VllmServer, trainer: Trainer, repeats: int) -> float:
-    """Each with other weights than the one before, and as if the probe had passed."""
+    """Each transfer has other weights than the one before, and behaves as if the probe had passed."""
     times = []
     for _ in range(repeats):
         trainer.step([full_row(256, trainer.policy.lm.config.vocab_size)], LossConfig())
@@ -87,7 +87,8 @@ def sync_seconds(server: VllmServer, trainer: Trainer, repeats: int) -> float:
 
 
 def measure_sync(trainer: Trainer, name: str) -> dict:
-    """Weights of the trainer into the sampler: shared (only checked) and copied into a second model, as with several GPUs."""
+    """Moves the weights of the trainer into the sampler: shared (only checked), and copied into a second model, as with
+    several GPUs."""
     server = BuiltinServer(trainer.policy, InferenceConfig(slots=1), trainer.placement.device)
     weights = lambda: trainer.policy.lm.named_parameters()  # noqa: E731
 

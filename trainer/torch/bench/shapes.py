@@ -1,8 +1,8 @@
-"""Qwen2.5 shapes with random weights, workloads and the flops formula of every benchmark here.
+"""Qwen2.5 shapes with random weights, workloads, and the flops formula of every benchmark here.
 
-Flops of a step: 6 x (parameters of the layers) x tokens + 6 x (head parameters) x supervised predictors
-+ 12 x layers x heads x head dimension x visible (query, key) pairs. No credit for recomputation, for masked pairs or for
-positions without LM head. Utilisation is against 989 TFLOP/s (dense bf16, H200 SXM datasheet).
+The flops of a step are 6 x (parameters of the layers) x tokens + 6 x (head parameters) x supervised predictors + 12 x
+layers x heads x head dimension x visible (query, key) pairs. There is no credit for recomputation, for masked pairs or
+for positions without LM head. Utilisation is relative to 989 TFLOP/s (dense bf16, H200 SXM datasheet).
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def model_config(name: str, attention: str = ATTENTION_NAME) -> Qwen2Config:
 
 
 def empty_lm(name: str, dtype: torch.dtype) -> PreTrainedModel:
-    """Without memory: for shapes that no GPU holds whole."""
+    """Makes a model without memory, for shapes that no GPU holds whole."""
     config = model_config(name)
     config.dtype = dtype
     return make_empty(lambda: Qwen2ForCausalLM(config).to(dtype))
 
 
 def random_rows(lm: PreTrainedModel, seed: int, device: torch.device) -> Rows:
-    """Every process draws its own rows: norms are ones, biases zeros, the rest as transformers begins."""
+    """Every process draws its own rows: norms are ones, biases zeros, the rest is as transformers begins."""
     generator = torch.Generator(device).manual_seed(seed)
     shapes = {name: parameter.shape for name, parameter in lm.named_parameters()}
 
@@ -102,7 +102,7 @@ def step_flops(name: str, packs: list[TreePack]) -> float:
 
 
 def forest(rows: list[tuple[int, int]], vocab: int, seed: int = 0) -> TreePack:
-    """Rows side by side, nothing shared: (length, supervised tokens at the end of the row) each."""
+    """Puts rows one after the other with nothing shared: (length, supervised tokens at the end of the row) each."""
     trees = [([length - answer], [(0, answer)]) for length, answer in rows]
     return tree(trees, vocab, seed)
 
@@ -111,7 +111,8 @@ Tree = tuple[list[int], list[tuple[int, int]]]
 
 
 def tree(trees: list[Tree], vocab: int, seed: int = 0) -> TreePack:
-    """Trees of depth two: (prompt lengths, leaves as (prompt, answer length)), answers supervised, every answer one sequence."""
+    """Makes trees of depth two from (prompt lengths, leaves as (prompt, answer length)). Answers are supervised, and
+    every answer is one sequence."""
     rng = np.random.default_rng(seed)
     nodes: list[Node] = []
     for prompts, leaves in trees:
@@ -122,7 +123,7 @@ def tree(trees: list[Tree], vocab: int, seed: int = 0) -> TreePack:
 
 @dataclass
 class Node:
-    """A segment of a tree: its length, whether its tokens are supervised, and what follows it."""
+    """A segment of a tree: its length, whether its tokens are supervised, and its children."""
 
     length: int
     supervised: bool
@@ -130,7 +131,7 @@ class Node:
 
 
 def lay_out(roots: list[Node], vocab: int, rng: np.random.Generator) -> TreePack:
-    """Random tokens in the tree layout; a supervised token is predicted from the one before it on its path."""
+    """Returns random tokens in the tree layout. A supervised token is predicted from the one before it on its path."""
     positions: list[np.ndarray] = []
     ends: list[np.ndarray] = []
     predictors: list[np.ndarray] = []
@@ -169,12 +170,12 @@ def lay_out(roots: list[Node], vocab: int, rng: np.random.Generator) -> TreePack
 
 
 def full_row(length: int, vocab: int) -> TreePack:
-    """One row, every token but the first supervised: the pack of the step benchmark."""
+    """Makes one row in which every token except the first is supervised: the pack of the step benchmark."""
     return lay_out([Node(length, True)], vocab, np.random.default_rng(0))
 
 
 def timed(run: Any, repeats: int, warmup: int = 2) -> float:
-    """Median seconds of one run, device work included."""
+    """Returns the median seconds of one run, device work included."""
     synchronize()
     for _ in range(warmup):
         run()
@@ -209,7 +210,8 @@ def find_versions(*names: str) -> dict[str, str]:
 
 
 def commit() -> str:
-    """AJET_COMMIT if the benchmark runs on a copy without its history. A commit that ends in "-dirty" is not one to keep a result for."""
+    """Returns AJET_COMMIT if the benchmark runs on a copy without its history. A commit that ends in "-dirty" must not
+    be kept with a result."""
     if "AJET_COMMIT" in os.environ:
         return os.environ["AJET_COMMIT"]
     describe = ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"]

@@ -1,11 +1,13 @@
 """What part of the GPU's arithmetic does one training step use: forward, backward, gradient clipping and AdamW?
 
-Rows for results/step.json. `packs_per_step` packs are accumulated before one update. Compared in the same run with plain
-transformers (its own SDPA attention, eager, bf16 weights, fused AdamW) where --plain is given, and with a sketch where
---sketch is given: transformers with each layer compiled, SDPA, and the head in compiled, checkpointed chunks, forward and
-backward alone, no optimizer. Each step begins when the GPU has ended the one before; in `seconds_in_a_row` it is prepared
-while the GPU still updates the weights, as in a run with several optimizer steps a batch. `mfu_forward_backward` is what compares with the sketch: it leaves out clipping and AdamW.
-Run with torchrun for more than one GPU: every GPU gets its own packs.
+It makes the rows of results/step.json. `packs_per_step` packs are accumulated before one update. With --plain the same
+run also measures plain transformers (its own SDPA attention, eager, bf16 weights, fused AdamW). With --sketch it also
+measures a sketch: transformers with each layer compiled, SDPA, and the head in compiled, checkpointed chunks, forward
+and backward alone, without an optimizer.
+
+Each step begins after the GPU has ended the one before. In `seconds_in_a_row` a step is prepared while the GPU still
+updates the weights, as in a run with several optimizer steps a batch. Compare `mfu_forward_backward` with the sketch,
+because it leaves out clipping and AdamW. Run it with torchrun for more than one GPU; every GPU gets its own packs.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def create_trainer(name: str, tokens: int, placement: Placement, **options) -> T
 
 
 def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, repeats: int, warmup: int, **options) -> dict:
-    gc.collect()  # the case before leaves its trainer in a cycle, which would count in this one's peak
+    gc.collect()  # the case before leaves its trainer in a cycle, which would count in this case's peak
     torch.cuda.is_available() and torch.cuda.reset_peak_memory_stats()
     start = time.perf_counter()
     trainer = create_trainer(name, tokens, placement, **options)
@@ -60,7 +62,7 @@ def measure(name: str, tokens: int, packs_per_step: int, placement: Placement, r
 
 
 def in_a_row(name: str, packs: list[TreePack], step: Callable[[], object], repeats: int) -> dict:
-    """Several optimizer steps on one GPU, which nothing waits between: median of stretches of four."""
+    """Measures several optimizer steps on one GPU without waits in between, as the median of stretches of four."""
     def stretch() -> None:
         for _ in range(4):
             step()
@@ -70,7 +72,7 @@ def in_a_row(name: str, packs: list[TreePack], step: Callable[[], object], repea
 
 
 def sync_seconds(trainer: Trainer) -> float:
-    """Whole weights in bf16 on every GPU, one tensor after another, as the sampler's copy gets them."""
+    """Gathers whole weights in bf16 on every GPU, one tensor after another, as the sampler's copy gets them."""
     def run() -> None:
         for parameter in trainer.policy.lm.parameters():
             parameter.detach().full_tensor().to(torch.bfloat16)
@@ -91,7 +93,7 @@ def row(name, tokens, packs, placement, seconds, options) -> dict:
 
 
 def measure_plain(name: str, tokens: int, device: torch.device, repeats: int) -> float:
-    """Utilisation of plain transformers on the same row."""
+    """Returns the utilisation of plain transformers on the same row."""
     lm = random_lm(name, device, torch.bfloat16, "sdpa")
     adam = torch.optim.AdamW(lm.parameters(), lr=1e-6, fused=device.type == "cuda")
     pack = full_row(tokens, SHAPES[name].vocab)
@@ -107,7 +109,7 @@ def measure_plain(name: str, tokens: int, device: torch.device, repeats: int) ->
 
 
 def measure_sketch(name: str, tokens: int, device: torch.device, repeats: int) -> float:
-    """Utilisation of forward and backward of the sketch on the same row."""
+    """Returns the utilisation of forward and backward of the sketch on the same row."""
     lm = random_lm(name, device, torch.bfloat16, "sdpa")
     for layer in lm.model.layers:
         layer.compile(dynamic=False)
@@ -128,7 +130,7 @@ def measure_sketch(name: str, tokens: int, device: torch.device, repeats: int) -
 
 
 def measured_or_none(measure_reference) -> float | None:
-    """None where the reference does not fit the memory."""
+    """Returns None if the reference does not fit the memory."""
     try:
         return measure_reference()
     except torch.OutOfMemoryError:

@@ -1,7 +1,8 @@
-"""A configuration of every causal language model that transformers knows, shrunk until it trains on a CPU in a moment.
+"""Makes a configuration of every causal language model that transformers knows, shrunk until it trains on a CPU in a
+moment.
 
-Nothing here names a family: the sizes are found by the names that configurations use for them, and every probability of dropout,
-scale and cap is given a value that shows if a forward pass leaves it out.
+The code names no family. It finds sizes by the names that configurations use for them. It gives every probability of
+dropout, scale and cap a value that shows if a forward pass leaves it out.
 """
 
 from __future__ import annotations
@@ -43,22 +44,23 @@ SHOWN: tuple[tuple[str, Any], ...] = (
 TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 SAME_HEADS = 4
 UNSET = ("n_routed_experts", "head_dim", "num_key_value_heads", "final_logit_softcapping", "attn_logit_softcapping", "sliding_window")
-"""What counts although the default leaves it out."""
+"""Settings that count although the default leaves them out."""
 
 
 def tiny_config(model_type: str, shows: bool = True) -> PretrainedConfig:
-    """Raises as the configuration's own class does. With `shows` False dropout, scales and caps are those of the class."""
+    """Raises as the configuration's own class does. If `shows` is False, dropout, scales and caps are those of the
+    class."""
     kind = CONFIG_MAPPING[model_type]
     return kind(**shrunk(kind, shows))
 
 
 def shrunk(kind: type[PretrainedConfig], shows: bool) -> dict[str, Any]:
-    """Arguments of the class: those of its defaults that are sizes or that show."""
+    """Returns arguments of the class: those of its defaults that are sizes or that show."""
     defaults = kind()
     given = {name: value for name, value in defaults.to_dict().items() if name in _arguments(kind) or name in kind.attribute_map}
     table = (*SHOWN, *SIZES) if shows else SIZES
     chosen = {name: shrunk_value(name, value, table) for name, value in given.items()}
-    if "qk_rope_head_dim" in given:  # one latent for all heads: their number follows, and so does the width that turns
+    if "qk_rope_head_dim" in given:  # one latent for all heads: their number follows, and so does the width that rotates
         chosen |= {"head_dim": None, "num_key_value_heads": SAME_HEADS}
     changed = {name: value for name, value in chosen.items() if value is not None and value != given[name]}
     for name, sub in (getattr(kind, "sub_configs", None) or {}).items():

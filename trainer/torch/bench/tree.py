@@ -1,10 +1,11 @@
-"""How much faster is a token tree than the rows it stands for?
+"""How much faster is a token tree than its rows?
 
-Baselines (tree-training): B0 rows padded to the longest; B1 rows packed without sharing under the same token budget, the
-honest one (the better of one row a pack and packs filled to the budget); B2 is B1 after rows that continue one another
-were merged; B3 shares the prompt alone. All run the same trainer, the same kernels for rows and the same losses.
-`speedup` compares forward and backward of the whole workload, `speedup_step` with clipping and AdamW added once.
-`rows_per_row_sdpa` also gives the time of plain rows through transformers' own SDPA (flash), as the sketch measured it.
+The baselines are those of tree training. B0 has rows padded to the longest. B1 has rows packed without sharing under
+the same token budget; it is the fair one (the better of one row a pack and packs filled to the budget). B2 is B1 after
+merging rows that continue one another. B3 shares only the prompt. All run the same trainer, the same kernels for rows
+and the same losses. `speedup` compares forward and backward of the whole workload; `speedup_step` adds clipping and
+AdamW once. `rows_per_row_sdpa` also gives the time of plain rows through transformers' own SDPA (flash), as the sketch
+measured it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ def group(prompt: int, answers: int, length: int) -> list[Node]:
 
 
 def multi_turn(turns: int, system: int, thought: int, answer: int, observation: int) -> list[Node]:
-    """An agent whose thoughts are cut from its history: each turn is a leaf (thought and answer), while the history goes on
-    with the answer without the thought and the next observation. Trained: thoughts and answers at the leaves.
+    """An agent whose thoughts are cut from its history. Each turn is a leaf (thought and answer), and the history
+    continues with the answer without the thought and the next observation. Thoughts and answers at the leaves are
+    trained.
     """
     node: Node | None = None
     for _ in range(turns):
@@ -52,7 +54,8 @@ def unshared(lengths: list[int], answer: int) -> list[Node]:
 
 
 def werewolves(players: int, rules: int, turns: int, rng: np.random.Generator) -> list[Node]:
-    """Players share the rules, then each has its own history of turns; every other turn rewrites what came before."""
+    """Players share the rules, and then each has its own history of turns. Every other turn rewrites the earlier
+    history."""
     def player(left: int) -> Node:
         speech = Node(int(rng.integers(60, 160)), True)
         seen = int(rng.integers(150, 400))
@@ -96,7 +99,7 @@ def baselines(name: str, vocab: int) -> Baselines:
 
 
 def share_prompt_only(pack: TreePack, rows: list[TreePack], budget: int) -> list[TreePack]:
-    """Every row's rest on its own after the root segment, which each pack under the budget holds once."""
+    """Puts every row's rest alone after the root segment, which each pack under the budget holds once."""
     if pack.ends[0] != pack.num_tokens:
         return fill_packs(rows, budget)
     prompt = int(np.argmax(pack.ends != pack.ends[0])) or pack.num_tokens
@@ -112,7 +115,7 @@ def share_prompt_only(pack: TreePack, rows: list[TreePack], budget: int) -> list
 
 
 def graft(prompt: int, rows: list[TreePack]) -> TreePack:
-    """Rows with one prompt as a tree of depth two."""
+    """Lays rows with one prompt out as a tree of depth two."""
     cut = [TreePack(row.ids[prompt:], row.positions[prompt:], row.ends[prompt:] - prompt, row.predictors - prompt, row.targets, row.terms, row.row_tokens) for row in rows]
     forest = side_by_side(cut)
     head = np.arange(prompt, dtype=np.int32)
@@ -127,8 +130,8 @@ def graft(prompt: int, rows: list[TreePack]) -> TreePack:
 
 
 def gradient_seconds(trainer: Trainer, workloads: list[list[TreePack]], repeats: int) -> list[float]:
-    """Median seconds of forward and backward over the packs of each workload. They take turns, since a GPU at its power limit slows
-    down as it warms; the first turn compiles and does not count.
+    """Returns median seconds of forward and backward over the packs of each workload. They take turns, since a GPU at
+    its power limit slows down as it warms. The first turn compiles and does not count.
     """
     placed = [[trainer.place(pack) for pack in packs] for packs in workloads]
 
@@ -161,7 +164,7 @@ def main() -> None:
     results = []
     for name in args.workloads:
         cases = baselines(name, SHAPES[args.model].vocab)
-        few_lengths = len({row.num_tokens for row in cases.single}) == 2  # of one length they are B0's, of many each would be compiled
+        few_lengths = len({row.num_tokens for row in cases.single}) == 2  # rows of one length are those of B0; rows of many lengths would each be compiled
         packs = [cases.tree, cases.padded, cases.packed, cases.prompt_only, *([cases.single] if few_lengths else [])]
         tree, *others = gradient_seconds(trainer, packs, args.repeats)
         tree_mfu = step_flops(args.model, cases.tree) / tree / PEAK_FLOPS

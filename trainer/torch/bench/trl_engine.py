@@ -1,7 +1,7 @@
-"""TRL's GRPOTrainer with vLLM in its own process, one optimizer step at a time: the peer of `engines.py`.
+"""TRL's GRPOTrainer with vLLM in its own process, one optimizer step at a time. `engines.py` compares ours with it.
 
-Its settings are the fastest that were found: no activation checkpointing, liger's layer kernels, flash-attn-4, all answers of a
-step generated at once, as many rows a micro-batch as the memory that the other engines leave allows.
+Its settings are the fastest that were found: no activation checkpointing, liger's layer kernels, flash-attn-4, all
+answers of a step generated at once, and as many rows a micro-batch as the memory that the other engines leave allows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VLLM_SHARE = 0.17
 
 
 def write_tokenizer(folder: Path, vocab: int) -> None:
-    """A word a token, so that a prompt of ids goes through TRL's text."""
+    """A tokenizer with one word per token, so that a prompt of ids goes through TRL's text."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -51,9 +51,7 @@ class Turns(TrainerCallback):
 
 
 class TrlEngine:
-    """`dtype` of the master weights; the compute is bfloat16 in both. `prompts`: those of all processes, in the order of steps and then of
-    processes, because each process holds the whole data set and takes its own part of every step.
-    """
+    """`dtype` is that of the master weights; the compute is bfloat16 in both."""
 
     shared_llm: Any = None
 
@@ -105,7 +103,7 @@ class TrlEngine:
         return np.random.default_rng(len(completions)).random(len(completions)).tolist()
 
     def _watch(self) -> None:
-        """Times of sampling and of the weights' way to vLLM; every request gets the length that the workload says."""
+        """Measures sampling and the transfer of weights to vLLM. Every request gets the length that the workload says."""
         generation = getattr(self.trainer, "vllm_generation", None)
         if generation is None:
             return
@@ -140,7 +138,7 @@ class TrlEngine:
 
     def _train(self) -> None:
         if self.device is not None:
-            torch.cuda.set_device(self.device)  # a thread begins on the first GPU, that of another process
+            torch.cuda.set_device(self.device)  # a thread begins on the first GPU, which belongs to another process
         try:
             self.trainer.train()
         except BaseException as error:
@@ -150,7 +148,7 @@ class TrlEngine:
             self.turns.done.release()
 
     def step(self, number: int) -> dict[str, float]:
-        """Steps come in order; `number` only says which is meant."""
+        """Steps come in order; `number` only names the step."""
         self.spent = {}
         self.turns.go.release()
         self.turns.done.acquire()
@@ -160,7 +158,7 @@ class TrlEngine:
         return {"sample_s": sample, "sync_s": sync, "train_s": self.turns.seconds - sample - sync, "step_s": self.turns.seconds}
 
     def close(self) -> None:
-        """Frees the GPU; the next engine takes vLLM over."""
+        """Frees the GPU. The next engine takes vLLM over."""
         self.thread.join()
         self.trainer.optimizer.state.clear()
         self.trainer.model.zero_grad(set_to_none=True)
@@ -170,7 +168,7 @@ class TrlEngine:
 
 
 class SharedLlm:
-    """vLLM is started once for all TRL engines of the process; each puts its own weights into it."""
+    """vLLM is started once for all TRL engines of the process, and each puts its own weights into it."""
 
     def __init__(self, used: bool) -> None:
         self.used = used

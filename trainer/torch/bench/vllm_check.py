@@ -1,6 +1,6 @@
-"""Does vLLM do what the worker takes for granted? Against vLLM itself: python bench/vllm_check.py --model-dir DIR
+"""Does vLLM do what the worker assumes? Run it with vLLM itself: python bench/vllm_check.py --model-dir DIR
 
-One line of JSON for each question. A GPU run says most, and ends with an error at the first "no".
+It prints one line of JSON for each question. It needs a GPU for most of them, and ends with an error at the first "no".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ajet_torch.training import Placement
 from shapes import full_row
 
 GAP = 0.05
-"""Mean nats a token between vLLM's logprobs and the trainer's, other kernels in bfloat16."""
+"""The limit in mean nats a token between vLLM's logprobs and the trainer's; other kernels compute in bfloat16."""
 
 
 def say(question: str, holds: bool, **facts: Any) -> None:
@@ -64,7 +64,7 @@ class Check:
         return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("vllm:num_requests_running"))
 
     def answers(self) -> None:
-        """Logits in bfloat16 often tie at the top, so that top_k=1 leaves a few tokens, all as likely."""
+        """Logits in bfloat16 often tie at the top, so top_k=1 leaves a few tokens that are equally likely."""
         for stream in (True, False):
             for temperature in (1.0, 0.0):
                 gap = self.gap(self.ask(1, stream=stream, temperature=temperature))

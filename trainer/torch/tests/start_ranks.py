@@ -11,7 +11,7 @@ SCRIPT = Path(__file__).parent / "run_rank.py"
 
 
 def start_ranks(out: Path, size: int, *modes: str, nodes: int = 1) -> None:
-    """`nodes`: launchers that would have started them, which say so in the environment as torchrun does."""
+    """`nodes` is the number of launchers that would have started them. The environment says so, as torchrun's does."""
     env = {**os.environ, "WORLD_SIZE": str(size), "AJET_STORE": str(out / f"store-{size}-{modes[0]}"), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(SCRIPT), str(out), *modes]
     each = size // nodes

@@ -1,4 +1,5 @@
-"""A worker whose sampler has separate GPUs: answers go on while a step is computed, each from one version of the weights."""
+"""A worker whose sampler has separate GPUs: answers continue while a step is computed, each from one version of the
+weights."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def run(server: BuiltinServer, requests: list[SampleRequest]) -> dict[int, list[
 
 @torch.no_grad()
 def check(lm: torch.nn.Module, prompt: np.ndarray, answer: list[tuple[int, float]]) -> None:
-    """Each token is the likeliest after those before it, and its logprob is the model's."""
+    """Checks that each token is the likeliest after those before it, and that its logprob is the model's."""
     ids = torch.tensor([[*prompt.tolist(), *(token for token, _ in answer)]])
     logprobs = lm(input_ids=ids, use_cache=False).logits[0].log_softmax(-1)
     for at, (token, logprob) in enumerate(answer, len(prompt) - 1):

@@ -1,4 +1,4 @@
-"""Whether FlashAttention 4 is used, without a GPU."""
+"""Tests whether FlashAttention 4 is used, without a GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ajet_torch import flash4
 
 @pytest.fixture
 def hopper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A folder on the import path, on a machine that says it has a Hopper GPU."""
+    """Makes a folder on the import path, on a machine that says it has a Hopper GPU."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
     monkeypatch.syspath_prepend(str(tmp_path))

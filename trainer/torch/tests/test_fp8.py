@@ -1,4 +1,5 @@
-"""fp8 products against exact ones: how far apart, in which graphs, and what is refused. On a CPU the products are emulated."""
+"""fp8 products against exact ones: how far apart they are, in which graphs they run, and what is refused. On a CPU the
+products are emulated."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ from ajet_torch.training import rows_pack
 from tiny import tiny_lm, tiny_trainer
 
 HALF_STEP = 2.0**-4
-"""Of a value with three bits of mantissa, relative to it."""
+"""The relative error of a value with three bits of mantissa."""
 
 
 def uneven(*shape: int, seed: int = 0) -> torch.Tensor:
-    """Rows of very different sizes, as gradients of tokens are."""
+    """Returns rows of very different sizes, like the gradients of tokens."""
     torch.manual_seed(seed)
     return torch.randn(shape) * 10.0 ** torch.linspace(-12, 4, shape[0])[:, None]
 
@@ -77,7 +78,7 @@ def test_weights_under_each_other_share_a_scale() -> None:
 
 
 def test_a_product_and_its_gradients_are_near_the_exact_ones() -> None:
-    """Two factors rounded to three bits: each about 2.6% off, a sum of their products 3.7%."""
+    """Two factors rounded to three bits are each about 2.6% off, and a sum of their products is 3.7% off."""
     torch.manual_seed(0)
     x = torch.randn(256, 64).bfloat16().requires_grad_()
     weights = [torch.randn(n, 64).bfloat16().requires_grad_() for n in (96, 32)]
@@ -103,7 +104,7 @@ def test_only_wide_layers_are_taken_and_siblings_are_one_product(monkeypatch: py
 
 
 def losses(matmul: str, monkeypatch: pytest.MonkeyPatch, steps: int = 40) -> list[float]:
-    """SFT on sentences with a rule."""
+    """Trains on sentences with a rule by SFT."""
     monkeypatch.setattr(fp8, "LEAST_WIDTH", 32)
     trainer = tiny_trainer(dtype=torch.bfloat16, optimizer=OptimizerConfig(learning_rate=3e-3, weight_decay=0.0))
     if matmul == "fp8":
@@ -152,7 +153,7 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], device: Any, dtype: 
 
 
 def test_a_compiled_layer_computes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Through the graph that the GPU compiles, with gradients as those of the plain layer."""
+    """Goes through the graph that the GPU compiles, with the gradients of the plain layer."""
     monkeypatch.setattr(fp8, "LEAST_WIDTH", 32)
     lm = tiny_lm("qwen2", torch.bfloat16)
     layer = decoder_layers(lm)[0].mlp

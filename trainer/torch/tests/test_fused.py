@@ -1,4 +1,4 @@
-"""The fused decoding step, its kernels interpreted on the CPU, against the model's own forward pass."""
+"""The fused decoding step, with its kernels interpreted on the CPU, against the model's own forward pass."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def create_lm(family: str) -> torch.nn.Module:
 
 
 def servers(family: str) -> tuple[BuiltinServer, BuiltinServer]:
-    """The fused one and the model's own, over equal weights."""
+    """The fused step and the model's own, over equal weights."""
     from ajet_torch.sampling.fused import FusedSteps
 
     made = [BuiltinServer(PolicyModel(create_lm(family), HeadOptions()), InferenceConfig(slots=5, kv_tokens=700), torch.device("cpu")) for _ in range(2)]
@@ -129,7 +129,7 @@ def test_products_of_many_rows_side_by_side_and_in_parts() -> None:
 
 
 def test_the_kernels_compute_what_the_model_does() -> None:
-    """In a process of its own: Triton reads its switch when it is imported."""
+    """It runs in a separate process, because Triton reads its switch when it is imported."""
     pytest.importorskip("triton")
     if INTERPRETED:
         pytest.skip("the outer run's test")

@@ -1,4 +1,4 @@
-"""What the worker trains is what the model's own code computes, or the model is refused by name at the start."""
+"""The worker trains what the model's own code computes, or refuses the model by name at the start."""
 
 from __future__ import annotations
 

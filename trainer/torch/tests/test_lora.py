@@ -1,4 +1,4 @@
-"""Adapters on any layer: trained, saved in a folder that transformers opens, or refused at the start."""
+"""Adapters on any layer are trained and saved in a folder that transformers opens, or refused at the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small parts, each against something written another way."""
+"""The small parts, each against a second implementation."""
 
 from __future__ import annotations
 
@@ -331,7 +331,8 @@ def test_a_checkpoint_made_before_the_first_step_resumes(tmp_path: Path, dtype: 
 
 @pytest.mark.parametrize("family, checkpointing", [*((family, False) for family in FAMILIES), ("qwen2", True)])
 def test_joined_projections_are_the_same_layer(family: str, checkpointing: bool) -> None:
-    """Joined only inside a compiled graph; the graph's own products are counted, so that it cannot pass by not joining."""
+    """Projections are joined only inside a compiled graph. The test counts the graph's own products, so that it cannot
+    pass if nothing is joined."""
     rng = np.random.default_rng(0)
     rows = random_rows(rng)
     pack = tree_pack(rows, supervise(rng, rows))

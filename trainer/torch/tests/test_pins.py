@@ -1,4 +1,4 @@
-"""Which sampler answers an episode's calls."""
+"""Tests which sampler answers an episode's calls."""
 
 from __future__ import annotations
 

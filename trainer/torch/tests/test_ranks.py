@@ -14,7 +14,8 @@ from torch import nn
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All runs, in three starts: one process, two that resume from it too, and one that resumes from them."""
+    """Makes all runs in three starts: one process, two processes that also resume from it, and one that resumes from
+    them."""
     path = tmp_path_factory.mktemp("ranks")
     tiny_folder(path / "model", num_hidden_layers=6)
     tiny_folder(path / "untied", "llama", num_hidden_layers=6)

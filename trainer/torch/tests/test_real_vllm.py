@@ -1,6 +1,8 @@
-"""What we say to vLLM, put through vLLM's own parsers. Skipped where vLLM itself is not installed; needs no GPU.
+"""Puts our requests to vLLM through vLLM's own parsers. It is skipped if vLLM itself is not installed, and needs no
+GPU.
 
-Also with its bare sources on the path (a wheel's *.py and *.dist-info), as LOG.md says it was done for 0.26 through 0.33.
+It also runs with vLLM's bare sources on the path (a wheel's *.py and *.dist-info). LOG.md says how that was done for
+0.26 through 0.33.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def version() -> tuple[int, int]:
 
 
 def module_with(names: list[str], attribute: str) -> Any:
-    """Between versions, modules move."""
+    """Modules move between versions."""
     for name in names:
         try:
             return getattr(importlib.import_module(name), attribute)

@@ -1,4 +1,4 @@
-"""Several vLLM servers of one worker: what happens to episodes, weights and answers as they come and go."""
+"""Several vLLM servers of one worker: episodes, weights and answers as servers come and go."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def set_fault(session: Session, index: int, kind: str) -> None:
 
 
 def prompts(session: Session, index: int) -> list[int]:
-    """The first ids of all prompts that a replica was asked."""
+    """Returns the first ids of all prompts that a replica was asked."""
     return replica(session, index).process.http.get("/stand_in")["prompts"]
 
 
@@ -87,7 +87,7 @@ def bring_back(session: Session, index: int) -> None:
 
 
 def episode_of(session: Session, index: int) -> str:
-    """A new episode that a replica is chosen for."""
+    """Returns a new episode for which a replica is chosen."""
     for number in range(100):
         name = f"new-{len(session.server.pins.pins)}-{number}"
         if session.server.pins.choose(name, [0, 1], lambda _: 0) == index:
@@ -175,7 +175,7 @@ def test_a_moved_answer_can_be_aborted(session: Session) -> None:
     wait_for(has_moved, "the answer was not moved", 30)
     session.sample([], [1])
     assert not session.server.is_busy() and not session.server.has_queue()
-    wait_for(lambda: replica(session, 1).process.http.get("/stand_in")["running"] == 0, "the request went on", 30)
+    wait_for(lambda: replica(session, 1).process.http.get("/stand_in")["running"] == 0, "the request continued", 30)
     set_fault(session, 1, "")
     bring_back(session, 0)
 
@@ -234,7 +234,7 @@ def servers_of(worker: int) -> list[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are read from /proc")
 def test_a_worker_whose_replicas_are_killed_one_after_the_other_loses_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first comes back with the weights of a step that it missed, since nobody else is left to answer."""
+    """The first comes back with the weights of a step that it missed, since no other replica is left to answer."""
     monkeypatch.setenv("FAKE_VLLM_VERSION", "0.33.0")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([FAKE, str(Path(__file__).parent)]))
     inference = {"server": "vllm", "colocated": False, "kv_tokens": 64, "num_replicas": 2}

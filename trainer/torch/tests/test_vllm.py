@@ -1,4 +1,4 @@
-"""The worker's side of vLLM, against a small server that speaks its HTTP and nothing more (tests/fake_vllm)."""
+"""The worker's side of vLLM, against a small server that speaks only its HTTP interface (tests/fake_vllm)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def answers(session: Session, *requests: SampleRequest) -> dict[int, list[TokenE
 
 
 def gap(session: Session, prompt: list[int], events: list[TokenEvent]) -> float:
-    """Between the sampler's logprobs and the trainer's."""
+    """The limit between the sampler's logprobs and the trainer's."""
     row = np.asarray([*prompt, *(event.token for event in events)], np.int32)
     return float(np.abs(session.trainer.logprobs([row])[0][len(prompt) :] - [event.logprob for event in events]).max())
 
@@ -159,7 +159,7 @@ def test_an_aborted_answer_ends_in_the_server_too(session: Session, stream: bool
         session.sample([request(1, [1, 2], max_tokens=60, stream=stream)], [])
         wait_for(lambda: stand_in(session)["running"] == 1, "the request did not arrive")
         session.sample([], [1])
-        wait_for(lambda: stand_in(session)["hung_up"] == before + 1, "the request went on")
+        wait_for(lambda: stand_in(session)["hung_up"] == before + 1, "the request continued")
         assert not session.server.is_busy()
 
 
@@ -335,7 +335,7 @@ time.sleep(60)
 
 
 def is_running(pid: int) -> bool:
-    """A zombie that nobody waits for runs no more."""
+    """A zombie that nobody waits for no longer runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:

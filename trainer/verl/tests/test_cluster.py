@@ -1,4 +1,4 @@
-"""Of the driver, what needs no Ray that runs."""
+"""Tests the parts of the driver that need no running Ray."""
 
 from __future__ import annotations
 

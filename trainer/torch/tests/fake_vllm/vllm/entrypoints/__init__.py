@@ -1,1 +1,1 @@
-"""Stands in for vLLM in the tests; see vllm/entrypoints/cli/main.py."""
+"""Replaces vLLM in the tests; see vllm/entrypoints/cli/main.py."""

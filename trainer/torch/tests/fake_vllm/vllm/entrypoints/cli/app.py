@@ -1,4 +1,4 @@
-"""The stand-in's routes."""
+"""The routes of the fake vLLM."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ FIELDS = {
     "model", "prompt", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop_token_ids", "ignore_eos", "logprobs",
     "return_token_ids", "return_tokens_as_token_ids", "stream",
 }
-"""Those of vLLM's CompletionRequest that are known here; the real one drops unknown ones with no more than a line in its log."""
+"""The fields of vLLM's CompletionRequest that the fake knows. The real one drops unknown fields with no more than a
+line in its log."""
 
 
 class Server(ThreadingMixIn, UnixStreamServer):
@@ -126,7 +127,8 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def choices(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """One for each token, the last with the finish reason; raises OSError once the client has hung up."""
+        """Returns one chunk for each token, the last with the finish reason. Raises OSError after the client has
+        disconnected."""
         pauses = self.server.pauses
         for number, (token, logprob, finish) in enumerate(self.server.model.tokens(body)):
             if self.server.model.fault == "crash" and number == 2:

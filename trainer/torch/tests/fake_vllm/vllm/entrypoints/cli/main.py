@@ -1,10 +1,12 @@
-"""`python -m vllm.entrypoints.cli.main serve MODEL`: speaks the part of vLLM's interface that the worker uses, over transformers on a CPU.
+"""`python -m vllm.entrypoints.cli.main serve MODEL` speaks the part of vLLM's interface that the worker uses, over
+transformers on a CPU.
 
-It takes no flag, body field or order of calls that vLLM 0.26 through 0.33 would refuse or not know; names and shapes are
-those of vLLM's own sources. What the real one does that this does not: batching, CUDA IPC (here shared host memory).
-FAKE_VLLM_VERSION: what it says it is, 0.33.0. FAKE_VLLM_QUANTIZED=1: its model is not what was loaded. FAKE_VLLM_FAIL=1: it ends at start. POST /stand_in {"fault": ...}: `deaf` takes new
-weights and drops them; `stale` keeps them but samples from the old; `crash` ends with the third token of any answer;
-`midstream` sends an error with the second; `slow` takes 50 ms a token.
+It takes no flag, body field or order of calls that vLLM 0.26 through 0.33 would refuse or not know. Names and shapes
+are those of vLLM's own sources. Unlike the real one it has no batching, and shared host memory instead of CUDA IPC.
+FAKE_VLLM_VERSION sets its version, 0.33.0 by default. FAKE_VLLM_QUANTIZED=1 makes its model differ from the loaded one.
+FAKE_VLLM_FAIL=1 ends it at start. POST /stand_in {"fault": ...} sets a fault: `deaf` takes new weights and drops them;
+`stale` keeps them but samples from the old; `crash` ends with the third token of any answer; `midstream` sends an error
+with the second; `slow` takes 50 ms a token.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ def main() -> None:
 
 
 def end(*_: object) -> None:
-    """As the real one's parts see each other go."""
+    """Detects that the client has gone, as the real server's parts do."""
     print("(APIServer pid=1) ERROR 01-01 00:00:00 [async_llm.py:1] AsyncLLM output_handler failed. EngineDeadError: EngineCore encountered an issue.", flush=True)
     os._exit(0)
 
