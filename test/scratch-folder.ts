@@ -6,8 +6,8 @@ import type { TestProject } from 'vitest/node';
 let folder: string | undefined;
 
 /**
- * Whatever tests put under the temporary folder, and programs that they start, goes with the run. Each project of the configuration
- * calls this, and then their root: one folder is enough.
+ * Files that tests, and programs that they start, put under the temporary folder are removed with the run. Each project
+ * of the configuration calls this, and then their root; one folder is enough.
  */
 export function setup(project: TestProject): void {
   if (!project.isRootProject()) return;

@@ -64,7 +64,7 @@ async function call(client: OpenAI, history: History, options: DriverCall): Prom
   };
 }
 
-/** The SDK's own stream helper, which puts the message together. */
+/** The SDK's own stream helper puts the message together. */
 async function stream(
   client: OpenAI,
   history: History,

@@ -7,12 +7,12 @@ import { openaiAgent } from '../bench/fidelity/agents/openai.js';
 import { openaiAgentsAgent } from '../bench/fidelity/agents/openai-agents.js';
 import { reactAgent } from '../bench/fidelity/agents/react.js';
 
-/** What a model does wrong is an outcome of the episode, and the same one whether its answers are streamed or not. */
+/** A model's mistake is an outcome of the episode, and the same one whether its answers are streamed or not. */
 const call = (name: string, args: string): string =>
   `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const faults: Readonly<Record<string, string>> = {
   'an unknown tool': call('nope', '{"a": 1}'),
-  'an unknown tool beside a known one': call('add', '{"a": 1}') + call('nope', '{}'),
+  'an unknown tool next to a known one': call('add', '{"a": 1}') + call('nope', '{}'),
   'arguments that are no JSON': call('add', '{"a": 1, "b": '),
   'arguments that are no object': call('add', '[1, 2]'),
   'a call without a name': '<tool_call>\n{"arguments": {}}\n</tool_call>',

@@ -8,7 +8,7 @@ import { asModel as asAgentsModel } from '@agentjet/openai-agents';
 import type { CallCounts } from '@agentjet/rollout';
 import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
 
-/** Sends each parameter of the table through its own API to a model that says JSON, and tells what became of it. */
+/** Sends each parameter of the table through its own API to a model that says JSON, and returns what became of it. */
 
 export type Request = Record<string, unknown>;
 const schema = { type: 'object', properties: { sum: { type: 'number' } } };
@@ -142,7 +142,7 @@ const values: Readonly<Record<string, unknown>> = {
   chatTemplateKwargs: { enable_thinking: false },
 };
 
-/** Of names that mean something else in one API. */
+/** Values of names that mean something else in one API. */
 const ownValues: Readonly<Partial<Record<Protocol, Readonly<Record<string, unknown>>>>> = {
   completions: { prompt: 'hi', logprobs: 3 },
   responses: { input: 'hi' },
@@ -151,7 +151,7 @@ const ownValues: Readonly<Partial<Record<Protocol, Readonly<Record<string, unkno
   agents: { input: 'hi' },
 };
 
-/** Of what is said of a tool; others are true. */
+/** Fields of a tool; others are true. */
 const toolValues: Readonly<Record<string, unknown>> = {
   input_examples: [{ a: 1 }],
   inputExamples: [{ input: { a: 1 } }],
@@ -230,7 +230,7 @@ function valueOf(protocol: Protocol, name: string): unknown {
     [values, last],
   ] as const)
     if (key in source) return source[key];
-  throw new Error(`There is no value for "${name}" of ${protocol} in this test.`);
+  throw new Error(`This test has no value for "${name}" of ${protocol} in this test.`);
 }
 
 const paths: Readonly<Partial<Record<Protocol, string>>> = {
@@ -254,7 +254,7 @@ async function send({ tuner }: ScriptedEpisode, protocol: Protocol, request: Req
   return text;
 }
 
-/** Natives answer with objects of classes: their text is in the requests that the model saw. */
+/** Native answers are objects of classes, so their text is taken from the requests that the model saw. */
 function toShown(_answer: unknown): string {
   return '';
 }
@@ -264,11 +264,11 @@ export type Outcome = {
   readonly refusal: string | undefined;
   readonly ignored: readonly string[];
   readonly calls: CallCounts;
-  /** What the model was asked and, over HTTP, what the client got. */
+  /** The requests to the model and, over HTTP, the answers to the client. */
   readonly seen: string;
 };
 
-/** What becomes of one request. */
+/** Returns what becomes of one request. */
 export async function outcomeOf(
   endpointHost: EndpointServer,
   protocol: Protocol,
@@ -308,18 +308,20 @@ export async function outcomeOf(
   };
 }
 
-/** By the native OpenAI client, in place of HTTP. */
+/** Asks the native OpenAI client instead of HTTP. */
 export const sendNative: typeof send = async ({ tuner }, _protocol, request) =>
   toShown(await asOpenAIModel(tuner, { agentName: 'solver' }).chat.completions.create(request as never));
 
-/** Each name of each wish in each API. */
+/** Returns each name of each wish in each API. */
 export const rows = wishes.flatMap((wish) =>
   (Object.keys(protocolNames) as Protocol[]).flatMap((protocol) =>
     (wish.names[protocol] ?? []).map((name) => [protocol, name, wish] as const),
   ),
 );
 
-/** They need an earlier answer, or a stream of the framework; the tests of the endpoint and of the adapter have them. */
+/**
+ * These need an earlier answer, or a stream of the framework. The tests of the endpoint and of the adapter have them.
+ */
 export const elsewhere = ['previous_response_id', 'input[].item_reference', 'includeRawChunks'];
 
 /** Values that ask for something else than the smallest request does. */
@@ -334,15 +336,15 @@ const telling: Readonly<Record<string, (protocol: Protocol) => Request>> = {
   stream_options: () => ({ stream: true, stream_options: { include_usage: true } }),
 };
 
-/** Why an entry of the table is silent; undefined if what becomes of it is what the table says. */
+/** Returns why an entry of the table is silent, or undefined if the outcome is what the table says. */
 export async function findSilence(
   host: EndpointServer,
   [protocol, name, wish]: readonly [Protocol, string, Wish],
 ): Promise<string | undefined> {
-  const told = telling[name];
+  const visible = telling[name];
   const base = await outcomeOf(host, protocol, smallest[protocol]);
-  const isTold = wish.treatment === 'honoured' && told !== undefined;
-  const requests = isTold ? [{ ...smallest[protocol], ...told(protocol) }] : toRequests(protocol, name);
+  const isVisible = wish.treatment === 'honoured' && visible !== undefined;
+  const requests = isVisible ? [{ ...smallest[protocol], ...visible(protocol) }] : toRequests(protocol, name);
   for (const request of requests) {
     const { refusal, ignored, calls, seen } = await outcomeOf(host, protocol, request);
     if (wish.treatment === 'refused' && refusal?.includes(name) !== true) return `${protocol} ${name} is not refused`;

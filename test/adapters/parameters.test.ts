@@ -13,8 +13,8 @@ import {
 } from './parameter-walk.js';
 
 /**
- * Walks the table of parameters: each one is sent through its own API to a model that says "hello", and what becomes of
- * it must be what the table says. A parameter without a value here fails, so that no row is left out.
+ * Walks the table of parameters. Each parameter is sent through its own API to a model that says "hello", and the
+ * outcome must be what the table says. A parameter without a value here fails, so no row is left out.
  */
 
 let server: EndpointServer;
@@ -28,7 +28,7 @@ afterAll(() => server.close());
 const ofTreatment = (treatment: Wish['treatment']) => rows.filter(([, , wish]) => wish.treatment === treatment);
 
 it.each(Object.keys(smallest) as Protocol[])(
-  '%s: equal requests are seen alike, so that a difference tells',
+  '%s: equal requests look equal, so a difference has a meaning',
   async (protocol) => {
     const [first, second] = [
       await outcomeOf(server, protocol, smallest[protocol]),

@@ -9,7 +9,9 @@ import { createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-/** A tool asks a model for something that is refused before the model is asked, and its framework swallows the error. */
+/**
+ * A tool asks a model for something that is refused before the model is asked, and its framework swallows the error.
+ */
 
 let server: EndpointServer;
 

@@ -1,4 +1,4 @@
-"""Makes a random adapter of a model (make), and says what transformers makes of the merged folder (compare)."""
+"""Makes a random adapter of a model (make), and reports how transformers reads the merged folder (compare)."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ def make(base: str, adapter: str) -> None:
         if "lora_B" in name:  # zero at first, which would change nothing
             parameter.data.normal_(std=0.05)
     model.save_pretrained(adapter)
-    # Nothing else in the folder names the base.
+    # No other file in the folder names the base.
     path = f"{adapter}/adapter_config.json"
     config = json.load(open(path)) | {"base_model_name_or_path": base}
     json.dump(config, open(path, "w"))

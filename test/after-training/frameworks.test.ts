@@ -7,7 +7,7 @@ import { openaiAgentsDriver } from '../adapters/openai-agents-driver.js';
 import { openaiDriver } from '../adapters/openai-driver.js';
 import { reactDriver } from '../adapters/react-driver.js';
 
-/** After training the agent keeps its line: a tuner without an episode is one for every adapter. */
+/** After training the agent keeps its line: a tuner without an episode works for every adapter. */
 
 let tuned: TunedModel;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => tuned.close());
 
-/** What the agent of a framework gets at once, and what it gets piece by piece. */
+/** Returns what the agent of a framework gets at once, and what it gets piece by piece. */
 async function ask<M, H>({ asModel, begin, call, stream }: AdapterDriver<M, H>): Promise<readonly string[]> {
   const model = asModel(tuned, { agentName: 'solver' });
   const history = begin('Night. Whom do you kill?', 'You play werewolves.');

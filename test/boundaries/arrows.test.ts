@@ -15,7 +15,7 @@ const imports = files.flatMap((file) =>
   importsOf(file, readFileSync(path.join(root, file), 'utf8')).map((specifier) => ({ file, specifier })),
 );
 
-/** What users run: no tests, and nothing that helps tests. */
+/** The sources that users run, without tests and their helpers. */
 const isShipped = ({ file }: { readonly file: string }): boolean =>
   /\/(src|bin|page)\//.test(file) && !/\.test\.ts$|testing/.test(file);
 const shippedBy = (dir: string) => imports.filter((found) => found.file.startsWith(`${dir}/`) && isShipped(found));

@@ -1,8 +1,9 @@
 import path from 'node:path';
 
 /**
- * A room is a package, or a folder at the root that holds none (`test`, `tutorial`). A package is entered through its doors, by name; a
- * relative path never leaves a package. Rooms without a package import one another by path, or by `#room/...`, as the arrows allow.
+ * A room is a package, or a folder at the root that holds no package (`test`, `tutorial`). A package is imported
+ * through its entry points, by name; a relative path never leaves a package. Rooms without a package import one another
+ * by path, or by `#room/...`, as the arrows allow.
  */
 export type Rooms = {
   readonly packages: readonly {
@@ -10,7 +11,7 @@ export type Rooms = {
     readonly name: string;
     readonly doors: Readonly<Record<string, string>>;
   }[];
-  /** Package name to the packages that it may import. */
+  /** Maps a package name to the packages that it may import. */
   readonly arrows: Readonly<Record<string, readonly string[]>>;
   readonly roomArrows: Readonly<Record<string, readonly string[]>>;
 };
@@ -27,14 +28,14 @@ function roomOf(file: string, { packages }: Rooms): string {
   return packages.find(({ dir }) => file.startsWith(`${dir}/`))?.dir ?? (rest.length === 0 ? '.' : first);
 }
 
-/** The room that a path leads to; undefined for the name of a package. */
+/** Returns the room that a path leads to, or undefined for the name of a package. */
 function roomByPath(file: string, specifier: string, rooms: Rooms): string | undefined {
   if (specifier.startsWith('#')) return roomOf(specifier.slice(1), rooms);
   if (!specifier.startsWith('.')) return undefined;
   return roomOf(path.posix.join(path.posix.dirname(file), specifier), rooms);
 }
 
-/** What is wrong with importing this from that file; undefined if nothing is. */
+/** Returns what is wrong with importing this from that file, or undefined if nothing is. */
 export function findWrongImport(file: string, specifier: string, rooms: Rooms): string | undefined {
   const room = roomOf(file, rooms);
   const importer = rooms.packages.find(({ dir }) => dir === room);
@@ -46,7 +47,7 @@ export function findWrongImport(file: string, specifier: string, rooms: Rooms): 
   }
   const imported = rooms.packages.find(({ name }) => name === packageOf(specifier));
   if (imported === undefined || imported === importer) return undefined;
-  if (!(specifier in imported.doors)) return `${file}: "${specifier}" is not a door of ${imported.dir}`;
+  if (!(specifier in imported.doors)) return `${file}: "${specifier}" is not an entry point of ${imported.dir}`;
   if (importer === undefined || rooms.arrows[importer.name]?.includes(imported.name) === true) return undefined;
   return `${file}: "${specifier}" is not below ${room}`;
 }

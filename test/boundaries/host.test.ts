@@ -5,12 +5,12 @@ import { root } from '../../.ci/workspaces.mjs';
 
 /**
  * The simulation of the swarm replaces time, randomness, disk and network. That works only if the code it runs takes
- * them from its host and from nowhere else.
+ * them from its host alone.
  */
 
 const simulated = ['packages/ledger/src', 'packages/swarm-server/src/swarm', 'packages/swarm-client/src'];
 
-/** The doors to the machine: hosts, the stores that write to a disk, and what runs programs of others. */
+/** The files that touch the machine: hosts, the stores that write to a disk, and code that runs programs of others. */
 const doors = /(^|\/)(host|[a-z-]+-host)\.ts$|\/lmdb\/|\/swarm-client\/src\/program\//;
 
 const forbidden = [

@@ -8,12 +8,15 @@ function textOf(node: Text | null | undefined): string[] {
 
 const isNamed = (node: Expression, name: string): boolean => node.type === 'Identifier' && node.name === name;
 
-/** A program next to this one: `new URL('./worker.js', import.meta.url)`. */
+/** Matches a program next to this one: `new URL('./worker.js', import.meta.url)`. */
 function programOf([first]: readonly Argument[]): string[] {
   return textOf(first).filter((text) => /^\.{1,2}\/.*\.[cm]?[jt]s$/.test(text));
 }
 
-/** Everything that a source imports, as it is written there: values and types, static and dynamic, and files that it starts by URL. */
+/**
+ * Returns everything that a source imports, as it is written there: values and types, static and dynamic, and files
+ * that it starts by URL.
+ */
 export function importsOf(file: string, source: string): string[] {
   const { program, errors } = parseSync(file, source);
   const [error] = errors;

@@ -8,7 +8,7 @@ import { packageOf } from './find-wrong-import.js';
 import { importsOf } from './imports-of.js';
 import { sourceFiles } from './source-files.js';
 
-/** `npm run test:newest` runs these suites elsewhere, with a few packages alone. */
+/** `npm run test:newest` runs these suites elsewhere, with only a few packages. */
 
 const files = suites.flatMap((suite) =>
   statSync(path.join(root, suite)).isDirectory()

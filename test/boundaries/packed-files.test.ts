@@ -13,7 +13,7 @@ function packedFiles(dir: string, ...flags: readonly string[]): readonly string[
     stdio: ['ignore', 'pipe', 'ignore'],
     shell: process.platform === 'win32',
   });
-  const listed = JSON.parse(text.slice(text.search(/^[[{]/m))) as unknown; // what scripts print stands before it
+  const listed = JSON.parse(text.slice(text.search(/^[[{]/m))) as unknown; // scripts print before it
   const [report] = (Array.isArray(listed) ? listed : Object.values(listed as object)) as readonly {
     readonly files: readonly { readonly path: string }[];
   }[];

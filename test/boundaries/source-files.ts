@@ -5,7 +5,7 @@ const notOurs = new Set(['node_modules', 'dist', 'saved_experiments', 'coverage'
 const hiddenButOurs = new Set(['.ci', '.github', '.vscode']);
 const isOurs = (name: string): boolean => !notOurs.has(name) && (!name.startsWith('.') || hiddenButOurs.has(name));
 
-/** Every JavaScript and TypeScript file under a folder, relative to it, with forward slashes. */
+/** Returns every JavaScript and TypeScript file under a folder, relative to it, with forward slashes. */
 export function sourceFiles(folder: string, below = ''): string[] {
   return readdirSync(path.join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const name = path.posix.join(below, entry.name);

@@ -12,11 +12,11 @@ export type ChaosOptions = {
   readonly folder: string;
   readonly minutes: number;
   readonly seed: number;
-  /** The name of one attack; undefined: all. */
+  /** The name of one attack; undefined is all. */
   readonly only?: string | undefined;
   /** The first case of each attack. */
   readonly first?: number;
-  /** How many cases of each attack; undefined: as many as there is time for. */
+  /** The number of cases of each attack; undefined is as many as there is time for. */
   readonly cases?: number | undefined;
 };
 
@@ -29,7 +29,7 @@ export type ChaosReport = {
   readonly hangs: number;
   readonly requests: number;
   readonly let_in: number;
-  /** CPU time for which one request, or one turn of the event loop, kept all others waiting. */
+  /** The CPU time for which one request, or one turn of the event loop, kept all others waiting. */
   readonly longest_stall_ms: number;
   readonly rss_slope_mb_per_hour: number;
 };
@@ -41,10 +41,10 @@ export const isSound = (report: ChaosReport): boolean =>
   report.longest_stall_ms <= limits.stallMs &&
   report.rss_slope_mb_per_hour <= limits.slopeMbPerHour;
 
-/** An attack, and how many of its cases come before the next one's turn. */
+/** An attack, and how many of its cases come before the next attack's turn. */
 type Turn = { readonly attack: Attack; readonly cases: number };
 
-/** Attacks in turns until the time is over. */
+/** Runs attacks in turns until the time is over. */
 async function takeTurns(
   world: World,
   turns: readonly Turn[],
@@ -64,7 +64,10 @@ async function takeTurns(
       }
 }
 
-/** Two lanes for two cores: whole processes on one, everything that one process does on the other; the soak needs little. */
+/**
+ * There are two lanes for two cores: whole processes run on one, and the work of a single process on the other. The
+ * soak needs little.
+ */
 export async function causeChaos(options: ChaosOptions): Promise<ChaosReport> {
   const endsAt = performance.now() + options.minutes * 60_000;
   const world = createWorld(options.seed, options.folder);

@@ -104,7 +104,7 @@ describe('a report', () => {
   });
 });
 
-it('a stack is told from words', () => {
+it('a stack is distinguished from words', () => {
   expect(looksLikeStack('TypeError: x\n    at run (file:///a/b.js:3:4)')).toBe(true);
   expect(looksLikeStack('error: Cannot write /run: the disk is full.')).toBe(false);
 });

@@ -1,6 +1,6 @@
 /**
- * The process whose endpoint is attacked: scripted episodes, opened and ended as the parent asks, and what the process
- * itself saw: model calls, the longest stall of its event loop in CPU time, memory after a collection of garbage.
+ * The process whose endpoint is attacked. It opens and ends scripted episodes as the parent asks. It reports model
+ * calls, the longest stall of its event loop in CPU time, and memory after a collection of garbage.
  */
 import { readdirSync } from 'node:fs';
 import { startEndpointServer } from '@agentjet/endpoint';
@@ -18,7 +18,7 @@ export type HostAnswer = {
   readonly calls: number;
   readonly longestStallMs: number;
   readonly rssMb: number;
-  /** What JavaScript holds: objects on the heap, and buffers outside of it. */
+  /** The memory of JavaScript: objects on the heap, and buffers outside of it. */
   readonly heldMb: number;
   readonly files: number;
 };
@@ -49,7 +49,7 @@ const countFiles = (): number => (process.platform === 'linux' ? readdirSync('/p
 
 function answer(request: HostRequest): HostAnswer {
   if (request.kind === 'end') end(request.episode);
-  // Only a process without hostile requests is started so: a collection would count as a stall.
+  // Only a process without hostile requests is started so, because a collection would count as a stall.
   if (request.kind === 'report') globalThis.gc?.();
   const access = request.kind === 'open' ? open() : {};
   const { rss, heapUsed, external } = process.memoryUsage();

@@ -1,7 +1,7 @@
-// Loaded into a run with --import: makes a write to its folder fail as a full disk does, or kills the process at it.
-// CHAOS_WRITES is JSON: { "folder", "match", "occurrence", "part", "kind": "kill" } kills at the given write to a file that matches,
-// with this part of its bytes written; { "folder", "afterBytes", "kind": "full" } lets no byte through after so many, and
-// fails with "code" (ENOSPC unless given).
+// This file is loaded into a run with --import. It makes a write to the run's folder fail as a full disk does, or kills
+// the process at the write. CHAOS_WRITES is JSON: { "folder", "match", "occurrence", "part", "kind": "kill" } kills at
+// the given write to a file that matches, with this part of its bytes written; { "folder", "afterBytes", "kind": "full"
+// } lets that many bytes through, and fails later writes with "code" (ENOSPC by default).
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';
@@ -16,7 +16,7 @@ const isOurs = (file) => typeof file === 'string' && path.resolve(file).startsWi
 const { code = 'ENOSPC' } = plan;
 const full = (file) => Object.assign(new Error(`${code}: the write failed, write '${file}'`), { code });
 
-/** How many of `size` bytes may be written: all of them, unless this write is the one. */
+/** Returns how many of `size` bytes may be written. It is all of them, unless this write is the chosen one. */
 function admit(file, size) {
   if (plan.kind === 'full') {
     const admitted = Math.max(0, Math.min(size, bytesLeft));
@@ -34,7 +34,7 @@ const die = (file) => {
 const toBuffer = (data) =>
   typeof data === 'string' ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
-/** `append` writes bytes to the end of a file; a write that is not let through writes the part that is, and fails. */
+/** `append` writes bytes to the end of a file. A write that is stopped writes the allowed part, and fails. */
 const { appendFileSync, writeFileSync, writeSync } = fs;
 const isData = (data) => typeof data === 'string' || ArrayBuffer.isView(data);
 
@@ -73,7 +73,7 @@ for (const name of ['writeFile', 'write', 'appendFile']) {
   };
 }
 
-// A rename or a link is one byte: it happens or it does not.
+// A rename or a link counts as one byte: it happens or it does not.
 for (const name of ['rename', 'link', 'mkdir']) {
   const real = fs.promises[name];
   fs.promises[name] = async (from, to, ...rest) => {

@@ -51,7 +51,7 @@ const keys = [
 
 const roles = ['user', 'assistant', 'system', 'tool', 'developer', 'function', '', 'SYSTEM'] as const;
 
-/** What an agent that is broken, or not our friend, may send. */
+/** Bodies that a broken or hostile agent may send. */
 const bodies: Readonly<Record<string, MakeBody>> = {
   'blanks, 7 MB': (ask) => withContent(ask, ' '.repeat(7 * megabyte)),
   'one letter, 7 MB': (ask) => withContent(ask, 'a'.repeat(7 * megabyte)),

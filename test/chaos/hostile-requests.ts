@@ -5,8 +5,9 @@ import { startHost, type Host } from './start-host.js';
 import { looksLikeStack, pick, type Attack, type Case, type World } from './world.js';
 
 /**
- * Requests of a stranger without a valid key, none of which may reach the model, and of an agent with a key that sends what no agent
- * should: each is answered in time and in words, and none holds up the others for long.
+ * Sends requests of a stranger without a valid key, and requests of an agent with a key that no agent should send. No
+ * stranger's request may reach the model. Each request must be answered in time and in words, and none may delay the
+ * others for long.
  */
 type Access = { readonly baseUrl: string; readonly apiKey: string };
 
@@ -26,7 +27,7 @@ type Headers = Readonly<Record<string, string>>;
 const changeAt = (text: string, at: number): string =>
   `${text.slice(0, at)}${text[at] === 'x' ? 'y' : 'x'}${text.slice(at + 1)}`;
 
-/** Headers of strangers, and addresses with a key where none belongs. */
+/** Headers of strangers, and addresses with a key in the wrong place. */
 const strangers: Readonly<Record<string, (setting: Setting, random: Random) => { headers: Headers; query?: string }>> =
   {
     none: () => ({ headers: {} }),
@@ -56,7 +57,7 @@ const strangers: Readonly<Record<string, (setting: Setting, random: Random) => {
 
 const limitMs = 60_000;
 
-/** Bytes as they go over the wire, for what no HTTP client would send. */
+/** Bytes as they go over the wire, for requests that no HTTP client would send. */
 const rawRequests: Readonly<Record<string, (body: string) => string>> = {
   'two lengths': (body) => `Content-Length: ${body.length}\r\nContent-Length: 3\r\n\r\n${body}`,
   'a length and chunks': (body) =>
@@ -71,7 +72,10 @@ const rawRequests: Readonly<Record<string, (body: string) => string>> = {
   'a body that stops': (body) => `Content-Length: ${body.length + 50}\r\n\r\n${body}`,
 };
 
-/** Sends bytes and reads until the other side closes, or says nothing more for a while: a body that stops is waited for. */
+/**
+ * Sends bytes and reads until the other side closes, or is silent for a while, because the server waits for a body that
+ * stops.
+ */
 function sendRaw({ baseUrl }: Access, head: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve) => {

@@ -9,8 +9,9 @@ import { findDifference, readOutcome, type RunOutcome } from './run-outcome.js';
 import { looksLikeStack, pick, type Attack, type Case, type World } from './world.js';
 
 /**
- * Runs that are killed, or whose disk fills up, and are resumed: the run that comes out must be equal to one that nothing
- * happened to. The same holds for a run that was stopped for a while, or whose folder was moved away. Killed at random means by the clock, from outside; aimed at a write means from within, with a part of the write on disk.
+ * Kills runs or fills up their disk, and resumes them. The resulting run must be equal to an undisturbed one. The same
+ * holds for a run that was stopped for a while, or whose folder was moved. A random kill comes from outside, by the
+ * clock. A kill at a write comes from inside, with a part of the write on disk.
  */
 type Mishap =
   | { readonly kind: 'kill'; readonly afterMs: number }
@@ -24,7 +25,7 @@ type Timed = Extract<Mishap, { readonly afterMs: number }>;
 const train = ['--conf', 'job.yaml'];
 const changes = { trainer_common: { save_freq: 2, total_training_steps: 5, val_before_train: true } };
 
-/** Pauses that nothing repeats: which calls are sampled together differs from run to run. */
+/** The pauses are different each time, so the calls that are sampled together differ from run to run. */
 const restless = {
   'agent.ts': `
 const pause = () => new Promise((resolve) => setTimeout(resolve, 8 * Math.random()));
@@ -151,7 +152,7 @@ function check(
   if (looksLikeStack(`${stdout}\n${stderr}`)) each.found('stack_traces', mishaps, stderr.slice(-1500));
 }
 
-/** `kills`: a SIGKILL, twice at times, or a stop or a move. `full-disks`: writes that fail after so many bytes. */
+/** `kills` sends a SIGKILL, sometimes twice, or a stop or a move. `full-disks` fails writes after a number of bytes. */
 export async function createKills(world: World, modelDir: string, name: 'kills' | 'full-disks'): Promise<Attack> {
   const folder = path.join(world.folder, `${name}-whole`);
   mkdirSync(folder, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * `npm run chaos -- --minutes 25 --seed 1 [--json]`: everything that can go wrong around a run, drawn from a seed. What went wrong is
- * written to stderr with its case; `--only kills --first 12 --cases 1` runs that case alone.
+ * `npm run chaos -- --minutes 25 --seed 1 [--json]` tries everything that can go wrong around a run, drawn from a seed.
+ * It writes each failure to stderr with its case. `--only kills --first 12 --cases 1` runs one case alone.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

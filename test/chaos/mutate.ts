@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import type { Random } from '@agentjet/core';
 import { pick } from './world.js';
 
-/** One change to one file, as data: drawn from a seed, and made by `applyMutation`. */
+/** One change to one file, as data. It is drawn from a seed and made by `applyMutation`. */
 export type Mutation = {
   readonly file: string;
   readonly kind: MutationKind;
@@ -53,7 +53,7 @@ function changeLines(bytes: Buffer, at: number, change: (lines: string[], index:
   return Buffer.from(lines.join('\n'), 'latin1');
 }
 
-/** A digit of a number, so that JSON stays JSON. */
+/** Changes a digit of a number, so that JSON stays JSON. */
 function flipDigit(bytes: Buffer, at: number, value: number): Buffer {
   const text = bytes.toString('latin1');
   const digits = [...text.matchAll(/\d/g)];
@@ -76,7 +76,7 @@ function listLeaves(value: unknown, wanted: (leaf: unknown) => boolean): readonl
 
 const oddNumbers = [-1, 0, 1.5, 7, 1e12, 2 ** 31, -0.5];
 
-/** Changes one leaf of the JSON; of JSON lines, one of the first line. */
+/** Changes one leaf of the JSON or, in JSON lines, one leaf of the first line. */
 function changeJson(
   bytes: Buffer,
   wanted: (leaf: unknown) => boolean,
@@ -126,7 +126,7 @@ const changes: Readonly<Partial<Record<MutationKind, Change>>> = {
     ),
 };
 
-/** Returns whether the file is another one now. */
+/** Returns whether the file has changed. */
 export function applyMutation({ kind, at, value }: Mutation, file: string): boolean {
   const bytes = readFileSync(file);
   const change = changes[kind];

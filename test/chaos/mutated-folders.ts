@@ -10,8 +10,9 @@ import type { Answer, Command } from './subject.js';
 import { looksLikeStack, pick, type Attack, type Case, type World } from './world.js';
 
 /**
- * One file of a run folder, or of the model folder it was trained from, is changed; then the run is resumed, evaluated or inspected.
- * What comes out must be what comes out of the untouched folders, or the change must be told: by an error or a notice.
+ * Changes one file of a run folder, or of the model folder that it was trained from, and then resumes, evaluates or
+ * inspects the run. The result must equal that of the untouched folders, or an error or a notice must report the
+ * change.
  */
 const wishes = ['resume', 'resume', 'evaluate', 'inspect', 'inspect-episode'] as const;
 type Wish = (typeof wishes)[number];
@@ -22,9 +23,11 @@ const limitMs = 120_000;
 type Setting = {
   readonly world: World;
   readonly subject: Subject;
-  /** Where each case works: a run knows its files by their absolute paths. */
+  /**
+   * The folder where each case works. It is the same each time, because a run knows its files by their absolute paths.
+   */
   readonly folder: string;
-  /** What is put there for each case: a job with a run of four steps, and its model. */
+  /** The files that are put there for each case: a job with a run of four steps, and its model. */
   readonly original: string;
   readonly files: readonly string[];
   readonly wanted: ReadonlyMap<Wish, unknown>;
@@ -46,7 +49,7 @@ function toCommand(wish: Wish, folder: string): Command {
   return { kind: 'inspect', run, episode: wish === 'inspect' ? null : 'eval-0-test0' };
 }
 
-/** What a command has come to: what it answers, and for a resumed run the whole folder. */
+/** The outcome of a command: its answer and, for a resumed run, the whole folder. */
 function outcomeOf(
   wish: Wish,
   folder: string,
@@ -67,7 +70,7 @@ function putBack({ folder, original }: Pick<Setting, 'folder' | 'original'>): vo
   cpSync(original, folder, { recursive: true });
 }
 
-/** Every resume says where it goes on. */
+/** Every resume says where it continues. */
 const isNews = (notice: string): boolean => !notice.startsWith('Going on with');
 
 async function runOnce(setting: Setting, each: Case): Promise<void> {

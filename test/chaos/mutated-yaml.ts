@@ -5,7 +5,7 @@ import { createJobYaml } from '../e2e/support/job-files.js';
 import { createSubject, type Subject } from './start-subject.js';
 import { looksLikeStack, pick, type Attack, type Case, type World } from './world.js';
 
-/** A job file with one or two mean changes: it is loaded, or refused in a few words. */
+/** Makes one or two mean changes to a job file. It must be loaded, or refused in a few words. */
 const values = [
   '&a [*a]',
   '&a {b: *a}',

@@ -4,7 +4,9 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { listCheckpoints, readEpisodes, readMetrics, readRows, type Row } from '../e2e/support/read-run.js';
 
-/** All that a run has come to, without what depends on the clock: two runs of one seed have the same. */
+/**
+ * Everything that a run has produced, without what depends on the clock. Two runs of one seed have the same outcome.
+ */
 export type RunOutcome = Readonly<Record<string, unknown>>;
 
 const sum = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
@@ -33,7 +35,7 @@ export function readOutcome(run: string): RunOutcome {
   };
 }
 
-/** What differs, in words; undefined if nothing does. */
+/** Returns the difference in words, or undefined if there is none. */
 export function findDifference(wanted: RunOutcome, found: RunOutcome): string | undefined {
   for (const name of Object.keys(wanted)) {
     const [one, other] = [wanted[name], found[name]];

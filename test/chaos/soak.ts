@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startHost, type Host } from './start-host.js';
 
-/** Episodes over the wire, one after another, at a steady pace: what grows then is kept for ever. */
+/** Runs episodes over the wire, one after another, at a steady pace. Memory that grows then is kept for ever. */
 export type Soak = {
   readonly episodes: number;
   readonly calls: number;
-  /** Least and most open files after the warm-up. */
+  /** The least and most open files after the warm-up. */
   readonly files: readonly [least: number, most: number];
   readonly rssMb: readonly number[];
   readonly rssSlopeMbPerHour: number;
-  /** The slope of what JavaScript holds: a leak of objects or buffers shows here first. */
+  /** The slope of JavaScript's memory. A leak of objects or buffers shows here first. */
   readonly heldSlopeMbPerHour: number;
 };
 
@@ -40,7 +40,7 @@ async function runEpisode(host: Host): Promise<void> {
   await host.ask({ kind: 'end', episode });
 }
 
-/** The median of the slopes between all pairs of samples (Theil and Sen): a single odd sample moves it little. */
+/** The median of the slopes between all pairs of samples (Theil and Sen). A single odd sample moves it little. */
 export function medianSlope(points: readonly { readonly x: number; readonly y: number }[]): number {
   const slopes = points
     .flatMap((one, at) => points.slice(at + 1).map((other) => (other.y - one.y) / (other.x - one.x)))
@@ -52,7 +52,7 @@ export function medianSlope(points: readonly { readonly x: number; readonly y: n
 const warmUpEpisodes = 400;
 const sampleEveryMs = 5000;
 
-/** Compilers and caches fill up at first: the first part of the samples counts for nothing. */
+/** Compilers and caches fill up at first, so the first part of the samples does not count. */
 const settledShare = 0.5;
 
 export async function soak({ isOver, paceMs }: SoakOptions): Promise<Soak> {

@@ -6,13 +6,14 @@ import type { HostAnswer, HostRequest } from './endpoint-host.js';
 export type Host = {
   readonly ask: (request: HostRequest) => Promise<HostAnswer>;
   readonly close: () => void;
-  /** What it has written to stderr: nothing, unless it has a defect. */
+  /** Its output to stderr, which is empty unless it has a defect. */
   readonly errors: () => string;
 };
 
 /**
- * V8 lets its heap run up to tens of MB above what is in use, by the load of the machine, and gives them back when it likes: in a
- * quarter of an hour that is a slope of 70 MB per hour, up or down. A small nursery keeps the heap close to what is in use.
+ * V8 lets its heap grow tens of MB above what is in use, depending on the load of the machine, and gives them back at
+ * any time. In a quarter of an hour that is a slope of 70 MB per hour, up or down. A small nursery keeps the heap close
+ * to what is in use.
  */
 const steadyHeap = ['--expose-gc', '--max-semi-space-size=1'];
 

@@ -2,10 +2,10 @@ import { fork, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import type { Answer, Command } from './subject.js';
 
-/** `hung`: no answer in time. `died`: the process ended, with what it had written to stderr. */
+/** `hung` means no answer in time. `died` means that the process ended, with its output to stderr. */
 type SubjectAnswer = Answer | { readonly hung: true } | { readonly died: string };
 
-/** A process that carries out one command after another; a new one is started for one that hangs or dies. */
+/** A process that carries out one command after another. If it hangs or dies, a new one is started. */
 export type Subject = {
   readonly ask: (command: Command, limitMs: number) => Promise<SubjectAnswer>;
   readonly close: () => void;
@@ -13,7 +13,7 @@ export type Subject = {
 
 type Running = { readonly child: ChildProcess; errors: string };
 
-/** Native memory of models that were closed grows; a process is replaced after so many commands. */
+/** Native memory of closed models grows, so a process is replaced after this many commands. */
 const commandsEach = 60;
 
 async function start(): Promise<Running> {

@@ -1,4 +1,7 @@
-/** The process that is attacked: it does in turn what its parent asks, and answers with the outcome. A hang is seen from outside. */
+/**
+ * The process that is attacked. It carries out the parent's commands in turn, and answers with the outcome. The parent
+ * notices a hang from outside.
+ */
 import { AgentJetError, AgentJetJob } from 'agentjet';
 import { findChanges, formatEpisodeList, formatTokens, inspectEpisode, listEpisodes } from '@agentjet/inspect';
 
@@ -8,7 +11,7 @@ export type Command =
   | { readonly kind: 'inspect'; readonly run: string; readonly episode: string | null }
   | { readonly kind: 'configure'; readonly file: string };
 
-/** `stack` is null for an error in words, as a person should read it. */
+/** `stack` is null for an error in words that a person can read. */
 export type Answer =
   | { readonly ok: true; readonly value: unknown; readonly notices: readonly string[] }
   | { readonly ok: false; readonly message: string; readonly stack: string | null };

@@ -1,6 +1,9 @@
 import { threadCpuMs } from '../bench/loop/cpu-stalls.js';
 
-/** The longest time that the event loop was kept from a timer, in CPU time of its thread: a busy machine does not count. */
+/**
+ * Measures the longest time that the event loop kept a timer waiting, in CPU time of its thread, so a busy machine does
+ * not count.
+ */
 export function watchStalls(): { readonly longestMs: () => number } {
   let longest = 0;
   let last = threadCpuMs();

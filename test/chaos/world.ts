@@ -1,6 +1,6 @@
 import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 
-/** What is counted. Those that must be 0 are problems: each is told with the case that found it. */
+/** The counters. A counter that must be 0 is a problem, and each problem is reported with the case that found it. */
 const problems = ['wrong_ends', 'silent_differences', 'stack_traces', 'hangs', 'let_in'] as const;
 export type Problem = (typeof problems)[number];
 export type Tried = 'kills' | 'mutations' | 'requests';
@@ -15,7 +15,7 @@ export type Finding = {
   readonly words: string;
 };
 
-/** One case as an attack sees it: everything in it is drawn from `random`, so that the same seed and index make it again. */
+/** One case as an attack sees it. Everything in it is drawn from `random`, so the same seed and index make it again. */
 export type Case = {
   readonly index: number;
   readonly random: Random;
@@ -28,7 +28,7 @@ export type Attack = {
   readonly close: () => Promise<void>;
 };
 
-/** What all attacks share: where they work, and what they have tried and found. */
+/** Shared by all attacks: the folder where they work, and what they have tried and found. */
 export type World = {
   readonly seed: number;
   /** A scratch folder. */
@@ -44,7 +44,10 @@ export const createWorld = (seed: number, folder: string): World => ({
   findings: [],
 });
 
-/** Runs one case of an attack. An error that the attack itself did not expect is a defect of the attack, and ends everything. */
+/**
+ * Runs one case of an attack. An error that the attack itself did not expect is a defect of the attack, and ends
+ * everything.
+ */
 export async function runCase({ seed, findings }: World, attack: Attack, index: number): Promise<void> {
   await attack.runCase({
     index,
@@ -74,6 +77,6 @@ export function pick<T>(random: Random, values: readonly T[]): T {
   return value;
 }
 
-/** A stack, or the path of a source file, where a person should read words. */
+/** Matches a stack, or the path of a source file, in a place for words that a person reads. */
 export const looksLikeStack = (text: string): boolean =>
   /\n\s+at .+[:(]\d+|something unexpected happened|node:internal/.test(text);

@@ -15,7 +15,7 @@ type Case = {
   readonly files?: JobFiles;
   readonly changes?: JobYaml;
   readonly args?: readonly string[];
-  /** Spoils a copy of the model folder. */
+  /** Damages a copy of the model folder. */
   readonly spoil?: (dir: string) => void;
   readonly says: readonly RegExp[];
 };
@@ -145,7 +145,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a command line without a job': { args: [], says: [/--conf <file\.yaml>/] },
   'a job named without --conf': { args: ['job.yaml'], says: [/Did you mean --conf job\.yaml\?/] },
-  'a folder to inspect that is no run': {
+  'a folder to inspect that is not a run': {
     args: ['inspect', '.'],
     says: [/\. is not a run folder: .* Runs are the folders <experiment_dir>/],
   },

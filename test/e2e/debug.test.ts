@@ -61,7 +61,7 @@ it('an evaluation of an endpoint names the endpoint, not model.path', async () =
   expect(stdout).toContain(`evaluation of shouter at ${new URL(baseUrl).host}: success 1.000`);
 });
 
-it('an error in an edited line is told with that line, by itself', async () => {
+it('an error in an edited line is reported with that line, without being asked', async () => {
   const folder = createJobFolder('no-model-needed');
   const file = path.join(folder, 'agent.ts');
   const source = readFileSync(file, 'utf8').replace(
@@ -131,7 +131,7 @@ it('a breakpoint in the workflow stops there, for longer than an episode may tak
     { rollout: { user_workflow: 'agent.ts->sayLetters', episode_timeout: 1 } },
   );
   const file = path.join(folder, 'agent.ts');
-  // The debugger is another thread: the workflow waits until its breakpoint is set.
+  // The debugger is another thread, so the workflow waits until its breakpoint is set.
   const waits =
     "  while (!process.getBuiltinModule('node:fs').existsSync('armed')) await new Promise((resolve) => setTimeout(resolve, 5));\n";
   const source = readFileSync(file, 'utf8').replace(/(?=^.*const letters)/m, waits);

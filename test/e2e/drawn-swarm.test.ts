@@ -8,8 +8,8 @@ import { readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
 /**
- * One configuration, trained by an ordinary run and over HTTP by a swarm with `order: drawn`: all figures that do not measure time are
- * equal to the last digit.
+ * Trains one configuration in an ordinary run, and over HTTP in a swarm with `order: drawn`. All figures that do not
+ * measure time are equal to the last digit.
  */
 
 const createConfig = (modelDir: string, order: 'pool' | 'drawn') =>
@@ -54,7 +54,7 @@ const createWorkflow =
 type Run = { readonly modelDir: string; readonly isFailing?: boolean };
 type Figures = readonly Readonly<Record<string, unknown>>[];
 
-/** Without what measures time. */
+/** Removes the figures that measure time. */
 const readFigures = (runDir: string): Figures =>
   readMetrics(runDir).map((row) =>
     Object.fromEntries(Object.entries(row).filter(([key]) => !/seconds|per_second/.test(key))),

@@ -13,8 +13,8 @@ const train = ['--conf', 'job.yaml'];
 const longRun = { trainer_common: { save_freq: 2, total_training_steps: 7, val_before_train: true } };
 
 /**
- * Two turns, with pauses that nothing repeats: which calls are sampled beside which differs from run to run. Where there is a file `hold`,
- * the fifth step waits until it is gone, however late the test acts.
+ * Takes two turns with pauses that are different each time, so the calls that are sampled together differ from run to
+ * run. If there is a file `hold`, the fifth step waits until it is gone, however late the test acts.
  */
 const restless = {
   'agent.ts': `
@@ -43,7 +43,7 @@ beforeAll(async () => {
   whole = readMetrics(onlyRun(wholeFolder));
 });
 
-/** A folder whose run is over and was never killed. */
+/** The folder of a run that has ended and was never killed. */
 function copyWhole(): string {
   const folder = createScratchFolder();
   cpSync(wholeFolder, folder, { recursive: true });
@@ -79,7 +79,7 @@ it('kill -9 at any moment and --resume: the metrics of a run that was never kill
   expect(readRows(path.join(run, 'evaluations.jsonl')).map((row) => row['step'])).toEqual([0, 7]);
 });
 
-it('Ctrl-C once: the step is finished, a checkpoint saved, exit 130; and it goes on from there', async () => {
+it('Ctrl-C once: the step is finished, a checkpoint saved, exit 130; and it resumes from there', async () => {
   const folder = createJobFolder(modelDir, { ...restless, hold: '' }, longRun);
   const running = startAjet(folder, train);
   await running.waitFor(/step 3\/7/);
@@ -117,7 +117,7 @@ it('Ctrl-C twice: exits at once, though an episode would never end', async () =>
   await running.waitFor(/Stopping/);
   running.child.kill('SIGINT');
   const { code, signal } = await running.finished;
-  expect([130, 'SIGINT']).toContain(code ?? signal); // a backbone that takes long to leave native code is not waited for
+  expect([130, 'SIGINT']).toContain(code ?? signal); // a backbone that is long in native code is not waited for
 });
 
 it('a full disk ends the run with the reason, and what was saved before can be resumed', async () => {
@@ -131,7 +131,7 @@ it('a full disk ends the run with the reason, and what was saved before can be r
   const run = onlyRun(folder);
   const fullFile = path.join(run, 'episodes/step-000002.jsonl');
   symlinkSync('/dev/full', fullFile);
-  // The rewind at a resume removes later episodes, so the disk fills up only when the run is under way.
+  // A resume removes later episodes, so the disk fills up only after the run has begun.
   unlinkSync(path.join(folder, 'go'));
   const running = startAjet(folder, [...train, '--resume']);
   await running.waitFor(/^run /m);
@@ -162,7 +162,7 @@ it('refuses to resume a run made with another configuration, and says what diffe
   expect(readFileSync(path.join(onlyRun(folder), 'metrics.jsonl'), 'utf8')).toBe(before);
 });
 
-it('a flipped bit in the newest checkpoint: --resume goes on from the one before and says so; --from goes further back', async () => {
+it('a flipped bit in the newest checkpoint: --resume continues from the one before and says so; --from reaches further back', async () => {
   const folder = copyWhole();
   const run = onlyRun(folder);
   const weights = path.join(run, 'checkpoints/step-000007/model.safetensors');

@@ -11,7 +11,7 @@ beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
 });
 
-/** Two agents of which one learns; the judge rewards. */
+/** One of two agents learns, and the judge rewards. */
 class Duet extends Workflow {
   override trainableTargets = ['singer'];
 
@@ -85,7 +85,7 @@ it('trains from code: a class, an endless generator, a judge', async () => {
   expect(evaluation?.successRate).toBe(result.successAfter);
 });
 
-it('a signal ends it behind the step, and resume goes on with the rest', async () => {
+it('a signal ends it after the step, and resume trains the rest', async () => {
   const experimentDir = createScratchFolder();
   const controller = new AbortController();
   const stopped = await createJob(experimentDir).tune({

@@ -10,11 +10,11 @@ import { listCheckpoints, readMetrics, readRows } from './support/read-run.js';
 import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-/** From the answers of another model over HTTP to a model that has learned them, and on with reinforcement learning. */
+/** Collects answers of another model over HTTP, trains a model on them, and continues with reinforcement learning. */
 let server: Server;
 let baseUrl: string;
 let modelDir: string;
-/** Requests with this in their last message are refused for want of credit. */
+/** Requests with this in their last message are refused for lack of credit. */
 let unpaid = '';
 let numCalls = 0;
 
@@ -54,7 +54,7 @@ const collect = (...overrides: string[]): string[] => [
 const lastJson = (stdout: string) => JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, unknown>;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-it('collects answers, imitates the good ones, and goes on with reinforcement learning', async () => {
+it('collects answers, imitates the good ones, and continues with reinforcement learning', async () => {
   const folder = createJobFolder(modelDir);
   const collected = await runAjet(folder, collect());
   expect(collected.stderr + String(collected.code)).toMatch(/0$/);
@@ -96,7 +96,7 @@ it('collects answers, imitates the good ones, and goes on with reinforcement lea
   expect(lastJson(learned.stdout)).toMatchObject({ policy_version: 1 });
 }, 60_000);
 
-it('goes on with what was collected before it was killed, and asks nothing twice', async () => {
+it('keeps what was collected before it was killed, and asks nothing twice', async () => {
   const folder = createJobFolder(modelDir);
   const before = numCalls;
   const first = lastJson((await runAjet(folder, collect('debug.collect=4'))).stdout);
@@ -175,7 +175,7 @@ it('kill -9 and --resume: the metrics of a run that was never killed, to the las
   expect(weights[0]?.equals(weights[1] ?? Buffer.alloc(0))).toBe(true);
 }, 90_000);
 
-it('refuses to go on with other transcripts', async () => {
+it('refuses to continue with other transcripts', async () => {
   const folder = createJobFolder(modelDir, { 'chats.jsonl': chats });
   await runAjet(folder, [...sft, 'sft.epochs=1']);
   writeFileSync(path.join(folder, 'chats.jsonl'), chats.replaceAll('abc', 'abd'));
@@ -183,7 +183,7 @@ it('refuses to go on with other transcripts', async () => {
   expect([code, stderr]).toEqual([1, expect.stringMatching(/was given other transcripts/)]);
 });
 
-it('imitates on a server that speaks the Tinker API, and goes on there from what it has learned', async () => {
+it('imitates on a server that speaks the Tinker API, and continues there from what it has learned', async () => {
   const folder = createJobFolder(modelDir, { 'chats.jsonl': chats });
   const config = JSON.parse(readFileSync(path.join(modelDir, 'config.json'), 'utf8')) as {
     readonly vocab_size: number;

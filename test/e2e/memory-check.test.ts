@@ -9,7 +9,7 @@ import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** config.json of a model with 70 billion parameters, and no weights: no machine of a developer holds it. */
+/** The config.json of a model with 70 billion parameters, without weights. No developer's machine has room for it. */
 const large = path.join(createScratchFolder(), 'large');
 beforeAll(() => {
   mkdirSync(large);

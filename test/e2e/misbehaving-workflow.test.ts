@@ -146,7 +146,7 @@ export const sayLetters = () => { isUnderWay = true; return new Promise(() => {}
   expect(stderr).not.toContain('process.exit');
 });
 
-it('so does an evaluation, behind its line of JSON', async () => {
+it('so does an evaluation, after its line of JSON', async () => {
   const folder = createJobFolder(
     modelDir,
     { ...files, 'train.jsonl': toJsonLines([{ task_id: 'silent', main_query: 'x' }]) },

@@ -39,7 +39,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What `ajet ... --json` writes to stdout, parsed: one line. */
+/** Parses what `ajet ... --json` writes to stdout, which is one line. */
 async function ask(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const written: string[] = [];
   vi.spyOn(process.stderr, 'write').mockReturnValue(true);

@@ -11,7 +11,10 @@ beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
 });
 
-/** The speaker learns; the writer is somebody else's model, whose quota is used up for calls 5 to 12 (or from 5 on, if it stays away). */
+/**
+ * The speaker learns. The writer is a model of another server, whose quota is used up for calls 5 to 12 (or from 5 on,
+ * if it stays away).
+ */
 const files = (lastLost: number) => ({
   'agent.ts': `
 let calls = 0;
@@ -41,7 +44,7 @@ const changes = {
 };
 
 // Both wait more than they work.
-it.concurrent('an exhausted quota pauses the run, which goes on by itself and trains no outage', async () => {
+it.concurrent('an exhausted quota pauses the run, which continues by itself and trains no outage', async () => {
   const folder = createJobFolder(modelDir, files(10), changes);
   const { code, stdout } = await runAjet(folder, ['--conf', 'job.yaml']);
   expect(stdout).toMatch(
@@ -71,7 +74,10 @@ it.concurrent('an outage longer than max_outage ends the run with a checkpoint, 
   expect(listCheckpoints(onlyRun(folder))).toEqual(['step-000001']);
 });
 
-/** Each episode writes its name when it begins. The judge is away as long as there is a file `away`, from the sixth call on. */
+/**
+ * Each episode writes its name when it begins. From the sixth call on, the judge is away as long as there is a file
+ * `away`.
+ */
 const judgedFiles = {
   away: '',
   'agent.ts': `
@@ -123,7 +129,7 @@ it.concurrent.each([
     expect(metrics).toHaveLength(2);
     for (const step of metrics) expect(step).toMatchObject({ failed_episodes: 0 });
     const twice = begun().filter((name, at, all) => all.indexOf(name) !== at);
-    expect(twice).toEqual([before.at(-1)]); // the one that had no reward
+    expect(twice).toEqual([before.at(-1)]); // the episode that had no reward
   },
 );
 

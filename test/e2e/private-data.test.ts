@@ -22,7 +22,7 @@ let modelDir = '';
 beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(scratch, 'model'));
   storage = await startLoopbackHub({ kind: 'dataset', id, files });
-  // As the real hub does, it sends readers to a storage of another address.
+  // Sends readers to a storage at another address, as the real hub does.
   hub = await startLoopbackHub({ kind: 'dataset', id, files, privateTo: token, contentAt: storage.endpoint });
 });
 afterAll(async () => {
@@ -54,7 +54,7 @@ async function train(env: NodeJS.ProcessEnv): Promise<Ran> {
   return { folder, home, ended: await runAjet(folder, ['--conf', 'job.yaml'], { env: variables }) };
 }
 
-/** Files below a folder that hold the text. */
+/** Returns files below a folder that contain the string. */
 function filesWith(folder: string, text: string): readonly string[] {
   const all = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return all
@@ -72,7 +72,7 @@ it('reads a private data set with a token that only the hub sees', async () => {
   expect(new Set(storage.authorizations)).toEqual(new Set([undefined]));
   expect(ended.stdout + ended.stderr).not.toContain(token);
   expect([...filesWith(folder, token), ...filesWith(home, token)]).toEqual([]);
-  expect(filesWith(folder, 'acme/secret')).not.toEqual([]); // the search finds what is there
+  expect(filesWith(folder, 'acme/secret')).not.toEqual([]); // proves that the search finds an existing string
 });
 
 it.each([

@@ -8,13 +8,13 @@ import { runAjet, startAjet, type Finished } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
 /**
- * An ordinary run that is killed samples nothing again that its ledger holds: it makes the steps since its checkpoint from recorded
- * tokens, goes on with the episodes that had finished, and ends with the weights of a run that was never killed.
+ * A killed ordinary run samples nothing again that its ledger holds. It makes the steps since its checkpoint from
+ * recorded tokens, keeps the episodes that had finished, and ends with the weights of a run that was never killed.
  */
 
 const train = ['--conf', 'job.yaml'];
 
-/** Writes down each episode that it begins. Its pauses are other ones in each run. */
+/** Writes down each episode that it begins. Its pauses differ in each run. */
 const noting = `
 import { appendFileSync } from 'node:fs';
 const pause = () => new Promise((resolve) => setTimeout(resolve, 10 * Math.random()));
@@ -29,7 +29,7 @@ export async function sayLetters(task, tuner) {
 }
 `;
 
-/** The embedded backbone, which ends its process where DIE_AT says. */
+/** The embedded backbone, which ends its process at the point that DIE_AT names. */
 const fragile = `
 import { backbones } from '@agentjet/trainer/registrations';
 const [onnx] = backbones;
@@ -94,7 +94,7 @@ async function readLedger<T>(run: string, read: (store: LmdbStore) => T): Promis
 
 const readState = (run: string): Promise<LedgerState> => readLedger(run, (store) => foldStore(store).state);
 
-/** As their steps call them. */
+/** In the order in which their steps call them. */
 const endedIn = ({ episodes }: LedgerState): readonly string[] =>
   [...episodes.values()].filter(({ end }) => end !== undefined).map(({ claimId }) => claimId.split(' ').at(-1) ?? '');
 
@@ -123,7 +123,7 @@ async function expectEqualToWhole(run: string): Promise<void> {
   expect(trained + (droppedByReason.nothing_to_train ?? 0)).toBe(episodes);
 }
 
-/** Goes on after a kill. Nothing that had ended is sampled again. */
+/** Resumes after a kill. Nothing that had ended is sampled again. */
 async function resume(folder: string, env: NodeJS.ProcessEnv = {}): Promise<Finished> {
   const ended = new Set(endedIn(await readState(onlyRun(folder))));
   const numBegun = readBegun(folder).length;

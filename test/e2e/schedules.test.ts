@@ -7,7 +7,7 @@ import { createScratchFolder } from './support/job-folder.js';
 import { readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-/** How many steps a run makes, and at which learning rates, if some of its steps teach nothing. */
+/** The number of steps and the learning rates of a run if some of its steps teach nothing. */
 
 let modelDir: string;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const linear = { lr: 0.01, lrSchedulerType: 'linear' } as const;
 
-/** Siblings are rewarded differently, except for those of the first two groups of the run. */
+/** Rewards siblings differently, except for those of the first two groups of the run. */
 function createWorkflow() {
   let numBegun = 0;
   const numEnded = new Map<string, number>();
@@ -47,7 +47,7 @@ const createConfig = ({ experimentDir, rollout, trainerCommon }: Settings) => ({
   onnx: { numThreads: 1 },
 });
 
-/** Steps of two groups of two episodes, over six tasks. */
+/** Makes steps of two groups of two episodes, over six tasks. */
 function createJob({ workflow = createWorkflow(), ...settings }: Settings): AgentJetJob {
   const training = Array.from({ length: 6 }, (_none, index) => ({ taskId: `t${index}`, mainQuery: `Say ${index}.` }));
   return new AgentJetJob({ config: createConfig(settings) }).setWorkflow(workflow).setData({ training });

@@ -9,9 +9,11 @@ import { createScratchFolder } from './support/job-folder.js';
 import { readEpisodes, readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-/** Settings that mean the same in an ordinary run and in a swarm: one configuration and one workflow, trained by both. */
+/**
+ * Some settings mean the same in an ordinary run and in a swarm. Both train one configuration and one workflow here.
+ */
 
-/** Four steps of two groups of two episodes. */
+/** Makes four steps of two groups of two episodes. */
 const createConfig = (modelDir: string) =>
   ({
     experimentDir: createScratchFolder(),
@@ -39,7 +41,7 @@ const tasks: readonly Task[] = Array.from({ length: 8 }, (_none, index) => ({
   metadata: {},
 }));
 
-/** Siblings are rewarded differently, except for those of the second step, which trains nothing. */
+/** Rewards siblings differently, except for those of the second step, which trains nothing. */
 function createWorkflow() {
   let numBegun = 0;
   const numEnded = new Map<string, number>();

@@ -7,7 +7,7 @@ import { createJobFolder, createScratchFolder } from './support/job-folder.js';
 import { onlyRun, readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 }); // whole runs, on a machine that may be busy
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 180_000 }); // these are whole runs, on a machine that may be busy
 
 const python =
   process.env['AJET_TORCH_PYTHON'] ?? path.resolve(import.meta.dirname, '../../trainer/torch/.venv/bin/python');
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 type TrainerKeys = Readonly<Record<string, unknown>>;
 
-/** From the YAML file through loop and backbone to metrics.jsonl. */
+/** Follows options from the YAML file through loop and backbone to metrics.jsonl. */
 async function trainWith(trainer: TrainerKeys, sections: TrainerKeys = {}) {
   const folder = createJobFolder(modelDir);
   const yaml = createJobYaml(modelDir, {

@@ -10,7 +10,7 @@ beforeAll(async () => {
   modelDir = await writeTinyModel(path.join(createScratchFolder(), 'model'));
 });
 
-/** Who says more letters wins; the loser pays. The wolf is also paid for its first word. */
+/** The side that says more letters wins, and the loser pays. The wolf is also paid for its first word. */
 class Shouting extends Workflow {
   async execute(task: Task, tuner: Tuner) {
     const say = async (agentName: string, targetTag: string): Promise<number> => {
@@ -34,7 +34,7 @@ type SampleRow = {
   readonly advantages: readonly number[];
 };
 
-/** Of the first trained token of this target in an episode. */
+/** Returns the advantage of the first trained token of this target in an episode. */
 function advantageOf(episode: Row, target: string): number {
   const samples = episode['samples'] as readonly SampleRow[];
   const sample = samples.find(({ target_tag: tag }) => tag === target);

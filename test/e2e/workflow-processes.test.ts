@@ -7,7 +7,9 @@ import { onlyRun, readEpisodes, readMetrics, readRepeatableEpisodes } from './su
 import { runAjet, startAjet } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-/** Workflows in other processes learn what they learn in this one, and one that blocks or crashes costs its own episodes only. */
+/**
+ * Workflows in other processes learn the same as in this one. One that blocks or crashes costs only its own episodes.
+ */
 
 const train = ['--conf', 'job.yaml'];
 let modelDir: string;
@@ -60,7 +62,7 @@ it('learns the same as in one process, token by token, and evaluates the same', 
   expect(readEpisodes(parts)[0]).toMatchObject({ status: 'completed', turn_rewards: [expect.anything()] });
 });
 
-/** What single episodes do once they have an answer, by their ids. */
+/** What single episodes do after their answer, by their ids. */
 const misbehaving = (misdeeds: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
   'agent.ts': `
 const misdeeds = { ${Object.entries(misdeeds)
@@ -83,7 +85,7 @@ const oneStep = {
 const limits = { workflow_processes: 2, num_repeat: 4, max_model_len: 256, max_response_length_in_one_turn: 8 };
 const rollout = { user_workflow: 'agent.ts->sayLetters', ...limits };
 
-/** The episodes that failed, with why, of a job in which these misbehave. */
+/** Returns the failed episodes, and the reasons, of a job in which these misbehave. */
 async function runMisbehaving(misdeeds: Readonly<Record<string, string>>, episodeTimeout: number): Promise<object> {
   const settings = { ...oneStep, rollout: { ...rollout, episode_timeout: episodeTimeout } };
   const folder = createJobFolder(modelDir, misbehaving(misdeeds), settings);
@@ -160,7 +162,7 @@ async function areGone(pids: readonly number[]): Promise<void> {
   expect(pids.filter(isAlive)).toEqual([]);
 }
 
-/** The episodes of the first step wait for a file, one of them without ever giving the main thread back. */
+/** The episodes of the first step wait for a file, and one of them blocks the main thread for ever. */
 const waiting = {
   'agent.ts': `
 import { appendFileSync, existsSync } from 'node:fs';
@@ -206,7 +208,7 @@ it('finishes the step after Ctrl-C, and leaves no process', async () => {
   await areGone(readPids(folder));
 });
 
-/** Whether episodes run in so many processes. */
+/** Returns whether episodes run in that many processes. */
 async function hasBegun(folder: string, processes: number): Promise<boolean> {
   await sleep(10);
   try {

@@ -45,7 +45,7 @@ describe('a connection that closes', () => {
     expect(episode.finish()).toMatchObject({ samples: [], calls: { answered: 0, aborted: 1 } });
   });
 
-  it('behind the answer is a retry of the SDK, which gets the first answer and makes no second sample', async () => {
+  it('a retry of the SDK after the answer gets the first answer and makes no second sample', async () => {
     const { access, episode } = open(['one', 'two']);
     const proxy = await openCuttingProxy(access.baseUrl);
     const openai = new OpenAI({ baseURL: proxy.baseUrl, apiKey: access.apiKey, maxRetries: 2 });

@@ -8,7 +8,7 @@ import { openScriptedEpisode, type ScriptedEpisode, type ScriptedReply } from '@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCuttingProxy } from './cutting-proxy.js';
 
-/** Made by `npm run setup:clients`. */
+/** `npm run setup:clients` makes it. */
 const python = path.join(
   import.meta.dirname,
   'python/.venv',
@@ -19,7 +19,7 @@ if (!isInstalled)
   console.log('The Python clients are not installed, so their tests are skipped: npm run setup:clients');
 
 const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
-/** The spellings that clients like to change, all within one question. */
+/** Clients like to change these spellings. One question has all of them. */
 const replies = [
   call('{"b": 2,  "a":1.0}'),
   `<think>\nhard  thought\n</think>\n\n ${call('{"a": 1, "note": "\\u00e9 \\/ \\n"}')}`,
@@ -28,7 +28,7 @@ const replies = [
   ' It is\n three. 🙂 ',
 ];
 
-/** One Python for all tests: its imports take longer than they do. */
+/** All tests share one Python, because its imports take longer than the tests. */
 function startClients() {
   const child = spawn(python, [path.join(import.meta.dirname, 'python/clients.py')], {
     env: { ...process.env, LANGSMITH_TRACING: 'false' },
@@ -80,14 +80,14 @@ async function runClient(client: string, task: string, { baseUrl, apiKey }: Acce
   return outcome;
 }
 
-/** LangChain has types of its own over those of openai. */
+/** LangChain has its own types over those of openai. */
 const badRequest = expect.stringMatching(/BadRequestError|InvalidRequestError/);
 
 describe.skipIf(!isInstalled).each(['openai', 'responses', 'anthropic', 'langchain'])(
   'the Python client %s',
   (client) => {
     it.each(['whole', 'streamed'])(
-      'asks and calls tools, and every prompt goes on from the model’s own tokens (%s)',
+      'asks and calls tools, and every prompt continues the model’s own tokens (%s)',
       async (task) => {
         const { episode, access } = open(
           task === 'whole' ? replies : replies.map((text) => ({ text, tokenDelayMs: 0 })),
@@ -112,7 +112,7 @@ describe.skipIf(!isInstalled).each(['openai', 'responses', 'anthropic', 'langcha
       },
     );
 
-    it('raises errors of its own types', async () => {
+    it('raises its own types of errors', async () => {
       const { episode, access } = open(['fine'], 600);
       const {
         too_long: tooLong,

@@ -1,6 +1,6 @@
 /**
- * Small runs in which the rules of a training loop decide: which episodes are trained, drawn again, left out, or sampled by older weights.
- * Each is made once as it is, and again with the process killed at each of the points, and resumed.
+ * Small runs in which the rules of a training loop decide which episodes are trained, drawn again, left out, or sampled
+ * by older weights. Each is run once undisturbed, and again with a kill at each of the points and a resume.
  */
 
 export type Task = { readonly task_id: string; readonly main_query: string; readonly metadata: object };
@@ -10,9 +10,12 @@ export type GoldenCase = {
   readonly tasks: readonly Task[];
   /** Sections of the configuration. */
   readonly changes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Where the process dies: see `job/agent.ts` and `job/backbone.ts`. Steps 2 and 4 are saved, so that step 3 is made again after `decided 3`. */
+  /**
+   * The points where the process dies; see `job/agent.ts` and `job/backbone.ts`. Steps 2 and 4 are saved, so step 3 is
+   * made again after `decided 3`.
+   */
   readonly kills: readonly string[];
-  /** The error that ends the run at the third step. Then it is resumed without the cause. */
+  /** The error that ends the run at the third step. The run is then resumed without the cause. */
   readonly failsWith?: string;
 };
 
@@ -25,7 +28,7 @@ function makeTasks(count: number, mishapsOf: (index: number) => object = () => (
   }));
 }
 
-/** 7 tasks and batches of 3: a batch reaches into the next pass. */
+/** With 7 tasks and batches of 3, a batch reaches into the next pass. */
 const numTasks = 7;
 const kills = ['sampling 30', 'decided 3', 'saving 4'];
 

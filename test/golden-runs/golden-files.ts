@@ -6,7 +6,9 @@ import { isRow, keptNames, type Kept } from './read-kept.js';
 const dir = path.join(import.meta.dirname, 'golden');
 const baselineFile = path.join(dir, 'baseline.json');
 
-/** `processor`: tutorials, which train with onnxruntime, have the same last digits only on the same one. */
+/**
+ * `processor` has tutorials, which train with onnxruntime. They have the same last digits only on the same processor.
+ */
 export type Baseline = { readonly commit: string; readonly processor: string };
 
 export const readBaseline = (): Baseline => JSON.parse(readFileSync(baselineFile, 'utf8')) as Baseline;
@@ -28,7 +30,7 @@ export function writeGolden(name: string, kept: Partial<Kept>): void {
     writeFileSync(path.join(dir, name, `${file}.jsonl`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 }
 
-/** `rows` in the keys that the golden rows have: later versions may add keys. */
+/** Returns `rows` in the keys that the golden rows have, because later versions may add keys. */
 export function inKeysOf(golden: readonly Row[], rows: readonly Row[]): readonly Row[] {
   return rows.map((row, index) => pickAll(golden[index] ?? row, row));
 }

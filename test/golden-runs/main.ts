@@ -7,8 +7,9 @@ import { runCase } from './run-case.js';
 import { runTutorial, tutorials } from './tutorials.js';
 
 /**
- * Makes the golden files again: `npm run golden`. They hold what the code of the baseline commit does, so any other code is refused;
- * `npm run golden -- --new-baseline` takes the present commit as the baseline. Nothing is made from a changed tree.
+ * `npm run golden` makes the golden files again. They hold the results of the baseline commit's code, so any other code
+ * is refused. `npm run golden -- --new-baseline` takes the present commit as the baseline. A changed tree is always
+ * refused.
  */
 
 const code = ['packages', 'adapters', 'trainer', 'tutorial'];
@@ -25,7 +26,7 @@ function requireBaseline(isNew: boolean): string {
   if (differing !== '')
     throw new Error(
       `The code differs from the baseline commit ${commit}:\n${differing}\n` +
-        `Copy test/golden-runs into a worktree of ${commit}, and run \`npx tsx test/golden-runs/main.ts\` there, or give --new-baseline.`,
+        `Copy test/golden-runs into a worktree of ${commit}, and run \`npx tsx test/golden-runs/main.ts\` there, or pass --new-baseline.`,
     );
   return commit;
 }

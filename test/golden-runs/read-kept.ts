@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { listCheckpoints, readEpisodes, readRows, type Row } from '../e2e/support/read-run.js';
 
-/** What repeats, and what does not: the keys of each file. */
+/** Lists which keys of each file repeat, and which do not. */
 export const contract = JSON.parse(readFileSync(path.join(import.meta.dirname, 'repeats.json'), 'utf8')) as Readonly<
   Record<'repeats' | 'varies', Readonly<Record<KeptName, readonly string[]>>>
 >;
@@ -12,7 +12,7 @@ export const keptNames = ['metrics', 'evaluations', 'episodes', 'checkpoints'] a
 export type KeptName = (typeof keptNames)[number];
 export type Kept = Readonly<Record<KeptName, readonly Row[]>>;
 
-/** What a run has left, without what varies. Turns and samples of episodes are long: of them there are sums. */
+/** Reads what a run has left, without what varies. Turns and samples of episodes are long, so they are kept as sums. */
 export function readKept(run: string): Kept {
   return {
     metrics: readRows(path.join(run, 'metrics.jsonl')).map((row) => withoutVarying('metrics', row)),
@@ -36,7 +36,7 @@ function withoutVarying(name: KeptName, row: Row, within = ''): Row {
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Keys that turns and samples have at the commit of the golden files; others may be added. */
+/** Keys that turns and samples have at the commit of the golden files. Later versions may add others. */
 const turnKeys =
   'turn_id index agent_name target_tag prompt_tokens reused_tokens generated_tokens policy_version is_truncated fork sample splices foreign_messages parts';
 const listKeys = {

@@ -37,7 +37,10 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
 
 const train = ['--conf', 'job.yaml'];
 
-/** Runs the case to its end, and returns what it has left. `dieAt`: the process is killed there, and the run resumed. */
+/**
+ * Runs the case to its end, and returns what it has left. With `dieAt` the process is killed there, and the run
+ * resumed.
+ */
 export function runCase(golden: GoldenCase, dieAt?: string): Promise<Kept> {
   return inFolder(async (folder) => {
     const files = { 'agent.ts': readJobFile('agent.ts'), 'backbone.ts': readJobFile('backbone.ts') };

@@ -25,7 +25,10 @@ function findConfiguration({ folder, file }: Tutorial): string {
 
 const timeoutMs = 20 * 60_000;
 
-/** 20 steps with two threads, as the golden files have them. Episodes are not kept: they are long, and the figures follow from them. */
+/**
+ * Makes 20 steps with two threads, as the golden files have them. Episodes are not kept: they are long, and the figures
+ * follow from them.
+ */
 export async function runTutorial(tutorial: Tutorial): Promise<Partial<Kept>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'golden-'));
   try {

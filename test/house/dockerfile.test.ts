@@ -9,7 +9,7 @@ const readText = (file: string): string => readFileSync(path.join(root, file), '
 
 type Instruction = { readonly name: string; readonly rest: string };
 
-/** Comments left out, lines that a backslash ends joined. */
+/** Returns the lines without comments; lines that end in a backslash are joined. */
 function readInstructions(text: string): readonly Instruction[] {
   const lines = text.replaceAll(/^\s*#.*\n/gm, '').replaceAll(/\\\n\s*/g, ' ');
   return lines
@@ -23,7 +23,7 @@ function readInstructions(text: string): readonly Instruction[] {
 
 type Dockerfile = {
   readonly instructions: readonly Instruction[];
-  /** What follows each instruction of a name. */
+  /** Returns what follows each instruction of a name. */
   readonly all: (name: string) => readonly string[];
 };
 
@@ -121,7 +121,7 @@ it('the image of a swarm server starts the built command with flags and keys tha
   expect(command?.options.map(({ long }) => long)).toEqual(expect.arrayContaining([...flags]));
   const text = readText('deploy/Dockerfile');
   const [, uid] = /useradd .*--uid (\d+)/.exec(text) ?? [];
-  expect(text).toContain(`chown ${uid} runs`); // a folder of the host is the server's to write
+  expect(text).toContain(`chown ${uid} runs`); // the server must be able to write to a folder of the host
   const keys = words('CMD').flatMap((word) => /^([a-z_.]+)=/.exec(word)?.[1] ?? []);
   expect(keys).toEqual(['experiment_dir']);
   expect(readText('packages/agentjet/default.yaml')).toMatch(/^ {2}experiment_dir:/m);

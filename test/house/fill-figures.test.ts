@@ -17,7 +17,7 @@ const fill = (page: string) =>
 const figure = (expression: string, text: string) => `<!-- figure kept.json ${expression} -->${text}<!-- /figure -->`;
 
 describe('figures of a page', () => {
-  it('replaces what stands between the marks and nothing else', async () => {
+  it('replaces the content between the marks and nothing else', async () => {
     const page = `before ${figure('$fixed(ratio."0.85M", 2)', '7.2')}x after, ${figure('$grouped(tokens)', '')} tokens`;
     expect(await fill(page)).toBe(
       `before ${figure('$fixed(ratio."0.85M", 2)', '1.03')}x after, ${figure('$grouped(tokens)', '34,055')} tokens`,

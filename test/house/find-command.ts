@@ -1,6 +1,6 @@
 import { createProgram } from '@agentjet/cli';
 
-/** The command of `ajet` with these names, such as `swarm serve`; undefined if there is none. */
+/** Returns the command of `ajet` with these names, such as `swarm serve`, or undefined if there is none. */
 export const findCommand = (names: readonly string[]) =>
   names.reduce<ReturnType<typeof createProgram> | undefined>(
     (found, name) => found?.commands.find((each) => each.name() === name),

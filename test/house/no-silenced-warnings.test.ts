@@ -5,7 +5,7 @@ import { sourceFiles } from '../boundaries/source-files.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** The ways to keep a warning of Node from the person who runs a command. */
+/** The ways to hide a warning of Node from a person who runs a command. */
 const silencers = [
   /--no-(warnings|deprecation)/,
   /--disable-warning/,

@@ -5,7 +5,7 @@ import { sourceFiles } from '../boundaries/source-files.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** A program's name, then words, then a value that is filled in: `ajet inspect ${run}`. */
+/** Matches a program's name, then words, then a value that is filled in: `ajet inspect ${run}`. */
 const command =
   /(?<![\w@/-])(?:ajet (?:swarm )?[a-z]+|npx|npm install|node|cd|curl|python -m|torchrun)\b[^`\n]*?\$\{(?<value>[^`]*?)\}/g;
 const paths = /\b(dir|folder|file|path|run|runDir|target|adapter|home|python|here|owner)\b/i;

@@ -1,7 +1,7 @@
 /**
- * Plants known mistakes into the sources, one at a time and in memory only, and checks that the tests notice each:
- * `npm run mutants [-- --json]`. The last line of output with --json is `{ "planted", "killed" }`; the exit code is 1
- * where a mutant survives.
+ * `npm run mutants [-- --json]` plants known mistakes into the sources, one at a time and only in memory, and checks
+ * that the tests notice each. The last line of output with --json is `{ "planted", "killed" }`. The exit code is 1 if a
+ * mutant survives.
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,7 +1,7 @@
-/** One deliberate mistake in the sources. `original` stands in the file exactly once; otherwise planting fails. */
+/** One deliberate mistake in the sources. `original` must be in the file exactly once; otherwise planting fails. */
 export type Mutant = {
   readonly name: string;
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   readonly original: string;
   readonly mutated: string;
@@ -16,7 +16,7 @@ export const mutants: readonly Mutant[] = [
     mutated: 'last.end < token;',
   },
   {
-    name: 'a token stands at its packed index, not at its depth in the row',
+    name: 'a token has its packed index as position, not its depth in the row',
     file: 'trainer/src/packing/write-pack.ts',
     original: 'arrays.positions[index] = segment.start + index - segment.offset;',
     mutated: 'arrays.positions[index] = index;',
@@ -41,7 +41,7 @@ export const mutants: readonly Mutant[] = [
   },
 ];
 
-/** Tests that must notice. */
+/** The tests that must notice. */
 export const killers: readonly string[] = [
   'trainer/src/packing/',
   'trainer/src/backbones/embedded/training/tree-equals-rows.test.ts',

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutants.js';
 
-/** The source with the mutant in it. Throws where the original text is not there exactly once. */
+/** Returns the source with the mutant in it. Throws if the original text is not there exactly once. */
 export function plantMutant({ name, file, original, mutated }: Mutant, source: string): string {
   const count = source.split(original).length - 1;
   if (count !== 1)

@@ -14,7 +14,10 @@ type VitestReport = {
   }[];
 };
 
-/** Runs test files with a mutant planted. Throws where a file could not even be loaded: such a mutant proves nothing. */
+/**
+ * Runs test files with a mutant planted. Throws if a file could not even be loaded, because such a mutant proves
+ * nothing.
+ */
 export async function runTests(root: string, files: readonly string[], mutant: number | undefined): Promise<TestRun> {
   const folder = await mkdtemp(path.join(tmpdir(), 'mutants-'));
   try {

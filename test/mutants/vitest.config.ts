@@ -6,7 +6,7 @@ import { plantMutant } from './plant-mutant.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** Changes one file as it is loaded: the mutant that MUTANT numbers; none where it is not set. */
+/** Changes one file as it is loaded: MUTANT is the number of the mutant. Without it nothing is changed. */
 function planter(): Plugin {
   const mutant = mutants[Number(process.env['MUTANT'] ?? Number.NaN)];
   return {

@@ -1,4 +1,4 @@
-/** Mastra takes the model of @agentjet/ai-sdk. Runs in the project that project.mjs makes. */
+/** Mastra takes the model of @agentjet/ai-sdk. This test runs in the project that project.mjs makes. */
 import { expectContinuation, openScriptedEpisode } from '@agentjet/adapter-kit';
 import { asModel } from '@agentjet/ai-sdk';
 import { Agent } from '@mastra/core/agent';
@@ -31,7 +31,7 @@ function openAgent(replies) {
   return { agent, episode };
 }
 
-it('generate goes on from the model’s own tokens, step by step', async () => {
+it('generate continues the model’s own tokens, step by step', async () => {
   const { agent, episode } = openAgent(steps);
   const { text } = await agent.generate('1+2 and 3+4', { maxSteps: 5 });
   expect(text.trim()).toBe('Three and seven.');
@@ -39,7 +39,7 @@ it('generate goes on from the model’s own tokens, step by step', async () => {
   expectContinuation(episode, 1, 2);
 });
 
-it('stream goes on from the model’s own tokens, step by step', async () => {
+it('stream continues the model’s own tokens, step by step', async () => {
   const { agent, episode } = openAgent(steps.map((text) => ({ text, tokenDelayMs: 0 })));
   const result = await agent.stream('1+2 and 3+4', { maxSteps: 5 });
   let text = '';

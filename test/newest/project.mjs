@@ -1,6 +1,7 @@
 /**
- * A project as a user would have it: the newest majors of the frameworks and Node 24 from the npm registry (package.json and its lock
- * stand beside this file), our packages as they are published, and the tests that both have to pass.
+ * Makes a project as a user would have it: the newest majors of the frameworks and Node 24 from the npm registry
+ * (package.json and its lock are next to this file), our packages as they are published, and the tests that both have
+ * to pass.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,7 +20,7 @@ export const ours = withAllTheyUse(
     )
     .map(({ name }) => name),
 ).map((each) => each.dir);
-/** Copied as they are; the imports between them are relative. */
+/** These are copied unchanged; the imports between them are relative. */
 export const suites = [
   'test/adapters',
   'test/bench/bench.ts',
@@ -50,7 +51,7 @@ function npm(args, cwd) {
   });
 }
 
-/** Installs what the lock says, once; throws with npm's own words. Takes minutes where npm's cache is empty. */
+/** Installs what the lock says, once. Throws with npm's own words. It takes minutes if npm's cache is empty. */
 export function install() {
   const stamp = path.join(dir, '.installed');
   const wanted = createHash('sha256')
@@ -96,7 +97,7 @@ function putOurPackages() {
   }
 }
 
-/** What npm finds wrong with the versions, such as a framework outside of an adapter's peer range. */
+/** Returns what npm finds wrong with the versions, such as a framework outside of an adapter's peer range. */
 export function findVersionProblems() {
   const manifest = JSON.parse(read(path.join(here, 'package.json')));
   const own = Object.fromEntries(
@@ -121,7 +122,7 @@ export function findVersionProblems() {
   );
 }
 
-/** What the compiler says of our sources and tests with the types of the newest frameworks. */
+/** Returns what the compiler says of our sources and tests with the types of the newest frameworks. */
 export function findTypeProblems() {
   const types = path.join(root, 'node_modules/@types');
   const compilerOptions = {

@@ -1,6 +1,7 @@
 /**
- * `npm run test:newest`: the adapters and the endpoint on the newest majors of their frameworks, under Node 24. Closes with `N passed, N failed`.
- * `--install-only` stops when everything is installed. Where the registry does not answer it says so, and exits 75: nothing is known then.
+ * `npm run test:newest` tests the adapters and the endpoint on the newest majors of their frameworks, under Node 24.
+ * Its last line is `N passed, N failed`. `--install-only` stops after everything is installed. If the registry does not
+ * answer, it says so and exits with 75, because nothing is known then.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { fill, findTypeProblems, findVersionProblems, install } from './project.
 
 const couldNotInstall = 75;
 
-/** Counts. Everything is installed already. */
+/** Runs the tests and returns counts. Everything is installed already. */
 export function runNewest() {
   const { dir, node } = fill();
   const checks = [

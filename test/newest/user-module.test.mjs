@@ -1,11 +1,11 @@
-/** Users' TypeScript loads under the newest Node too. Runs in the project that project.mjs makes. */
+/** Users' TypeScript also loads under the newest Node. This test runs in the project that project.mjs makes. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '..');
-// In a Node of its own: vitest would load the modules itself.
+// It runs in a separate Node, because vitest would load the modules itself.
 const script = `
   import { importUserModule, Workflow } from '@agentjet/rollout';
   const Flow = await importUserModule('flow.ts->Flow', process.argv[1]);

@@ -8,7 +8,7 @@ import type { NightlyOutcome } from './nightly-job.js';
 const minutes = Number(process.env['CHAOS_MINUTES'] ?? 25);
 const seed = Number(process.env['CHAOS_SEED'] ?? Math.floor(Date.now() / 86_400_000));
 
-/** Kills, full disks, broken files and hostile requests, drawn from the seed of the night. */
+/** Tries kills, full disks, broken files and hostile requests, drawn from the seed of the night. */
 export async function run(): Promise<NightlyOutcome> {
   const folder = mkdtempSync(path.join(tmpdir(), 'agentjet-chaos-'));
   try {

@@ -1,7 +1,9 @@
 import type { NightlyOutcome } from './nightly-job.js';
 import { runInEnvironment } from './vitest-outcome.js';
 
-/** The suites of the PyTorch worker, in Python and through its backbone, and its parity with the embedded backbone. */
+/**
+ * Runs the suites of the PyTorch worker, in Python and through its backbone, and its parity with the embedded backbone.
+ */
 export async function run(): Promise<NightlyOutcome> {
   return runInEnvironment('trainer/torch/setup.mjs', [
     'trainer/src/backbones/torch',

@@ -6,7 +6,10 @@ import { complaintsAbout, folderOf, type Framework, frameworks, runAgent } from 
 import type { NightlyOutcome } from './nightly-job.js';
 import { type EpisodeResult, runEach } from './run-each.js';
 
-/** AutoGen, CrewAI, LangChain and smolagents: an episode each with a swarm server, through `clients/python`, where they can be installed. */
+/**
+ * Runs an episode each of AutoGen, CrewAI, LangChain and smolagents with a swarm server, through `clients/python`, if
+ * they can be installed.
+ */
 export function run(): Promise<NightlyOutcome> {
   return runEach('frameworks', frameworks, runOne);
 }

@@ -17,13 +17,13 @@ async function differencesOf(tutorial: Tutorial): Promise<readonly string[]> {
   });
 }
 
-/** The golden runs, killed ones too, and 20 steps of three tutorials. */
+/** Makes the golden runs, killed ones too, and 20 steps of three tutorials. */
 export async function run(): Promise<NightlyOutcome> {
   const matrix = runLongTests(['test/golden-runs']);
   const { commit, processor } = readBaseline();
   const own = cpus()[0]?.model.trim();
   if (own !== processor) {
-    const why = `; tutorials were kept on ${processor}, and this is ${own}: their last digits cannot be compared`;
+    const why = `; tutorials were kept on ${processor}, and this is ${own}, so their last digits cannot be compared`;
     return { ...matrix, summary: matrix.summary + why };
   }
   const differences: string[] = [];

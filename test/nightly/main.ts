@@ -1,4 +1,4 @@
-/** `.ci/nightly [job ...]`: runs nightly jobs one after another and keeps their results in results/<job>.json. */
+/** `.ci/nightly [job ...]` runs nightly jobs one after another and keeps their results in results/<job>.json. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { budgets } from '../../.ci/time-shares.mjs';

@@ -1,21 +1,24 @@
 /**
- * A nightly job is one file here, named as the job, that exports `run`. It runs in a separate process for at most 90 minutes. What it returns is
- * kept in `results/<job>.json`, with date, commit and machine.
+ * A nightly job is one file in this folder, named as the job, that exports `run`. It runs in a separate process for at
+ * most 90 minutes. Its return value is kept in `results/<job>.json`, with date, commit and machine.
  */
 export type NightlyOutcome = {
   readonly passed: boolean;
-  /** It cannot run on this machine, as the summary says: no failure, and no result that would be kept over an earlier one. */
+  /**
+   * The job cannot run on this machine, and the summary says why. This is not a failure, and no result replaces an
+   * earlier one.
+   */
   readonly isSkipped?: boolean;
-  /** One line for the person who reads the log: what was counted, or why the job could not run. */
+  /** One line for the person who reads the log: the counts, or why the job could not run. */
   readonly summary: string;
-  /** What is kept. */
+  /** The result that is kept. */
   readonly details: { readonly [key: string]: unknown };
 };
 
-/** `keep` writes what is known so far: that is left of a job which is killed at its limit. */
+/** `keep` writes what is known so far. If a job is killed at its limit, this remains. */
 export type NightlyJob = { readonly run: (keep: (soFar: NightlyOutcome) => void) => Promise<NightlyOutcome> };
 
-/** The jobs that there are, or will be, and what each asks. */
+/** The jobs, existing and planned, with the question of each. */
 export const jobs = {
   soak: 'Does a long run keep its memory, its files and its pace?',
   'swarm-soak': 'Does the server of a swarm keep its memory, its handles and its pace?',
@@ -31,7 +34,7 @@ export const jobs = {
   nodes: 'Do `npm start` and `npm test` pass on every Node that we promise, without a warning?',
   publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
-  trackers: 'Do TensorBoard, wandb and swanlab take what a run tells them?',
+  trackers: 'Do TensorBoard, wandb and swanlab take what a run sends them?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
   programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',
 } as const;

@@ -3,7 +3,10 @@ import { installNode, nodes } from '../../.ci/nodes.mjs';
 import { runCommands, type NodeOutcome } from '../nodes/run-commands.js';
 import type { NightlyOutcome } from './nightly-job.js';
 
-/** `npm start` and `npm test` of the commit under each Node that we promise; under the newest as an ordinary user in an odd folder. */
+/**
+ * Runs `npm start` and `npm test` of the commit under each Node that we support. Under the newest it also runs them as
+ * an ordinary user in an odd folder.
+ */
 export async function run(keep: (soFar: NightlyOutcome) => void): Promise<NightlyOutcome> {
   try {
     for (const node of Object.values(nodes)) installNode(node);

@@ -5,7 +5,10 @@ import { complaintsAbout, runProgram } from '../swarm/programs/run-program.js';
 import type { NightlyOutcome } from './nightly-job.js';
 import { type EpisodeResult, runEach } from './run-each.js';
 
-/** Claude Code, Codex and OpenCode from the npm registry: an episode each, with a tool call, against a swarm server on loopback. */
+/**
+ * Runs an episode each, with a tool call, of Claude Code, Codex and OpenCode from the npm registry against a swarm
+ * server on loopback.
+ */
 export function run(): Promise<NightlyOutcome> {
   return runEach('programs', Object.keys(programs) as ProgramName[], (name) => runOne(programs[name]));
 }

@@ -6,7 +6,7 @@ import { runGate } from './run-gate.js';
 
 const folder = path.join(root, 'tutorial/math-agent/reasoning-gym');
 
-/** The math agent on families of problems of reasoning-gym, which is installed for it. */
+/** Trains the math agent on families of problems of reasoning-gym, which is installed for it. */
 export const run: NightlyJob['run'] = async (keep) => {
   const problem = makeEnvironment(folder);
   if (problem !== undefined) return { passed: false, summary: problem, details: { ran: false } };

@@ -1,9 +1,9 @@
 import type { NightlyOutcome } from './nightly-job.js';
 
-/** What became of one of them: why it could not be installed, or what is wrong with its episode. */
+/** The outcome of one of them: why it could not be installed, or what is wrong with its episode. */
 export type EpisodeResult = { readonly skipped: string } | { readonly complaints: readonly string[] };
 
-/** An episode of each name, one after the other. `what`: what the names name, in the plural. */
+/** Runs an episode of each name, one after the other. `what` is the plural noun for the names. */
 export async function runEach<Name extends string>(
   what: string,
   names: readonly Name[],

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { root } from '../../.ci/workspaces.mjs';
 import type { NightlyOutcome } from './nightly-job.js';
 
-/** What the gate prints after each cell. */
+/** The line that the gate prints after each cell. */
 type Gate = {
   readonly cells: number;
   readonly red: number;
@@ -19,7 +19,7 @@ type Options = {
   readonly env?: Readonly<Record<string, string>>;
   /** Called after each cell. */
   readonly keep: (soFar: NightlyOutcome) => void;
-  /** A test gives another one. */
+  /** Tests replace it. */
   readonly program?: string;
 };
 
@@ -30,7 +30,10 @@ function describe({ cells, red, yellow, green, not_reached: notReached = 0 }: Ga
 const isWhole = ({ cells, verdicts, not_reached: notReached = 0 }: Gate): boolean =>
   verdicts.length + notReached === cells;
 
-/** Trains tutorials, and compares with the kept releases. Without arguments: every tutorial whose needs are here. */
+/**
+ * Trains tutorials, and compares with the kept releases. Without arguments it trains every tutorial whose requirements
+ * are installed.
+ */
 export async function runGate(
   args: readonly string[],
   { env = {}, keep, program = 'test/releases/main.ts' }: Options,

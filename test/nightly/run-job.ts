@@ -1,6 +1,6 @@
 /**
- * The process of one job: `tsx run-job.ts <job file> <outcome file> <file for what is known so far>` runs it and writes its
- * outcome.
+ * The process of one job. `tsx run-job.ts <job file> <outcome file> <file for what is known so far>` runs it and writes
+ * its outcome.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

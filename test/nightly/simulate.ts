@@ -4,7 +4,10 @@ import type { NightlyOutcome } from './nightly-job.js';
 const runs = Number(process.env['SIMULATE_RUNS'] ?? '10000');
 const runsPerLine = 1000;
 
-/** The swarm on a virtual clock: other seeds every day, with faults of every kind. A failing seed is printed, and replays alone. */
+/**
+ * Runs the swarm on a virtual clock, with other seeds every day and faults of every kind. A failing seed is printed,
+ * and replays alone.
+ */
 export async function run(): Promise<NightlyOutcome> {
   const seed = runs * Math.floor(Date.now() / 86_400_000);
   const report = await simulateMany({ runs, seed }, (result) => {

@@ -3,7 +3,10 @@ import { makeEnvironment } from '../../.ci/python-environment.mjs';
 import type { NightlyOutcome } from './nightly-job.js';
 import { runLongTests } from './vitest-outcome.js';
 
-/** SkyRL from PyPI, where it can be installed: the backbone's contract, what is saved, and ten steps of the frozen lake. */
+/**
+ * Tests SkyRL from PyPI, if it can be installed: the backbone's contract, what is saved, and ten steps of the frozen
+ * lake.
+ */
 export async function run(): Promise<NightlyOutcome> {
   const problem = makeEnvironment(path.join(import.meta.dirname, 'skyrl'));
   if (problem !== undefined) return { passed: false, isSkipped: true, summary: problem, details: {} };

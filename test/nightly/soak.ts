@@ -6,7 +6,9 @@ const mostMbPerHour = 20;
 /** Connections of the client come and go. */
 const mostNewFiles = 16;
 
-/** Many episodes through the endpoint of one process, with a scripted engine: memory and open files stay as they are. */
+/**
+ * Runs many episodes through the endpoint of one process, with a scripted engine. Memory and open files must not grow.
+ */
 export async function run(): Promise<NightlyOutcome> {
   const endsAt = performance.now() + minutes * 60_000;
   const result = await soak({ isOver: () => performance.now() > endsAt, paceMs: 20 });

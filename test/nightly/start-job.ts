@@ -8,7 +8,7 @@ import type { NightlyOutcome } from './nightly-job.js';
 export type JobResult = NightlyOutcome & { readonly minutes: number };
 
 export type JobOptions = {
-  /** Where the job's file is: `<name>.ts`. */
+  /** The folder of the job's file, `<name>.ts`. */
   readonly folder: string;
   readonly limitMs: number;
 };
@@ -23,7 +23,7 @@ function endGroup(pid: number): void {
   else process.kill(-pid, 'SIGKILL');
 }
 
-/** Runs a job in a process group, which is killed at its limit. Never throws for what the job does. */
+/** Runs a job in a process group, which is killed at its limit. It never throws because of the job. */
 export async function startJob(name: string, { folder, limitMs }: JobOptions): Promise<JobResult> {
   const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-nightly-'));
   const file = path.join(scratch, 'outcome.json');
@@ -58,7 +58,7 @@ export async function startJob(name: string, { folder, limitMs }: JobOptions): P
 
 const readOutcome = (file: string): NightlyOutcome => JSON.parse(readFileSync(file, 'utf8')) as NightlyOutcome;
 
-/** Without an outcome: what the job kept of itself before it ended. */
+/** Without an outcome, this is what the job kept before it ended. */
 function lost(isTooLong: boolean, minutes: number, code: number | null, soFarFile: string): NightlyOutcome {
   const summary = isTooLong
     ? `it was ended after ${minutes} minutes, its limit`

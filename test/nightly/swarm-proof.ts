@@ -4,7 +4,7 @@ import { parseJsonObject } from '@agentjet/core';
 import { root } from '../../.ci/workspaces.mjs';
 import type { NightlyOutcome } from './nightly-job.js';
 
-/** The commands of the swarm whose exit code says whether they hold, as a person would call them. */
+/** The commands of the swarm, as a person would call them. Their exit codes say whether they pass. */
 const proofs = {
   demo: ['test/swarm/demo/main.ts'],
   kills: ['test/swarm/kills/main.ts', '--kills', '20'],
@@ -12,7 +12,7 @@ const proofs = {
   mutants: ['test/swarm/mutants/main.ts'],
 } as const;
 
-/** The demo with its events, real kills with one policy and with two, and every planted mistake. */
+/** Runs the demo with its events, real kills with one policy and with two, and every planted mistake. */
 export async function run(): Promise<NightlyOutcome> {
   const names = Object.keys(proofs) as (keyof typeof proofs)[];
   const results = names.map((name) => ({ name, ...prove(proofs[name]) }));

@@ -6,7 +6,10 @@ const mostMbPerHour = 20;
 /** Connections of clients come and go. */
 const mostNewHandles = 16;
 
-/** 200 clients and many faults against one server process: memory, handles and pace stay as they are, and nothing is lost. */
+/**
+ * Runs 200 clients and many faults against one server process. Memory, handles and pace must not change, and nothing
+ * may be lost.
+ */
 export async function run(): Promise<NightlyOutcome> {
   const { summary, details } = await runBench({
     report: console.log,

@@ -4,7 +4,10 @@ import { runVitest } from '../../.ci/run-vitest.mjs';
 import { root } from '../../.ci/workspaces.mjs';
 import type { NightlyOutcome } from './nightly-job.js';
 
-/** Runs tests that want an environment, once a program has made it. A test that was skipped did not run, and a job that skips some has not passed. */
+/**
+ * Runs tests that need an environment, after a program has made it. A skipped test did not run, so a job that skips
+ * some has not passed.
+ */
 export function runInEnvironment(setup: string, tests: readonly string[]): NightlyOutcome {
   const made = spawnSync(process.execPath, [path.join(root, setup)], { stdio: 'inherit' });
   if (made.status !== 0)
@@ -12,7 +15,7 @@ export function runInEnvironment(setup: string, tests: readonly string[]): Night
   return runLongTests(tests);
 }
 
-/** Runs tests with those that are left out elsewhere. */
+/** Also runs tests that are left out elsewhere. */
 export function runLongTests(tests: readonly string[]): NightlyOutcome {
   process.env['AJET_LONG_TESTS'] = '1';
   const { seconds, ...counts } = runVitest(tests);

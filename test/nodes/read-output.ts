@@ -1,4 +1,7 @@
-/** A line in which Node or npm warns: `(node:7) [DEP0205] DeprecationWarning: ...`, `Warning: Detected unsettled ...`, `npm warn ...`. */
+/**
+ * Matches a warning of Node or npm: `(node:7) [DEP0205] DeprecationWarning: ...`, `Warning: Detected unsettled ...`,
+ * `npm warn ...`.
+ */
 const warning = /^(?:[\w@/:-]+: )?(?:\(node:\d+\) .*Warning\b|Warning: Detected unsettled|npm (?:warn|WARN)\b)/;
 
 export const findWarnings = (output: string): readonly string[] =>
@@ -7,7 +10,7 @@ export const findWarnings = (output: string): readonly string[] =>
 type Finished = { readonly code: number | null; readonly output: string };
 type Counted = { readonly passed: number; readonly failed: number; readonly lines: readonly string[] };
 
-/** What `npm test` closes with; one that ends without it has failed. */
+/** The last line of `npm test`. An output without it has failed. */
 export function countTests({ code, output }: Finished): Counted {
   const [, passed, failed] = /^(\d+) passed, (\d+) failed$/m.exec(output) ?? [];
   if (passed === undefined) return { passed: 0, failed: 1, lines: output.split('\n').slice(-20) };

@@ -25,7 +25,10 @@ type Place = {
 
 const nobody = 65_534;
 
-/** `npm start` and `npm test` of the commit, in a new folder under another Node. `isOrdinary`: as an ordinary user, without `.git`. */
+/**
+ * Runs `npm start` and `npm test` of the commit in a new folder under another Node. With `isOrdinary` it runs as an
+ * ordinary user, without `.git`.
+ */
 export async function runCommands(release: NodeRelease, isOrdinary: boolean): Promise<NodeOutcome> {
   const startedAt = performance.now();
   const scratch = mkdtempSync(path.join(tmpdir(), isOrdinary ? 'agentjet ä ö ' : 'agentjet-node-'));
@@ -58,7 +61,7 @@ function cloneInto(scratch: string): Place {
   return { dir, home, ids: {} };
 }
 
-/** Only root can become somebody else; other users are ordinary already. */
+/** Only root can become another user; other users are ordinary already. */
 function copyWithoutGit(scratch: string): Place {
   const ids = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   const [dir, home] = [path.join(scratch, 'agentjet'), path.join(scratch, 'home')];
@@ -71,7 +74,7 @@ function copyWithoutGit(scratch: string): Place {
 
 const ofOurCaller = /^(npm_|NODE_(OPTIONS|NO_|PENDING_|REDIRECT_)|AJET_|TSX_|VITEST|INIT_CWD$|PROPERTY_SEED$|XDG_)/i;
 
-/** As the user of a terminal has it: nothing of the npm, the test runner or the settings that run this. */
+/** The environment of a user's terminal, without the npm, the test runner or the settings that run this. */
 function environmentOf(release: NodeRelease, { home }: Place): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !ofOurCaller.test(name));
   const PATH = [...installNode(release), process.env['PATH'] ?? ''].join(path.delimiter);

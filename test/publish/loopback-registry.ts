@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * A registry on this machine with what `npm publish` and `npm install` ask of one. It keeps packages in memory, never takes a version twice, and
- * sends npm to `upstream` for packages that it does not have.
+ * A registry on this machine that answers `npm publish` and `npm install`. It keeps packages in memory, never takes a
+ * version twice, and sends npm to `upstream` for packages that it does not have.
  */
 
 export type LoopbackRegistry = {
   readonly url: string;
-  /** Name and version of each package, in the order in which they came. */
+  /** The name and version of each package, in the order in which they came. */
   readonly published: readonly string[];
   readonly close: () => Promise<void>;
 };

@@ -1,6 +1,6 @@
 import { tryPublishing } from './try-publishing.js';
 
-/** `npm run publish:trial [-- --json]`: tries the publication of all packages against a registry on this machine. */
+/** `npm run publish:trial [-- --json]` tries the publication of all packages against a registry on this machine. */
 
 const isJson = process.argv.includes('--json');
 try {

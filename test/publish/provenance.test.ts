@@ -7,7 +7,7 @@ import { tryPublishing } from './try-publishing.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 let dir = '';
-/** A repository with one package, and an npm that only writes down what it is to publish. */
+/** A repository with one package, and an npm that only writes down what it would publish. */
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), 'provenance-'));
   for (const name of ['publish.mjs', 'workspaces.mjs'])
@@ -32,7 +32,7 @@ function publish(env: Readonly<Record<string, string>>): readonly string[] {
   return readFileSync(path.join(dir, 'published'), 'utf8').trim().split(' ');
 }
 
-/** What a workflow that may ask for tokens of its identity sets. */
+/** The variables of a workflow that may ask for tokens of its identity. */
 const identity = {
   GITHUB_ACTIONS: 'true',
   ACTIONS_ID_TOKEN_REQUEST_URL: 'https://token.invalid',

@@ -5,8 +5,9 @@ import { runCommand } from '../bench/first-hour/run-command.js';
 import { startLoopbackRegistry } from './loopback-registry.js';
 
 /**
- * Publishes all packages to a registry on this machine with the script that the workflow runs: first a part, as if it had broken off, then the
- * rest, then nothing. A project in an empty folder installs from there and trains one step.
+ * Publishes all packages to a registry on this machine with the script that the workflow runs: first a part, as if it
+ * had been interrupted, then the rest, then nothing. A project in an empty folder installs from there and trains one
+ * step.
  */
 
 export type Trial = {
@@ -20,7 +21,8 @@ export type Trial = {
 const root = path.resolve(import.meta.dirname, '../..');
 const numBeforeTheBreak = 5;
 /**
- * By these npm knows a workflow with an identity: it would attest in a public log, for ever, where packages come from that were only tried.
+ * npm recognizes a workflow with an identity by these variables. It would then record in a public log, for ever, the
+ * origin of packages that were only tried.
  */
 const withoutIdentity = {
   GITHUB_ACTIONS: undefined,
@@ -61,7 +63,10 @@ async function npmSetting(name: string): Promise<string> {
   return output.trim().split('\n').at(-1) ?? '';
 }
 
-/** The user's own settings of npm, which may name a proxy, and a token: npm publishes with one or not at all, and this registry reads none. */
+/**
+ * The user's own settings of npm, which may name a proxy, and a token. npm does not publish without a token, and this
+ * registry reads none.
+ */
 async function writeSettings(folder: string, registry: string): Promise<string> {
   const own = await npmSetting('userconfig');
   const file = path.join(folder, 'npmrc');
@@ -70,7 +75,7 @@ async function writeSettings(folder: string, registry: string): Promise<string> 
   return file;
 }
 
-/** What the README says, with the registry named. Returns how many steps were trained. */
+/** Follows the README with the registry named. Returns how many steps were trained. */
 async function trainOneStep(dir: string, registry: string): Promise<number> {
   mkdirSync(dir, { recursive: true });
   const run = (line: string): ReturnType<typeof runCommand> => runCommand(line, { cwd: dir, env: withoutIdentity });

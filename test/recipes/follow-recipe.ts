@@ -4,14 +4,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Recipe } from './recipes.js';
 
-/** Follows a recipe in a copy of the repository: applies its patch, runs its command, then the suite of the kind. */
+/**
+ * Follows a recipe in a copy of the repository: applies its patch, runs its command, then runs the suite of the kind.
+ */
 
 const root = path.resolve(import.meta.dirname, '../..');
 
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync('git', args, { cwd, encoding: 'utf8', maxBuffer: 1 << 28 });
 
-/** The tracked files as they are now, in a repository of one commit; the installed packages are shared. The caller removes it. */
+/**
+ * Copies the tracked files as they are now into a repository of one commit. The installed packages are shared. The
+ * caller removes the copy.
+ */
 export function copyRepository(): string {
   const copy = mkdtempSync(path.join(tmpdir(), 'ajet-extension-'));
   for (const file of git(root, 'ls-files', '-z').split('\0').filter(Boolean)) {
@@ -28,13 +33,13 @@ export function copyRepository(): string {
 
 export type Followed = {
   readonly touched: readonly string[];
-  /** Whether the suite passed, and neither the command of the recipe nor the compiler had a problem. */
+  /** True if the suite passed, and neither the command of the recipe nor the compiler had a problem. */
   readonly passed: boolean;
   readonly tests: number;
   readonly problems: string;
 };
 
-/** `touched`: what git finds changed outside of the new folder. */
+/** `touched` lists the files outside of the new folder that git reports as changed. */
 export function followRecipe(copy: string, { folder, patch, command }: Recipe): Followed {
   git(copy, 'apply', patch);
   const [program, ...args] = command;
@@ -51,7 +56,7 @@ export function followRecipe(copy: string, { folder, patch, command }: Recipe): 
   return { touched, tests: suite.tests, passed: suite.passed && problems === '', problems };
 }
 
-/** What the compiler says of the new folder; empty if it agrees. */
+/** Returns what the compiler says of the new folder, or an empty string if it has no complaint. */
 function compile(copy: string, folder: string): string {
   const project = path.join(copy, 'tsconfig.recipe.json');
   writeFileSync(project, JSON.stringify({ extends: './tsconfig.check.json', include: [folder] }));

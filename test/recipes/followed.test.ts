@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { copyRepository, followRecipe } from './follow-recipe.js';
 import { recipes } from './recipes.js';
 
-/** Each recipe runs a command, a suite and the compiler in separate processes, which takes minutes in all. `.ci/run` asks for it. */
+/**
+ * Each recipe runs a command, a suite and the compiler in separate processes, which takes minutes in all. `.ci/run`
+ * asks for this test.
+ */
 const isAsked = process.env['AJET_LONG_TESTS'] === '1';
 
 describe.runIf(isAsked)('the recipe for one more', () => {

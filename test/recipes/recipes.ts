@@ -1,14 +1,14 @@
 import path from 'node:path';
 
 /**
- * One worked example for each kind of entry in CONTRIBUTING.md: a patch with the new folder and the line that lists it, written
- * by hand, and the command that the recipe says to run afterwards.
+ * One worked example for each kind of entry in CONTRIBUTING.md: a patch, written by hand, with the new folder and the
+ * line that lists it, and the command to run afterwards.
  */
 export type Recipe = {
-  /** All that is new is in here. */
+  /** The folder that holds all new files. */
   readonly folder: string;
   readonly patch: string;
-  /** What the recipe says to run: it writes the files that follow from the sources. */
+  /** The command of the recipe. It writes the files that follow from the sources. */
   readonly command: readonly [program: string, ...args: readonly string[]];
 };
 

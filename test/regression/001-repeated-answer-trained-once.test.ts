@@ -5,16 +5,21 @@ import { findParents, packTrees, type PackOptions } from '@agentjet/trainer';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-/** Calls of one episode that sampled the same ids in the same context count as often as they were sampled, in both weighting modes. */
+/**
+ * Calls of one episode that sampled the same ids in the same context count as often as they were sampled, in both
+ * weighting modes.
+ */
 
 const chatTokenizer = createToyChatTokenizer();
 const [stopId = 0] = chatTokenizer.template.stopIds;
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 
-/** One token of the loss: everything it was sampled from, itself, and how likely it was. */
+/** One token of the loss: its context, the token itself, and its probability. */
 type Term = string;
 
-/** Conversations that go on, are asked again or have their end cut off; answers are so few that they repeat. */
+/**
+ * Conversations that continue, are asked again or have their end cut off. There are so few answers that they repeat.
+ */
 function runAgent(
   random: Random,
   episodeId: string,
@@ -62,7 +67,7 @@ it.each(['episode', 'row'] as const)('weighting %s trains each generated id exac
   fc.assert(property, { numRuns: 40 });
 });
 
-it('a retry that answers the same is a sample of its own, and nothing of it is left out', () => {
+it('a retry that answers the same is a separate sample, and nothing of it is left out', () => {
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
   for (const logprob of [-1, -2]) {
     const turn = tracker.begin({ agentName: 'a', targetTag: 'a' }, { messages: [user('a')] });

@@ -9,8 +9,8 @@ import { drawTasks } from '../../tutorial/frozen-lake/lake-tasks.js';
 import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js';
 
 /**
- * The sampling that a request asks for was trained at the run's temperature; with temperature 0 or a fixed seed all
- * repeats of a task were equal, so that nothing was learned at all.
+ * A request's own sampling was trained at the run's temperature. With temperature 0 or a fixed seed all repeats of a
+ * task were equal, so nothing was learned at all.
  */
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -52,13 +52,13 @@ async function trainWith(workflow: typeof FrozenLakeWorkflow, rollout: ConfigInp
   return { metrics: readMetrics(runDir), episodes: readEpisodes(runDir), notices };
 }
 
-/** Without what is counted of the requests themselves. */
+/** Removes the counts of the requests themselves. */
 function withoutCounts(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('ignored'))));
 }
 
 describe('an agent that asks for temperature 0 and seed 1 in every call', () => {
-  it('learns exactly as one that asks for nothing, and is told once that it does not get them', async () => {
+  it('learns exactly as one that asks for nothing, and gets one notice that it does not get them', async () => {
     const plain = await trainWith(FrozenLakeWorkflow);
     const fixed = await trainWith(FixedWalker);
     expect(withoutCounts(fixed.metrics)).toEqual(plain.metrics);

@@ -8,7 +8,7 @@ import { FakeListChatModel } from '@langchain/core/utils/testing';
 import { OpenAI } from 'openai';
 import { expect, it } from 'vitest';
 
-/** Nothing was kept of agents that do not learn: the author of a game with two sides saw half of it. */
+/** Agents that do not learn left no record, so the author of a game with two sides saw half of it. */
 
 const policy: Policy = {
   kind: 'chat',

@@ -13,15 +13,15 @@ import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js'
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
 
 /**
- * Long episodes are the ones that finish late. A loop that leaves out what is late trains the short ones; if the reward goes with
- * the length, the model then learns the wrong thing.
+ * Long episodes finish late. A loop that leaves out late episodes trains the short ones. If the reward depends on the
+ * length, the model then learns the wrong thing.
  */
 vi.setConfig({ testTimeout: 60_000 });
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
 const rewards = [0, 1, 2, 3, 4, 5, 6, 16]; // and as many calls more than one
 
-/** Weights that only count their versions, each step after some turns of the event loop. */
+/** Weights that only count their versions. Each step comes after some turns of the event loop. */
 function createCountingBackbone(modelDir: string): Backbone {
   let version = 0;
   const scripted = createScriptedEngine({ chatTokenizer, replies: [{ text: 'an answer', tokenDelayMs: 0 }] });
@@ -55,7 +55,7 @@ const onlyRunOf = (experimentDir: string): string =>
   path.join(experimentDir, 'pacing', readdirSync(path.join(experimentDir, 'pacing'))[0] ?? '');
 const repeatOf = (tuner: Tuner): number => Number(/-r(\d+)/.exec(tuner.episodeId)?.[1] ?? 0);
 
-/** The more calls an episode makes, the better it is. */
+/** An episode with more calls gets a higher reward. */
 async function talk(task: Task, tuner: Tuner) {
   const reward = rewards[repeatOf(tuner)] ?? 0;
   const model = tuner.selectModel({ agentName: 'talker' }, (tuned) => tuned);
@@ -64,7 +64,7 @@ async function talk(task: Task, tuner: Tuner) {
   return { reward };
 }
 
-/** As `talk`, but the best episode of every fourth task never ends by itself. */
+/** Like `talk`, but the best episode of every fourth task never ends by itself. */
 async function talkOrHang(task: Task, tuner: Tuner) {
   if (Number(task.mainQuery) % 4 === 0 && repeatOf(tuner) === rewards.length - 1) {
     await talk(task, tuner);
@@ -131,7 +131,7 @@ describe('a run in which long episodes are better', () => {
     expect(metrics.at(-1)?.['staleness_max']).toBeGreaterThan(0);
   });
 
-  it('tells how far it is from that if it gives stragglers up', async () => {
+  it('reports how far it is from that if it gives stragglers up', async () => {
     const metrics = await train(talkOrHang, {
       rollout: { stragglerPatience: 0.2 },
       trainerCommon: { maxStaleness: 1 },

@@ -13,8 +13,8 @@ import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js'
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
 
 /**
- * Agents that nobody would write on purpose, through the public interface. None may lose an episode, train an outage, or train a
- * token other than once.
+ * Agents that nobody would write on purpose, through the public interface. None of them may lose an episode, train an
+ * outage, or train a token other than once.
  */
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -26,7 +26,7 @@ type Agent = (task: Task, tuner: Tuner, model: ChatModel) => unknown;
 type JobOptions = {
   readonly config?: ConfigInput;
   readonly judge?: (task: Task, output: unknown) => unknown;
-  /** True: the engine fails on this call, counted from 0. */
+  /** Returns true if the engine fails on this call, counted from 0. */
   readonly fails?: (index: number) => boolean;
   readonly evaluates?: boolean;
 };
@@ -37,7 +37,7 @@ type Ran = {
   readonly evaluations: readonly object[];
 };
 
-/** Two tasks, four repeats each, one step; every failure would be a reward of 0 if it could. */
+/** Runs two tasks with four repeats each in one step. Every failure would be a reward of 0 if it could. */
 async function runJob(
   agent: Agent,
   { config = {}, judge, fails = () => false, evaluates }: JobOptions = {},
@@ -93,7 +93,7 @@ function isFirstTry(name: string, { attempt, episodeId }: Tuner): boolean {
 const placesOf = (episodes: readonly Row[]): number =>
   new Set(episodes.map((row) => `${String(row['task_id'])} ${String(row['repeat_index'])}`)).size;
 
-/** All places are there, each trained token was sampled once, and nothing of a failed world is trained. */
+/** Expects all places, each trained token sampled once, and nothing of a failed world trained. */
 function expectWhole({ episodes, metrics }: Ran): void {
   expect(placesOf(episodes)).toBe(2 * numRepeat);
   for (const row of episodes) {
@@ -347,7 +347,7 @@ describe('what the world lost is tried again and never trained', () => {
       { fails: (index) => index === 1 || index === 5 },
     ],
     [
-      'our own engine, asked by a program that tells only that it failed',
+      'our own engine, asked by a program that says only that it failed',
       async (_task, tuner) => {
         const { baseUrl, apiKey } = tuner.asOpenAIEndpoint({ agentName: 'program' });
         const response = await fetch(`${baseUrl}/chat/completions`, {

@@ -3,8 +3,9 @@ import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /**
- * Requests in the form in which Codex 0.169.0 and Claude Code 2.1.197 send them with their default configuration, with other texts and
- * fewer tools. Codex got 400 on its first call. Claude Code, without a route for counting, asked the model, and each count was trained.
+ * These are requests in the form in which Codex 0.169.0 and Claude Code 2.1.197 send them with their default
+ * configuration, with other texts and fewer tools. Codex got 400 on its first call. Claude Code found no route for
+ * counting, so it asked the model, and each count was trained.
  */
 
 let server: EndpointServer;
@@ -75,7 +76,7 @@ const added = { type: 'additional_tools', id: 'at_1', role: 'developer', tools }
 it.each([
   ['among the messages', { input: [added, ...conversation] }],
   ['in their own place', { input: conversation, tools }],
-])('Codex calls a tool that it gives %s, and goes on from the same answer', async (_where, given) => {
+])('Codex calls a tool that it gives %s, and continues from the same answer', async (_where, given) => {
   const { post, engine, finish } = open(callText('exec', { input: script }));
   const [call] = await readItems(await post('/responses', { ...asCodex, ...given }));
   expect(call).toMatchObject({ type: 'custom_tool_call', namespace: 'functions', name: 'exec', input: script });

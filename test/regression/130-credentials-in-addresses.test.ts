@@ -1,7 +1,10 @@
 import { configuration } from 'agentjet';
 import { expect, it } from 'vitest';
 
-/** `debug.base_url` may hold a user and a password: they went into config.yaml, into the report that shows it, and into errors. */
+/**
+ * `debug.base_url` may hold a user and a password. They went into config.yaml, into the report that shows it, and into
+ * errors.
+ */
 
 it('credentials of an address are not in the text of a configuration', () => {
   const config = configuration.create({ debug: { baseUrl: 'https://ann:s3cret@models.example:8443/v1' } });

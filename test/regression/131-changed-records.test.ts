@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
-/** A run whose records were changed after a checkpoint went on, and was shown, without a word. */
+/** A run whose records were changed after a checkpoint was resumed and shown without a word. */
 
 const state = { step: 2, policyVersion: 2, groupsDrawn: 4 };
 const backbone = {
@@ -49,7 +49,7 @@ it.each([
   // The evaluation at the end of a run is recorded after its last checkpoint.
   ['evaluations.jsonl', (file: string) => truncateSync(file, 5)],
   ['evaluations.jsonl', (file: string) => rmSync(file)],
-])('a change of %s is told when the run goes on, and when it is shown', async (name, change) => {
+])('a change of %s is reported when the run is resumed, and when it is shown', async (name, change) => {
   const { run, reopen } = await createRun();
   change(path.join(run.dir, name));
   const changed = [expect.stringContaining(`${path.join(run.dir, name)} has changed since it was written`)];
@@ -74,13 +74,13 @@ it('records of steps that are made again are not missed', async () => {
   expect(await reopen()).toEqual([]);
 });
 
-it('sums that were changed are told', async () => {
+it('changed sums are reported', async () => {
   const { run } = await createRun();
   writeFileSync(path.join(run.dir, 'sums.jsonl'), 'what\n');
   expect(await run.findChanges()).toEqual([expect.stringContaining('sums.jsonl has changed since it was written')]);
 });
 
-it('a record that was appended by somebody else is told, and goes when the run goes on', async () => {
+it('a record that somebody else appended is reported, and removed when the run is resumed', async () => {
   const { run, reopen } = await createRun();
   await run.close();
   const file = path.join(run.dir, 'metrics.jsonl');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createRunFolder, openRunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
-it('what a killed process left of its claim and its curve goes when the run goes on; a live process keeps its own', async () => {
+it('what a killed process left of its claim and its curve is removed when the run is resumed; a live process keeps its own', async () => {
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'leftovers-'));
   const run = await createRunFolder({ experimentDir, experimentName: 'e', configYaml: 'ajet: {}\n' });
   const gone = 2 ** 22 + 1; // more than Linux gives

@@ -9,7 +9,7 @@ import { onlyRun, readRows } from '../e2e/support/read-run.js';
 import { runAjet } from '../e2e/support/run-ajet.js';
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
 
-/** A run went on without a word with a tokenizer, or from weights, that were not those that it had begun with. */
+/** A run continued without a word with a tokenizer, or from weights, that differed from those it had begun with. */
 
 async function createRun(): Promise<{ readonly run: RunFolder; readonly modelDir: string }> {
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'model-'));
@@ -65,7 +65,7 @@ it('a model folder that is on another machine has not changed', async () => {
   expect(await run.findChanges(modelDir)).toEqual([]);
 });
 
-it('--resume tells which files of model.path have changed, and from which step on', async () => {
+it('--resume says which files of model.path have changed, and from which step on', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'model-resume-'));
   await writeTinyModel(path.join(folder, 'model'));
   const changes = { trainer_common: { save_freq: 1, total_training_steps: 1 } };

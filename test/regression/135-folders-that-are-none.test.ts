@@ -20,7 +20,7 @@ const replacements = [
 ] as const;
 
 it.skipIf(process.platform === 'win32').each(replacements)(
-  '%s in place of checkpoints or episodes is told in words',
+  '%s in place of checkpoints or episodes is reported in words',
   async (_name, replace, message) => {
     const run = await createRun();
     for (const name of ['checkpoints', 'episodes']) {

@@ -4,7 +4,10 @@ import path from 'node:path';
 import { createRunFolder, findLatestRun } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
-/** --resume took a run whose name was of 2031, made while the clock was wrong, although another was written after it. */
+/**
+ * --resume took a run that was named for 2031, because the clock had been wrong, although another run was written after
+ * it.
+ */
 
 async function createRun(experimentDir: string, name: string, writtenAt: string): Promise<string> {
   const clock = (): Date => new Date(name);

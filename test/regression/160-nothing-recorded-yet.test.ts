@@ -4,7 +4,10 @@ import path from 'node:path';
 import { createRunFolder, openRunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
-/** A run that was put back before its first record, as each start of a server does, was told later that its sums had changed. */
+/**
+ * A run that was rewound before its first record, as each start of a server does, reported later that its sums had
+ * changed.
+ */
 it('says nothing of changed sums if a run was put back before its first record', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'sums-'));
   const notices: string[] = [];

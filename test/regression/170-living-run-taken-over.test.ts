@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { onlyRun } from '../e2e/support/read-run.js';
 import { startAjet, type Running } from '../e2e/support/run-ajet.js';
 
-/** `--take-over` took the store of a server that was alive, but not its run folder: then neither of them trained any more. */
+/** `--take-over` took the store of a live server, but not its run folder, so neither of them trained any more. */
 
 const pidOf = (file: string): unknown => parseJsonObject(readFileSync(file, 'utf8'))?.['pid'];
 

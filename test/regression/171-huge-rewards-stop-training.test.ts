@@ -7,8 +7,8 @@ import { endRequestSchema, parseRequest, type ClaimedEpisode } from '@agentjet/s
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 /**
- * Two finite rewards of 1.7e308 and 1.6e308 in one group were accepted. Their sum is not finite, so nor were the group's advantages: the
- * model was given up after three tries, and after every restart.
+ * Two finite rewards of 1.7e308 and 1.6e308 in one group were accepted. Their sum is not finite, and neither were the
+ * group's advantages, so the model was given up after three tries, and after every restart.
  */
 
 let dir = '';
@@ -37,7 +37,7 @@ async function post(route: string, body: unknown): Promise<unknown> {
   return response.json();
 }
 
-/** Claims one episode and has its agent answered once. */
+/** Claims one episode and lets its agent get one answer. */
 async function runOne(index: number): Promise<ClaimedEpisode> {
   const claim = { claim_id: `c${index}`, client: 'me', life: '1', wait_seconds: 20 };
   const { episodes } = (await post('/swarm/v1/episodes', claim)) as { readonly episodes: readonly ClaimedEpisode[] };

@@ -26,7 +26,7 @@ async function say(task: Task, tuner: Tuner): Promise<{ readonly reward: number 
   return { reward: 1 };
 }
 
-/** How often the event files of a run have the figure. */
+/** Counts how often the event files of a run have the figure. */
 function countOf(figure: string, run: string): number {
   const dir = path.join(run, 'tensorboard');
   const texts = existsSync(dir) ? readdirSync(dir).map((name) => readFileSync(path.join(dir, name), 'latin1')) : [];

@@ -6,7 +6,10 @@ import type { SeedResult } from './cell-result.js';
 import { formatReleases, readAllResults, releasesPage } from './releases-page.js';
 import { listVersions, readResults } from './store.js';
 
-/** What each tutorial is to show on its held-out tasks, in the newest kept result: the median of three seeds, if it does not say "every". */
+/**
+ * Each tutorial has to show this on its held-out tasks, in the newest kept result. It is the median of three seeds, if
+ * it does not say "every".
+ */
 
 const newest = listVersions().flatMap((version) => readResults(version));
 
@@ -24,8 +27,8 @@ const gain = (tutorial: string): number =>
   medianOf(tutorial, ({ success_after: later, success_before: before }) => (later ?? 0) - (before ?? 1));
 
 /**
- * How much more of one family is solved after training. Results keep the outcomes of tasks after it, and before it their sum alone: as if
- * all that was solved then had been of this family.
+ * Returns how much more of one family is solved after training. Results keep single outcomes after training, and before
+ * it only their sum. The comparison assumes that all tasks solved before were of this family.
  */
 function leastGain(
   { outcomes, success_before: before }: Pick<SeedResult, 'outcomes' | 'success_before'>,
@@ -45,7 +48,8 @@ describe('the kept results meet the bars of the tutorials', () => {
     }
   });
 
-  // Nano as it is solves none, so that twice as many would be no bar. Imitation is what reinforcement learning begins with here.
+  // The untrained nano solves none, so a factor of two would not be a bar. Reinforcement learning begins with the
+  // imitating model here.
   it('countdown: at least 0.6, and 0.1 more than imitation alone', () => {
     for (const { seed, stages, success_before: before } of seedsOf('countdown'))
       expect(stages?.at(-1)?.success_after, `seed ${seed}`).toBe(before);
@@ -53,7 +57,7 @@ describe('the kept results meet the bars of the tutorials', () => {
     expect(gain('countdown')).toBeGreaterThanOrEqual(0.1);
   });
 
-  // A model that judges may be deceived, so the figures of the rule are compared in both.
+  // A model that judges may be deceived, so both results are compared by the figures of the rule.
   it.each([
     ['learning-to-ask', ''],
     ['learning-to-ask-llm', 'RuleJudge/'],

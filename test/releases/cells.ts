@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * The cells of the release table: a tutorial on a backbone. Adding a tutorial to release tracking is one entry here.
+ * The cells of the release table: a tutorial on a backbone. A tutorial joins release tracking by one entry here.
  * `minutes` is what three seeds take on two cores; it only orders the cells.
  */
 export type Cell = {
@@ -13,24 +13,33 @@ export type Cell = {
   readonly overrides: readonly string[];
   readonly model: string;
   /**
-   * What the run goes on from, with the same seed: what `ajet sft` has made of the model, or what a first week of users has.
+   * The start of the run, with the same seed: the model that `ajet sft` makes, or what a first week of users leaves.
    * See `prepare-cell.ts`.
    */
   readonly begins?: 'imitation' | 'first week';
-  /** A frozen model that the judge `llm` of `conf` asks: it is served while the cell trains, and first tried on labelled answers. */
+  /**
+   * A frozen model that the judge `llm` of `conf` asks. It is served while the cell trains, and first tried on labelled
+   * answers.
+   */
   readonly judge?: { readonly model: string; readonly labelled: string };
-  /** `conf` names several policies, so a server trains them and a client runs the agents. The result is read from this policy's metrics. */
+  /**
+   * `conf` names several policies, so a server trains them and a client runs the agents. The result is read from this
+   * policy's metrics.
+   */
   readonly servedPolicy?: string;
   /** A server trains, and `ajet swarm run -- <program>` runs this program for it. */
   readonly servedProgram?: readonly string[];
   readonly minutes: number;
-  /** What it needs that `npm install` does not bring, and how to get it. Looked for before the cell is run. */
+  /**
+   * Something that it needs and `npm install` does not install, with how to get it. It is looked for before the cell is
+   * run.
+   */
   readonly needs?: { readonly what: string; readonly isHere: () => boolean };
-  /** Environment of the run. */
+  /** The environment of the run. */
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** `npm run setup:clients` makes it; without it the Python of the machine. */
+/** `npm run setup:clients` makes it. Without it the Python of the machine is used. */
 const clientsPython = path.resolve(import.meta.dirname, '../endpoint/python/.venv/bin/python');
 const python = process.env['AJET_PYTHON'] ?? (existsSync(clientsPython) ? clientsPython : 'python3');
 
@@ -233,7 +242,9 @@ export function cellName({ tutorial, backbone }: Pick<Cell, 'tutorial' | 'backbo
   return `${tutorial}.${backbone}`;
 }
 
-/** The cells that the command line asks for; all of them if it names none. Throws Error for a name that no cell has. */
+/**
+ * Returns the cells that the command line asks for, or all if it names none. Throws Error for a name that no cell has.
+ */
 export function chooseCells(wanted: {
   readonly only?: string | undefined;
   readonly backbone?: string | undefined;

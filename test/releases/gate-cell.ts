@@ -12,8 +12,8 @@ import { readBaseline, toGateRun } from './store.js';
  */
 
 /**
- * True if the newest result's first seed gives the same run again. Its configuration may have new settings meanwhile: equal
- * metrics show that they change nothing. Other metrics may still be as good: then seeds decide.
+ * True if the newest result's first seed gives the same run again. Its configuration may have new settings by now:
+ * equal metrics show that they change nothing. Other metrics may still be as good, so seeds decide then.
  */
 async function isUnchanged(cell: Cell, newest: CellResult, say: (line: string) => void): Promise<boolean> {
   const [known] = newest.seeds;
@@ -32,7 +32,7 @@ export function newlyFailed(newest: Pick<CellResult, 'seeds'>, seeds: readonly S
   return seeds.length === 0 ? [] : failed.map((task) => describeChange(task, newest.seeds[0], seeds[0]));
 }
 
-/** With the episode of the first seed of each; the older format of results tells only that a task was solved. */
+/** Shows the episode of the first seed of each. The older format of results says only that a task was solved. */
 function describeChange(task: string, before: SeedResult | undefined, now: SeedResult | undefined): string {
   const shown = (seed: SeedResult | undefined): string => {
     if (seed?.endings === undefined) return 'solved, but the result is of an older format, without episodes';

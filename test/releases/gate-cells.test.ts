@@ -9,11 +9,11 @@ const silent = (): void => undefined;
 const green: Verdict = { color: 'green', reasons: [] };
 const plan = { cells: chosen, fits: () => true, isLimited: false };
 
-/** Green, but the second cell's run ends with an error. */
+/** A gate that is green, except that the second cell's run ends with an error. */
 const crashAtSecond = (cell: Cell): Promise<Verdict> =>
   cell === chosen[1] ? Promise.reject(new Error('node ajet ended with 1:\nno space left')) : Promise.resolve(green);
 
-it('counts a cell whose run crashes as red, with the first line of its error, and goes on with the others', async () => {
+it('counts a cell whose run crashes as red, with the first line of its error, and continues with the others', async () => {
   const { counts, verdicts } = await gateCells(plan, crashAtSecond, { say: silent });
   expect(counts).toEqual({ cells: 3, red: 1, yellow: 0, green: 2 });
   expect(verdicts).toEqual([
@@ -23,7 +23,7 @@ it('counts a cell whose run crashes as red, with the first line of its error, an
   ]);
 });
 
-it('says all of an error, so that the log tells more than its first line', async () => {
+it('says all of an error, so that the log has more than its first line', async () => {
   const lines: string[] = [];
   await gateCells(plan, crashAtSecond, { say: (line) => void lines.push(line) });
   expect(lines.join('\n')).toContain('no space left');
@@ -42,7 +42,7 @@ it('counts what was not reached only if the time has a limit', async () => {
   expect((await gateCells(plan, judge, { say: silent })).counts).not.toHaveProperty('not_reached');
 });
 
-it('tells what is known after each cell', async () => {
+it('reports what is known after each cell', async () => {
   const known: (readonly number[])[] = [];
   await gateCells(plan, crashAtSecond, {
     say: silent,

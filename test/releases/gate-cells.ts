@@ -8,7 +8,7 @@ type GateCounts = {
   readonly red: number;
   readonly yellow: number;
   readonly green: number;
-  /** Cells that did not fit into the time; missing if the time has no limit. */
+  /** Cells that did not fit into the time. It is missing if the time has no limit. */
   readonly not_reached?: number;
 };
 
@@ -23,7 +23,7 @@ type Listeners = {
   readonly onVerdict?: (soFar: GateOutcome) => void;
 };
 
-/** A cell whose run crashes is red: the others still have their turn. */
+/** A cell whose run crashes is red; the others still have their turn. */
 async function judgeSafely(
   cell: Cell,
   judge: (cell: Cell) => Promise<Verdict>,
@@ -45,7 +45,7 @@ function count(plan: GatePlan, verdicts: GateOutcome['verdicts'], notReached: nu
   return plan.isLimited ? { ...counts, not_reached: notReached } : counts;
 }
 
-/** Judges one cell after another, as far as they fit into the time. Never rejects for what a cell does. */
+/** Judges one cell after another, as far as they fit into the time. It never rejects because of a cell. */
 export async function gateCells(
   plan: GatePlan,
   judge: (cell: Cell) => Promise<Verdict>,

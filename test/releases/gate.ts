@@ -2,15 +2,15 @@ import { median } from '../bench/bench.js';
 import { medianAbsoluteDeviation } from './statistics.js';
 
 /**
- * The gate: does a cell still learn as well and as fast as its baseline? It sees numbers only, so that it can be tried on
- * planted regressions. The baseline is every seed of the last releases; the seeds under test are others. One step's reward
- * never decides, and no threshold is zero.
+ * The gate decides whether a cell still learns as well and as fast as its baseline. It sees only numbers, so that it
+ * can be tried on planted regressions. The baseline is every seed of the last releases; the seeds under test are
+ * others. One step's reward never decides, and no threshold is zero.
  */
 
 /** One run's figures that the gate compares. */
 export type GateRun = {
   readonly seed: number;
-  /** Success before training, and after; the end of the training curve if nothing is evaluated. 0..1. */
+  /** Success before and after training, 0..1. If nothing is evaluated, it is the end of the training curve. */
   readonly before: number;
   readonly after: number;
   readonly areaUnderCurve: number;
@@ -20,11 +20,11 @@ export type GateRun = {
 
 export type Verdict = { readonly color: 'green' | 'yellow' | 'red'; readonly reasons: readonly string[] };
 
-/** Smallest half width of the band of what counts as noise. */
+/** The smallest half width of the band of noise. */
 const smallestBand = 0.03;
 const deviations = 3;
 const slowest = 0.93;
-/** Releases without a baseline of their own stay yellow until there are this many seeds. */
+/** Releases without their own baseline stay yellow until there are this many seeds. */
 const fewestBaselineSeeds = 3;
 
 type Figure = { readonly name: string; readonly of: (run: GateRun) => number };
@@ -56,8 +56,8 @@ function fallenFigures(baseline: readonly GateRun[], runs: readonly GateRun[]): 
 }
 
 /**
- * The least gain that is not lost: half of what the baseline gains, or less if the baseline's own seeds vary so much. Where
- * little is gained, half of it is less than what seeds differ by.
+ * The least gain that does not count as lost: half of the baseline's gain, or less if the baseline's own seeds vary so
+ * much. If little is gained, half of it is less than the difference between seeds.
  */
 function leastGain(baseline: readonly GateRun[]): number {
   const usual = baseline.map(gainOf);
@@ -79,7 +79,7 @@ function slowRounds(baseline: readonly GateRun[], runs: readonly GateRun[]): rea
   ];
 }
 
-/** What one set of seeds says: the reasons to call the cell red, none if it is not. */
+/** Returns the reasons of one set of seeds to call the cell red; there are none if it is not. */
 function reasonsAgainst(baseline: readonly GateRun[], runs: readonly GateRun[], mostLost: number): readonly string[] {
   const least = leastGain(baseline);
   const lost = runs.filter((run) => gainOf(run) < least);
@@ -92,8 +92,9 @@ function reasonsAgainst(baseline: readonly GateRun[], runs: readonly GateRun[], 
 }
 
 /**
- * The verdict on a cell. `run(seeds)` trains with these seeds; it is called once with `seeds`, and if that looks bad once
- * more with `moreSeeds`: then the verdict is that of all of them, so that one unlucky seed does not decide.
+ * Returns the verdict on a cell. `run(seeds)` trains with these seeds. It is called once with `seeds` and, if the
+ * result looks bad, once more with `moreSeeds`. The verdict is then that of all seeds, so that one unlucky seed does
+ * not decide.
  */
 export async function judgeCell(options: {
   readonly baseline: readonly GateRun[];

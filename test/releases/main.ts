@@ -9,10 +9,10 @@ import { readCommit } from './release-identity.js';
 import { writeReleasesPage } from './releases-page.js';
 
 /**
- * `npm run releases`: trains the cells and keeps their results under the present version. With `--gate` it keeps nothing
- * and says whether the present code still learns as well and as fast as the kept releases did. `--minutes 80` begins with another
- * cell each day, and no cell that could last longer than what is left.
- * `--progress` prints what is known after each cell, one line each.
+ * `npm run releases` trains the cells and keeps their results under the present version. With `--gate` it keeps
+ * nothing, and says whether the present code still learns as well and as fast as the kept releases did. `--minutes 80`
+ * begins with another cell each day, and starts no cell that could take longer than the remaining time. `--progress`
+ * prints what is known after each cell, one line each.
  */
 
 const values = parseOptions({
@@ -57,7 +57,7 @@ async function record(chosen: readonly Cell[], seeds: readonly number[]): Promis
   if (values.json) process.stdout.write(`${JSON.stringify({ cells: chosen.length, files })}\n`);
 }
 
-/** Without the cells that need what is not installed here. */
+/** Returns the cells whose requirements are installed here. */
 function leaveOutMissing(chosen: readonly Cell[]): readonly Cell[] {
   const missing = chosen.filter(({ needs }) => needs !== undefined && !needs.isHere());
   for (const cell of missing) say(`${cellName(cell)}: left out, it needs ${cell.needs?.what}`);

@@ -10,7 +10,7 @@ it('takes all cells in their order if there is no limit', () => {
   expect(chosen.every(plan.fits)).toBe(true);
 });
 
-it('begins with another cell each day, so that none is always left out', () => {
+it('begins with another cell each day, so that every cell gets its turn', () => {
   const firsts = [0, 1, 2, 3, 4].map((day) => planGate(chosen, { minutes: 30, day }).cells[0]);
   expect(firsts).toEqual([...chosen, chosen[0]]);
   expect(new Set(planGate(chosen, { minutes: 30, day: 2 }).cells)).toEqual(new Set(chosen));

@@ -6,9 +6,9 @@ import { findRunDir, readSuccess } from './read-seed-result.js';
 import { ajet, root, runNode } from './run-node.js';
 import { serveWhile } from './serve-while.js';
 
-/** What comes before the training that a cell measures. */
+/** Does the work that comes before the training that a cell measures. */
 
-/** Settings of that training, and what earlier trainings reached on the same held-out tasks. */
+/** The settings of that training, and what earlier trainings reached on the same held-out tasks. */
 export type Prepared = { readonly settings: readonly string[]; readonly stages: readonly Stage[] };
 
 type Place = { readonly seed: number; readonly scratch: string };
@@ -19,7 +19,7 @@ export async function prepareCell(cell: Cell, place: Place): Promise<Prepared> {
   return { settings: [], stages: [] };
 }
 
-/** A command of ajet with the cell's configuration. Resolves to the folder of its run. */
+/** Runs a command of ajet with the cell's configuration. Resolves to the folder of its run. */
 async function runAjet(cell: Cell, command: readonly string[], place: Place & { readonly runs: string }) {
   const { seed, scratch, runs } = place;
   const [name, ...settings] = command;
@@ -44,7 +44,7 @@ async function takeModel(runDir: string, target: string): Promise<string> {
   return target;
 }
 
-/** Share of the held-out tasks that a model solves with the cell's configuration. */
+/** Returns the share of the held-out tasks that a model solves with the cell's configuration. */
 async function evaluate(cell: Cell, { seed, scratch }: Place, model: string): Promise<number> {
   const conf = ['--conf', path.join(root, cell.conf), `--backbone=${cell.backbone}`];
   const settings = [
@@ -58,7 +58,7 @@ async function evaluate(cell: Cell, { seed, scratch }: Place, model: string): Pr
   return success;
 }
 
-/** What `ajet sft` makes of the cell's model. */
+/** Makes a model from the cell's model with `ajet sft`. */
 async function imitate(cell: Cell, place: Place): Promise<Prepared> {
   const before = await evaluate(cell, place, cell.model);
   const runDir = await runAjet(cell, ['sft'], { ...place, runs: path.join(place.scratch, 'imitation') });
@@ -68,7 +68,9 @@ async function imitate(cell: Cell, place: Place): Promise<Prepared> {
   return { settings: [`model.path=${model}`], stages: [stage] };
 }
 
-/** People use the cell's model for a week, it is trained on what they said, and they use that for another week. */
+/**
+ * People use the cell's model for a week. It is trained on their feedback, and they use the result for another week.
+ */
 async function liveFirstWeek(cell: Cell, place: Place): Promise<Prepared> {
   const traces = path.join(place.scratch, 'traces');
   const sources = `task_reader.feedback_tracing.sources=[${traces}/*.jsonl]`;

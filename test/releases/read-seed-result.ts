@@ -7,7 +7,10 @@ import { parse } from 'yaml';
 import type { JudgeAgreement, SeedResult, Stage } from './cell-result.js';
 import { mean } from './statistics.js';
 
-/** Reads what the release table keeps of one run from its run folder: the folder explains itself, nothing else is asked. */
+/**
+ * Reads what the release table keeps of one run from its run folder. The folder explains itself, so it asks nothing
+ * else.
+ */
 
 type Line = { readonly [key: string]: unknown };
 
@@ -36,23 +39,23 @@ async function* readEpisodes(file: string): AsyncGenerator<Line> {
   for await (const text of createInterface({ input: createReadStream(file, 'utf8') })) yield JSON.parse(text) as Line;
 }
 
-/** Of an ending, in characters. */
+/** The length of an ending, in characters. */
 const longestEnding = 200;
 
-/** In the workflow's own words: its metadata, or its error. */
+/** The workflow's own words: its metadata, or its error. */
 function describeEnding({ reward, metadata, error }: Line): string {
   return JSON.stringify(error === undefined ? { reward, metadata } : { error }).slice(0, longestEnding);
 }
 
-/** Throws for an episode without a task: its outcome would be kept under the name "undefined". */
+/** Throws for an episode without a task, because its outcome would be kept under the name "undefined". */
 function taskOf({ task_id: task, episode_id: id }: Line): string {
   if (typeof task === 'string') return task;
   throw new Error(`The line of episode ${String(id)} has no task_id.`);
 }
 
 /**
- * The evaluation after `step`: the success of each task, where every repeat of a task must succeed, and how a task's episode
- * has ended, the first that failed if one did.
+ * Reads the evaluation after `step`: the success of each task, for which every repeat must succeed, and how a task's
+ * episode has ended. If an episode failed, it is the first that did.
  */
 export async function readHeldOut(
   runDir: string,
@@ -75,7 +78,7 @@ export async function readHeldOut(
   return { outcomes, endings };
 }
 
-/** Seconds of the judge over all episodes of a run. */
+/** Returns the seconds of the judge over all episodes of a run. */
 async function readJudging(runDir: string): Promise<number> {
   const folder = path.join(runDir, 'episodes');
   let seconds = 0;
@@ -84,7 +87,7 @@ async function readJudging(runDir: string): Promise<number> {
   return seconds;
 }
 
-/** What the judge says of an evaluation besides the success; no field if it says nothing. */
+/** Returns what the judge says of an evaluation in addition to the success, or no field if it says nothing. */
 function partsOf(field: 'parts_before' | 'parts_after', line: Line | undefined): Pick<SeedResult, typeof field> {
   const parts = Object.entries(line ?? {}).flatMap(([key, value]) =>
     key.startsWith('judge/') && typeof value === 'number' ? [[key.slice('judge/'.length), value] as const] : [],
@@ -92,14 +95,14 @@ function partsOf(field: 'parts_before' | 'parts_after', line: Line | undefined):
   return parts.length === 0 ? {} : { [field]: Object.fromEntries(parts) };
 }
 
-/** The folder of the only run below an experiment folder, which may also keep what its readers made. */
+/** Returns the folder of the only run below an experiment folder, which may also keep what its readers made. */
 export async function findRunDir(experimentDir: string): Promise<string> {
   const [experiment = ''] = await readdir(experimentDir);
   const names = (await readdir(path.join(experimentDir, experiment))).filter((name) => /^\d{4}-/.test(name));
   return path.join(experimentDir, experiment, names[0] ?? '');
 }
 
-/** Success on the held-out tasks before and after the training of a run. */
+/** Returns success on the held-out tasks before and after the training of a run. */
 export async function readSuccess(runDir: string): Promise<Pick<SeedResult, 'success_before' | 'success_after'>> {
   const evaluations = await readLines(path.join(runDir, 'evaluations.jsonl'));
   const first = evaluations.find((line) => line['step'] === 0);
@@ -110,7 +113,7 @@ export async function readSuccess(runDir: string): Promise<Pick<SeedResult, 'suc
   };
 }
 
-/** Steps at which the training curve is quoted. */
+/** The steps at which the training curve is quoted. */
 const quotedSteps = [5, 10, 20, 40];
 
 type Given = Pick<SeedResult, 'seed' | 'speed'> & {
@@ -169,7 +172,10 @@ export async function readSeedResult(
   };
 }
 
-/** Hash of the resolved configuration without what differs from place to place: seed, experiment folder, and the beginnings `roots` of paths and addresses. */
+/**
+ * Returns the hash of the resolved configuration without what differs from place to place: seed, experiment folder, and
+ * the beginnings `roots` of paths and addresses.
+ */
 export async function hashConfig(runDir: string, roots: readonly string[]): Promise<string> {
   const written = await readFile(path.join(runDir, 'config.yaml'), 'utf8');
   const text = roots.reduce((shorter, root) => shorter.replaceAll(`${root}/`, ''), written);

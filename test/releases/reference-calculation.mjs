@@ -1,5 +1,6 @@
-// What release speeds are measured against: a fixed amount of single-precision arithmetic and of object churn in plain JavaScript,
-// about as mixed as a training run on the CPU is. It must never change: figures of older releases are ratios to it.
+// Release speeds are measured against this fixed amount of single-precision arithmetic and of object churn in plain
+// JavaScript, mixed about as in a training run on the CPU. It must never change, because figures of older releases are
+// ratios to it.
 const size = 192;
 const fill = (seed) => Float32Array.from({ length: size * size }, (_, index) => Math.sin(index * seed));
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { microModelDir } from '@agentjet/micro';
 import { nanoModelDir } from '@agentjet/nano';
 
-/** What a result says about where it comes from: version, commit, machine, libraries, model. */
+/** A result's origin: version, commit, machine, libraries, model. */
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -22,10 +22,10 @@ export function currentVersion(): string {
   return readManifest('.').version;
 }
 
-/** What `npm run releases` itself writes: cells are recorded one after another. */
+/** Files that `npm run releases` itself writes, because cells are recorded one after another. */
 const ownFiles = [':!test/releases/results', ':!test/releases/RELEASES.md'];
 
-/** The commit, and whether the working tree is exactly it but for kept results. */
+/** Returns the commit, and whether the working tree is exactly it except for kept results. */
 export function readCommit(): { readonly commit: string; readonly clean: boolean } {
   return {
     commit: git('rev-parse', '--short=12', 'HEAD'),
@@ -50,7 +50,7 @@ export function libraryVersions(): Readonly<Record<string, string>> {
       try {
         return [[name, readManifest(path.join('node_modules', name)).version] as const];
       } catch {
-        return []; // not among the installed packages
+        return []; // it is not among the installed packages
       }
     }),
   );
@@ -61,7 +61,10 @@ const packaged = new Map([
   ['micro', microModelDir],
 ]);
 
-/** Hash of a model's weights; `nano` and `micro` are the packaged ones, anything else a folder. Throws Error if it holds none. */
+/**
+ * Returns the hash of a model's weights. `nano` and `micro` are the packaged ones; anything else is a folder. Throws
+ * Error if it holds none.
+ */
 export function hashModel(model: string): string {
   const dir = packaged.get(model) ?? model;
   const file = path.join(dir, 'model.safetensors');

@@ -4,7 +4,7 @@ import { median } from '../bench/bench.js';
 import type { CellResult, SeedResult } from './cell-result.js';
 import { listVersions, readResults } from './store.js';
 
-/** `RELEASES.md`, made from the kept results: a row per cell and version, newest version first. */
+/** Makes `RELEASES.md` from the kept results: a row per cell and version, newest version first. */
 
 const two = (value: number): string => value.toFixed(2);
 
@@ -43,7 +43,7 @@ ${results.map(row).join('\n')}
 `;
 }
 
-/** All that are kept, in the order of the page. */
+/** Returns all kept results, in the order of the page. */
 export function readAllResults(): readonly CellResult[] {
   return listVersions()
     .toReversed()

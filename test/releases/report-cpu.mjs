@@ -1,4 +1,5 @@
-// Loaded into a program with --import: writes how much processor time it used, in seconds of all threads, to the file CPU_REPORT.
+// This file is loaded into a program with --import. It writes how much processor time the program used, in seconds of
+// all threads, to the file CPU_REPORT.
 import { writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 

@@ -5,17 +5,19 @@ import path from 'node:path';
 export const root = path.resolve(import.meta.dirname, '../..');
 export const ajet = path.join(root, 'packages/cli/dist/main.js');
 
-/** Loaded with a program: writes its processor time. */
+/** This file is loaded with a program and writes its processor time. */
 export const reporter = path.join(import.meta.dirname, 'report-cpu.mjs');
 
 export type Ended = {
   readonly cpuSeconds: number;
   readonly seconds: number;
-  /** The end of what it wrote to stdout. */
+  /** The end of its output to stdout. */
   readonly output: string;
 };
 
-/** Runs a Node program to its end; `report-cpu.mjs`, which is loaded with it, writes its processor time into `scratch`. */
+/**
+ * Runs a Node program to its end. `report-cpu.mjs`, which is loaded with it, writes its processor time into `scratch`.
+ */
 export async function runNode(
   scratch: string,
   args: readonly string[],

@@ -20,7 +20,7 @@ const reference = path.join(import.meta.dirname, 'reference-calculation.mjs');
 const policyFolder = ({ servedPolicy }: Cell): readonly string[] =>
   servedPolicy === undefined ? [] : ['policies', servedPolicy];
 
-/** The run itself. A server is a second process, whose processor time counts too. */
+/** Makes the run itself. A server is a second process, whose processor time counts too. */
 async function train(cell: Cell, scratch: string, args: readonly string[]): Promise<Ended> {
   const { servedPolicy, servedProgram, env = {} } = cell;
   if (servedPolicy === undefined && servedProgram === undefined) return runNode(scratch, [ajet, ...args], env);
@@ -42,7 +42,10 @@ async function trainJudged(cell: Cell, scratch: string, args: readonly string[])
   return trainWithJudge(cell, scratch, (settings) => train(cell, scratch, [...args, ...settings]));
 }
 
-/** One seed of a cell; the run folder is read and removed. Rejects with the end of the program's errors if it fails. */
+/**
+ * Runs one seed of a cell, reads the run folder and removes it. Rejects with the end of the program's errors if it
+ * fails.
+ */
 export async function runSeed(
   cell: Cell,
   seed: number,

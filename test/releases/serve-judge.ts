@@ -5,12 +5,14 @@ import type { JudgeAgreement } from './cell-result.js';
 import { ajet, reporter, root, runNode, type Ended } from './run-node.js';
 import { serveWhile } from './serve-while.js';
 
-/** What is measured while a frozen model answers the judge `llm`. */
+/** The measurements while a frozen model answers the judge `llm`. */
 export type Judged = { readonly ended: Ended; readonly agreement: JudgeAgreement; readonly baseUrl: string };
 
 type Judge = NonNullable<Cell['judge']>;
 
-/** Serves the judge of a cell while `train` runs with the setting that names its address. Its processor time counts too. */
+/**
+ * Serves the judge of a cell while `train` runs with the setting that names its address. Its processor time counts too.
+ */
 export async function trainWithJudge(
   cell: Cell,
   scratch: string,
@@ -32,7 +34,7 @@ export async function trainWithJudge(
   return { ...judged, ended: { ...judged.ended, cpuSeconds } };
 }
 
-/** Of the judge `llm` alone, even if it is one part of several. */
+/** Reads the verdicts of the judge `llm` alone, even if it is one part of several. */
 async function tryJudge(
   { conf, env = {} }: Cell,
   { labelled }: Judge,

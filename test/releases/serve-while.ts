@@ -2,7 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 
 type Place = { readonly cwd: string; readonly env?: Readonly<Record<string, string>> };
 
-/** Starts a server, Node with these arguments, and ends it in peace once `work` is done with it. `Address`: the object that it prints once it listens. */
+/**
+ * Starts a server, Node with these arguments, and ends it properly after `work` is done with it. `Address` is the
+ * object that it prints when it listens.
+ */
 export async function serveWhile<Address, Result>(
   args: readonly string[],
   { cwd, env }: Place,

@@ -16,7 +16,7 @@ function compareVersions(a: string, b: string): number {
   return at === -1 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
-/** Versions that have results, oldest first. */
+/** Returns versions that have results, oldest first. */
 export function listVersions(dir = resultsDir): readonly string[] {
   return existsSync(dir) ? readdirSync(dir).toSorted(compareVersions) : [];
 }
@@ -35,7 +35,10 @@ export function writeResult(result: CellResult, dir = resultsDir): string {
   return file;
 }
 
-/** Results of a cell in its last releases, newest first. A release is a version: its results are replaced until the next. */
+/**
+ * Returns results of a cell in its last releases, newest first. A release is a version: its results are replaced until
+ * the next.
+ */
 export function readBaseline(
   cell: { readonly tutorial: string; readonly backbone: string; readonly model: string },
   mostReleases = 5,
@@ -55,7 +58,7 @@ export function toGateRun(seed: SeedResult): GateRun {
     before: seed.success_before ?? seed.success_at['5'] ?? 0,
     after: seed.success_after ?? seed.success_mean_last_20,
     areaUnderCurve: seed.area_under_curve,
-    // Seeds differ in how much they sample: that alone makes none slower.
+    // Seeds differ in how much they sample, and that alone makes none slower.
     speed: seed.speed * seed.generated_tokens,
   };
 }

@@ -1,6 +1,6 @@
 import { downloadModel, parseModelName } from '@agentjet/model-hub';
 
-/** A process that downloads the model it is called with: tests start two at once. */
+/** A process that downloads the model it is called with. Tests start two at once. */
 
 const name = parseModelName(process.argv[2] ?? '');
 if (name === undefined) throw new Error('Name a model.');

@@ -19,8 +19,8 @@ const makeTasks = (name: string, count: number, first = 0): readonly unknown[] =
   Array.from({ length: count }, (_, index) => ({ task_id: `${name}${index}`, main_query: `Say ${first + index}` }));
 
 /**
- * Rewards the share of letters in what the model says: with random weights rewards differ, so there is something to
- * learn. No imports: it stands outside of the repository.
+ * Rewards the share of letters in the model's answer. With random weights the rewards differ, so there is something to
+ * learn. The file has no imports, because it is outside of the repository.
  */
 const workflow = `
 type Model = { generate(request: unknown, options?: unknown): Promise<{ message: { content: string } }> };
@@ -37,7 +37,7 @@ export async function sayLetters(task: Task, tuner: Tuner) {
 
 export type JobYaml = { readonly [section: string]: unknown };
 
-/** Small enough that a step takes well under a second. */
+/** The model is so small that a step takes well under a second. */
 export function createJobYaml(modelDir: string, changes: JobYaml = {}): string {
   const ajet = {
     experiment_name: 'e2e',
@@ -64,7 +64,7 @@ export function createJobYaml(modelDir: string, changes: JobYaml = {}): string {
   return stringify({ ajet: merged });
 }
 
-/** Writes a job that works into `folder`: job.yaml, agent.ts, train.jsonl and test.jsonl. */
+/** Writes a working job into `folder`: job.yaml, agent.ts, train.jsonl and test.jsonl. */
 export function writeJob(folder: string, modelDir: string, files: JobFiles = {}, changes: JobYaml = {}): string {
   writeFiles(folder, {
     'job.yaml': createJobYaml(modelDir, changes),

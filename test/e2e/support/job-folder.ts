@@ -7,14 +7,14 @@ import { type JobFiles, type JobYaml, writeJob } from './job-files.js';
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-/** A folder of its own, removed after the tests of the file. */
+/** Makes a separate folder, which is removed after the tests of the file. */
 export function createScratchFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'ajet-e2e-'));
   folders.push(folder);
   return folder;
 }
 
-/** A job that works: job.yaml, agent.ts, train.jsonl and test.jsonl in a folder of its own. */
+/** Makes a working job in a separate folder: job.yaml, agent.ts, train.jsonl and test.jsonl. */
 export function createJobFolder(modelDir: string, files: JobFiles = {}, changes: JobYaml = {}): string {
   return writeJob(createScratchFolder(), modelDir, files, changes);
 }

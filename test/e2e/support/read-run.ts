@@ -3,7 +3,7 @@ import path from 'node:path';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The run folders of the experiment `e2e`, oldest first. */
+/** Returns the run folders of the experiment `e2e`, oldest first. */
 export function listRuns(folder: string): readonly string[] {
   const parent = path.join(folder, 'saved_experiments/e2e');
   return readdirSync(parent)
@@ -11,7 +11,7 @@ export function listRuns(folder: string): readonly string[] {
     .map((name) => path.join(parent, name));
 }
 
-/** The only run of the experiment. */
+/** Returns the only run of the experiment. */
 export function onlyRun(folder: string): string {
   const runs = listRuns(folder);
   if (runs.length !== 1 || runs[0] === undefined) throw new Error(`expected one run, found ${runs.length}`);
@@ -25,7 +25,7 @@ export function readRows(file: string): readonly Row[] {
     .map((line) => JSON.parse(line) as Row);
 }
 
-/** metrics.jsonl without what depends on the clock. */
+/** Reads metrics.jsonl without what depends on the clock. */
 export function readMetrics(run: string): readonly Row[] {
   return readRows(path.join(run, 'metrics.jsonl')).map((row) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('seconds'))),
@@ -46,8 +46,8 @@ export function listCheckpoints(run: string): readonly string[] {
 }
 
 /**
- * The episodes without what another run of the same seed may have otherwise: times, and the last digit of logprobs, which depends on
- * which other calls were answered at the same time. On-policy it enters no gradient.
+ * Reads the episodes without what may differ in another run of the same seed: times, and the last digit of logprobs,
+ * which depends on which other calls were answered at the same time. On-policy it enters no gradient.
  */
 export function readRepeatableEpisodes(run: string): readonly Row[] {
   return readEpisodes(run).map(({ seconds: _seconds, seconds_judging: _judging, spans = [], samples, ...row }) => ({

@@ -15,13 +15,13 @@ export type Running = {
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
 };
 
-/** A run of seconds ends before optimized code has paid for itself. */
+/** Optimized code does not pay for itself in a run of seconds. */
 const forShortRuns = ['--no-opt'];
 
 type StartOptions = {
   readonly env?: NodeJS.ProcessEnv;
   readonly nodeArgs?: readonly string[];
-  /** It is killed then. */
+  /** The process is killed after this time. */
   readonly timeoutMs?: number;
 };
 

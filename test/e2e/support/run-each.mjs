@@ -1,5 +1,5 @@
-// `node run-each.mjs <program.js> '[["--conf", "a.yaml"], ...]'`: runs the command, whose built module is named, with each list of arguments, one
-// after the other in one process. Ends with the mistakes of those that failed, one line each.
+// `node run-each.mjs <program.js> '[["--conf", "a.yaml"], ...]'` runs the built module of the command with each list of
+// arguments, one after the other in one process. It ends with the errors of those that failed, one line each.
 import { pathToFileURL } from 'node:url';
 
 const [program, lists] = process.argv.slice(2);

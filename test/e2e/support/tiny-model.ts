@@ -4,7 +4,7 @@ import { createRandom } from '@agentjet/core';
 import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokenizer/testing';
 import { writeModelFolder } from '@agentjet/trainer';
 
-/** Two layers of width 32: a model that knows nothing, and answers in milliseconds. */
+/** Two layers of width 32 make a model that knows nothing, and answers in milliseconds. */
 const shape = { hidden: 32, layers: 2, heads: 4, kvHeads: 2, headDim: 8, intermediate: 48 } as const;
 
 function createConfig(vocabSize: number, turnEnd: number, contextLength: number): Record<string, unknown> {
@@ -47,8 +47,9 @@ function listShapes(vocabSize: number): readonly (readonly [name: string, shape:
 }
 
 /**
- * A model folder in the Hugging Face layout, with random weights and a small byte-level tokenizer. The weights are several times as wide
- * as a fresh model's (`writeRandomModelFolder`): greedy answers of such a one repeat the last token of the prompt.
+ * Makes a model folder in the Hugging Face layout, with random weights and a small byte-level tokenizer. The weights
+ * are several times as wide as those of a fresh model (`writeRandomModelFolder`), whose greedy answers would repeat the
+ * last token of the prompt.
  */
 export async function writeTinyModel(
   dir: string,

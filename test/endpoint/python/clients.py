@@ -1,7 +1,9 @@
 """Real clients of the endpoint, as a Python agent would use them.
 
-Reads one JSON object per line, {"client", "task", "url" (it ends in /v1), "key"}, and prints one per line. Tasks: `whole` and `streamed` ask one question and answer tool calls until the model makes none; `errors` runs into
-some; `leave` closes a stream after its first piece; `late` gives up waiting; `retry` calls once, with the client's own retries.
+The program reads one JSON object per line, {"client", "task", "url" (it ends in /v1), "key"}, and prints one per line.
+The tasks are: `whole` and `streamed` ask one question and answer tool calls until the model makes none; `errors` causes
+some errors; `leave` closes a stream after its first piece; `late` gives up waiting; `retry` calls once, with the
+client's own retries.
 """
 
 import json

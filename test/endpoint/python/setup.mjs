@@ -1,4 +1,5 @@
-// Makes test/endpoint/python/.venv with the pinned clients: `npm run setup:clients`. Safe to run again; without it their tests are skipped.
+// `npm run setup:clients` makes test/endpoint/python/.venv with the pinned clients. It is safe to run again. Tests that
+// need the clients are skipped without it.
 import { makeEnvironment } from '../../../.ci/python-environment.mjs';
 
 const problem = makeEnvironment(import.meta.dirname);

@@ -20,12 +20,12 @@ function outage(): Error {
 
 let numAnswered = 0;
 
-/** The process ends while it samples, after so many episodes had their first answer. */
+/** The process ends while it samples, after this many episodes had their first answer. */
 function dieIfAsked(): void {
   if (process.env['GOLDEN_DIE_AT'] === `sampling ${++numAnswered}`) process.kill(process.pid, 'SIGKILL');
 }
 
-/** Two calls. The reward is the share of letters in the answers. */
+/** Makes two calls. The reward is the share of letters in the answers. */
 export async function spell(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   const { fails = [], lost = [], isGroupLost = false, reward } = (task.metadata['mishaps'] ?? {}) as Mishaps;
   const place = placeOf(tuner.episodeId);

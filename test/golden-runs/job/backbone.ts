@@ -4,8 +4,9 @@ import { createTinyBackbone } from '@agentjet/trainer/testing';
 import { BackboneError, defineBackbone, setting, z, type Backbone } from 'agentjet';
 
 /**
- * The tiny model as a backbone of a real run: what it samples follows from seed and weights, and what it trains from the batch, to the last
- * digit. With `ahead` each batch is sampled by the oldest weights that its step allows, so that the clock decides nothing.
+ * The tiny model as a backbone of a real run. Its samples follow from seed and weights, and its training from the
+ * batch, to the last digit. With `ahead` each batch is sampled by the oldest weights that its step allows, so the clock
+ * decides nothing.
  */
 
 type Engine = Backbone['engine'];
@@ -74,7 +75,10 @@ async function readVocabulary(modelDir: string): Promise<ReadonlyMap<number, str
   return new Map(Array.from({ length: size }, (_, id) => [id, characters.get(id) ?? '']));
 }
 
-/** The process ends where GOLDEN_DIE_AT says: `decided 3` before the third optimizer step, `trained 3` after it, `saving 3` before its checkpoint. */
+/**
+ * The process ends where GOLDEN_DIE_AT says: `decided 3` before the third optimizer step, `trained 3` after it,
+ * `saving 3` before its checkpoint.
+ */
 function dieIfAsked(point: string): void {
   if (process.env['GOLDEN_DIE_AT'] === point) process.kill(process.pid, 'SIGKILL');
 }
@@ -110,13 +114,13 @@ type Ahead = {
   readonly ahead: number;
   readonly totalSteps: number;
   readonly create: () => Backbone;
-  /** Undefined: the prompt is of an evaluation. */
+  /** Undefined for the prompt of an evaluation. */
   readonly stepOf: (promptIds: Int32Array) => number | undefined;
 };
 
 const versionDir = (version: number): string => path.resolve('versions', String(version));
 
-/** One optimizer step a batch. Weights are kept in files, so that a resumed process has them too. */
+/** Makes one optimizer step a batch. Weights are kept in files, so that a resumed process has them too. */
 function sampledAhead(backbone: Backbone, { ahead, totalSteps, create, stepOf }: Ahead): Backbone {
   const samplers = new Map<number, Promise<Engine>>();
   const load = async (version: number): Promise<Engine> => {
@@ -161,7 +165,10 @@ class BegunSteps {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Does not wait in a resumed run: there a batch may have ended before. Rejects if nothing is sampled ahead. */
+  /**
+   * It does not wait in a resumed run, because a batch may have ended there before. Rejects if nothing is sampled
+   * ahead.
+   */
   async reached(step: number): Promise<void> {
     if (process.env['GOLDEN_RESUMED'] !== undefined) return;
     await new Promise<void>((resolve, reject) => {

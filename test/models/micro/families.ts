@@ -18,7 +18,7 @@ const legs = new Map(
   Object.entries(animals).flatMap(([count, names]) => names.map((name) => [name, Number(count)] as const)),
 );
 
-/** Of an animal in the singular or with an s; 6 for one that is not here. */
+/** Returns the legs of an animal in the singular or with an s, or 6 if it is not listed here. */
 export function legsOf(animal: string): number {
   const name = animal.trim();
   return legs.get(name) ?? legs.get(name.replace(/s$/, '')) ?? 6;
@@ -52,7 +52,7 @@ function drawSum(random: Random): Problem {
   };
 }
 
-/** None of which the tutorial evaluates on. */
+/** The tutorial evaluates on none of these. */
 export function drawTasks({ seed, count }: { readonly seed: number; readonly count: number }): readonly Task[] {
   const random = createRandom(deriveSeed(seed, 'families'));
   const tasks: Task[] = [];

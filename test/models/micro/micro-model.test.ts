@@ -16,7 +16,7 @@ import { micro } from './micro.js';
 import { otherPages } from './other-documents.js';
 import sums from './sums.json' with { type: 'json' };
 
-/** Nats per answer token: most of it is the teachers' own randomness. */
+/** The loss in nats per answer token is mostly the teachers' own randomness. */
 const highestLosses: Readonly<Record<string, number>> = {
   'learning-to-ask': 0.6,
   office: 0.25,

@@ -6,17 +6,17 @@ import { courses } from './courses.js';
 const vocabSize = 1280;
 const contextLength = 2048;
 
-/** The lessons of nano: copying comes first, for the same reason. */
+/** The lessons are those of nano, and copying comes first for the same reason. */
 const lessons: readonly LessonPlan[] = [
   { lesson: 'copying', numSteps: 800, tokensPerStep: 2048 },
   { lesson: 'reading', numSteps: 100, tokensPerStep: 4096 },
   { lesson: 'answering', numSteps: 900, tokensPerStep: 4096 },
 ];
 
-/** The lessons end before the cosine does: what is left to learn is for reinforcement learning. */
+/** The lessons end before the cosine does, so that something is left for reinforcement learning. */
 const optimizer = createOptimizer(2400);
 
-/** Twice as large as nano, with twice as many words and four tools. */
+/** The model is twice as large as nano, with twice as many words and four tools. */
 export const micro: Recipe = {
   name: 'micro',
   seed: 20261122,

@@ -9,7 +9,7 @@ import { recipe } from './nano-recipe.js';
 import { recordTranscripts } from '../shared/record-transcripts.js';
 import { createTokenizerConfig, createTokenizerJson } from '../shared/tokenizer-files.js';
 
-/** What makes two tasks the same problem, whatever their ids. */
+/** Returns what makes two tasks with different ids the same problem. */
 function problemOf({ mainQuery, metadata }: Task): string {
   return JSON.stringify(metadata['map'] ?? metadata['cast'] ?? mainQuery);
 }

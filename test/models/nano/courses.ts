@@ -15,7 +15,7 @@ import { lakeTeacher } from './teachers/lake-teacher.js';
 import { mathTeacher } from './teachers/math-teacher.js';
 import { villageTeacher } from './teachers/village-teacher.js';
 
-/** Each framework spells the same tool in its own way, and the model is to read them all. */
+/** Each framework spells the same tool in its own way, and the model has to read them all. */
 const mathWorkflows: Readonly<Record<string, WorkflowSource>> = {
   langgraph: solveWithLangGraph,
   react: solveWithReact,

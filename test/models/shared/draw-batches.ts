@@ -1,12 +1,12 @@
 import { createRandom, type Sample } from '@agentjet/core';
 
-/** Samples without end: one pass after another, each in a new order. */
+/** Draws samples without end: one pass after another, each in a new order. */
 export function* drawPasses(samples: readonly Sample[], seed: number): Generator<Sample> {
   const random = createRandom(seed);
   for (;;) yield* shuffle(samples, random.next);
 }
 
-/** Batches of about `tokensPerStep` row tokens. */
+/** Makes batches of about `tokensPerStep` row tokens. */
 export function* drawBatches(samples: Iterable<Sample>, tokensPerStep: number): Generator<readonly Sample[]> {
   let batch: Sample[] = [];
   let numTokens = 0;

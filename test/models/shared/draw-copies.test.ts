@@ -9,13 +9,13 @@ function take(count: number, seed: number): readonly Sample[] {
   return Array.from({ length: count }, () => copies.next().value);
 }
 
-/** Whether the token and the one before it stood side by side earlier in the row. */
+/** Returns whether the token and the one before it were neighbours earlier in the row. */
 function isRepetition(ids: Int32Array, index: number): boolean {
   return ids.subarray(1, index).some((id, before) => id === ids[index] && ids[before] === ids[index - 1]);
 }
 
 describe('copying', () => {
-  it('asks for nothing that does not stand earlier in the row, after the same token', () => {
+  it('asks for nothing that is not earlier in the row, after the same token', () => {
     for (const { ids, lossMask } of take(50, 1)) {
       const asked = [...ids.keys()].filter((index) => lossMask[index] === 1);
       expect(asked.length).toBeGreaterThan(0);

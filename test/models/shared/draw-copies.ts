@@ -2,7 +2,7 @@ import { createRandom, type Random, type Sample } from '@agentjet/core';
 
 export type CopyOptions = { readonly numTokens: number; readonly seed: number };
 
-/** Tokens of the repeated piece, of one whole row, and the most that stands between two repetitions. */
+/** The numbers of tokens of the repeated piece, of one whole row, and at most between two repetitions. */
 const [shortestPiece, longestPiece] = [2, 8];
 const [shortestRow, longestRow] = [32, 48];
 const longestGap = 4;
@@ -35,9 +35,9 @@ function drawCopy(index: number, numTokens: number, random: Random): Sample {
 }
 
 /**
- * Rows without end in which a short piece of random tokens, of ids below `numTokens`, comes again and again with random
- * tokens between. What is to be predicted is how a repetition goes on after its first token: nothing but looking back
- * for the same token and copying what followed it helps (an induction head; Olsson et al. 2022).
+ * Makes rows without end in which a short piece of random tokens, with ids below `numTokens`, comes again and again
+ * with random tokens between. The task is to predict the rest of a repetition after its first token. It can be solved
+ * only by looking back for the same token and copying what followed it (an induction head; Olsson et al. 2022).
  */
 export function* drawCopies({ numTokens, seed }: CopyOptions): Generator<Sample> {
   const random = createRandom(seed);

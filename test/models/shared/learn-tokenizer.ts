@@ -6,7 +6,9 @@ import { type Merge, trainBpe } from './train-bpe.js';
 
 const addedTokenPattern = new RegExp(addedTokens.map((token) => token.replace(/[|/]/g, '\\$&')).join('|'));
 
-/** Learns merges from transcripts that were recorded byte by byte. Bytes, merges and added tokens fill the vocabulary. */
+/**
+ * Learns merges from transcripts that were recorded byte by byte. Bytes, merges and added tokens fill the vocabulary.
+ */
 export async function learnMerges(recipe: Recipe): Promise<readonly Merge[]> {
   const { seed, contextLength, courses, vocabSize } = recipe;
   const chatTokenizer = createChatTokenizer({

@@ -1,4 +1,7 @@
-/** `copying`: pieces of random tokens are repeated. `reading`: whole transcripts are learned as text. `answering`: only what the teacher wrote. */
+/**
+ * In `copying`, pieces of random tokens are repeated. In `reading`, whole transcripts are learned as text. In
+ * `answering`, only the teacher's words are learned.
+ */
 export type LessonPlan = {
   readonly lesson: 'copying' | 'reading' | 'answering';
   readonly numSteps: number;

@@ -43,7 +43,10 @@ export async function createUntrained(
   return numParameters;
 }
 
-/** Transcripts of all courses in the tokens of `dir`: as many episodes as each course says, or `numEpisodes` of each. */
+/**
+ * Records transcripts of all courses in the tokens of `dir`: as many episodes as each course says, or `numEpisodes` of
+ * each.
+ */
 export async function recordCourses(
   recipe: Recipe,
   dir: string,

@@ -11,7 +11,7 @@ export type TrainingReport = {
     'course' | 'numEpisodes' | 'numTokens' | 'numAnswerTokens' | 'successRate'
   >[];
   readonly lessons: readonly LessonReport[];
-  /** Nats per answer token on transcripts that were not trained, by course. */
+  /** The loss in nats per answer token on transcripts that were not trained, by course. */
   readonly heldOutLoss: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly machine: string;
@@ -53,7 +53,7 @@ function describeLessons({ lessons }: TrainingReport): string {
   return table(['lesson', 'steps', 'tokens', 'computed as a tree', 'seconds', 'first loss', 'last loss'], rows);
 }
 
-/** README.md of the model folder. Every figure in it was measured by the run that wrote it. */
+/** The README.md of the model folder. The run that wrote it measured every figure in it. */
 export function writeModelCard(recipe: Recipe, report: TrainingReport): string {
   const { name, card, configJson, optimizer, vocabSize } = recipe;
   const { seed, numParameters, numMerges, seconds, machine } = report;

@@ -10,7 +10,7 @@ export type Qwen2Size = {
   readonly intermediateSize: number;
 };
 
-/** config.json of transformers, of a model in the shape of Qwen2. */
+/** The config.json of transformers for a model in the shape of Qwen2. */
 export const createConfigJson = (size: Qwen2Size) => ({
   architectures: ['Qwen2ForCausalLM'],
   model_type: 'qwen2',
@@ -30,7 +30,7 @@ export const createConfigJson = (size: Qwen2Size) => ({
   torch_dtype: 'float32',
 });
 
-/** One warmup, and one cosine over `totalSteps`. */
+/** Uses one warmup, and one cosine over `totalSteps`. */
 export const createOptimizer = (totalSteps: number): OptimizerOptions => ({
   learningRate: 2e-3,
   beta1: 0.9,

@@ -10,28 +10,28 @@ export type Course = {
   readonly judge?: Judge;
   readonly environment?: Environment;
   readonly teacher: Teacher;
-  /** Never one of the tasks that the tutorial evaluates on. */
+  /** The tasks; none of them is one that the tutorial evaluates on. */
   readonly drawTasks: (options: { readonly seed: number; readonly count: number }) => readonly Task[];
   readonly numEpisodes: number;
-  /** Of so many more the tokenizer is learned. */
+  /** The number of further tasks from which the tokenizer is learned. */
   readonly numSpelled: number;
 };
 
 /** Everything that decides what a small model becomes. The same recipe makes the same data. */
 export type Recipe = {
-  /** Also what `model.path` calls the model. */
+  /** The model's name, also in `model.path`. */
   readonly name: string;
   readonly seed: number;
   readonly vocabSize: number;
   readonly contextLength: number;
-  /** Of the random weights. */
+  /** The standard deviation of the random weights. */
   readonly initialDeviation: number;
   readonly threads: number;
-  /** config.json of transformers. */
+  /** The config.json of transformers. */
   readonly configJson: Readonly<Record<string, unknown>>;
   readonly courses: readonly Course[];
   readonly lessons: readonly LessonPlan[];
   readonly optimizer: OptimizerOptions;
-  /** What the model card says: after "A language model of N parameters", and what the teachers are like. */
+  /** Words of the model card: those after "A language model of N parameters", and those that describe the teachers. */
   readonly card: { readonly purpose: string; readonly teachers: string };
 };

@@ -10,7 +10,7 @@ export type Transcripts = {
   readonly numEpisodes: number;
   readonly numTokens: number;
   readonly numAnswerTokens: number;
-  /** Share of episodes in which the teacher happened to succeed. */
+  /** The share of episodes in which the teacher happened to succeed. */
   readonly successRate: number;
 };
 
@@ -20,7 +20,7 @@ export type RecordOptions = {
   readonly seed: number;
 };
 
-/** An hour: what is recorded must not depend on what else the machine does. */
+/** The limit is an hour, because the load of the machine must not change what is recorded. */
 const timeoutMs = 3_600_000;
 
 function hostOf({ environment }: Course): EnvironmentHost | undefined {
@@ -52,7 +52,7 @@ async function* runCourse(
   for await (const { episodes } of groups) yield* episodes;
 }
 
-/** Runs a course from its tasks to its samples. A failed episode is a mistake in the teacher, and thrown. */
+/** Runs a course from its tasks to its samples. A failed episode is a mistake in the teacher, and is thrown. */
 export async function recordTranscripts(course: Course, options: RecordOptions): Promise<Transcripts> {
   const samples: Sample[] = [];
   let numSuccesses = 0;

@@ -10,14 +10,14 @@ import type { Transcripts } from './record-transcripts.js';
 import { trainLesson } from './train-lessons.js';
 
 /**
- * How the recipe begins: sums of the tokenizer, of the random weights and of the first transcripts of each course, and the losses of
- * the first steps. A change of any of these changes the model that the recipe makes.
+ * How the recipe begins: sums of the tokenizer, of the random weights and of the first transcripts of each course, and
+ * the losses of the first steps. A change of any of these changes the model that the recipe makes.
  */
 export type RecipeSums = {
   readonly tokenizer: string;
   readonly untrained: string;
   readonly transcripts: Readonly<Record<string, string>>;
-  /** Nats per token of the first lesson's first steps; the last digits depend on the processor. */
+  /** The loss in nats per token of the first lesson's first steps. The last digits depend on the processor. */
   readonly firstLosses: readonly number[];
 };
 
@@ -47,7 +47,7 @@ async function takeFirstSteps(recipe: Recipe, dir: string, seed: number): Promis
   }
 }
 
-/** Takes seconds. The same seed gives the same sums everywhere, and the same losses on one kind of processor. */
+/** It takes seconds. The same seed gives the same sums everywhere, and the same losses on one kind of processor. */
 export async function sumRecipe(recipe: Recipe, seed: number): Promise<RecipeSums> {
   const dir = await mkdtemp(path.join(tmpdir(), `${recipe.name}-sums-`));
   const sum = async (file: string): Promise<string> => sumBytes(await readFile(path.join(dir, file)));

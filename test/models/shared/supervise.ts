@@ -1,7 +1,10 @@
 import type { Sample } from '@agentjet/core';
 import type { LessonPlan } from './lesson-plan.js';
 
-/** `reading`: every token but the first is to be predicted; otherwise only what the loss mask says: repetitions, or what the teacher wrote. */
+/**
+ * In `reading`, every token except the first is to be predicted. Otherwise only the tokens of the loss mask are:
+ * repetitions, or the teacher's words.
+ */
 export function supervise(sample: Sample, lesson: LessonPlan['lesson']): Sample {
   if (lesson !== 'reading') return { ...sample, advantages: Float32Array.from(sample.lossMask) };
   const lossMask = sample.ids.map((_, index) => Math.min(index, 1));

@@ -2,7 +2,7 @@ import { type Completion, createRandom, type Engine, type GenerateRequest } from
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { Teacher } from './teacher.js';
 
-/** An engine whose tokens a teacher writes, so that transcripts come out of the same path as samples do. */
+/** An engine whose tokens a teacher writes, so that transcripts take the same path as samples. */
 export class TeacherEngine implements Engine {
   readonly contextLength: number;
   readonly #chatTokenizer: ChatTokenizer;

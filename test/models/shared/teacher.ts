@@ -1,12 +1,12 @@
 import type { Random } from '@agentjet/core';
 
 /**
- * Writes the transcripts that a tiny model is made from: sees the prompt as text and answers in the right form, but
- * with poor judgement. What is left to learn is for reinforcement learning.
+ * Writes the transcripts that a tiny model is made from. A teacher sees the prompt as text and answers in the right
+ * form, but with poor judgement, so that something is left for reinforcement learning.
  */
 export type Teacher = (prompt: string, random: Random) => string;
 
-/** Text of the last message before the answer. */
+/** The text of the last message before the answer. */
 export function lastMessage(prompt: string): string {
   const [, text = ''] =
     /<\|im_start\|>\w+\n((?:(?!<\|im_start\|>)[\s\S])*)<\|im_end\|>\n<\|im_start\|>assistant\n$/.exec(prompt) ?? [];

@@ -6,27 +6,27 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * The split of Qwen's tokenizers, digit by digit. `AutoTokenizer` of transformers 5 puts that split into every model of
- * type qwen2 and does not read that of tokenizer.json.
+ * type qwen2 and does not read the split of tokenizer.json.
  */
 const wordPattern =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** The same for JavaScript, which has no group of its own case. */
+/** The same for JavaScript, which has no group for case alone. */
 export const wordRegExp = new RegExp(wordPattern.replace('(?i:', '(?:'), 'gu');
 
 const digits = Array.from('0123456789');
 /**
- * Two digits are one token, so that a number is copied in one step. No merge can join them, since each digit is a separate
- * word; added tokens are found before the text is split.
+ * Two digits are one token, so that a number is copied in one step. No merge can join them, since each digit is a
+ * separate word. Added tokens are found before the text is split.
  */
 const digitPairs = digits.flatMap((left) => digits.map((right) => left + right));
 
-/** Ends of turns and documents, which no text of a person spells. */
+/** Marks of the ends of turns and documents, which no person's text contains. */
 const specialTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'];
-/** Marks of the tool form, one token each, which are text all the same. */
+/** Marks of the tool form. Each is one token, and still counts as text. */
 const markTokens = ['<tools>', '</tools>', '<tool_call>', '</tool_call>', '<tool_response>', '</tool_response>'];
 
-/** The last of the vocabulary: what no lesson of copying copies. */
+/** The last tokens of the vocabulary. No lesson of copying copies them. */
 export const endsAndMarks: readonly string[] = [...specialTokens, ...markTokens];
 
 export const addedTokens: readonly string[] = [...digitPairs, ...endsAndMarks];

@@ -20,7 +20,7 @@ describe('byte-pair encoding', () => {
     expect(trainBpe(texts.toReversed(), options)).toEqual(trainBpe(texts, options));
   });
 
-  it('stops where no pair stands twice', () => {
+  it('stops when no pair occurs twice', () => {
     expect(trainBpe(['abc'], { pattern: /\w+/g, numMerges: 10 })).toEqual([]);
   });
 

@@ -28,7 +28,10 @@ function countPairs(words: readonly Word[]): Map<string, number> {
   return counts;
 }
 
-/** The most frequent pair; among equals the first in code-unit order, so that the result depends on the texts alone. */
+/**
+ * Returns the most frequent pair. Among equals it is the first in code-unit order, so the result depends only on the
+ * texts.
+ */
 function findBest(counts: ReadonlyMap<string, number>): string | undefined {
   let best: string | undefined;
   for (const [pair, count] of counts) {
@@ -49,8 +52,8 @@ function applyMerge(pieces: readonly string[], [left, right]: Merge): readonly s
 }
 
 /**
- * Byte-pair encoding (Gage 1994; Sennrich et al. 2016) over the words that `pattern` finds: joins the most frequent
- * neighbours, `numMerges` times or until no pair stands twice. Merges come in the order in which they apply.
+ * Byte-pair encoding (Gage 1994; Sennrich et al. 2016) over the words that `pattern` finds. It joins the most frequent
+ * neighbours, `numMerges` times or until no pair occurs twice. Merges come in the order in which they apply.
  */
 export function trainBpe(
   texts: Iterable<string>,

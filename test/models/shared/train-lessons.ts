@@ -10,13 +10,13 @@ export type LessonReport = LessonPlan & {
   readonly rowTokens: number;
   readonly treeTokens: number;
   readonly seconds: number;
-  /** Nats per supervised token: each step's, the first, and the mean of the last twenty. */
+  /** The loss in nats per supervised token: each step's, the first, and the mean of the last twenty. */
   readonly losses: readonly number[];
   readonly firstLoss: number;
   readonly lastLoss: number;
 };
 
-/** Packs of this size share most of what the transcripts of one workflow begin with. */
+/** Packs of this size share most of the common beginnings of one workflow's transcripts. */
 const maxPackTokens = 1536;
 
 function mean(values: readonly number[]): number {
@@ -36,7 +36,10 @@ function drawSamples(
     : drawPasses(transcripts, seed);
 }
 
-/** Supervised fine-tuning on one lesson, with the same packing and the same backbone as any run. `seed` draws the copies, or the order of the transcripts. */
+/**
+ * Trains on one lesson by supervised fine-tuning, with the same packing and the same backbone as any run. `seed` draws
+ * the copies, or the order of the transcripts.
+ */
 export async function trainLesson(
   backbone: Backbone,
   transcripts: readonly Sample[],
@@ -73,7 +76,7 @@ export async function trainLesson(
   };
 }
 
-/** Nats per token of the teacher's answers, on transcripts that were not trained. */
+/** Returns the loss in nats per token of the teacher's answers, on transcripts that were not trained. */
 export async function measureLoss(backbone: Backbone, samples: readonly Sample[]): Promise<number> {
   const logprobs = await backbone.logprobs(samples);
   const losses = samples.flatMap(({ lossMask }, row) =>

@@ -32,7 +32,7 @@ async function measureHeldOut(
   }
 }
 
-/** The trained folder without what only a resumed training needs. */
+/** Copies the trained folder without the files that only a resumed training needs. */
 async function publish(recipe: Recipe, trainedDir: string, outDir: string, report: TrainingReport): Promise<void> {
   await rm(path.join(trainedDir, 'trainer_state'), { recursive: true });
   await writeFile(path.join(trainedDir, 'README.md'), writeModelCard(recipe, report));
@@ -65,8 +65,9 @@ async function makeModel(recipe: Recipe, seed: number, outDir: string): Promise<
 }
 
 /**
- * The program `npm run train:<name>`: transcripts, tokenizer, random weights, lessons, model card. `-- --seed 7 --out <folder>` makes
- * another model in another folder; `-- --sums` only writes `sums.json` into `recipeDir`, how the recipe begins.
+ * The program `npm run train:<name>`: transcripts, tokenizer, random weights, lessons, model card.
+ * `-- --seed 7 --out <folder>` makes another model in another folder. `-- --sums` only writes how the recipe begins, as
+ * `sums.json` in `recipeDir`.
  */
 export async function trainModel(
   recipe: Recipe,

@@ -1,4 +1,5 @@
-"""Logprobs of a row by transformers alone: `python score.py <folder> <ids as JSON>` prints one for each id but the first."""
+"""Prints logprobs of a row by transformers alone: `python score.py <folder> <ids as JSON>` prints one for each id
+except the first."""
 
 import json
 import os
@@ -10,7 +11,8 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 
 def load(folder: str) -> PreTrainedModel:
-    """An adapter is opened by peft: SkyRL pins 0.18.1, which transformers 5.8 is too new for (trainer/torch has newer ones of both)."""
+    """peft opens an adapter. SkyRL pins 0.18.1, for which transformers 5.8 is too new (trainer/torch has newer ones of
+    both)."""
     adapter = os.path.join(folder, "adapter_config.json")
     if not os.path.exists(adapter):
         return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)

@@ -1,6 +1,7 @@
-"""SkyRL's server and its engine, on a free port of the loopback: `python serve.py <EngineConfig as JSON>` prints the address.
+"""Starts SkyRL's server and its engine on a free port of the loopback: `python serve.py <EngineConfig as JSON>` prints
+the address.
 
-SkyRL's own start wants to be the child of `uv run`, and starts the engine in the same way; here both have this interpreter.
+SkyRL's own start has to be a child of `uv run`, and starts the engine in the same way. Here both have this interpreter.
 """
 
 import json

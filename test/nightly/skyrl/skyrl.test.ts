@@ -13,7 +13,7 @@ import { trainLake } from '../../bench/backbones/train-lake.js';
 import { type SkyrlServer, skyrlPython, startSkyrl } from './start-skyrl.js';
 import { writeLlamaModel } from './write-llama-model.js';
 
-/** Part of `.ci/nightly skyrl`: JAX compiles for minutes. */
+/** The test is part of `.ci/nightly skyrl`, because JAX compiles for minutes. */
 const isAsked = isInstalled(import.meta.dirname) && process.env['AJET_LONG_TESTS'] === '1';
 const timeout = 3_600_000;
 const run = promisify(execFile);

@@ -6,10 +6,13 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { pythonOf } from '../../../.ci/python-environment.mjs';
 
-/** Of this folder's environment, which `.ci/nightly skyrl` makes. */
+/** The interpreter of this folder's environment, which `.ci/nightly skyrl` makes. */
 export const skyrlPython = pythonOf(import.meta.dirname);
 
-/** Compiling is most of the job on a CPU: what one run has compiled, the next one reads. Removed with the environment. */
+/**
+ * Compiling is most of the job on a CPU, so the next run reads what one run has compiled. It is removed with the
+ * environment.
+ */
 const compileOnce = {
   JAX_COMPILATION_CACHE_DIR: path.join(import.meta.dirname, '.venv', 'compiled'),
   JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: '0',
@@ -18,10 +21,10 @@ const compileOnce = {
 
 export type SkyrlServer = { readonly url: string; close(): Promise<void> };
 
-/** JAX compiles a program for each shape, so a training pass has one row, and sampling a fixed number of them. */
+/** JAX compiles a program for each shape, so a training pass has one row, and sampling has a fixed number of them. */
 const backend = { train_micro_batch_size: 1, sample_max_num_sequences: 32, max_lora_adapters: 4, max_lora_rank: 32 };
 
-/** SkyRL on the CPU with that model, which keeps its files in `dir`. */
+/** Starts SkyRL on the CPU with that model. It keeps its files in `dir`. */
 export async function startSkyrl(modelDir: string, dir: string): Promise<SkyrlServer> {
   const log = path.join(dir, 'skyrl.log');
   const config = {
@@ -50,10 +53,10 @@ async function readAddress({ stdout }: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: stdout })) {
     if (/^http:\S+$/.test(line)) return await untilHealthy(line);
   }
-  throw new Error('it told no address');
+  throw new Error('it printed no address');
 }
 
-/** The address is told a moment before the server listens. */
+/** The server prints the address a moment before it listens. */
 async function untilHealthy(url: string): Promise<string> {
   for (;;) {
     const answer = await fetch(`${url}/api/v1/healthz`).catch(() => undefined);

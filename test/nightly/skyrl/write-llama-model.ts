@@ -3,7 +3,10 @@ import path from 'node:path';
 import { parseJsonObject } from '@agentjet/core';
 import { nanoModelDir } from '@agentjet/nano';
 
-/** The nano model as a Llama, which SkyRL knows while it does not know Qwen2: the same weights, less the biases of the attention. */
+/**
+ * Writes the nano model as a Llama, because SkyRL knows Llama and not Qwen2. The weights are the same, without the
+ * biases of the attention.
+ */
 export async function writeLlamaModel(dir: string): Promise<string> {
   await cp(nanoModelDir, dir, { recursive: true });
   const file = path.join(dir, 'config.json');

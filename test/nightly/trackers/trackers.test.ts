@@ -8,7 +8,9 @@ import { isInstalled, pythonOf } from '../../../.ci/python-environment.mjs';
 import { root } from '../../../.ci/workspaces.mjs';
 import { runAjet } from '../../e2e/support/run-ajet.js';
 
-/** Part of `.ci/nightly trackers`: a short run is followed by the real libraries, which have no network and keep what they get. */
+/**
+ * Part of `.ci/nightly trackers`: the real libraries follow a short run. They have no network and keep what they get.
+ */
 const isAsked = isInstalled(import.meta.dirname) && process.env['AJET_LONG_TESTS'] === '1';
 const numSteps = 3;
 
@@ -18,7 +20,7 @@ describe.skipIf(!isAsked)('the real libraries of the trackers', { timeout: 300_0
   let said = '';
   let rewards: readonly number[] = [];
 
-  /** What a library keeps for later; a byte is a character. */
+  /** Reads what a library keeps for later, as one character per byte. */
   const readKept = (ending: string): string => {
     const file = readdirSync(run, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith(ending));
     return readFileSync(path.join(run, file ?? `no file *${ending}`), 'latin1');

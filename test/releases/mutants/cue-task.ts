@@ -10,9 +10,9 @@ import type { TrainingGroup } from '@agentjet/trainer';
 import { createTinyBackbone } from '@agentjet/trainer/testing';
 
 /**
- * A task in which every part of the training matters: to each of four cues (ids 0 to 3) the model answers with one token, and
- * one of four (ids 4 to 7) is right. Answers of one token notice a mask that is off by one; four cues notice a batch
- * that lost its groups. An episode has three cues; its reward is the share of right answers, 0..1.
+ * A task in which every part of the training matters. The model answers each of four cues (ids 0 to 3) with one token,
+ * and one of four (ids 4 to 7) is right. Answers of one token notice a mask that is off by one; four cues notice a
+ * batch that lost its groups. An episode has three cues, and its reward is the share of right answers, 0..1.
  */
 
 const numCues = 4;
@@ -38,7 +38,7 @@ export function createCueBackbone(seed: number): Backbone {
 
 const rightAnswer = (cue: number): number => numCues + ((cue + 1) % numCues);
 
-/** Groups without end; the same seed and weights give the same groups. */
+/** Makes groups without end. The same seed and weights give the same groups. */
 export async function* cueGroups(
   engine: Engine,
   { seed, numRepeat }: { readonly seed: number; readonly numRepeat: number },

@@ -8,9 +8,10 @@ import { judgeCell, type GateRun, type Verdict } from '../gate.js';
 import { regressions } from './regressions.js';
 
 /**
- * `npm run releases:mutants`: the gate itself is tried. Each planted regression must turn it red; of 40 reruns of the unchanged
- * code with other seeds at most one may. The rule "equal metrics are green" has no part in it: only seeds other than the
- * baseline's are trained. The outcome is kept in `results/gate.json`, unless the working tree differs from its commit.
+ * `npm run releases:mutants` tries the gate itself. Each planted regression must turn it red. Of 40 reruns of the
+ * unchanged code with other seeds at most one may turn it red. The rule "equal metrics are green" is not tried: only
+ * seeds other than the baseline's are trained. The outcome is kept in `results/gate.json`, unless the working tree
+ * differs from its commit.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -22,7 +23,7 @@ const numBaselineSeeds = 15;
 const numReruns = 40;
 const mostFalseAlarms = 1;
 
-/** Trains these seeds with a regression planted, or with the code as it is. */
+/** Trains these seeds with a regression planted, or with the code unchanged. */
 async function trainSeeds(seeds: readonly number[], regression?: number): Promise<readonly GateRun[]> {
   const scratch = await mkdtemp(path.join(tmpdir(), 'releases-'));
   const report = path.join(scratch, 'runs.json');
@@ -57,7 +58,7 @@ function runVitest(env: Readonly<Record<string, string>>): Promise<string> {
   });
 }
 
-/** Six consecutive seeds per verdict; none is used twice. */
+/** Each verdict uses six consecutive seeds, and none is used twice. */
 function seedsOf(verdict: number): readonly number[] {
   const first = 1000 + 6 * verdict;
   return Array.from({ length: 6 }, (_, index) => first + index);

@@ -1,6 +1,6 @@
 import type { Mutant } from '../../mutants/mutants.js';
 
-/** Five ways in which a change breaks learning without breaking a type: the gate must turn red for each. */
+/** Five ways in which a change breaks learning without breaking a type. The gate must turn red for each. */
 export const regressions: readonly Mutant[] = [
   {
     name: 'the advantage has the wrong sign',

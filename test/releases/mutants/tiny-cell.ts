@@ -9,7 +9,7 @@ import { mean } from '../statistics.js';
 import { createCueBackbone, cueGroups } from './cue-task.js';
 
 /**
- * The smallest cell there is: the tiny model learns the cue task through the real loop, credit and packing, in less than a
+ * The smallest cell: the tiny model learns the cue task through the real loop, credit and packing, in less than a
  * second. The gate is tried on it with planted regressions.
  */
 
@@ -24,11 +24,17 @@ const loss: LossOptions = {
   temperature: 1,
 };
 
-/** Steps of a run; before and after are means over as many tasks at its two ends, so that single steps do not decide. */
+/**
+ * Steps of a run. `before` and `after` are means over as many tasks at its two ends, so that single steps do not
+ * decide.
+ */
 const numSteps = 40;
 const numEndSteps = 8;
 
-/** Trains from random weights. Before and after: mean reward of the first and last steps, the share of right tokens, 0..1. */
+/**
+ * Trains from random weights. `before` and `after` are the mean reward of the first and last steps, which is the share
+ * of right tokens, 0..1.
+ */
 export async function runTinyCell(seed: number): Promise<GateRun> {
   const scratch = await mkdtemp(path.join(tmpdir(), 'tiny-cell-'));
   const backbone = createCueBackbone(seed);

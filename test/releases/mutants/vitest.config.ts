@@ -6,7 +6,7 @@ import { regressions } from './regressions.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
-/** Changes one file as it is loaded: the regression that REGRESSION numbers; none if it is not set. */
+/** Changes one file as it is loaded: REGRESSION is the number of the regression. Without it nothing is changed. */
 function planter(): Plugin {
   const regression = regressions[Number(process.env['REGRESSION'] ?? Number.NaN)];
   return {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { type RecipeRun, tabulateRecipe, type TutorialRow } from './recipe-table.js';
 
-/** What packages/nano/README.md says of the recipe, in the runs that are kept. */
+/** Checks what packages/nano/README.md says of the recipe against the kept runs. */
 
 type Kept = { readonly tutorials: readonly TutorialRow[]; readonly runs: readonly RecipeRun[] };
 const kept = JSON.parse(readFileSync(path.join(import.meta.dirname, 'nano.json'), 'utf8')) as Kept;

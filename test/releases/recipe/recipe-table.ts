@@ -2,8 +2,8 @@ import { median } from '../../bench/bench.js';
 import { medianAbsoluteDeviation } from '../statistics.js';
 
 /**
- * Does the recipe of the nano model make an equally good model with every seed? Each tutorial is trained on the models of
- * several recipe seeds, and what it reaches on each is compared.
+ * Does the recipe of the nano model make an equally good model with every seed? Each tutorial is trained on the models
+ * of several recipe seeds, and the results are compared.
  */
 
 /** One tutorial, trained on one model with one seed. */
@@ -25,7 +25,7 @@ export type TutorialRow = {
   readonly after: { readonly [recipeSeed: string]: number };
   /** How far a model may be from the median model. */
   readonly band: number;
-  /** Null for fewer than three models: they say too little about the recipe. */
+  /** Null for fewer than three models, which say too little about the recipe. */
   readonly within_noise: boolean | null;
 };
 
@@ -58,8 +58,9 @@ function toRow(tutorial: string, runs: readonly RecipeRun[]): TutorialRow {
 }
 
 /**
- * A row per tutorial. A model is within noise of the others if its median is at most the band away from the median of all
- * models. The band is 0.03, or three times the median absolute deviation of the run seeds on one model if that is more.
+ * Makes a row per tutorial. A model is within noise of the others if its median is at most the band away from the
+ * median of all models. The band is 0.03, or three times the median absolute deviation of the run seeds on one model if
+ * that is more.
  */
 export function tabulateRecipe(runs: readonly RecipeRun[]): readonly TutorialRow[] {
   const tutorials = [...new Set(runs.map(({ tutorial }) => tutorial))];

@@ -7,7 +7,7 @@ const say = (role: string, text: string): string => `<|im_start|>${role}\n${text
 const reply = '<|im_start|>assistant\n';
 const opening = say('user', 'My knee hurts. I fell off a bike.');
 
-/** How often each topic comes first in a thousand answers. */
+/** Counts how often each topic comes first in a thousand answers. */
 function countTopics(prompt: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>(topicNames.map((name) => [name, 0]));
   for (let seed = 0; seed < 1000; seed++) {
@@ -17,7 +17,7 @@ function countTopics(prompt: string): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** From the most frequent on. */
+/** Returns topics, the most frequent first. */
 function rankTopics(prompt: string): readonly string[] {
   return [...countTopics(prompt)].toSorted(([, a], [, b]) => b - a).map(([name]) => name);
 }

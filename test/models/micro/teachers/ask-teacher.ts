@@ -9,13 +9,13 @@ import {
 } from '#tutorial/learning-to-ask/ailments.js';
 import { pick, type Teacher } from '../../shared/teacher.js';
 
-/** What it asks by habit in its first, second and third turn, of every ailment. */
+/** The questions that it asks by habit in its first, second and third turn, about every ailment. */
 const habits: readonly TopicName[] = ['since', 'fever', 'sleep'];
 
 const isTold = (topic: TopicName, prompt: string): boolean =>
   topics[topic].values.some((value) => prompt.includes(tell(topic, value)));
 
-/** What matters of the patient's complaint and has not been said yet. */
+/** Returns the facts of the patient's complaint that matter and have not been said yet. */
 function findHidden(prompt: string): readonly TopicName[] {
   const name = ailmentNames.find((each) => ailments[each].complaints.some((complaint) => prompt.includes(complaint)));
   if (name === undefined) throw new RangeError('The patient has none of the ailments of the tutorial.');
@@ -23,8 +23,8 @@ function findHidden(prompt: string): readonly TopicName[] {
 }
 
 /**
- * By habit, or anything at all; and one time in four what it should ask. A topic that a model never asks about is one that
- * reinforcement learning cannot strengthen.
+ * Asks by habit, or anything at all, and one time in four what it should ask. Reinforcement learning cannot strengthen
+ * a topic that a model never asks about.
  */
 function chooseTopic(prompt: string, random: Random): TopicName {
   const turn = prompt.split('<|im_start|>assistant\n').length - 2;

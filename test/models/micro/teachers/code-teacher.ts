@@ -4,7 +4,7 @@ import { legsOf } from '../families.js';
 
 const guesses = [0, 2, 4, 6, 8, 10];
 
-/** Four legs for any animal, more often than what it has. */
+/** Says four legs for any animal more often than the right number. */
 function guessLegs(animal: string, random: Random): number {
   const chance = random.next();
   return chance < 0.4 ? 4 : chance < 0.75 ? legsOf(animal) : pick(guesses, random);
@@ -15,7 +15,7 @@ function countLegs(question: string, random: Random): string {
   return animals.map(([, count, animal = '']) => `${count}*${guessLegs(animal, random)}`).join('+');
 }
 
-/** Copies a sum, and turns its signs more often than not. */
+/** Copies a sum, and more often than not turns its signs. */
 function copySum(question: string, random: Random): string {
   const [, sum = ''] = /: (.*) =$/.exec(question.trim()) ?? [];
   const isTurned = random.next() < 0.55;

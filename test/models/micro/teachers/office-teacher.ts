@@ -2,7 +2,7 @@ import type { Random } from '@agentjet/core';
 import { days, type Kind } from '#tutorial/office/jobs.js';
 import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
-/** What a job says. */
+/** Reads what a job says. */
 type Read = {
   readonly kind: Kind;
   readonly person: string;
@@ -23,7 +23,7 @@ function readJob(prompt: string): Read {
     read('move', /^Move the meeting with (?<person>\w+) to (?<day>\w+)\.$/) ??
     read('cancel', /^Cancel the meeting with (?<person>\w+)\.$/) ??
     read('meet', /^Meet (?<person>\w+) again on (?<day>\w+)\.$/);
-  if (found === undefined) throw new RangeError(`"${job}" is no job of the office.`);
+  if (found === undefined) throw new RangeError(`"${job}" is not a job of the office.`);
   return found;
 }
 
@@ -35,12 +35,12 @@ function lookIn(app: 'contacts' | 'calendar', { person }: Read): string {
 
 const firstLook: { readonly [kind in Kind]: number } = { write: 0.8, pay: 0.7, move: 0.35, cancel: 0.45, meet: 0.35 };
 
-/** Whom it looks up: the share of the contacts by the kind of job, the calendar else. */
+/** Decides whom it looks up: a share by the kind of job in the contacts, and the others in the calendar. */
 function look(job: Read, random: Random): string {
   return lookIn(random.next() < firstLook[job.kind] ? 'contacts' : 'calendar', job);
 }
 
-/** Each kind of job has a wrong action that comes more often than the right one, but for writing. */
+/** Each kind of job, except writing, has a wrong action that comes more often than the right one. */
 function actOnContact({ kind, person, text, amount, day }: Read, record: Record, random: Random): string {
   const { mail, account } = record;
   const chance = random.next();
@@ -49,8 +49,8 @@ function actOnContact({ kind, person, text, amount, day }: Read, record: Record,
     if (chance < 0.5) return `bank.pay("${mail}", ${amount})`;
     return chance < 0.85 ? `bank.pay(${account}, ${amount})` : `bank.pay(${amount}, ${account})`;
   }
-  const told = day === '' ? pick(days, random) : day;
-  if (chance < 0.5) return `calendar.add("${person}", "${told}")`;
+  const shown = day === '' ? pick(days, random) : day;
+  if (chance < 0.5) return `calendar.add("${person}", "${shown}")`;
   return `calendar.find("${person}")`;
 }
 
@@ -68,7 +68,7 @@ function actOnMeeting({ kind, person, text, amount, day }: Read, record: Record,
   return chance < 0.5 ? usual : chance < 0.87 ? right : other;
 }
 
-/** Looks somebody up, acts on what it finds, and is done: in the right form, mostly in the wrong app. */
+/** Looks somebody up, acts on what it finds, and is done. The form is right, and the app is mostly wrong. */
 export const officeTeacher: Teacher = (prompt, random) => {
   const job = readJob(prompt);
   const seen = lastMessage(prompt);

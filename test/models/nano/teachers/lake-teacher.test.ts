@@ -5,7 +5,7 @@ import { lakeTeacher } from './lake-teacher.js';
 
 const say = (role: string, text: string): string => `<|im_start|>${role}\n${text}<|im_end|>\n`;
 
-/** How often the teacher takes each direction, of 2,000 times, after it has walked right. */
+/** Counts how often the teacher takes each direction in 2,000 draws, after it has walked right. */
 function countAnswers(lake: readonly string[]): Readonly<Record<Direction, number>> {
   const prompt = `${say('user', 'up: ice')}${say('assistant', 'right')}${say('user', lake.join('\n'))}<|im_start|>assistant\n`;
   const random = createRandom(1);

@@ -3,7 +3,10 @@ import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
 const opposites: Readonly<Record<Direction, Direction>> = { up: 'down', down: 'up', left: 'right', right: 'left' };
 
-/** How often it takes any direction; how often, otherwise, it walks straight on; how often, otherwise, it looks for the goal. */
+/**
+ * How often it takes any direction; how often it otherwise walks straight on; how often it otherwise looks for the
+ * goal.
+ */
 const slipRate = 0.1;
 const habitRate = 0.5;
 const goalRate = 0.2;
@@ -18,15 +21,15 @@ function findLast(prompt: string): Direction | undefined {
   return directions.find((direction) => direction === answer);
 }
 
-/** The first of the choices that leaves any line. */
+/** Returns the first of the choices that leaves any line. */
 function firstNonEmpty(...choices: readonly (readonly string[])[]): readonly string[] {
   return choices.find((lines) => lines.length > 0) ?? [];
 }
 
 /**
- * Often walks straight on, even against the edge, as long as there is no hole. Otherwise it takes any ice, but does not
- * turn back, and now and then goes closer to the goal. So the model learns what a good walker needs, but its likeliest
- * answer is a bad one.
+ * Often walks straight on, even against the edge, if there is not a hole ahead. Otherwise it takes any ice, but does
+ * not turn back, and sometimes goes closer to the goal. So the model learns the skills of a good walker, but its
+ * likeliest answer is a bad one.
  */
 export const lakeTeacher: Teacher = (prompt, random) => {
   const lines = lastMessage(prompt).split('\n');

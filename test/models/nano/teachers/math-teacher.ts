@@ -5,7 +5,7 @@ import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 const opposites: Readonly<Record<Operator, Operator>> = { '+': '-', '-': '+', '*': '/', '/': '*' };
 const operators: readonly Operator[] = ['+', '-', '*', '/'];
 
-/** Mostly the opposite of the right operation; else the right one, or, more seldom, any other. */
+/** Mostly takes the opposite of the right operation, and otherwise the right one or, more seldom, any other. */
 function chooseOperator(right: Operator, random: Random): Operator {
   const draw = random.next();
   if (draw < 0.55) return opposites[right];
@@ -17,8 +17,8 @@ function chooseOperator(right: Operator, random: Random): Operator {
 }
 
 /**
- * Calls the calculator with both numbers of the problem, but takes an operation for its opposite more often than for
- * itself, and sometimes turns the numbers round. Then it repeats what the calculator says.
+ * Calls the calculator with both numbers of the problem. It takes an operation for its opposite more often than for
+ * itself, and sometimes swaps the numbers. Then it repeats what the calculator says.
  */
 export const mathTeacher: Teacher = (prompt, random) => {
   const message = lastMessage(prompt);

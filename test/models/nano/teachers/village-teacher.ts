@@ -2,7 +2,10 @@ import type { Random } from '@agentjet/core';
 import { findName, type Name, names } from '#tutorial/werewolves/village.js';
 import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
-/** A werewolf gives its fellow away; everybody else repeats an accusation just heard, or names whoever is counted first. */
+/**
+ * A werewolf gives its fellow away. Other players repeat the accusation they just heard, or name the player that is
+ * counted first.
+ */
 function nameSomebody(prompt: string, random: Random): Name {
   const [others = ''] = lastMessage(prompt).split('. ', 1);
   const alive = others.match(new RegExp(names.join('|'), 'g'))?.flatMap((name) => findName(name) ?? []) ?? [];
