@@ -38,7 +38,9 @@ export const arrows = {
   '@agentjet/micro': [],
   '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/gguf': ['@agentjet/trainer', '@agentjet/run-folder', '@agentjet/core'],
+  '@agentjet/run': ['@agentjet/ledger', '@agentjet/trainer', '@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/session': [
+    '@agentjet/run',
     '@agentjet/data',
     '@agentjet/rollout',
     '@agentjet/model-client',
@@ -57,6 +59,7 @@ export const arrows = {
     '@agentjet/core',
   ],
   '@agentjet/swarm-server': [
+    '@agentjet/run',
     '@agentjet/session',
     '@agentjet/endpoint',
     '@agentjet/chat-completions',

@@ -9,17 +9,6 @@ export type { Sharing } from './packing/sharing.js';
 export type { Normalization } from './packing/supervision.js';
 export { findParents } from './packing/unpack-rows.js';
 
-export {
-  batchesAhead,
-  train,
-  type OptimizerStep,
-  type StepChanges,
-  type StepEnd,
-  type StepStart,
-  type TrainObserver,
-  type TrainOptions,
-  type TrainOutcome,
-} from './loop/train.js';
 export { prepareBatch, type BatchSettings, type PreparedBatch } from './loop/prepare-batch.js';
 export { checkLoss } from './loop/choose-loss.js';
 export type { AttemptLength, GroupReport, TrainingGroup } from './loop/training-group.js';

@@ -20,3 +20,5 @@ export type { ContractCase } from './testing/contract-case.js';
 export { engineCases, type EngineSubject, type EngineCaseOptions } from './testing/engine-cases.js';
 export { TinkerServer, type TinkerServerOptions } from './backbones/tinker/testing/tinker-server.js';
 export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.js';
+export { createTinyTaskBackbone, tinyTaskGroups, tinyTaskOptimizer } from './testing/tiny-task.js';
+export { withoutSeconds } from './testing/without-seconds.js';

@@ -1,4 +1,3 @@
-import { toRatePlan } from './training/rate-plan.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,10 +7,12 @@ import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
 import { createTinyBackbone } from '@agentjet/trainer/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JobEvent } from './events.js';
-import type { GroupSource, SourceStart } from './group-source.js';
+import type { SourceStart } from '@agentjet/run';
+import type { GroupSource } from './group-source.js';
 import { watchEngine } from './policy/engine-health.js';
 import { runSession } from './run-session.js';
 import { createConfig } from './testing/test-composition.js';
+import { toOptimizerOptions } from './training/train-settings.js';
 import type { TrainingRun } from './training-run.js';
 
 let dir: string;
@@ -85,7 +86,7 @@ function openRun(emit: TrainingRun['emit'], parts: Partial<TrainingRun> = {}): T
   const config = createConfig({ trainerCommon: { valBeforeTrain: false, saveFreq: 1 } });
   return {
     config,
-    rates: toRatePlan(config, 2),
+    optimizer: toOptimizerOptions(config, 2),
     folder,
     backbone,
     algorithm: createGrpo(),
@@ -132,13 +133,13 @@ describe('runSession', () => {
     ]);
   });
 
-  it('tells the source of a resumed run where to go on', async () => {
+  it('gives the source of a resumed run the state of the checkpoint', async () => {
     const pool = createPool();
     const state = { step: 1, policyVersion: 1, groupsDrawn: 2 };
     const checkpoint = await folder.save(openRun(() => {}).backbone, state);
     pool.push(1, 'c', 'd');
     const result = await runSession({ run: openRun(() => {}, { checkpoint }), source: pool.source });
-    expect(pool.starts).toMatchObject([{ step: 1, drawn: [{ epoch: 0, ranges: [[0, 2]] }] }]);
+    expect(pool.starts).toMatchObject([{ at: state }]);
     expect((await folder.checkpoints.latest())?.state).toEqual({
       step: 2,
       policyVersion: 1,

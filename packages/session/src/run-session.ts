@@ -1,14 +1,9 @@
 import { RecoveryBudget, WorkflowError } from '@agentjet/core';
-import { drawsOf } from '@agentjet/run-folder';
-import { batchesAhead, train, type TrainObserver, type TrainOutcome } from '@agentjet/trainer';
+import { train, type TrainOutcome } from '@agentjet/run';
 import type { JobResult, RunPlan } from './events.js';
 import type { GroupSource } from './group-source.js';
-import { pullRecorded } from './recorded/pull-recorded.js';
-import type { RecordedRun } from './recorded/recorded-run.js';
 import { noEvaluations, type RunEvaluations } from './rollout/run-evaluations.js';
 import type { TrainingRun } from './training-run.js';
-import { createPace } from './schedule/work-ahead.js';
-import { rateAt } from './training/rate-plan.js';
 import { StepObserver } from './training/step-observer.js';
 import { toTrainSettings } from './training/train-settings.js';
 
@@ -66,47 +61,24 @@ function makeSteps(
   { run, source, evaluations }: Required<SessionOptions>,
   { observer }: StepObserver,
 ): Promise<TrainOutcome> {
-  const { config, folder, backbone, algorithm, checkpoint, signal, recorded, rates } = run;
-  const state = checkpoint?.state;
-  const left = new AbortController(); // the run wants no further groups
-  const settings = toTrainSettings(config, algorithm);
-  const { pace, done } = createPace(state?.step ?? 0, batchesAhead(settings));
+  const { config, folder, backbone, algorithm, checkpoint, signal, recorded, optimizer } = run;
   return train({
-    ...settings,
+    ...toTrainSettings(config, algorithm),
+    optimizer,
     backbone,
     run: folder,
-    source: pullRecorded(source, recorded, {
-      step: state?.step ?? 0,
-      drawn: state === undefined ? [] : drawsOf(state),
-      signal: left.signal,
-      ...(pace.batchesAhead > 0 && { pace }),
-    }),
-    onStepDone: done,
-    onSourceLeft: () => left.abort(),
+    source: source.pull,
     groupsPerStep: source.groupsPerStep,
     maxSteps: source.totalSteps,
-    learningRate: (at) => rateAt(rates, at),
     evaluate: async (step) => void (await evaluations.successAt(step)),
-    observer: recorded === undefined ? observer : withCheckpoints(observer, recorded),
+    observer,
     ...(recorded !== undefined && {
-      beforeStep: recorded.beforeStep,
-      afterOptimizerStep: recorded.afterOptimizerStep,
-      afterStep: recorded.afterStep,
+      recorder: recorded,
       recoveryBudget: new RecoveryBudget(config.swarm.recoveryBudget),
     }),
-    ...(state === undefined ? {} : { start: state }),
-    ...(signal === undefined ? {} : { signal }),
+    ...(checkpoint !== undefined && { start: checkpoint.state }),
+    ...(signal !== undefined && { signal }),
   });
-}
-
-function withCheckpoints(observer: TrainObserver, { noteCheckpoint }: RecordedRun): TrainObserver {
-  return {
-    ...observer,
-    onCheckpoint: (checkpoint) => {
-      noteCheckpoint(checkpoint.state.step);
-      observer.onCheckpoint?.(checkpoint);
-    },
-  };
 }
 
 function toPlan({ config, checkpoint }: TrainingRun, { totalSteps, groupsPerStep }: GroupSource): RunPlan {

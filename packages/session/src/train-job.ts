@@ -47,7 +47,7 @@ export async function trainJob(config: CommonConfig, options: TrainJobOptions): 
     await run.folder.recordTasks(tasks);
     const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
     const { emit, watched, recorded } = run;
-    const parts = { inputs, policy, emit, checkEngine: watched.check, record: recorded?.ledger };
+    const parts = { inputs, policy, emit, checkEngine: watched.check, record: recorded?.places };
     return withRollout(config, parts, (context) =>
       runSession({
         run,

@@ -1,5 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { BackboneError, toErrorMessage, type Algorithm, type Backbone, type CommonConfig } from '@agentjet/core';
+import {
+  BackboneError,
+  toErrorMessage,
+  type Algorithm,
+  type Backbone,
+  type CommonConfig,
+  type OptimizerOptions,
+} from '@agentjet/core';
 import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 import type { JobListener } from './events.js';
 import type { JobInputs } from './inputs/job-inputs.js';
@@ -18,7 +25,6 @@ import { openResumedRun, recordChanges, type ResumeOptions } from './training/re
 import { checkLoss } from '@agentjet/trainer';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { keepTemplate } from './policy/template-defaults.js';
-import { toRatePlan, type RatePlan } from './training/rate-plan.js';
 import { toOptimizerOptions, toTrainSettings } from './training/train-settings.js';
 
 /** One training run: its configuration, its folder, the backbone that learns, and where it goes on from. */
@@ -31,10 +37,10 @@ export type TrainingRun = {
   readonly watched: WatchedEngine;
   /** Undefined if the run begins anew. */
   readonly checkpoint: Checkpoint | undefined;
-  /** What a resumed run goes on with beyond its checkpoint. Undefined: nothing is recorded. */
+  /** What a resumed run has in addition to its checkpoint. Undefined: nothing is recorded. */
   readonly recorded?: RecordedRun | undefined;
-  /** Which learning rate each of its steps has. */
-  readonly rates: RatePlan;
+  /** From which the rates of each of its steps follow. */
+  readonly optimizer: OptimizerOptions;
   readonly emit: JobListener;
   readonly tally: EpisodeTally;
   /** Aborting it ends the run after the step in progress. */
@@ -112,7 +118,7 @@ async function requireLoss(backbone: Backbone, config: CommonConfig, algorithm: 
   }
 }
 
-type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint' | 'recorded' | 'rates'>;
+type Opened = Pick<TrainingRun, 'folder' | 'backbone' | 'checkpoint' | 'recorded' | 'optimizer'>;
 
 type Open = Pick<ResumeOptions, 'onNotice' | 'composition' | 'modelDir'> & {
   readonly open: () => Promise<Backbone>;
@@ -173,11 +179,10 @@ type Recording = Pick<Open, 'onNotice' | 'totalSteps' | 'isRecorded'> &
 
 async function withRecording(
   config: CommonConfig,
-  given: Omit<Opened, 'recorded' | 'rates'>,
+  given: Omit<Opened, 'recorded' | 'optimizer'>,
   { onNotice, totalSteps, isRecorded, changes = [], isChosen = false }: Recording,
 ): Promise<Opened> {
-  const rates = toRatePlan(config, totalSteps);
-  const opened = { ...given, rates };
+  const opened = { ...given, optimizer: toOptimizerOptions(config, totalSteps) };
   if (!isRecorded) return opened;
   try {
     const recorded = await openRecordedRun({ ...opened, config, changes, isChosen, onNotice });

@@ -3,4 +3,4 @@ export type { SwarmSettings } from './swarm/settings.js';
 export type { SwarmPolicy } from './swarm/swarm-context.js';
 export { Swarm } from './swarm/swarm.js';
 export type { GenerateCall, SwarmOptions } from './swarm/swarm-options.js';
-export type { DrawnTask, Evaluated, PlanContext, StepPlan, TaskPort, TrainerPort } from './swarm/trainer-port.js';
+export type { DrawnTask, Evaluated, PlanContext, TaskPort, TrainerPort } from './swarm/trainer-port.js';

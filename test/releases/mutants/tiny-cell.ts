@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LossOptions } from '@agentjet/core';
 import { createRunFolder } from '@agentjet/run-folder';
-import { createGrpo, train } from '@agentjet/trainer';
+import { train } from '@agentjet/run';
+import { createGrpo } from '@agentjet/trainer';
 import type { GateRun } from '../gate.js';
 import { mean } from '../statistics.js';
 import { createCueBackbone, cueGroups } from './cue-task.js';
@@ -42,7 +43,7 @@ export async function runTinyCell(seed: number): Promise<GateRun> {
     const run = await createRunFolder({ experimentDir: scratch, experimentName: 'tiny', configYaml: 'ajet: {}\n' });
     const outcome = await train({
       backbone,
-      source: cueGroups(backbone.engine, { seed, numRepeat: 6 }),
+      source: () => cueGroups(backbone.engine, { seed, numRepeat: 6 }),
       run,
       algorithm: createGrpo(),
       loss,

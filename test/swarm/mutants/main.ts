@@ -59,7 +59,7 @@ async function hunt(mutant: SwarmMutant, maxRuns: number): Promise<Hunt> {
 }
 
 async function copySources(dir: string): Promise<void> {
-  for (const name of ['core', 'ledger', 'swarm-wire', 'swarm-client', 'swarm-server']) {
+  for (const name of ['core', 'ledger', 'run', 'swarm-wire', 'swarm-client', 'swarm-server']) {
     await mkdir(path.join(dir, 'packages', name), { recursive: true });
     await cp(path.join(root, 'packages', name, 'src'), path.join(dir, 'packages', name, 'src'), { recursive: true });
     await cp(path.join(root, 'packages', name, 'package.json'), path.join(dir, 'packages', name, 'package.json'));

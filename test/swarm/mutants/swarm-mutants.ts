@@ -18,7 +18,8 @@ const operator = 'packages/swarm-server/src/swarm/operator-routes.ts';
 const swarm = 'packages/swarm-server/src/swarm/swarm.ts';
 const places = 'packages/swarm-server/src/swarm/find-place.ts';
 const batches = 'packages/ledger/src/batches.ts';
-const training = 'packages/swarm-server/src/swarm/train-loop.ts';
+const loop = 'packages/run/src/loop.ts';
+const policy = 'packages/swarm-server/src/swarm/train-policy.ts';
 const policies = 'packages/ledger/src/policies.ts';
 const window = 'packages/ledger/src/window.ts';
 const seats = 'packages/ledger/src/places.ts';
@@ -45,21 +46,22 @@ export const swarmMutants: readonly SwarmMutant[] = [
     name: 'manifest after the step',
     edits: [
       edit(
-        training,
+        loop,
         `    const manifest = ledger.assign(ready, { ...plan, ...more });
-    await writer.synced();
-    await optimizeStep(context, manifest);
+    await journal.synced();
+    await trainStep(run, manifest, secondsSampling);
 `,
-        `    const { optimizerSteps } = plan;
+        `    const { trainer } = run;
+    const { optimizerSteps } = plan;
     const members = ledger.toManifestGroups(ready);
-    const step = context.line.step + 1;
+    const step = line.step + 1;
     const early = { kind: 'manifest' as const, step, configRevision, groups: members, optimizerSteps };
-    const outcomes: Outcome[] = [];
+    const outcomes = [];
     for (const index of optimizerSteps.keys()) outcomes.push(await trainer.optimize(early, index, undefined));
-    if (step % settings.saveFreq === 0) await trainer.save(step);
-    const manifest = ledger.assign(ready, { ...plan, ...more });
+    if (step % driver.saveEvery() === 0) await trainer.save(step);
+    ledger.assign(ready, { ...plan, ...more });
     for (const [index, outcome] of outcomes.entries()) ledger.conclude(step, index, { ...outcome, policy });
-    await writer.synced();
+    await journal.synced();
 `,
       ),
     ],
@@ -68,9 +70,9 @@ export const swarmMutants: readonly SwarmMutant[] = [
     name: 'outcome not synced',
     edits: [
       edit(
-        training,
-        'ledger.conclude(manifest.step, index, { ...outcome, policy });\n    await writer.synced();',
-        'ledger.conclude(manifest.step, index, { ...outcome, policy });',
+        loop,
+        'ledger.conclude(step, index, { ...outcome, policy });\n    await journal.synced();',
+        'ledger.conclude(step, index, { ...outcome, policy });',
       ),
     ],
   },
@@ -78,28 +80,17 @@ export const swarmMutants: readonly SwarmMutant[] = [
     name: 'checkpoint before the outcome',
     edits: [
       edit(
-        training,
-        'const { ledger, policy, line, writer, trainer } = context;',
-        'const { ledger, policy, line, writer, trainer, settings } = context;',
-      ),
-      edit(
-        training,
-        '    if (known === undefined) ledger.conclude(',
+        loop,
+        '    if (known[index] === undefined) ledger.conclude(',
         `    const isLast = index === manifest.optimizerSteps.length - 1;
-    if (known === undefined && isLast && manifest.step % settings.saveFreq === 0) await trainer.save(manifest.step);
-    if (known === undefined) ledger.conclude(`,
+    if (known[index] === undefined && isLast && step % run.driver.saveEvery() === 0) await trainer.save(step);
+    if (known[index] === undefined) ledger.conclude(`,
       ),
     ],
   },
   {
     name: 'no redo',
-    edits: [
-      edit(
-        training,
-        'for (let step = newest + 1; step <= line.step; step++) {',
-        'for (let step = newest + 1; step < 0; step++) {',
-      ),
-    ],
+    edits: [edit(loop, 'await trainStep(run, manifestOf(line, step + 1), 0);', 'void manifestOf;')],
   },
   {
     name: 'record and state apart',
@@ -173,7 +164,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     name: 'second manifest accepted',
     edits: [
       edit(
-        training,
+        loop,
         'const ready = groups.filter((group) => groupPart(group, policy).fate === undefined);',
         "const ready = [...groups, ...[...ledger.state.groups.values()].filter(({ fate }) => fate === 'trained').slice(0, 1)];",
       ),
@@ -192,10 +183,11 @@ export const swarmMutants: readonly SwarmMutant[] = [
   {
     name: 'retention too early',
     edits: [
+      edit(loop, '  await trainer.save(step);\n', '  await driver.retire();\n  await trainer.save(step);\n'),
       edit(
-        training,
-        "  weights.phase = 'saving';\n",
-        "  weights.phase = 'saving';\n  context.oldestStep = step;\n  await retireFiles(context);\n",
+        policy,
+        '    retire: () => retire(context),',
+        '    retire: () => {\n      context.oldestStep = line.step;\n      return retireFiles(context);\n    },',
       ),
     ],
   },
@@ -222,8 +214,8 @@ export const swarmMutants: readonly SwarmMutant[] = [
     name: 'refused step redone',
     edits: [
       edit(
-        training,
-        'await trainer.optimize(manifest, index, known);',
+        loop,
+        'await trainer.optimize(manifest, index, known[index]);',
         'await trainer.optimize(manifest, index, undefined);',
       ),
     ],
@@ -403,14 +395,9 @@ export const swarmMutants: readonly SwarmMutant[] = [
     name: 'redo of the wrong policy',
     edits: [
       edit(
-        training,
-        'const manifest = line.manifests.get(step);',
-        'const manifest = (policies.at(-1)?.line ?? line).manifests.get(step);',
-      ),
-      edit(
-        training,
-        'function manifestOf({ line }: SwarmContext',
-        'function manifestOf({ line, policies }: SwarmContext',
+        loop,
+        'manifestOf(line, step + 1)',
+        'manifestOf([...run.ledger.state.lines.values()].at(-1) ?? line, step + 1)',
       ),
     ],
   },
@@ -442,7 +429,22 @@ export const swarmMutants: readonly SwarmMutant[] = [
   },
   {
     name: 'an idle window is not trained',
-    edits: [edit(training, 'const isStep = ready.length + idle.length > 0;', 'const isStep = ready.length > 0;')],
+    edits: [edit(loop, 'ready.length + idle.length > 0', 'ready.length > 0')],
+  },
+  {
+    name: 'a step begins before its manifest is on the disk',
+    edits: [edit(loop, 'await journal.synced();\n    await trainStep', 'await trainStep')],
+  },
+  {
+    name: 'weights that were made again keep their incarnation',
+    edits: [edit(loop, 'value: line.incarnation + 1', 'value: line.incarnation')],
+  },
+  {
+    name: 'the record of a checkpoint that is not whole',
+    edits: [
+      edit(loop, 'await trainer.save(step);\n', 'const saving = trainer.save(step);\n'),
+      edit(loop, 'await driver.retire();\n', 'await driver.retire();\n  await saving;\n'),
+    ],
   },
   {
     name: 'the next window before the step is done',

@@ -1,6 +1,7 @@
 import { deriveSeed } from '@agentjet/core';
 import type { ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
-import type { StepPlan, TrainerPort } from '@agentjet/swarm-server/swarm';
+import type { StepPlan } from '@agentjet/run/loop';
+import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import type { Life } from './life.js';
 
 /**

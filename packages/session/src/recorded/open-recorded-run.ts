@@ -1,20 +1,17 @@
 import { rm } from 'node:fs/promises';
 import { toErrorMessage, type Backbone, type CommonConfig, type ConfigDifference } from '@agentjet/core';
-import { defaultPolicy, LedgerError, StoreError, type ManifestRecord } from '@agentjet/ledger';
+import { LedgerError, StoreError, type ManifestRecord } from '@agentjet/ledger';
+import type { StepContent } from '@agentjet/run';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
 import { noteArithmetic, repeatsAsBefore } from '../policy/repeats-as-before.js';
 import { recordedOf } from '../served/ledger-places.js';
-import { contentOf } from '../records/read-end.js';
-import type { RatePlan } from '../training/rate-plan.js';
 import { RecordedRun } from './recorded-run.js';
 import { RunLedger } from './run-ledger.js';
-import type { StoredStep } from './stored-step.js';
 
 export type RecordedRunOptions = {
   readonly config: CommonConfig;
   readonly folder: RunFolder;
   readonly backbone: Pick<Backbone, 'arithmetic' | 'capabilities' | 'policyVersion'>;
-  readonly rates: RatePlan;
   /** Undefined: the run begins. */
   readonly checkpoint: Checkpoint | undefined;
   /** Somebody chose the checkpoint: steps after it are not wanted any more. */
@@ -25,8 +22,7 @@ export type RecordedRunOptions = {
 };
 
 /**
- * Opens what the run has recorded, and finds the steps after the checkpoint that are made again. Undefined if the run is not to be recorded,
- * or cannot be. Rejects with BackboneError if the recording fails.
+ * Opens what the run has recorded, and brings it to where the run continues. Undefined if the run is not to be recorded, or cannot be. Rejects with BackboneError if the recording fails.
  */
 export async function openRecordedRun(options: RecordedRunOptions): Promise<RecordedRun | undefined> {
   const { config, folder, onNotice } = options;
@@ -46,10 +42,10 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   if (ledger === undefined) return undefined;
   try {
     const repeats = await repeatsAsBefore(options.backbone, folder);
-    const redo = findRedo(ledger, { ...options, repeats });
+    settle(ledger, options);
     await ledger.synced();
     await noteArithmetic(options.backbone, folder);
-    return new RecordedRun({ ledger, folder, rates: options.rates, redo, older: findOlder(ledger) });
+    return new RecordedRun({ places: ledger, folder, repeatsExactly: repeats });
   } catch (error) {
     await ledger.close();
     throw error;
@@ -66,13 +62,8 @@ function whyUnavailable(error: unknown): string | undefined {
 /** Changes that leave episodes as they are. */
 const changesNoSampling = /^trainer_common\.(optim\.|total_)/;
 
-type RedoOptions = RecordedRunOptions & {
-  /** Weights that are made again are the same to the last bit. */
-  readonly repeats: boolean;
-};
-
-/** Brings the ledger to where the run goes on from, and returns the manifests of the steps that are made again, in their order. */
-function findRedo(ledger: RunLedger, options: RedoOptions): ReadonlyMap<number, ManifestRecord> {
+/** Brings the ledger to where the run continues. The steps that it knows after the checkpoint are made again. */
+function settle(ledger: RunLedger, options: RecordedRunOptions): void {
   const { isChosen, changes, onNotice } = options;
   const from = options.checkpoint?.state.step ?? 0;
   const { state } = ledger;
@@ -80,22 +71,21 @@ function findRedo(ledger: RunLedger, options: RedoOptions): ReadonlyMap<number, 
   if (state.step < from) {
     ledger.startAnew('superseded', {}, from + 1); // the steps between were made without recording
     ledger.ledger.append({ kind: 'checkpoint', step: from });
-    return new Map();
+    return;
   }
   const steps = Array.from({ length: state.step - from }, (_none, index) => from + 1 + index);
-  const redo = new Map(steps.flatMap((step) => toEntry(step, state.manifests.get(step))));
-  const isWhole = redo.size === steps.length && isOfVersion(redo.get(from + 1), options.backbone.policyVersion);
+  const isWhole =
+    steps.every((step) => state.manifests.has(step)) &&
+    isOfVersion(state.manifests.get(from + 1), options.backbone.policyVersion);
   if (steps.length > 0 && (isChosen || !isWhole)) {
     if (!isChosen) onNotice(`The steps after step ${from} are sampled again: they were not recorded as a whole.`);
     ledger.ledger.append({ kind: 'rewound', toStep: from }, { kind: 'incarnation', value: state.incarnation + 1 });
     ledger.startAnew('rewound', {}, from + 1);
-    return new Map();
+    return;
   }
-  raiseIncarnation(ledger, steps.length, options);
   const sampling = changes.filter(({ key }) => !changesNoSampling.test(key));
   if (sampling.length > 0) ledger.startAnew('superseded', namesOf(sampling), state.step + 1);
   if (steps.length > 0) onNotice(`Steps ${from + 1} to ${state.step} are made again from their recorded tokens.`);
-  return redo;
 }
 
 /** A checkpoint that is whole proves that its steps were made. */
@@ -107,26 +97,8 @@ function concludeUpTo(ledger: RunLedger, step: number): void {
         ledger.ledger.conclude(manifest.step, index, { isApplied: true });
 }
 
-const toEntry = (step: number, manifest: ManifestRecord | undefined): readonly (readonly [number, ManifestRecord])[] =>
-  manifest === undefined ? [] : [[step, manifest]];
-
 const isOfVersion = (manifest: ManifestRecord | undefined, policyVersion: number): boolean =>
-  manifest === undefined || (manifest.content as StoredStep).policyVersion === policyVersion;
-
-/** Weights that are made again may differ in their last bits, unless the backbone repeats exactly, on the same processor and with as many threads. */
-function raiseIncarnation(ledger: RunLedger, numSteps: number, { repeats }: RedoOptions): void {
-  if (numSteps === 0 || repeats) return;
-  ledger.ledger.append({ kind: 'incarnation', value: ledger.state.incarnation + 1 });
-}
-
-function findOlder(ledger: RunLedger): ReadonlySet<string> {
-  const { incarnation, episodes } = ledger.state;
-  const pooled = incarnation === 0 ? [] : [...episodes.values()].filter(({ state }) => state === 'pooled');
-  const older = pooled.filter(
-    ({ episodeId }) => contentOf(ledger.read(episodeId), defaultPolicy).incarnation !== incarnation,
-  );
-  return new Set(older.map(({ episodeId }) => episodeId));
-}
+  manifest === undefined || (manifest.content as StepContent).policyVersion === policyVersion;
 
 const namesOf = (changes: readonly ConfigDifference[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(changes.map(({ key, after }) => [key, after ?? null]));

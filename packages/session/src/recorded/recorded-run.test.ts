@@ -1,12 +1,11 @@
-import { toRatePlan } from '../training/rate-plan.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackboneError, type CommonConfig, type Sample, type Task } from '@agentjet/core';
-import { accountOf } from '@agentjet/ledger';
+import { accountOf, type LeftOut } from '@agentjet/ledger';
 import type { AttemptKeeper, Episode, TaskGroup } from '@agentjet/rollout';
 import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
-import type { StepEnd, StepStart, TrainingGroup } from '@agentjet/trainer';
+import type { TrainingGroup } from '@agentjet/trainer';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPlaceKeeper } from '../rollout/place-keeper.js';
 import { toTrainingGroup } from '../schedule/to-training-group.js';
@@ -36,7 +35,6 @@ async function open(changes: Partial<RecordedRunOptions> = {}): Promise<Recorded
     config: createConfig({}) as CommonConfig,
     folder,
     backbone: { capabilities: { repeatsSeed: true }, policyVersion: 0 } as RecordedRunOptions['backbone'],
-    rates: toRatePlan(createConfig({}) as CommonConfig, 9),
     checkpoint: undefined,
     isChosen: false,
     changes: [],
@@ -50,7 +48,7 @@ async function open(changes: Partial<RecordedRunOptions> = {}): Promise<Recorded
 
 /** What a crash leaves: nothing is written any more, and the next process opens the store. */
 async function crashAndOpen(run: RecordedRun, changes: Partial<RecordedRunOptions> = {}): Promise<RecordedRun> {
-  await run.ledger.committed();
+  await run.places.committed();
   opened = opened.filter((other) => other !== run);
   return open(changes);
 }
@@ -154,20 +152,39 @@ async function sampleGroup(
 }
 
 const keeperOf = (run: RecordedRun, config = createConfig({}) as CommonConfig) =>
-  createPlaceKeeper(config, { onNotice: () => undefined, record: run.ledger });
+  createPlaceKeeper(config, { onNotice: () => undefined, record: run.places });
 
-const endOf = (step: number, leftOut: StepEnd['leftOut'] = []): Pick<StepEnd, 'state' | 'leftOut'> => ({
-  state: { step, policyVersion: step, groupsDrawn: 0 },
-  leftOut,
-});
+/** As the loop does. Returns whether the step is on-policy. */
+async function decide(
+  run: RecordedRun,
+  step: number,
+  groups: readonly TrainingGroup[],
+  steps?: readonly (readonly string[])[],
+): Promise<boolean> {
+  const { groups: trained, isOnPolicy, content } = run.decide(step, groups);
+  const { groupIdOf = (id) => id } = run.namesOf(step);
+  const optimizerSteps = steps?.map((ids) => ids.map(groupIdOf)) ?? [trained.map(({ groupId }) => groupId)];
+  run.ledger.assign(trained, { content: { policyVersion: step - 1, isOnPolicy, ...content }, optimizerSteps });
+  await run.journal.synced();
+  return isOnPolicy;
+}
 
-const startOf = (step: number, groups: readonly TrainingGroup[]): StepStart => ({
-  step,
-  policyVersion: step - 1,
-  groups,
-  leftOut: [],
-  optimizerSteps: [groups.filter(({ episodes }) => episodes.length > 0).map(({ groupId }) => groupId)],
-});
+/** Concludes the optimizer steps that have no outcome yet. */
+async function conclude(run: RecordedRun, step: number, leftOut: readonly LeftOut[] = []): Promise<void> {
+  const { optimizerSteps = [] } = run.ledger.state.manifests.get(step) ?? {};
+  for (const index of optimizerSteps.keys())
+    if (run.ledger.state.outcomes.get(step)?.[index] === undefined)
+      run.ledger.conclude(step, index, { isApplied: true, leftOut: index === 0 ? leftOut : [] });
+  await run.journal.synced();
+}
+
+const redone = (run: RecordedRun): readonly (readonly TrainingGroup[])[] =>
+  [...run.ledger.state.manifests.values()].map(run.open);
+
+/** Before steps are made again, the loop notes that their weights may differ. */
+function raiseIncarnation({ ledger, repeatsExactly }: RecordedRun): void {
+  if (!repeatsExactly) ledger.append({ kind: 'incarnation', value: ledger.state.incarnation + 1 });
+}
 
 const mixed = {
   a: [[won], [lost], [failed], [outage, won]],
@@ -194,12 +211,11 @@ describe('the manifest of a step', () => {
     const config = createConfig({ rollout: { failedEpisodePolicy: policy } }) as CommonConfig;
     const run = await open({ config });
     const groups = await sampleStep(run, 1, config);
-    await run.beforeStep(startOf(1, groups));
+    await decide(run, 1, groups);
     const again = await crashAndOpen(run, { config });
     expect(again.lastStep).toBe(1);
-    expect([...again.redoneGroups()]).toEqual([groups]);
-    await again.beforeStep(startOf(1, groups));
-    await again.afterStep(endOf(1));
+    expect(redone(again)).toEqual([groups]);
+    await conclude(again, 1);
     const states = [...again.ledger.state.groups.values()].map(({ fate }) => fate);
     expect(states).not.toContain(undefined);
     expect(states).not.toContain('assigned');
@@ -209,54 +225,27 @@ describe('the manifest of a step', () => {
     const run = await open();
     const groups = await sampleStep(run, 1);
     const [a = '', ...others] = groups.filter(({ episodes }) => episodes.length > 0).map(({ groupId }) => groupId);
-    const start = { ...startOf(1, groups), optimizerSteps: [others, [a]] };
-    await run.beforeStep(start);
-    const nameOf = (groupId: string): string => run.ledger.groupIdOf(groupId, { purpose: 'train', step: 1 });
+    await decide(run, 1, groups, [others, [a]]);
+    const nameOf = (groupId: string): string => run.places.groupIdOf(groupId, { purpose: 'train', step: 1 });
     expect(run.ledger.state.manifests.get(1)?.optimizerSteps).toEqual([others.map(nameOf), [nameOf(a)]]);
-    run.afterOptimizerStep(start, 0);
+    run.ledger.conclude(1, 0, { isApplied: true });
     const again = await crashAndOpen(run);
     expect(again.ledger.state.outcomes.get(1)?.map((outcome) => outcome?.index)).toEqual([0]);
-    await again.beforeStep(start);
-    for (const index of start.optimizerSteps.keys()) again.afterOptimizerStep(start, index);
-    await again.afterStep(endOf(1));
+    await conclude(again, 1);
     expect(again.ledger.state.outcomes.get(1)?.map((outcome) => outcome?.index)).toEqual([0, 1]);
     expect([...again.ledger.state.groups.values()].map(({ fate }) => fate)).not.toContain('assigned');
   });
 
-  it('is followed with the rates it was decided with, and the next step takes the new ones', async () => {
-    const run = await open();
-    const groups = await sampleStep(run, 1);
-    await run.beforeStep(startOf(1, groups));
-    const config = createConfig({ trainerCommon: { optim: { lr: 0.5 } } }) as CommonConfig;
-    const change = { key: 'trainer_common.optim.lr', before: 3e-4, after: 0.5 };
-    const rates = toRatePlan(config, 9);
-    const again = await crashAndOpen(run, { config, rates, changes: [change] });
-    const { optimizer } = (await again.beforeStep(startOf(1, groups))) ?? {};
-    expect(typeof optimizer === 'function' && optimizer({ index: 0, policyVersion: 0 }).learningRate).toBe(3e-4);
-    await again.afterStep(endOf(1));
-    expect(await again.beforeStep(startOf(2, await sampleStep(again, 2)))).toBeUndefined();
-  });
-
   it('is void once its gradient was refused: the resumed run samples the step anew', async () => {
     const run = await open();
-    await run.beforeStep(startOf(1, await sampleStep(run, 1)));
+    await decide(run, 1, await sampleStep(run, 1));
     const error = new BackboneError('non_finite_gradient', 'The gradient norm is NaN.');
     const state = { step: 0, policyVersion: 0, groupsDrawn: 0 };
     await run.noteOutcome({ status: 'failed', error, state, checkpoint: undefined });
     const again = await crashAndOpen(run);
-    expect([...again.redoneGroups()]).toEqual([]);
+    expect(redone(again)).toEqual([]);
     const { made } = await sampleGroup(keeperOf(again).during({ purpose: 'train', step: 1 }), 'a', [[won], [lost]]);
     expect(made).toEqual(['a-r0', 'a-r1']);
-  });
-
-  it('is refused if the weights are not those that it was decided for', async () => {
-    const run = await open();
-    const groups = await sampleStep(run, 1);
-    await run.beforeStep(startOf(1, groups));
-    const again = await crashAndOpen(run);
-    await expect(again.beforeStep({ ...startOf(1, groups), policyVersion: 7 })).rejects.toMatchObject({
-      code: 'redo_impossible',
-    });
   });
 });
 
@@ -282,7 +271,7 @@ describe('episodes of a step that is not decided', () => {
     const changed = await crashAndOpen(run, { changes: [change] });
     const other = await sampleGroup(keeperOf(changed).during({ purpose: 'train', step: 1 }), 'a', [[won], [lost]]);
     expect(other.made).toHaveLength(2);
-    await changed.beforeStep(startOf(1, [toTrainingGroup(other.group, createConfig({}) as CommonConfig, undefined)]));
+    await decide(changed, 1, [toTrainingGroup(other.group, createConfig({}) as CommonConfig, undefined)]);
     const chosen = await crashAndOpen(changed, { isChosen: true });
     expect(chosen.lastStep).toBe(0);
     const last = await sampleGroup(keeperOf(chosen).during({ purpose: 'train', step: 1 }), 'a', [[won], [lost]]);
@@ -291,30 +280,34 @@ describe('episodes of a step that is not decided', () => {
 
   it('count as off-policy if the steps before them were made again by a backbone that does not repeat exactly', async () => {
     const run = await open({ backbone: atVersion(0, false) });
-    await run.beforeStep(startOf(1, await sampleStep(run, 1)));
-    await run.afterStep(endOf(1));
+    await decide(run, 1, await sampleStep(run, 1));
+    await conclude(run, 1);
     await sampleGroup(keeperOf(run).during({ purpose: 'train', step: 2 }), 'a', [[won], [lost]]);
     const again = await crashAndOpen(run, { backbone: atVersion(0, false) });
+    raiseIncarnation(again);
     const keeper = keeperOf(again).during({ purpose: 'train', step: 2 });
     const { group, made } = await sampleGroup(keeper, 'a', [[], []]);
     expect(made).toEqual([]);
     const batch = [toTrainingGroup(group, createConfig({}) as CommonConfig, undefined)];
-    expect(await again.beforeStep(startOf(2, batch))).toEqual({ isOnPolicy: false });
+    expect(await decide(again, 2, batch)).toBe(false);
   });
 
   it.each([
-    ['on-policy', '2 threads', undefined],
-    ['off-policy', '3 threads', { isOnPolicy: false }],
-  ])('count as %s if the steps before them, made with 2 threads, were made again with %s', async (_, now, changes) => {
+    ['on-policy', '2 threads', true],
+    ['off-policy', '3 threads', false],
+  ])('count as %s if the steps before them, made with 2 threads, were made again with %s', async (_, now, expected) => {
     const made = (arithmetic: string) => ({ backbone: { ...atVersion(0), arithmetic } });
     const run = await open(made('2 threads'));
-    await run.beforeStep(startOf(1, await sampleStep(run, 1)));
-    await run.afterStep(endOf(1));
+    await decide(run, 1, await sampleStep(run, 1));
+    await conclude(run, 1);
     await sampleGroup(keeperOf(run).during({ purpose: 'train', step: 2 }), 'a', [[won], [lost]]);
-    const again = await crashAndOpen(await crashAndOpen(run, made(now)), made(now));
+    const between = await crashAndOpen(run, made(now));
+    raiseIncarnation(between);
+    const again = await crashAndOpen(between, made(now));
+    raiseIncarnation(again);
     const { group } = await sampleGroup(keeperOf(again).during({ purpose: 'train', step: 2 }), 'a', [[], []]);
     const batch = [toTrainingGroup(group, createConfig({}) as CommonConfig, undefined)];
-    expect(await again.beforeStep(startOf(2, batch))).toEqual(changes);
+    expect(await decide(again, 2, batch)).toBe(expected);
     expect(await folder.readArithmetic()).toBe(now);
   });
 });
@@ -322,8 +315,8 @@ describe('episodes of a step that is not decided', () => {
 it('ends the run with the reason when its ledger cannot be written', async () => {
   const run = await open();
   const groups = await sampleStep(run, 1);
-  await run.ledger.close();
-  await expect(run.beforeStep(startOf(1, groups))).rejects.toMatchObject({
+  await run.close();
+  await expect(decide(run, 1, groups)).rejects.toMatchObject({
     code: 'run_folder',
     message: expect.stringMatching(/^Episodes cannot be recorded: .* Go on with --resume/) as unknown,
   });
@@ -339,7 +332,7 @@ it('tells of a place where nothing can be recorded, and the run goes on', async 
 
 it('forgets what it has recorded when recording is turned off', async () => {
   const run = await open();
-  await run.beforeStep(startOf(1, await sampleStep(run, 1)));
+  await decide(run, 1, await sampleStep(run, 1));
   const config = createConfig({ rollout: { record: false } }) as CommonConfig;
   await expect(crashAndOpen(run, { config })).rejects.toThrow('It is not recorded.');
   expect((await open()).lastStep).toBe(0);
@@ -347,24 +340,23 @@ it('forgets what it has recorded when recording is turned off', async () => {
 
 it('counts the episodes that a step did not train, by reason', async () => {
   const run = await open();
-  await run.beforeStep(startOf(1, await sampleStep(run, 1)));
-  await run.afterStep(
-    endOf(1, [
-      { episodeId: 'a-r0', reason: 'no_gradient' },
-      { episodeId: 'c-r0', reason: 'overlong' },
-    ]),
-  );
+  await decide(run, 1, await sampleStep(run, 1));
+  const { episodeIdOf = () => undefined } = run.namesOf(1);
+  await conclude(run, 1, [
+    { episodeId: episodeIdOf('a-r0') ?? '', reason: 'nothing_to_train' },
+    { episodeId: episodeIdOf('c-r0') ?? '', reason: 'too_long' },
+  ]);
   const { droppedByReason } = accountOf(run.ledger.state);
   expect(droppedByReason).toMatchObject({ nothing_to_train: 1, too_long: 1 });
 });
 
 it('goes on with a run that made steps without recording', async () => {
   const run = await open();
-  await run.beforeStep(startOf(1, await sampleStep(run, 1)));
-  await run.afterStep(endOf(1));
+  await decide(run, 1, await sampleStep(run, 1));
+  await conclude(run, 1);
   const again = await crashAndOpen(run, { checkpoint: checkpointAt(5), backbone: atVersion(5) });
-  expect([...again.redoneGroups()]).toEqual([]);
-  await again.beforeStep(startOf(6, await sampleStep(again, 6)));
+  expect(again.lastStep).toBe(5);
+  await decide(again, 6, await sampleStep(again, 6));
   expect(again.lastStep).toBe(6);
 });
 
@@ -381,8 +373,8 @@ it('keeps evaluated episodes until a checkpoint covers them', async () => {
 
 it('sets a ledger aside that cannot be read, and records anew', async () => {
   const run = await open();
-  run.ledger.ledger.append({ kind: 'outcome', step: 1, index: 0, isApplied: true, leftOut: [] });
-  run.ledger.ledger.append({ kind: 'checkpoint', step: 1 });
+  run.ledger.append({ kind: 'outcome', step: 1, index: 0, isApplied: true, leftOut: [] });
+  run.ledger.append({ kind: 'checkpoint', step: 1 });
   await run.close();
   const { LmdbStore } = await import('@agentjet/ledger');
   const store = await LmdbStore.open(path.join(folder.dir, 'recorded'), { takeOver: true });

@@ -1,5 +1,5 @@
-import type { OptimizerOptions } from '@agentjet/core';
 import type { ManifestRecord } from '@agentjet/ledger';
+import type { StepContent } from '@agentjet/run';
 import type { Draw } from '@agentjet/run-folder';
 import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
 import { toEpisodeLine } from '../records/episode-line.js';
@@ -7,13 +7,8 @@ import type { RunLedger } from './run-ledger.js';
 import { openEnd } from './stored-episode.js';
 
 /** What the manifest of an ordinary run says of its step, in addition to the groups that are trained. */
-export type StoredStep = {
-  /** Of the weights before the step. */
-  readonly policyVersion: number;
-  readonly optimizer: OptimizerOptions;
-  /** False if a token was sampled by weights that were made again since, and may differ in the last bits. */
-  readonly isOnPolicy: boolean;
-  /** All groups of the batch, in its order: those too of which nothing is trained, since metrics tell of them. */
+export type StoredStep = StepContent & {
+  /** All groups of the batch, in its order, also those of which nothing is trained: the metrics count them. */
   readonly groups: readonly StoredGroup[];
 };
 

@@ -1,17 +1,17 @@
 import { drawPrefix, passSeed, type Task } from '@agentjet/core';
 import { Semaphore, type TaskGroup } from '@agentjet/rollout';
-import type { Draw } from '@agentjet/run-folder';
+import { workAhead, type SourceStart } from '@agentjet/run';
+import { drawsOf, type Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import { readTask } from '../inputs/read-tasks.js';
 import type { TaskSchedule } from './task-schedule.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
-import type { GroupSource, SourceStart } from '../group-source.js';
+import type { GroupSource } from '../group-source.js';
 import { refillGroups } from './refill-groups.js';
 import { leaveInPause } from './leave-in-pause.js';
 import { noticeStragglers } from './notice-stragglers.js';
 import { toTrainingGroup } from './to-training-group.js';
-import { workAhead, type StepPace } from './work-ahead.js';
 
 /** A draw and its task. */
 type DrawnTask = { readonly draw: Draw; readonly task: Task };
@@ -120,10 +120,11 @@ const leftInPause =
 async function* pullGroups(
   context: RolloutContext,
   schedule: TaskSchedule,
-  { step: stepsMade, drawn, signal, pace = onDemand }: SourceStart,
+  { at, signal, pace }: SourceStart,
   checkEngine: () => void,
 ): AsyncGenerator<TrainingGroup> {
-  const left = schedule.draws(drawn);
+  const stepsMade = at.step;
+  const left = schedule.draws(drawsOf(at));
   const workers = new Semaphore(context.config.rollout.maxEnvWorker);
   const { refillGroups: most } = context.config.rollout;
   let next = readBatch(schedule, take(left, schedule.sizeOf(stepsMade + 1)));
@@ -152,9 +153,6 @@ async function* pullGroups(
     yield* groups;
   }
 }
-
-/** A batch is begun when it is asked for. */
-const onDemand: StepPace = { batchesAhead: 0, reached: () => Promise.resolve() };
 
 /** An error is the caller's when it waits for the batch, not before. */
 function readBatch(schedule: TaskSchedule, draws: readonly Draw[]): Promise<readonly DrawnTask[]> {

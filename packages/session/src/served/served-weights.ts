@@ -1,45 +1,25 @@
-import {
-  BackboneError,
-  type Backbone,
-  type CommonConfig,
-  type OptimizerOptions,
-  type OptimizerOverrides,
-} from '@agentjet/core';
+import { BackboneError, type Backbone, type CommonConfig } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
-import { checkLoss, prepareBatch, type BatchSettings, type PreparedBatch, type TrainingGroup } from '@agentjet/trainer';
+import { createStepWeights, type StepWeights } from '@agentjet/run';
+import { checkLoss } from '@agentjet/trainer';
 import type { ServedInputs } from '../inputs/served-inputs.js';
 import { noteArithmetic, repeatsAsBefore } from '../policy/repeats-as-before.js';
 import { openBackbone } from '../policy/open-backbone.js';
 import { toEnginePolicy } from '../policy/open-policy.js';
 import { keepTemplate } from '../policy/template-defaults.js';
-import { rateAt } from '../training/rate-plan.js';
-import { toBatchSettings, toOptimizerOptions, toRates } from '../training/train-settings.js';
+import { toBatchSettings, toOptimizerOptions } from '../training/train-settings.js';
 import { loadCheckpoint } from '../training-run.js';
 import { WholeCheckpoints } from './whole-checkpoints.js';
 
-/** Everything but its groups that a step is computed from. Plain JSON: a server keeps it to make the step again. */
-export type StepRecipe = BatchSettings & {
-  readonly algorithm: string;
-  readonly optimizer: OptimizerOptions;
-};
-
 /** The weights of a served run: what samples, what trains, and their checkpoints. Steps are numbered from 1; 0 is `model.path`. */
-export type ServedWeights = {
+export type ServedWeights = StepWeights & {
   readonly policy: Policy;
   /** Whether making a step again gives the same weights to the last bit. */
   readonly repeatsExactly: boolean;
   /** The weights that were made again are the ones that sample now; `repeatsExactly` is about these from now on. */
   readonly settle: () => Promise<void>;
-  /** Of optimizer steps, as samples name it. */
-  readonly policyVersion: () => number;
-  /** How the next step is made, with keys of the configuration changed since the start. */
-  readonly recipe: (changes?: Readonly<Record<string, unknown>>) => StepRecipe;
-  /** Credits, packs and divides a batch; makes nothing yet. Throws what the algorithm throws. */
-  readonly prepare: (groups: readonly TrainingGroup[], recipe: StepRecipe) => PreparedBatch;
-  /** The rates of the next optimizer step under a recipe: the `index`-th of its step. */
-  readonly ratesOf: (recipe: StepRecipe, at: { readonly step: number; readonly index: number }) => OptimizerOverrides;
   /** Steps whose checkpoints are whole, with 0. */
   readonly checkpoints: () => Promise<readonly number[]>;
   /** Puts weights and run folder back to where they were after the step. */
@@ -84,7 +64,10 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
   const whole = new WholeCheckpoints(folder.checkpoints, options.onNotice);
   let repeats = await repeatsAsBefore(backbone, folder);
   let isFresh = true; // the weights are those of model.path
+  const { algorithm } = inputs;
+  const steps = createStepWeights({ backbone, algorithm, settings: toBatchSettings(config, algorithm), optimizer });
   return {
+    ...steps,
     policy,
     get repeatsExactly() {
       return repeats;
@@ -93,18 +76,6 @@ export async function openServedWeights(options: WeightsOptions): Promise<Served
       await noteArithmetic(backbone, folder);
       repeats = backbone.capabilities.repeatsSeed;
     },
-    policyVersion: () => backbone.policyVersion,
-    recipe: (changes = {}) => ({
-      ...toBatchSettings(config, inputs.algorithm),
-      algorithm: inputs.algorithm.name,
-      optimizer: withChanges(optimizer, changes),
-    }),
-    prepare: (groups, { algorithm: name, optimizer: _rates, ...settings }) => {
-      requireAlgorithm(name, inputs.algorithm.name);
-      return prepareBatch(groups, settings, { backbone, algorithm: inputs.algorithm });
-    },
-    ratesOf: ({ optimizer: options, numMiniBatches, numEpochs }, at) =>
-      toRates(options, rateAt({ optimizer: options, updatesPerStep: numMiniBatches * numEpochs }, at)),
     checkpoints: async () => [0, ...(await whole.steps())],
     load: async (step) => {
       if (step === 0) requireFresh(isFresh);
@@ -134,24 +105,4 @@ async function putBack(folder: RunFolder, backbone: Backbone, checkpoint: Checkp
 function requireFresh(isFresh: boolean): void {
   if (!isFresh)
     throw new BackboneError('checkpoint', 'The weights of model.path are gone: steps were made. Open them again.');
-}
-
-function requireAlgorithm(recorded: string, configured: string): void {
-  if (recorded === configured) return;
-  throw new BackboneError(
-    'redo_impossible',
-    `A step that has to be made again was decided with the algorithm "${recorded}", and the configuration names "${configured}". Configure "${recorded}" until the server has recovered.`,
-  );
-}
-
-/** Configuration keys that take effect from a step on. */
-function withChanges(optimizer: OptimizerOptions, changes: Readonly<Record<string, unknown>>): OptimizerOptions {
-  const { 'trainer_common.optim.lr': learningRate, 'trainer_common.optim.weight_decay': weightDecay } = changes;
-  const { 'trainer_common.optim.grad_clip': maxGradNorm } = changes;
-  return {
-    ...optimizer,
-    ...(typeof learningRate === 'number' && { learningRate }),
-    ...(typeof weightDecay === 'number' && { weightDecay }),
-    ...(typeof maxGradNorm === 'number' && { maxGradNorm }),
-  };
 }

@@ -1,11 +1,11 @@
 import { toTurnRecord } from '@agentjet/context-tracker';
-import { createSft, train, type TrainingGroup, type TrainOutcome } from '@agentjet/trainer';
+import { train, type TrainOutcome } from '@agentjet/run';
+import { createSft, type TrainingGroup } from '@agentjet/trainer';
 import { measureHeldOut } from './held-out-loss.js';
 import { countImitated, toSamples, type Example } from './example.js';
 import type { ExampleOrder } from './example-order.js';
 import type { PreparedExamples } from './prepare-examples.js';
 import { epochPrefix, recordSft, toHeldOutRecord } from './sft-records.js';
-import { rateAt } from '../training/rate-plan.js';
 import { StepObserver } from '../training/step-observer.js';
 import { toTrainSettings } from '../training/train-settings.js';
 import type { TrainingRun } from '../training-run.js';
@@ -63,7 +63,7 @@ type Steps = {
 };
 
 function makeSteps(run: TrainingRun, { examples, order, steps, lossAt }: Steps): Promise<TrainOutcome> {
-  const { config, folder, backbone, checkpoint, signal, rates } = run;
+  const { config, folder, backbone, checkpoint, signal, optimizer } = run;
   const state = checkpoint?.state;
   const drawn = state?.groupsDrawn ?? 0;
   return train({
@@ -71,10 +71,10 @@ function makeSteps(run: TrainingRun, { examples, order, steps, lossAt }: Steps):
     lengthLimit: { maxSampleTokens: Infinity, policy: 'error' }, // sft.max_length has decided
     backbone,
     ...recordSft({ folder, observer: steps.observer }, { size: examples.length, drawn }),
-    source: pullExamples(examples, order, { drawn, policyVersion: () => backbone.policyVersion }),
+    source: () => pullExamples(examples, order, { drawn, policyVersion: () => backbone.policyVersion }),
     groupsPerStep: order.batchSize,
     maxSteps: order.totalSteps,
-    learningRate: (at) => rateAt(rates, at),
+    optimizer,
     evaluate: async (step) => void (await lossAt(step)),
     ...(state === undefined ? {} : { start: state }),
     ...(signal === undefined ? {} : { signal }),

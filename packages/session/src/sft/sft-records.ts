@@ -1,5 +1,5 @@
 import type { EpisodeRecord, MetricsRecord, RunFolder } from '@agentjet/run-folder';
-import type { TrainObserver, TrainOptions } from '@agentjet/trainer';
+import type { TrainObserver, TrainOptions } from '@agentjet/run';
 import type { HeldOutLoss } from './held-out-loss.js';
 
 /** What a run of imitation writes, in the form of any run. */

@@ -1,6 +1,6 @@
 import { WorkflowError } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
-import type { TrainObserver } from '@agentjet/trainer';
+import type { TrainObserver } from '@agentjet/run';
 import type { JobListener } from '../events.js';
 
 type StepLimits = {

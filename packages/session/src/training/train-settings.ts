@@ -4,9 +4,9 @@ import {
   type CommonConfig,
   type LossOptions,
   type OptimizerOptions,
-  type OptimizerOverrides,
 } from '@agentjet/core';
-import type { BatchSettings, Normalization, TrainOptions } from '@agentjet/trainer';
+import type { TrainOptions } from '@agentjet/run';
+import type { BatchSettings, Normalization } from '@agentjet/trainer';
 
 /** The trainer's options, from the names of the YAML. */
 
@@ -43,12 +43,6 @@ export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: 
     warmupSteps: optim.lrWarmupSteps,
     totalSteps: totalSteps * miniBatchNum * ppoEpochs,
   };
-}
-
-/** All rates of an optimizer step. */
-export function toRates(optimizer: OptimizerOptions, learningRate: number): OptimizerOverrides {
-  const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = optimizer;
-  return { beta1, beta2, epsilon, weightDecay, maxGradNorm, learningRate };
 }
 
 type Settings = Pick<

@@ -7,7 +7,6 @@ import {
   type ManifestEpisode,
   type ManifestGroup,
   type ManifestRecord,
-  type Outcome,
   type RecordIndex,
 } from '@agentjet/ledger';
 import { Diagnosis, type EpisodeFacts } from '@agentjet/diagnose';
@@ -20,26 +19,22 @@ import {
   toEvaluationRecord,
   toGroupLines,
   toGroupReport,
-  toLeftOut,
-  toManifestSteps,
   type Ended,
   type SampledGroup,
   type ServedWeights,
-  type StepRecipe,
 } from '@agentjet/session/served';
-import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
+import { StepMaker, type StepContent, type StepGroups } from '@agentjet/run';
+import type { MadeStep, StepPlan } from '@agentjet/run/loop';
+import type { TrainingGroup } from '@agentjet/trainer';
 import { RedoGap } from './redo-gap.js';
 import type { LostAttempt } from '../swarm/attempt-lengths.js';
-import type { Evaluated, EvaluatedGroup, StepPlan, TrainerPort } from '../swarm/trainer-port.js';
+import type { Evaluated, EvaluatedGroup, TrainerPort } from '../swarm/trainer-port.js';
 
-/** What a manifest says of its step beside its groups: everything else that the step is computed from. */
-export type StepContent = {
-  readonly recipe: StepRecipe;
-  /** False if a token was sampled by another incarnation of the weights. */
-  readonly isOnPolicy: boolean;
-  /** Attempts that were lost since the step before; only the metrics of the step tell of them. */
+/** What a manifest says of its step in addition to its groups: everything else that the step is computed from. */
+export type ServedStep = StepContent & {
+  /** Attempts that were lost since the step before; only the metrics of the step count them. */
   readonly lost?: readonly LostAttempt[];
-  /** By group: its attempts that ended without a place; lines and metrics of the step tell of them. */
+  /** By group: its attempts that ended without a place; lines and metrics of the step have them. */
   readonly failed?: PlanContext['failed'];
   /** Of AgentJet. */
   readonly version: string;
@@ -48,15 +43,15 @@ export type StepContent = {
 /** Trains the real weights on sealed rows. Making a step again reads the same rows and the same recipe. */
 export class ModelTrainer implements TrainerPort {
   readonly #options: ModelTrainerOptions;
-  /** The batch that was planned last, or is being trained. */
-  #batch: TrainedBatch | undefined;
-  #steppedAt = performance.now();
+  readonly #steps: StepMaker;
   readonly #gap = new RedoGap();
   readonly #diagnosis: Diagnosis;
 
   constructor(options: ModelTrainerOptions) {
     this.#options = options;
     this.#diagnosis = new Diagnosis(options.config);
+    const { weights, folder } = options;
+    this.#steps = new StepMaker({ weights, folder, open: (manifest) => this.#open(manifest), onRefused: 'skip' });
   }
 
   get repeatsExactly(): boolean {
@@ -65,7 +60,7 @@ export class ModelTrainer implements TrainerPort {
 
   checkpoints = (): Promise<readonly number[]> => this.#options.weights.checkpoints();
   load = async (step: number): Promise<void> => {
-    this.#batch = undefined;
+    this.#steps.reset();
     if (!this.repeatsExactly) this.#gap.noteLoad(await this.#options.folder.readMetrics());
     await this.#options.weights.load(step);
   };
@@ -76,25 +71,26 @@ export class ModelTrainer implements TrainerPort {
   publish = (): Promise<void> => this.#options.weights.settle();
 
   plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes, lost, failed, idle }: PlanContext): StepPlan => {
-    const recipe = this.#options.weights.recipe(changes);
-    const { prepared } = this.#prepare({ groups, idle }, { recipe, lost, failed });
-    const { version } = this.#options;
-    const hasFailed = Object.keys(failed).length > 0;
-    const more = { ...(lost.length > 0 && { lost }), ...(hasFailed && { failed }) };
+    const given = { groups: this.#toTrainingGroups({ groups, idle }, { lost, failed }) };
     const ids = groups.map(({ groupId }) => groupId);
-    const content: StepContent = { recipe, isOnPolicy, version, ...more };
-    return { optimizerSteps: toManifestSteps(prepared.optimizerSteps, ids), content };
+    const plan = this.#steps.plan(given, ids, { changes, isOnPolicy });
+    const hasFailed = Object.keys(failed).length > 0;
+    const content: ServedStep = {
+      ...plan.content,
+      version: this.#options.version,
+      ...(lost.length > 0 && { lost }),
+      ...(hasFailed && { failed }),
+    };
+    return { ...plan, content };
   };
 
-  optimize = async (manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> => {
-    const { recipe, isOnPolicy, lost = [], failed = {} } = manifest.content as StepContent;
-    const batch = this.#prepare(manifest, { recipe, lost, failed });
-    const { prepared } = batch;
-    const isApplied = await this.#step(prepared, { manifest, index, recipe, isOnPolicy, known });
-    const leftOut = index === 0 ? prepared.leftOut.map(toLeftOut) : [];
-    if (index === manifest.optimizerSteps.length - 1)
-      await this.#record(batch, manifest, { isRedo: known !== undefined, recipe });
-    return { isApplied, leftOut };
+  optimize: TrainerPort['optimize'] = (manifest, index, known) => this.#steps.optimize(manifest, index, known);
+
+  record = async (manifest: ManifestRecord, { secondsSampling, isRedo }: MadeStep): Promise<void> => {
+    const more = { ...toShareMetrics(manifest.shares), ...this.#gap.noteStep(isRedo) };
+    const { metrics, groups } = await this.#steps.record(manifest, { secondsSampling, more });
+    this.#notice(metrics, groups);
+    this.#options.onRecorded?.();
   };
 
   /** An evaluation that a process before this one has written down is not written again. */
@@ -111,51 +107,24 @@ export class ModelTrainer implements TrainerPort {
 
   close = (): Promise<void> => this.#options.weights.close();
 
-  async #step(prepared: PreparedBatch, { manifest, index, recipe, isOnPolicy, known }: OneStep): Promise<boolean> {
-    if (known?.isApplied === false) return false; // refused before: the weights stay
-    if (prepared.optimizerSteps.length === 0) return true; // nothing to train, and nothing refused
-    const optimizer = this.#options.weights.ratesOf(recipe, { step: manifest.step, index });
-    const { isApplied } = await prepared.optimize(index, { optimizer, isOnPolicy });
-    if (isApplied || known === undefined) return isApplied;
-    throw new AgentJetError(
-      'redo_diverged',
-      `Optimizer step ${manifest.step}.${index} was made before, and now its gradient is not finite: the weights have diverged. Go back with --from to a checkpoint before step ${manifest.step}.`,
-    );
-  }
-
-  async #record(
-    { prepared, groups }: TrainedBatch,
-    { step, shares }: ManifestRecord,
-    { isRedo, recipe }: { readonly isRedo: boolean; readonly recipe: StepRecipe },
-  ): Promise<void> {
-    const { learningRate: plannedRate = 0 } = this.#options.weights.ratesOf(recipe, { step, index: 0 });
-    const secondsSampling = (performance.now() - this.#steppedAt) / 1000;
-    const more = { ...toShareMetrics(shares), ...this.#gap.noteStep(isRedo) };
-    const metrics = await prepared.record(this.#options.folder, { step, secondsSampling, plannedRate, more });
-    this.#notice(metrics, groups);
-    this.#steppedAt = performance.now();
-    this.#batch = undefined;
-    this.#options.onRecorded?.();
-  }
-
   /** Reports what the rules find in the step's records. */
   #notice(metrics: MetricsRecord, groups: readonly TrainingGroup[]): void {
     const lines = groups.flatMap(trainedLines);
     for (const { message } of this.#diagnosis.look(metrics, lines)) this.#options.onNotice?.(message);
   }
 
-  /** Planned and trained from one preparation: the weights do not change in between. */
-  #prepare(
+  #open(manifest: ManifestRecord): StepGroups {
+    const { lost = [], failed = {} } = manifest.content as ServedStep;
+    return { groups: this.#toTrainingGroups(manifest, { lost, failed }) };
+  }
+
+  #toTrainingGroups(
     { groups, idle = [] }: Pick<ManifestRecord, 'groups' | 'idle'>,
-    { recipe, lost, failed }: Required<Pick<StepContent, 'recipe' | 'lost' | 'failed'>>,
-  ): TrainedBatch {
-    const name = JSON.stringify([groups, idle]);
-    if (this.#batch?.name === name) return this.#batch;
-    const sampled = inDrawOrder(groups, idle).map((drawn, at) =>
+    { lost, failed }: Untrained,
+  ): readonly TrainingGroup[] {
+    return inDrawOrder(groups, idle).map((drawn, at) =>
       this.#toTrainingGroup(drawn, { lost: at === 0 ? lost : [], failed }),
     );
-    this.#batch = { name, prepared: this.#options.weights.prepare(sampled, recipe), groups: sampled };
-    return this.#batch;
   }
 
   get #policy(): string {
@@ -220,12 +189,6 @@ export class ModelTrainer implements TrainerPort {
   }
 }
 
-type TrainedBatch = {
-  readonly name: string;
-  readonly prepared: PreparedBatch;
-  readonly groups: readonly TrainingGroup[];
-};
-
 /** The lines of the episodes that are in the group; `toEpisodeLine` has written them. */
 function trainedLines({ episodes, report }: TrainingGroup): readonly EpisodeFacts[] {
   const ids = new Set(episodes.map(({ episodeId }) => episodeId));
@@ -250,14 +213,6 @@ export type ModelTrainerOptions = {
 };
 
 type PlanContext = Parameters<TrainerPort['plan']>[1];
-
-type OneStep = {
-  readonly manifest: ManifestRecord;
-  readonly index: number;
-  readonly recipe: StepRecipe;
-  readonly isOnPolicy: boolean;
-  readonly known: Outcome | undefined;
-};
 
 /** Generated by the policy. */
 function tokensOf(end: EndRecord | undefined, policy: string): number {

@@ -2,7 +2,7 @@ import { toErrorMessage } from '@agentjet/core';
 import { WireError } from '@agentjet/swarm-wire';
 import { failOrders } from './checkpoint-orders.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
-import { trainLoop } from './train-loop.js';
+import { trainPolicy } from './train-policy.js';
 
 /** What the server does about a policy whose model or trainer fails. */
 export type KeepTrainingOptions = {
@@ -23,7 +23,7 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
   const { host, policy, weights, health, gate, changes } = context;
   const { reopen, hasEnded, onFailure, onNotice } = options;
   let failedMs: readonly number[] = [];
-  for (let attempt: () => Promise<void> = () => trainLoop(context); ; attempt = () => again(context, options)) {
+  for (let attempt: () => Promise<void> = () => trainPolicy(context); ; attempt = () => again(context, options)) {
     const error = await failureOf(attempt);
     if (hasEnded()) return;
     if (!hasPolicies(context) || reopen === undefined) {
@@ -58,7 +58,7 @@ async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOp
   gate.refuse(undefined);
   await unlessEnded(context, reopen?.() ?? Promise.resolve(), hasEnded);
   if (hasEnded()) return;
-  await trainLoop(context);
+  await trainPolicy(context);
 }
 
 /** A worker may come only after an hour; a server that closes does not wait for it. */

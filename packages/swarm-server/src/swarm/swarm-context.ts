@@ -10,6 +10,7 @@ import {
   type StoreWriter,
 } from '@agentjet/ledger';
 import { RecoveryBudget } from '@agentjet/core';
+import type { WeightsState } from '@agentjet/run/loop';
 import { CallGate } from './call-gate.js';
 import type { AttemptLengths } from './attempt-lengths.js';
 import type { WantedCheckpoint } from './checkpoint-orders.js';
@@ -58,12 +59,7 @@ export type SwarmContext = SharedContext & {
   readonly settings: SwarmSettings;
   readonly trainer: TrainerPort;
   readonly gate: CallGate;
-  readonly weights: {
-    version: number;
-    phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed';
-    /** The loop is done with this step: it is evaluated and saved, if that was due. */
-    doneStep: number;
-  };
+  readonly weights: WeightsState;
   readonly health: PolicyHealth;
   /** Checkpoints that an operator asked for, by the ids of the operations. */
   readonly wanted: Map<string, WantedCheckpoint>;

@@ -1,19 +1,10 @@
-import type { IdleGroup, LedgerEpisode, ManifestGroup, ManifestRecord, Outcome } from '@agentjet/ledger';
+import type { IdleGroup, LedgerEpisode, ManifestGroup } from '@agentjet/ledger';
+import type { StepPlan, TrainerPort as LoopTrainer } from '@agentjet/run/loop';
 import type { LostAttempt } from './attempt-lengths.js';
 
-/** What the swarm asks of the holder of the weights. Steps are numbered from 1; step 0 is the model as it began. */
-export type TrainerPort = {
-  /** Whether making a step again gives the same weights to the last bit. */
-  readonly repeatsExactly: boolean;
-  /** Steps whose checkpoints are whole. */
-  readonly checkpoints: () => Promise<readonly number[]>;
+/** What the swarm asks of the holder of the weights. */
+export type TrainerPort = LoopTrainer & {
   readonly load: (step: number) => Promise<void>;
-  /** Makes one optimizer step. `known` is its outcome if it was made before: a refused step must not be applied. */
-  readonly optimize: (manifest: ManifestRecord, index: number, known: Outcome | undefined) => Promise<Outcome>;
-  /** From now on calls are answered by the weights after this step. */
-  readonly publish: (step: number) => Promise<void>;
-  /** Writes a checkpoint of the weights after this step. */
-  readonly save: (step: number) => Promise<void>;
   readonly removeCheckpoint: (step: number) => Promise<void>;
   /** How a batch is to be trained. What it says goes into the manifest, and `optimize` follows it. */
   readonly plan: (groups: readonly ManifestGroup[], context: PlanContext) => StepPlan;
@@ -47,13 +38,6 @@ export type PlanContext = {
   readonly changes: Readonly<Record<string, unknown>>;
   /** Groups that the step covers and does not train; the manifest names them. */
   readonly idle: readonly IdleGroup[];
-};
-
-export type StepPlan = {
-  /** Which groups each optimizer step holds; every group is in one. */
-  readonly optimizerSteps: readonly (readonly string[])[];
-  /** What else the step is computed from. */
-  readonly content?: unknown;
 };
 
 /** Which task a draw of a share is. Undefined: there are no more. */

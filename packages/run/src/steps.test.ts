@@ -4,12 +4,9 @@ import path from 'node:path';
 import type { Backbone, LossOptions } from '@agentjet/core';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createGrpo } from '../algorithms/grpo/grpo.js';
-import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
-import { termLoss } from '../slope/term-loss.js';
-import { withoutSeconds } from '../testing/without-seconds.js';
-import { train, type StepEnd, type StepStart, type TrainOptions } from './train.js';
-import type { TrainingGroup } from './training-group.js';
+import { createGrpo, prepareBatch, type TrainingGroup } from '@agentjet/trainer';
+import { createTinyTaskBackbone, tinyTaskGroups, termLoss, withoutSeconds } from '@agentjet/trainer/testing';
+import { train, type TrainOptions } from './train.js';
 
 const loss: LossOptions & { readonly kind: 'policy' } = {
   kind: 'policy',
@@ -21,6 +18,15 @@ const loss: LossOptions & { readonly kind: 'policy' } = {
   entropyCoef: 0,
   temperature: 1,
 };
+const settings = {
+  whitenAdvantages: false,
+  loss,
+  packing: { maxPackTokens: 64 },
+  lengthLimit: { maxSampleTokens: Infinity, policy: 'error' },
+  numMiniBatches: 1,
+  numEpochs: 1,
+  maxStaleness: 0,
+} as const;
 let dir: string;
 let run: RunFolder;
 
@@ -33,7 +39,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): TrainOptions {
   return {
     backbone,
-    source: tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4 }),
+    source: () => tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4 }),
     run,
     algorithm: createGrpo(),
     loss,
@@ -44,35 +50,8 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
   };
 }
 
-const pause = () => new Promise<void>((resolve) => setTimeout(resolve, 5));
-
-describe('the hooks of the loop', () => {
-  it('are awaited in order, with the state that the step begins and ends with', async () => {
-    const events: string[] = [];
-    const backbone = createTinyTaskBackbone(1);
-    await train(
-      optionsFor(backbone, {
-        maxSteps: 2,
-        beforeStep: async ({ step, policyVersion }) => {
-          await pause();
-          events.push(`before ${step} at ${policyVersion}, now ${backbone.policyVersion}`);
-          return undefined;
-        },
-        afterStep: async ({ state, metrics }) => {
-          await pause();
-          events.push(`after ${state.step} at ${state.policyVersion}, recorded ${metrics.step}`);
-        },
-      }),
-    );
-    expect(events).toEqual([
-      'before 1 at 0, now 0',
-      'after 1 at 1, recorded 1',
-      'before 2 at 1, now 1',
-      'after 2 at 2, recorded 2',
-    ]);
-  });
-
-  it('are told which episodes are not trained, and why', async () => {
+describe('the loop', () => {
+  it('says which episodes a step does not train, and why', async () => {
     const backbone = createTinyTaskBackbone(1);
     await metricsWith(backbone, { maxSteps: 1 }); // so that version 0 is old
     const groups: TrainingGroup[] = [];
@@ -108,65 +87,29 @@ describe('the hooks of the loop', () => {
         ...others,
       ],
     };
-    async function* source(): AsyncGenerator<TrainingGroup> {
-      yield* [equal, changed];
-    }
-    const starts: StepStart[] = [];
-    const ends: StepEnd[] = [];
-    await train(
-      optionsFor(backbone, {
-        source: source(),
-        lengthLimit: { maxSampleTokens: long.samples[0]?.ids.length ?? 0, policy: 'drop_episode' },
-        beforeStep: async (start) => void starts.push(start),
-        afterStep: async (end) => void ends.push(end),
-      }),
+    const { leftOut } = prepareBatch(
+      [equal, changed],
+      { ...settings, lengthLimit: { maxSampleTokens: long.samples[0]?.ids.length ?? 0, policy: 'drop_episode' } },
+      { backbone, algorithm: createGrpo() },
     );
-    const expected = [
+    expect(leftOut).toEqual([
       ...equal.episodes.map(({ episodeId }) => ({ episodeId, reason: 'no_gradient' })),
       { episodeId: silent.episodeId, reason: 'no_samples' },
       { episodeId: old.episodeId, reason: 'stale' },
       { episodeId: long.episodeId, reason: 'overlong' },
-    ];
-    expect(starts.map(({ leftOut }) => leftOut)).toEqual([expected]);
-    expect(ends.map(({ leftOut }) => leftOut)).toEqual([expected]);
+    ]);
   });
 
-  it('change the rate of a step, and of no other', async () => {
-    await train(
-      optionsFor(createTinyTaskBackbone(1), {
-        beforeStep: async ({ step }) => (step === 2 ? { optimizer: { learningRate: 0.001 } } : undefined),
-      }),
-    );
-    const rates = (await run.readMetrics()).map((record) => record['learning_rate']);
-    expect(rates).toEqual([0.05, 0.001, 0.05]);
-  });
-
-  it('that fail end the run with the state of the step before', async () => {
-    const afterStep = async ({ state }: StepEnd): Promise<void> => {
-      if (state.step === 2) throw new Error('the ledger is full');
-    };
-    expect(await train(optionsFor(createTinyTaskBackbone(1), { afterStep }))).toMatchObject({
-      status: 'failed',
-      error: { message: 'the ledger is full' },
-      state: { step: 2 },
-      checkpoint: { state: { step: 2 } },
-    });
-    const beforeStep = () => Promise.reject(new Error('not now'));
-    expect(await train(optionsFor(createTinyTaskBackbone(1), { beforeStep }))).toMatchObject({
-      status: 'failed',
-      error: { message: 'not now' },
-      state: { step: 0 },
-      checkpoint: undefined,
-    });
-  });
-
-  it('get what each optimizer step found at each token, if asked for', async () => {
-    const ends: StepEnd[] = [];
-    const afterStep = async (end: StepEnd) => void ends.push(end);
-    await train(optionsFor(createTinyTaskBackbone(1), { afterStep, reportTokens: true, numEpochs: 2, maxSteps: 1 }));
-    const [first, second] = ends[0]?.tokens ?? [];
-    const samples = (ends[0]?.groups ?? []).flatMap(({ episodes }) => episodes.flatMap((episode) => episode.samples));
-    for (const report of first ?? []) {
+  it('gets what each optimizer step found at each token, if it asks for it', async () => {
+    const backbone = createTinyTaskBackbone(1);
+    const groups: TrainingGroup[] = [];
+    for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
+      groups.push(group);
+    const batch = prepareBatch(groups, { ...settings, numEpochs: 2 }, { backbone, algorithm: createGrpo() });
+    const found = [await batch.optimize(0, { reportTokens: true }), await batch.optimize(1, { reportTokens: true })];
+    const [first = [], second = []] = found.map((outcome) => (outcome.isApplied ? (outcome.tokens ?? []) : []));
+    const samples = groups.flatMap(({ episodes }) => episodes.flatMap((episode) => episode.samples));
+    for (const report of first) {
       const sample = samples.find(({ episodeId }) => episodeId === report.episodeId);
       expect(report.isTrained).toEqual(sample?.lossMask);
       report.isTrained.forEach((isTrained, t) => {
@@ -175,25 +118,10 @@ describe('the hooks of the loop', () => {
         expect(report.entropies?.[t]).toBeGreaterThanOrEqual(0);
       });
     }
-    expect(first?.length).toBeGreaterThan(3);
-    expect(second?.some(({ ratios }) => ratios.some((ratio) => ratio !== 0 && Math.abs(ratio - 1) > 1e-3))).toBe(true);
+    expect(first.length).toBeGreaterThan(3);
+    expect(second.some(({ ratios }) => ratios.some((ratio) => ratio !== 0 && Math.abs(ratio - 1) > 1e-3))).toBe(true);
   });
-});
 
-async function metricsWith(backbone: Backbone, changes: Partial<TrainOptions>): Promise<Record<string, number>[]> {
-  run = await createRunFolder({ experimentDir: dir, experimentName: 'other', configYaml: 'ajet: {}\n' });
-  const outcome = await train(optionsFor(backbone, { run, ...changes }));
-  if (outcome.status === 'failed') throw outcome.error;
-  return withoutSeconds(await run.readMetrics());
-}
-
-const comparable = (metrics: readonly Record<string, number>[]) =>
-  metrics.map((record) => ({
-    counts: ['reward_mean', 'trained_tokens', 'row_tokens', 'tree_tokens'].map((key) => record[key]),
-    close: ['grad_norm', 'entropy', 'logprob_gap_max'].map((key) => record[key]?.toFixed(5)),
-  }));
-
-describe('the loop', () => {
   it('gives rows to a backbone that takes rows, with the steps of the trees', async () => {
     const trees = await metricsWith(createTinyTaskBackbone(1), {});
     const rows = await metricsWith(createTinyTaskBackbone(1, 'rows'), {});
@@ -224,9 +152,8 @@ describe('the loop', () => {
     const source = () => {
       throw new Error('asked');
     };
-    const asked = { [Symbol.asyncIterator]: source };
     await expect(
-      train({ ...optionsFor(backbone), backbone: limited, source: asked, loss: { ...loss, klCoef: 0.1 } }),
+      train({ ...optionsFor(backbone), backbone: limited, source, loss: { ...loss, klCoef: 0.1 } }),
     ).rejects.toThrow(/needs "kl", but this backbone trains sft, policy/);
     const algorithm = { ...createGrpo(), slope: () => [] };
     await expect(train({ ...optionsFor(backbone), algorithm, loss: { ...loss, klCoef: 0.1 } })).rejects.toThrow(
@@ -254,3 +181,16 @@ describe('the loop', () => {
     expect(metrics).toHaveProperty('loss');
   });
 });
+
+async function metricsWith(backbone: Backbone, changes: Partial<TrainOptions>): Promise<Record<string, number>[]> {
+  run = await createRunFolder({ experimentDir: dir, experimentName: 'other', configYaml: 'ajet: {}\n' });
+  const outcome = await train(optionsFor(backbone, { run, ...changes }));
+  if (outcome.status === 'failed') throw outcome.error;
+  return withoutSeconds(await run.readMetrics());
+}
+
+const comparable = (metrics: readonly Record<string, number>[]) =>
+  metrics.map((record) => ({
+    counts: ['reward_mean', 'trained_tokens', 'row_tokens', 'tree_tokens'].map((key) => record[key]),
+    close: ['grad_norm', 'entropy', 'logprob_gap_max'].map((key) => record[key]?.toFixed(5)),
+  }));

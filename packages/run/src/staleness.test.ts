@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Backbone, LossOptions, RewardedEpisode } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createGrpo } from '../algorithms/grpo/grpo.js';
+import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
+import { createTinyTaskBackbone, tinyTaskGroups } from '@agentjet/trainer/testing';
 import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
-import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
-import { train, type TrainOptions } from './train.js';
-import type { TrainingGroup } from './training-group.js';
+import { train, type SourceStart, type TrainOptions } from './train.js';
+import { workAhead } from './work-ahead.js';
 
 const loss: LossOptions = {
   kind: 'policy',
@@ -29,14 +29,9 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): TrainOptions {
-  const source = tinyTaskGroups(backbone.engine, {
-    seed: 7,
-    numRepeat: 4,
-    firstGroup: changes.start?.groupsDrawn ?? 0,
-  });
   return {
     backbone,
-    source,
+    source: (start) => aheadOf(backbone, start, changes.groupsPerStep ?? 2),
     run,
     algorithm: createGrpo(),
     loss,
@@ -44,6 +39,27 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
     groupsPerStep: 2,
     ...changes,
   };
+}
+
+/** Batches that are sampled as far ahead as the pace allows. */
+async function* aheadOf(
+  { engine }: Backbone,
+  { at, signal, pace }: SourceStart,
+  size: number,
+  onBegin: (step: number) => void = () => undefined,
+): AsyncGenerator<TrainingGroup> {
+  const begin = async (step: number): Promise<TrainingGroup[]> => {
+    onBegin(step);
+    const firstGroup = at.groupsDrawn + (step - 1 - at.step) * size;
+    return collect(tinyTaskGroups(engine, { seed: 7, numRepeat: 4, firstGroup, numGroups: size }));
+  };
+  for await (const batch of workAhead(at.step, pace, signal, begin)) yield* batch;
+}
+
+async function collect(source: AsyncIterable<TrainingGroup>): Promise<TrainingGroup[]> {
+  const groups: TrainingGroup[] = [];
+  for await (const group of source) groups.push(group);
+  return groups;
 }
 
 function withVersion(episode: RewardedEpisode, version: number): RewardedEpisode {
@@ -58,12 +74,8 @@ async function* listSource(groups: readonly TrainingGroup[]): AsyncGenerator<Tra
   yield* groups;
 }
 
-async function collectGroups(numGroups: number): Promise<TrainingGroup[]> {
-  const groups: TrainingGroup[] = [];
-  for await (const group of tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups }))
-    groups.push(group);
-  return groups;
-}
+const collectGroups = (numGroups: number): Promise<TrainingGroup[]> =>
+  collect(tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups }));
 
 describe('train with max staleness', () => {
   it('0 keeps every token on-policy', async () => {
@@ -111,7 +123,7 @@ describe('train with max staleness', () => {
     }));
     const backbone = createTinyTaskBackbone(1);
     const newer: Backbone = { ...forward(backbone), policyVersion: 5 };
-    await train(optionsFor(newer, { source: listSource(aged), maxStaleness: 1 }));
+    await train(optionsFor(newer, { source: () => listSource(aged), maxStaleness: 1 }));
     expect((await run.readMetrics())[0]).toMatchObject({
       stale_episodes: 2,
       staleness_max: 1,
@@ -133,7 +145,7 @@ describe('train with max staleness', () => {
     }));
     const backbone = createTinyTaskBackbone(1);
     await train(
-      optionsFor({ ...forward(backbone), policyVersion: 2 }, { source: listSource(groups), maxStaleness: 1 }),
+      optionsFor({ ...forward(backbone), policyVersion: 2 }, { source: () => listSource(groups), maxStaleness: 1 }),
     );
     expect((await run.readMetrics())[0]).toMatchObject({ stale_episodes: 8, trained_tokens: 0, loss: 0 });
     expect(backbone.policyVersion).toBe(0);
@@ -142,18 +154,21 @@ describe('train with max staleness', () => {
   it('draws again, after a stop, what had been sampled ahead and not trained', async () => {
     const stop = new AbortController();
     const backbone = createTinyTaskBackbone(1);
-    let left = 0;
+    let start: SourceStart | undefined;
     const first = await train(
       optionsFor(backbone, {
         maxStaleness: 2,
         maxSteps: 9,
         signal: stop.signal,
-        onSourceLeft: () => left++,
+        source: (given) => {
+          start = given;
+          return aheadOf(backbone, given, 2);
+        },
         observer: { onStep: ({ step }) => step === 3 && stop.abort() },
       }),
     );
     expect(first).toMatchObject({ status: 'stopped', state: { step: 3, groupsDrawn: 6 } });
-    expect(left).toBe(1);
+    expect(start?.signal.aborted).toBe(true);
 
     const reopened = await openRunFolder(run.dir);
     const checkpoint = await reopened.checkpoints.latest();
@@ -161,21 +176,18 @@ describe('train with max staleness', () => {
     const second = createTinyTaskBackbone(1);
     await second.load(checkpoint.dir);
     await reopened.rewind(checkpoint.state);
-    const drawn: [string, number][] = [];
+    const begun: number[] = [];
     await train(
       optionsFor(second, {
         run: reopened,
         start: checkpoint.state,
         maxStaleness: 2,
         maxSteps: 6,
-        observer: { onGroup: (group, step) => drawn.push([group.groupId, step]) },
+        source: (given) => aheadOf(second, given, 2, (step) => begun.push(step)),
       }),
     );
-    expect(drawn.slice(0, 3)).toEqual([
-      ['task-0006', 4],
-      ['task-0007', 4],
-      ['task-0008', 5],
-    ]);
+    expect(begun.slice(0, 3)).toEqual([4, 5, 6]);
+    expect(await reopened.episodes.find('task-0006-r0')).toMatchObject({ step: 4 });
     const metrics = await reopened.readMetrics();
     expect(metrics.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(metrics[3]?.['staleness_max']).toBe(0);
@@ -188,7 +200,7 @@ describe('train with max staleness', () => {
       yield* tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 5 });
       throw new Error('the task server is gone');
     }
-    expect(await train(optionsFor(backbone, { source: source(), maxStaleness: 1 }))).toMatchObject({
+    expect(await train(optionsFor(backbone, { source, maxStaleness: 1 }))).toMatchObject({
       status: 'failed',
       error: { message: 'the task server is gone' },
     });

@@ -4,9 +4,8 @@ import path from 'node:path';
 import type { LossOptions } from '@agentjet/core';
 import { createRunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
-import { createGrpo } from '../algorithms/grpo/grpo.js';
-import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
-import { withoutSeconds } from '../testing/without-seconds.js';
+import { createGrpo } from '@agentjet/trainer';
+import { createTinyTaskBackbone, tinyTaskGroups, withoutSeconds } from '@agentjet/trainer/testing';
 import { train, type TrainOptions } from './train.js';
 
 const plain: LossOptions = {
@@ -29,7 +28,7 @@ async function metricsOf(changes: Partial<TrainOptions>): Promise<string> {
     const outcome = await train({
       backbone,
       run,
-      source: tinyTaskGroups(backbone.engine, { seed: 42, numRepeat: 4 }),
+      source: () => tinyTaskGroups(backbone.engine, { seed: 42, numRepeat: 4 }),
       algorithm: createGrpo(),
       loss: plain,
       packing: { maxPackTokens: 64 },
@@ -47,7 +46,7 @@ async function metricsOf(changes: Partial<TrainOptions>): Promise<string> {
   }
 }
 
-// After a change of what a step computes, write these files again: npx vitest run trainer/src/loop/golden-run.test.ts -u
+// After a change of what a step computes, write these files again: npx vitest run packages/run/src/golden-run.test.ts -u
 it.each<[string, Partial<TrainOptions>]>([
   ['grpo', {}],
   [

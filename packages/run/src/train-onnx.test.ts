@@ -3,12 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LossOptions, OptimizerOptions } from '@agentjet/core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createGrpo } from '../algorithms/grpo/grpo.js';
-import { createOnnxBackbone } from '../backbones/embedded/create-onnx-backbone.js';
+import { createGrpo, createOnnxBackbone } from '@agentjet/trainer';
+import { tinyTaskGroups, withoutSeconds, writeRandomModelFolder } from '@agentjet/trainer/testing';
 import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
-import { writeRandomModelFolder } from '../testing/random-model-folder.js';
-import { tinyTaskGroups } from '../testing/tiny-task.js';
-import { withoutSeconds } from '../testing/without-seconds.js';
 import { train, type TrainOptions } from './train.js';
 
 const configJson = {
@@ -61,16 +58,11 @@ async function trainFrom(run: RunFolder, changes: Partial<TrainOptions>) {
     await backbone.load(checkpoint.dir);
     await run.rewind(checkpoint.state);
   }
-  const source = tinyTaskGroups(backbone.engine, {
-    seed: 7,
-    numRepeat: 4,
-    firstGroup: checkpoint?.state.groupsDrawn ?? 0,
-  });
   try {
     await train({
       backbone,
       run,
-      source,
+      source: ({ at }) => tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, firstGroup: at.groupsDrawn }),
       loss,
       maxSteps,
       groupsPerStep: 4,

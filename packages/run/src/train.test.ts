@@ -1,15 +1,13 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError, type Backbone, type LossOptions, type RewardedEpisode } from '@agentjet/core';
+import { BackboneError, RecoveryBudget, type Backbone, type LossOptions, type RewardedEpisode } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createGrpo } from '../algorithms/grpo/grpo.js';
+import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
+import { createTinyTaskBackbone, tinyTaskGroups, tinyTaskOptimizer, withoutSeconds } from '@agentjet/trainer/testing';
 import { type MetricsRecord, createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
-import { createTinyTaskBackbone, tinyTaskGroups } from '../testing/tiny-task.js';
-import { withoutSeconds } from '../testing/without-seconds.js';
 import { batched } from './batched.js';
 import { train, type TrainOptions } from './train.js';
-import type { TrainingGroup } from './training-group.js';
 
 const loss: LossOptions = {
   kind: 'policy',
@@ -35,14 +33,9 @@ function newRun(experimentName: string): Promise<RunFolder> {
 }
 
 function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): TrainOptions {
-  const source = tinyTaskGroups(backbone.engine, {
-    seed: 7,
-    numRepeat: 4,
-    firstGroup: changes.start?.groupsDrawn ?? 0,
-  });
   return {
     backbone,
-    source,
+    source: ({ at }) => tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, firstGroup: at.groupsDrawn }),
     run,
     algorithm: createGrpo(),
     loss,
@@ -165,7 +158,7 @@ describe('train', () => {
         yield group;
       }
     }
-    expect(await train(optionsFor(backbone, { source: source(), signal: stop.signal }))).toMatchObject({
+    expect(await train(optionsFor(backbone, { source, signal: stop.signal }))).toMatchObject({
       status: 'stopped',
       state: { step: 1, groupsDrawn: 4 },
       checkpoint: { state: { step: 1 } },
@@ -177,7 +170,7 @@ describe('train', () => {
       cut.abort();
     }
     run = await newRun('b');
-    expect(await train(optionsFor(backbone, { source: shortSource(), signal: cut.signal }))).toMatchObject({
+    expect(await train(optionsFor(backbone, { source: shortSource, signal: cut.signal }))).toMatchObject({
       status: 'stopped',
       state: { step: 0, groupsDrawn: 0 },
       checkpoint: undefined,
@@ -198,7 +191,7 @@ describe('train', () => {
   it('trains a last batch that is shorter', async () => {
     const backbone = createTinyTaskBackbone(1);
     const source = tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 6 });
-    expect(await train(optionsFor(backbone, { source }))).toMatchObject({
+    expect(await train(optionsFor(backbone, { source: () => source }))).toMatchObject({
       status: 'completed',
       state: { step: 2, groupsDrawn: 6 },
     });
@@ -213,10 +206,10 @@ describe('train', () => {
         yield numGroups++ % 2 === 1 ? { ...group, episodes: flat } : group;
       }
     };
-    const learningRate = ({ step }: { readonly step: number }): number => 1 / 2 ** step;
-    await train(optionsFor(backbone, { source: source(), groupsPerStep: 1, learningRate }));
+    const optimizer = { ...tinyTaskOptimizer, learningRate: 1, schedule: 'linear', totalSteps: 4 } as const;
+    await train(optionsFor(backbone, { source, groupsPerStep: 1, optimizer }));
     const metrics = await run.readMetrics();
-    expect(metrics.map((record) => record['learning_rate'])).toEqual([0.5, 0.25, 0.125, 0.0625]);
+    expect(metrics.map((record) => record['learning_rate'])).toEqual([1, 0.75, 0.5, 0.25]);
     expect(metrics.map((record) => record['policy_version'])).toEqual([1, 1, 2, 2]);
   });
 
@@ -249,7 +242,7 @@ describe('train', () => {
         counts: { forks: 2, splices: 0 },
       },
     };
-    await train(optionsFor(backbone, { source: listSource([reported, dropped]), groupsPerStep: 2 }));
+    await train(optionsFor(backbone, { source: () => listSource([reported, dropped]), groupsPerStep: 2 }));
     expect((await run.readMetrics())[0]).toMatchObject({
       step: 1,
       policy_version: 0,
@@ -268,7 +261,7 @@ describe('train', () => {
     expect(await run.episodes.find('x')).toMatchObject({ status: 'failed', error: 'boom', group_id: 'dropped' });
 
     run = await newRun('b');
-    await train(optionsFor(backbone, { source: listSource([equal, second]), groupsPerStep: 2 }));
+    await train(optionsFor(backbone, { source: () => listSource([equal, second]), groupsPerStep: 2 }));
     expect((await run.readMetrics())[0]).toMatchObject({ policy_version: 1, groups_skipped: 1, trained_tokens: 24 });
   });
 
@@ -279,8 +272,8 @@ describe('train', () => {
     const shuffled = groups.toReversed().map((group) => ({ ...group, episodes: group.episodes.toReversed() }));
     const row = [{ ids: Int32Array.of(0, 3, 3, 4, 1) }];
     const [one, other] = [createTinyTaskBackbone(1), createTinyTaskBackbone(1)];
-    await train(optionsFor(one, { source: listSource(groups) }));
-    await train(optionsFor(other, { source: listSource(shuffled), run: await newRun('b') }));
+    await train(optionsFor(one, { source: () => listSource(groups) }));
+    await train(optionsFor(other, { source: () => listSource(shuffled), run: await newRun('b') }));
     expect(await other.logprobs(row)).toEqual(await one.logprobs(row));
   });
 
@@ -306,7 +299,7 @@ describe('train', () => {
     const source = listSource([{ ...group, episodes: group.episodes.map(lengthen) }]);
     await train(
       optionsFor(createTinyTaskBackbone(1), {
-        source,
+        source: () => source,
         groupsPerStep: 1,
         lengthLimit: { maxSampleTokens: 9, policy: 'drop_episode' },
       }),
@@ -328,10 +321,9 @@ describe('train', () => {
     expect((await run.readMetrics())[0]).toMatchObject({ step: 1, policy_version: 4 });
   });
 
-  it('evaluates when it is due, and tells the observer in order', async () => {
+  it('evaluates when it is due, and calls the observer in order', async () => {
     const events: string[] = [];
     const observer = {
-      onGroup: (_: TrainingGroup, step: number) => events.push(`group ${step}`),
       onUpdate: (step: number) => events.push(`update ${step}`),
       onStep: ({ step }: MetricsRecord) => events.push(`step ${step}`),
       onCheckpoint: ({ state }: { state: { step: number } }) => events.push(`saved ${state.step}`),
@@ -347,19 +339,20 @@ describe('train', () => {
         observer,
       }),
     );
-    expect(events).toEqual(['group 1', 'update 1', 'step 1', 'group 2', 'update 2', 'step 2', 'evaluate 2', 'saved 2']);
+    expect(events).toEqual(['update 1', 'step 1', 'update 2', 'step 2', 'evaluate 2', 'saved 2']);
   });
 
   it('saves, too, when making the steps again would take too long', async () => {
     const spent: number[] = [];
     const saved: number[] = [];
-    const recoveryBudget = {
-      noteStep: (seconds: number) => void spent.push(seconds),
-      noteSaved: () => void saved.push(spent.length),
-      get isDue() {
+    class EverySecond extends RecoveryBudget {
+      override noteStep = (seconds: number) => void spent.push(seconds);
+      override noteSaved = () => void saved.push(spent.length);
+      override get isDue() {
         return spent.length % 2 === 0;
-      },
-    };
+      }
+    }
+    const recoveryBudget = new EverySecond(Infinity);
     await train(optionsFor(createTinyTaskBackbone(1), { maxSteps: 5, saveEvery: 3, recoveryBudget }));
     expect(saved).toEqual([2, 3, 4, 5]);
     expect(spent.every((seconds) => seconds > 0)).toBe(true);
@@ -371,7 +364,7 @@ describe('train', () => {
     );
     if (group === undefined) throw new Error('The source is empty.');
     const twice = listSource([group, { ...group, groupId: 'other' }]);
-    expect(await train(optionsFor(createTinyTaskBackbone(1), { source: twice }))).toMatchObject({
+    expect(await train(optionsFor(createTinyTaskBackbone(1), { source: () => twice }))).toMatchObject({
       status: 'failed',
       error: { message: expect.stringMatching(/Two episodes of one step have the id "task-0000-r0"/) },
     });
@@ -383,7 +376,7 @@ describe('train', () => {
       yield* tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 9 });
       throw new Error('the task server is gone');
     }
-    expect(await train(optionsFor(backbone, { source: source() }))).toMatchObject({
+    expect(await train(optionsFor(backbone, { source }))).toMatchObject({
       status: 'failed',
       error: { message: 'the task server is gone' },
       state: { step: 2, policyVersion: 2, groupsDrawn: 8 },
@@ -418,7 +411,7 @@ describe('train', () => {
           ? Promise.reject(new BackboneError('failed', 'out of memory'))
           : backbone.trainStep(batch),
     };
-    expect(await train(optionsFor(failing, { source: source(), saveEvery: 1 }))).toMatchObject({
+    expect(await train(optionsFor(failing, { source, saveEvery: 1 }))).toMatchObject({
       status: 'failed',
       error: { message: 'out of memory' },
       state: { step: 2 },

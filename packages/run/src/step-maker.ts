@@ -1,0 +1,144 @@
+import { AgentJetError, BackboneError } from '@agentjet/core';
+import type { ManifestRecord, Outcome } from '@agentjet/ledger';
+import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import type { PreparedBatch, TrainingGroup } from '@agentjet/trainer';
+import { toManifestSteps } from './manifest-steps.js';
+import type { StepPlan } from './parts.js';
+import type { StepRecipe, StepWeights } from './step-weights.js';
+import { toLeftOut } from './to-left-out.js';
+
+/** What every manifest says of its step in addition to its groups. */
+export type StepContent = {
+  readonly recipe: StepRecipe;
+  /** Of the weights before the step. */
+  readonly policyVersion: number;
+  /** False if a token was sampled by weights that were made again since, and may differ in the last bits. */
+  readonly isOnPolicy: boolean;
+};
+
+/** The groups of a step as the trainer takes them, and the ledger's names for them. */
+export type StepGroups = {
+  readonly groups: readonly TrainingGroup[];
+  /** The ledger's id of a group. Default: the same. */
+  readonly groupIdOf?: (groupId: string) => string;
+  /** The ledger's id of an episode; undefined if the ledger has none. Default: the same. */
+  readonly episodeIdOf?: (episodeId: string) => string | undefined;
+};
+
+export type StepMakerOptions = {
+  readonly weights: StepWeights;
+  readonly folder: Pick<RunFolder, 'recordStep'>;
+  /** The groups of a step that was decided before. */
+  readonly open: (manifest: ManifestRecord) => StepGroups;
+  /** What happens if the gradient of an optimizer step is not finite: the run ends, or the weights stay as they are. */
+  readonly onRefused: 'fail' | 'skip';
+};
+
+/** Plans, trains and records steps. A step that is made again reads the same tokens and follows the same recipe. */
+export class StepMaker {
+  readonly #options: StepMakerOptions;
+  /** The step that was planned last, or is being trained. */
+  #current: Current | undefined;
+
+  constructor(options: StepMakerOptions) {
+    this.#options = options;
+  }
+
+  /** Forgets the step that is under way. To be called when other weights are loaded. */
+  reset(): void {
+    this.#current = undefined;
+  }
+
+  /** `groupIds`: the ledger's, of all groups that the step trains. */
+  plan(
+    given: StepGroups,
+    groupIds: readonly string[],
+    { changes, isOnPolicy }: { readonly changes?: Readonly<Record<string, unknown>>; readonly isOnPolicy: boolean },
+  ): StepPlan & { readonly content: StepContent } {
+    const { weights } = this.#options;
+    const recipe = weights.recipe(changes);
+    const prepared = weights.prepare(given.groups, recipe);
+    this.#current = { step: undefined, given, prepared };
+    const { groupIdOf = (id) => id } = given;
+    const steps = prepared.optimizerSteps.map((ids) => ids.map(groupIdOf));
+    const content = { recipe, policyVersion: weights.policyVersion(), isOnPolicy };
+    return { optimizerSteps: toManifestSteps(steps, groupIds), content };
+  }
+
+  /** Makes one optimizer step. `known`: its outcome if it was made before. */
+  async optimize(manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> {
+    const { prepared, given } = this.#find(manifest);
+    const isApplied = await this.#apply(prepared, { manifest, index, known });
+    const { episodeIdOf = (id) => id } = given;
+    const leftOut = (index === 0 ? prepared.leftOut : []).flatMap((each) => {
+      const episodeId = episodeIdOf(each.episodeId);
+      return episodeId === undefined ? [] : [toLeftOut({ ...each, episodeId })];
+    });
+    return { isApplied, leftOut };
+  }
+
+  /** Writes the metrics and the episodes of a step. Returns both. */
+  async record(
+    manifest: ManifestRecord,
+    made: { readonly secondsSampling: number; readonly isAhead?: boolean; readonly more?: Record<string, number> },
+  ): Promise<{ readonly metrics: MetricsRecord; readonly groups: readonly TrainingGroup[] }> {
+    const { weights, folder } = this.#options;
+    const { prepared, given } = this.#find(manifest);
+    const { step } = manifest;
+    const { learningRate: plannedRate } = weights.ratesOf(recipeOf(manifest), { step, index: 0 }) ?? {};
+    const planned = plannedRate !== undefined && { plannedRate };
+    const metrics = await prepared.record(folder, { ...made, step, ...planned });
+    this.#current = undefined;
+    return { metrics, groups: given.groups };
+  }
+
+  async #apply(prepared: PreparedBatch, { manifest, index, known }: OneStep): Promise<boolean> {
+    const { weights, onRefused } = this.#options;
+    if (known?.isApplied === false) return false; // refused before: the weights stay
+    if (prepared.optimizerSteps.length === 0) return true; // nothing to train, and nothing refused
+    const { isOnPolicy } = manifest.content as StepContent;
+    const optimizer = weights.ratesOf(recipeOf(manifest), { step: manifest.step, index });
+    const outcome = await prepared.optimize(index, { isOnPolicy, ...(optimizer !== undefined && { optimizer }) });
+    if (outcome.isApplied) return true;
+    if (onRefused === 'fail') throw outcome.error;
+    if (known === undefined) return false;
+    throw new AgentJetError(
+      'redo_diverged',
+      `Optimizer step ${manifest.step}.${index} was made before, and now its gradient is not finite: the weights have diverged. Go back with --from to a checkpoint before step ${manifest.step}.`,
+    );
+  }
+
+  /** Planned and trained from one preparation: the weights do not change in between. */
+  #find(manifest: ManifestRecord): Current {
+    const { step } = manifest;
+    const found = this.#current;
+    if (found !== undefined && (found.step ?? step) === step) {
+      found.step = step;
+      return found;
+    }
+    const { weights, open } = this.#options;
+    requireVersion(manifest, weights.policyVersion());
+    const given = open(manifest);
+    this.#current = { step, given, prepared: weights.prepare(given.groups, recipeOf(manifest)) };
+    return this.#current;
+  }
+}
+
+type Current = { step: number | undefined; readonly given: StepGroups; readonly prepared: PreparedBatch };
+
+type OneStep = {
+  readonly manifest: ManifestRecord;
+  readonly index: number;
+  readonly known: Outcome | undefined;
+};
+
+const recipeOf = ({ content }: ManifestRecord): StepRecipe => (content as StepContent).recipe;
+
+function requireVersion({ step, content }: ManifestRecord, present: number): void {
+  const { policyVersion } = content as StepContent;
+  if (policyVersion === present) return;
+  throw new BackboneError(
+    'redo_impossible',
+    `Step ${step} has to be made again. It was decided for weights of version ${policyVersion}, and these are of version ${present}. Go back with --from to a checkpoint.`,
+  );
+}

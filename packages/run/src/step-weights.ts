@@ -1,0 +1,88 @@
+import type { Algorithm, Backbone, OptimizerOptions, OptimizerOverrides } from '@agentjet/core';
+import { BackboneError } from '@agentjet/core';
+import {
+  learningRateAt,
+  prepareBatch,
+  type BatchSettings,
+  type PreparedBatch,
+  type TrainingGroup,
+} from '@agentjet/trainer';
+
+/** Everything but its groups that a step is computed from. Plain JSON: the manifest keeps it, and a step that is made again follows it. */
+export type StepRecipe = BatchSettings & {
+  readonly algorithm: string;
+  /** Absent: the backbone has a schedule that the run does not know. */
+  readonly optimizer?: OptimizerOptions | undefined;
+};
+
+/** The place of an optimizer step: `step` counts from 1, `index` from 0 within the step. */
+export type OptimizerPlace = { readonly step: number; readonly index: number };
+
+/** What a step needs of the weights. */
+export type StepWeights = {
+  /** Of optimizer steps, as samples name it. */
+  readonly policyVersion: () => number;
+  /** How the next step is made, with keys of the configuration changed since the start. */
+  readonly recipe: (changes?: Readonly<Record<string, unknown>>) => StepRecipe;
+  /** Credits, packs and divides a batch; makes nothing yet. Throws what the algorithm throws. */
+  readonly prepare: (groups: readonly TrainingGroup[], recipe: StepRecipe) => PreparedBatch;
+  /** The rates of an optimizer step under a recipe; undefined if the backbone decides. */
+  readonly ratesOf: (recipe: StepRecipe, at: OptimizerPlace) => OptimizerOverrides | undefined;
+};
+
+export type StepWeightsOptions = {
+  readonly backbone: Backbone;
+  readonly algorithm: Algorithm;
+  readonly settings: BatchSettings;
+  readonly optimizer?: OptimizerOptions | undefined;
+};
+
+export function createStepWeights({ backbone, algorithm, settings, optimizer }: StepWeightsOptions): StepWeights {
+  return {
+    policyVersion: () => backbone.policyVersion,
+    recipe: (changes = {}) => ({
+      ...settings,
+      algorithm: algorithm.name,
+      ...(optimizer !== undefined && { optimizer: withChanges(optimizer, changes) }),
+    }),
+    prepare: (groups, { algorithm: name, optimizer: _rates, ...recorded }) => {
+      requireAlgorithm(name, algorithm.name);
+      return prepareBatch(groups, recorded, { backbone, algorithm });
+    },
+    ratesOf: (recipe, at) => recipe.optimizer && toRates(recipe.optimizer, rateAt(recipe, at)),
+  };
+}
+
+/** All rates of an optimizer step. */
+function toRates(optimizer: OptimizerOptions, learningRate: number): OptimizerOverrides {
+  const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = optimizer;
+  return { beta1, beta2, epsilon, weightDecay, maxGradNorm, learningRate };
+}
+
+/** A step takes its place in the schedule whether it trains anything or not. */
+export function rateAt(
+  { optimizer, numMiniBatches, numEpochs }: Pick<StepRecipe, 'optimizer' | 'numMiniBatches' | 'numEpochs'>,
+  { step, index }: OptimizerPlace,
+): number {
+  return optimizer === undefined ? 0 : learningRateAt(optimizer, (step - 1) * numMiniBatches * numEpochs + index);
+}
+
+function requireAlgorithm(recorded: string, configured: string): void {
+  if (recorded === configured) return;
+  throw new BackboneError(
+    'redo_impossible',
+    `A step that has to be made again was decided with the algorithm "${recorded}", and the configuration names "${configured}". Configure "${recorded}" until the steps are made again.`,
+  );
+}
+
+/** Configuration keys that take effect from a step on. */
+function withChanges(optimizer: OptimizerOptions, changes: Readonly<Record<string, unknown>>): OptimizerOptions {
+  const { 'trainer_common.optim.lr': learningRate, 'trainer_common.optim.weight_decay': weightDecay } = changes;
+  const { 'trainer_common.optim.grad_clip': maxGradNorm } = changes;
+  return {
+    ...optimizer,
+    ...(typeof learningRate === 'number' && { learningRate }),
+    ...(typeof weightDecay === 'number' && { weightDecay }),
+    ...(typeof maxGradNorm === 'number' && { maxGradNorm }),
+  };
+}

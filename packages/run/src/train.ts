@@ -1,0 +1,328 @@
+import { setImmediate } from 'node:timers/promises';
+import { RecoveryBudget, type Algorithm, type Backbone, type OptimizerOptions } from '@agentjet/core';
+import { defaultPolicy, Ledger, type LedgerGroup, type ManifestRecord } from '@agentjet/ledger';
+import {
+  addDraws,
+  drawsOf,
+  type Checkpoint,
+  type MetricsRecord,
+  type RunFolder,
+  type TrainingState,
+} from '@agentjet/run-folder';
+import { checkLoss, type BatchSettings, type TrainingGroup } from '@agentjet/trainer';
+import { batched } from './batched.js';
+import { runLoop, saveCheckpoint } from './loop.js';
+import type { Driver, Journal, MadeStep, Run, TrainerPort } from './parts.js';
+import { StepMaker, type StepGroups } from './step-maker.js';
+import { createStepWeights } from './step-weights.js';
+import { createPace, type StepPace } from './work-ahead.js';
+
+export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
+  Partial<BatchSettings> & {
+    readonly backbone: Backbone;
+    readonly algorithm: Algorithm;
+    /**
+     * Complete groups, from where the run is. The loop takes `groupsPerStep` of them, makes its step, and only then takes the next: a
+     * source that samples on demand is on-policy. With `maxStaleness` it may work ahead, as its pace says. A group that lost its
+     * episodes comes with none, and with its report.
+     */
+    readonly source: (start: SourceStart) => AsyncIterable<TrainingGroup>;
+    /** Where steps are recorded and checkpoints kept: a run folder. */
+    readonly run: Pick<RunFolder, 'recordStep' | 'save' | 'writeReport'>;
+    readonly groupsPerStep: number;
+    /** The optimizer's settings, from which the rates of each step follow. Default: the backbone's own schedule. */
+    readonly optimizer?: OptimizerOptions;
+    /** The last step of the run. Default: the source decides. */
+    readonly maxSteps?: number;
+    /** Steps between checkpoints; 0 (default): only at the end. */
+    readonly saveEvery?: number;
+    /** Asks for checkpoints in addition to `saveEvery`, if making the steps since the last one again would take too long. */
+    readonly recoveryBudget?: RecoveryBudget;
+    /** Newest checkpoints to keep; default 3, 0 keeps all. */
+    readonly maxCheckpoints?: number;
+    /** Steps between evaluations; 0 (default): none. */
+    readonly evaluateEvery?: number;
+    readonly evaluate?: (step: number) => Promise<void>;
+    /** The state of the checkpoint that the backbone has loaded. Default: the run begins. */
+    readonly start?: TrainingState;
+    /** Aborting ends the run after the step in progress, with a checkpoint. */
+    readonly signal?: AbortSignal;
+    readonly observer?: TrainObserver;
+    /** Keeps what a resumed run makes its steps again from. Default: nothing is kept. */
+    readonly recorder?: Recorder | undefined;
+  };
+
+export type SourceStart = {
+  /** Where the run is. The source leaves out the draws of this state. */
+  readonly at: TrainingState;
+  /** Aborts when the run wants no further group; groups that are being made then are lost. */
+  readonly signal: AbortSignal;
+  /** How many batches the source may sample ahead of the steps, and when. */
+  readonly pace: StepPace;
+};
+
+/** Is called as things happen. */
+export type TrainObserver = {
+  /** The batch is whole; the step begins. */
+  readonly onUpdate?: (step: number) => void;
+  readonly onStep?: (metrics: MetricsRecord) => void;
+  readonly onCheckpoint?: (checkpoint: Checkpoint) => void;
+};
+
+/** The ledger of a run whose steps can be made again from what it keeps. */
+export type Recorder = {
+  readonly ledger: Ledger;
+  readonly journal: Journal;
+  /** Whether making a step again gives the same weights to the last bit. */
+  readonly repeatsExactly: boolean;
+  /** Decides that a step trains these groups. */
+  readonly decide: (step: number, groups: readonly TrainingGroup[]) => Decided;
+  /** The groups of a step that was decided before, as they were then. */
+  readonly open: (manifest: ManifestRecord) => readonly TrainingGroup[];
+  /** The ledger's names for the groups and episodes of a step. */
+  readonly namesOf: (step: number) => Omit<StepGroups, 'groups'>;
+  /** Removes what no kept checkpoint needs. */
+  readonly retire: () => Promise<void>;
+};
+
+export type Decided = {
+  /** Groups that are trained. */
+  readonly groups: readonly LedgerGroup[];
+  readonly isOnPolicy: boolean;
+  /** What the manifest keeps of the batch in addition to its groups. */
+  readonly content: Readonly<Record<string, unknown>>;
+};
+
+/** Where the run is when `train` returns. */
+export type TrainOutcome = {
+  /** After the last step that was made. */
+  readonly state: TrainingState;
+  /** The newest that was saved; undefined if none was. */
+  readonly checkpoint: Checkpoint | undefined;
+} & (
+  | {
+      /** `stopped`: the signal ended it before the last step. */
+      readonly status: 'completed' | 'stopped';
+    }
+  | {
+      /** A step, the source, the evaluation, the recorder or a checkpoint failed. */
+      readonly status: 'failed';
+      readonly error: unknown;
+    }
+);
+
+/**
+ * Trains on the groups of a source: the local driver of the loop. It knows no agents, tasks or tokenizers.
+ *
+ * To resume, load the checkpoint into the backbone, call `run.rewind(checkpoint.state)`, and pass the state as `start`. A batch
+ * that the signal cuts short is not trained, so the resumed run draws it again, whole.
+ *
+ * What the source, the evaluation or the backbone throws ends the run with status `failed` and the state after the last step that
+ * was made; that step is saved first, if it can be. Rejects with BackboneError `unsupported_loss` if the backbone cannot train this loss.
+ */
+export async function train(options: TrainOptions): Promise<TrainOutcome> {
+  checkLoss(options);
+  const local = new LocalRun(options);
+  const { maxSteps = Infinity, signal, backbone } = options;
+  try {
+    await runLoop(local.run);
+  } catch (error) {
+    const isBetweenSteps = backbone.policyVersion === local.state.policyVersion;
+    if (isBetweenSteps) await local.saveUnsaved().catch(() => undefined); // the first error is the one to report
+    return { status: 'failed', error, state: local.state, checkpoint: local.checkpoint };
+  } finally {
+    await local.leaveSource();
+  }
+  const isStopped = signal?.aborted === true && local.state.step < maxSteps;
+  return { status: isStopped ? 'stopped' : 'completed', state: local.state, checkpoint: local.checkpoint };
+}
+
+class LocalRun {
+  readonly run: Run;
+  readonly #options: TrainOptions;
+  readonly #recorder: Recorder;
+  readonly #steps: StepMaker;
+  readonly #begin: number;
+  #state: TrainingState;
+  #checkpoint: Checkpoint | undefined;
+  #batches: AsyncIterator<readonly TrainingGroup[]> | undefined;
+  #decided: { readonly groups: readonly TrainingGroup[]; readonly made: Decided } | undefined;
+  #evaluated: number;
+  #hasEnded = false;
+  readonly #left = new AbortController();
+  readonly #pace: ReturnType<typeof createPace>;
+
+  constructor(options: TrainOptions) {
+    this.#options = options;
+    const { backbone, start = { step: 0, policyVersion: backbone.policyVersion, groupsDrawn: 0 } } = options;
+    this.#state = start;
+    this.#begin = start.step;
+    this.#evaluated = start.step;
+    this.#pace = createPace(start.step, batchesAhead(options));
+    this.#recorder = options.recorder ?? createMemoryRecorder(start.step);
+    this.#steps = new StepMaker({
+      weights: createStepWeights({ ...options, settings: toSettings(options) }),
+      folder: options.run,
+      open: (manifest) => ({ groups: this.#recorder.open(manifest), ...this.#recorder.namesOf(manifest.step) }),
+      onRefused: 'fail',
+    });
+    const { ledger, journal } = this.#recorder;
+    this.run = {
+      ledger,
+      policy: defaultPolicy,
+      line: ledger.line,
+      journal,
+      trainer: this.#trainer(),
+      weights: { version: -1, phase: 'recovering', doneStep: -1 },
+      recovery: options.recoveryBudget ?? new RecoveryBudget(Infinity),
+      driver: this.#driver(),
+      now: () => performance.now(),
+    };
+  }
+
+  /** After the last step that was made. */
+  get state(): TrainingState {
+    return this.#state;
+  }
+
+  /** The newest that was saved. */
+  get checkpoint(): Checkpoint | undefined {
+    return this.#checkpoint;
+  }
+
+  async saveUnsaved(): Promise<void> {
+    const { step } = this.#state;
+    if (step !== this.#begin && this.#checkpoint?.state.step !== step) await saveCheckpoint(this.run, step);
+  }
+
+  /** Ends the source, and waits for it. */
+  async leaveSource(): Promise<void> {
+    this.#left.abort();
+    await this.#batches?.return?.();
+  }
+
+  #trainer(): TrainerPort {
+    return {
+      repeatsExactly: this.#recorder.repeatsExactly,
+      checkpoints: async () => (this.#checkpoint === undefined ? [] : [this.#checkpoint.state.step]),
+      optimize: (manifest, index, known) => {
+        if (index === 0) this.#options.observer?.onUpdate?.(manifest.step);
+        return this.#steps.optimize(manifest, index, known);
+      },
+      record: (manifest, made) => this.#record(manifest, made),
+      publish: async () => undefined,
+      save: () => this.#save(),
+    };
+  }
+
+  #driver(): Driver {
+    const { signal, maxSteps = Infinity, saveEvery = 0 } = this.#options;
+    const isOver = (step: number): boolean => this.#hasEnded || signal?.aborted === true || step >= maxSteps;
+    return {
+      load: async () => this.#begin,
+      check: () => undefined,
+      decide: () => this.#decide(),
+      plan: (groups) => this.#plan(groups),
+      evaluate: (step) => this.#evaluate(step),
+      saveEvery: () => saveEvery,
+      needsCheckpoint: (step) => (step > this.#begin && isOver(step) ? 'on_disk' : undefined),
+      retire: this.#recorder.retire,
+      isOver,
+      onDone: this.#pace.done,
+    };
+  }
+
+  async #decide(): Promise<{ readonly groups: readonly LedgerGroup[] } | undefined> {
+    const { source, groupsPerStep, signal } = this.#options;
+    const start = { at: this.#state, signal: this.#left.signal, pace: this.#pace.pace };
+    this.#batches ??= batched(source(start), groupsPerStep)[Symbol.asyncIterator]();
+    const { done, value: groups } = await this.#batches.next();
+    const isCut = done !== true && signal?.aborted === true && groups.length < groupsPerStep;
+    this.#hasEnded = done === true || isCut;
+    if (done === true || isCut) return undefined;
+    if (batchesAhead(this.#options) > 0) await setImmediate(); // the next batch begins before the step takes the engine
+    const made = this.#recorder.decide(this.#state.step + 1, groups);
+    this.#decided = { groups, made };
+    return { groups: made.groups };
+  }
+
+  #plan(ready: readonly LedgerGroup[]) {
+    const { groups = [], made } = this.#decided ?? {};
+    const names = this.#recorder.namesOf(this.#state.step + 1);
+    const ids = ready.map(({ groupId }) => groupId);
+    const plan = this.#steps.plan({ groups, ...names }, ids, { isOnPolicy: made?.isOnPolicy ?? true });
+    return { ...plan, content: { ...made?.content, ...plan.content } };
+  }
+
+  async #record(manifest: ManifestRecord, { secondsSampling }: MadeStep): Promise<void> {
+    const { backbone, observer } = this.#options;
+    const isAhead = batchesAhead(this.#options) > 0;
+    const { metrics, groups } = await this.#steps.record(manifest, { secondsSampling, isAhead });
+    const { step } = manifest;
+    this.#state = { step, policyVersion: backbone.policyVersion, ...takeDraws(this.#state, groups) };
+    this.#decided = undefined;
+    observer?.onStep?.(metrics);
+  }
+
+  /** Once for each step. */
+  async #evaluate(step: number): Promise<void> {
+    const { evaluate, evaluateEvery = 0, signal } = this.#options;
+    if (this.#evaluated === step) return;
+    this.#evaluated = step;
+    if (evaluateEvery > 0 && step % evaluateEvery === 0 && signal?.aborted !== true) await evaluate?.(step);
+  }
+
+  async #save(): Promise<void> {
+    const { run, backbone, maxCheckpoints, observer } = this.#options;
+    this.#checkpoint = await run.save(backbone, this.#state, maxCheckpoints === undefined ? {} : { maxCheckpoints });
+    await run.writeReport();
+    observer?.onCheckpoint?.(this.#checkpoint);
+  }
+}
+
+/** The ledger of a run that nobody resumes from it: it numbers the steps and forgets them. */
+function createMemoryRecorder(step: number): Recorder {
+  const ledger = new Ledger({ now: () => performance.now() });
+  if (step > 0) ledger.append({ kind: 'checkpoint', step });
+  return {
+    ledger,
+    journal: { committed: async () => undefined, synced: async () => undefined },
+    repeatsExactly: true,
+    decide: () => {
+      ledger.line.manifests.clear();
+      ledger.line.outcomes.clear();
+      return { groups: [], isOnPolicy: true, content: {} };
+    },
+    open: ({ step: again }) => {
+      throw new RangeError(`Step ${again} is not recorded.`);
+    },
+    namesOf: () => ({ episodeIdOf: () => undefined }),
+    retire: async () => undefined,
+  };
+}
+
+function toSettings(options: TrainOptions): BatchSettings {
+  const { whitenAdvantages = false, loss, packing, numMiniBatches = 1, numEpochs = 1, maxStaleness = 0 } = options;
+  const { lengthLimit = { maxSampleTokens: Infinity, policy: 'error' } } = options;
+  return { whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness };
+}
+
+/** A group that does not say which draw it is counts as the next one. */
+function takeDraws(
+  state: TrainingState,
+  groups: readonly TrainingGroup[],
+): Pick<TrainingState, 'groupsDrawn' | 'draws'> {
+  const { groupsDrawn } = state;
+  const own = groups.map(({ draw }, at) => draw ?? { epoch: 0, index: groupsDrawn + at });
+  const taken = [...own, ...groups.flatMap(({ alsoDrawn = [] }) => alsoDrawn)];
+  return { groupsDrawn: groupsDrawn + taken.length, draws: addDraws(drawsOf(state), taken) };
+}
+
+/** Batches that may be sampled while the one before them waits for its training: as many as `maxStaleness` versions allow. */
+function batchesAhead({
+  maxStaleness = 0,
+  numMiniBatches = 1,
+  numEpochs = 1,
+}: Pick<TrainOptions, 'maxStaleness' | 'numMiniBatches' | 'numEpochs'>): number {
+  return Math.floor(maxStaleness / (numMiniBatches * numEpochs));
+}

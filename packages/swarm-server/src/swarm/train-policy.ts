@@ -1,0 +1,185 @@
+import {
+  forgetSteps,
+  isOf,
+  nextBatch,
+  planRetirement,
+  toIdleGroup,
+  untrainedOf,
+  type Batch,
+  type LedgerEpisode,
+  type LedgerGroup,
+} from '@agentjet/ledger';
+import { AgentJetError } from '@agentjet/core';
+import { runLoop, saveIfDue, type Driver, type Run } from '@agentjet/run/loop';
+import { failOrders, openOrders, settleOrders } from './checkpoint-orders.js';
+import { changedKeys, changesOf } from './config-changes.js';
+import { evaluateIfDue, recordEvaluation } from './evaluate.js';
+import { rulesOf } from './rules-of.js';
+import { giveUpDeserted, isEmpty, isEnding, lookAt, ownSharesToDraw } from './share-watch.js';
+import { flyingOf, hasPolicies, requireEngine, type SwarmContext } from './swarm-context.js';
+import type { PlanContext } from './trainer-port.js';
+
+/**
+ * Trains a policy of a swarm: the loop of every run, with batches from the pool that clients fill. When all steps are made, it waits
+ * for orders to save a checkpoint.
+ */
+export async function trainPolicy(context: SwarmContext): Promise<void> {
+  const { ledger, policy, line, trainer, weights, recovery, gate, writer, host } = context;
+  const driver = createPoolDriver(context);
+  const run: Run = { ledger, policy, line, trainer, weights, recovery, gate, journal: writer, driver, now: host.now };
+  try {
+    await runLoop(run);
+    for (;;) {
+      requireEngine(context);
+      await saveIfDue(run, weights.version);
+      dropSurplus(context);
+      await context.changes.next(context.settings.tickMs);
+    }
+  } catch (error) {
+    if (weights.phase === 'saving') failOrders(context, error);
+    throw error;
+  }
+}
+
+function createPoolDriver(context: SwarmContext): Driver {
+  const { ledger, line, settings, stragglers, trainer, weights, changes, health } = context;
+  let asked: readonly string[] = [];
+  let heldSinceMs: number | undefined;
+  const redone = new Set<number>();
+  return {
+    load: async () => {
+      const newest = await findCheckpoint(context);
+      await trainer.load(newest);
+      for (let step = newest + 1; step <= line.step; step++) redone.add(step);
+      return newest;
+    },
+    check: () => requireEngine(context),
+    decide: async () => {
+      const mayStep = !ledger.state.operation.isPaused && !context.evaluation.isRunning;
+      const batch = mayStep ? findBatch(context) : undefined;
+      if (batch?.kind !== 'ready') await nextChange(context);
+      heldSinceMs = batch?.kind === 'held' ? (heldSinceMs ?? ledger.clock.read()) : undefined;
+      if (batch?.kind === 'held' && heldSinceMs !== undefined) giveUpStragglers(context, batch, heldSinceMs);
+      return batch?.kind === 'ready' ? batch : undefined;
+    },
+    plan: (groups, idle) => trainer.plan(ledger.toManifestGroups(groups), planContext(context, groups, idle)),
+    evaluate: async (step) => {
+      const known = redone.delete(step) ? line.evaluations.get(step) : undefined;
+      if (known !== undefined) await recordEvaluation(context, known);
+      if (step === line.step) await evaluateIfDue(context);
+    },
+    saveEvery: () => changesOf(context).trainer_common.save_freq ?? settings.saveFreq,
+    needsCheckpoint: (step) => {
+      asked = step === line.step ? openOrders(context) : [];
+      if (asked.length > 0) return 'on_disk';
+      return step === line.step && (step >= settings.maxSteps || isOver(context)) ? 'recorded' : undefined;
+    },
+    onSaved: async () => {
+      if (asked.length > 0) await settleOrders(context, asked);
+    },
+    retire: () => retire(context),
+    isOver: (step) => step >= Math.max(settings.maxSteps, line.step),
+    onDone: () => changes.notify(),
+    onStep: (groups) => stragglers.noteTrained(groups.length),
+    onChange: () => {
+      if (weights.phase === 'waiting') health.downSinceMs = undefined;
+      changes.notify();
+    },
+  };
+}
+
+/** Many ends of one moment are looked at once: when they are written. */
+async function nextChange({ changes, settings, writer }: SwarmContext): Promise<void> {
+  await changes.next(settings.tickMs);
+  await writer.committed();
+}
+
+/** The run drains or is through, and everything that was drawn is trained or dropped. */
+function isOver(context: SwarmContext): boolean {
+  return isEmpty(flyingOf(context)) && isEnding(context) && ownSharesToDraw(context).length === 0;
+}
+
+/** Its steps are all made: what other policies have trained and this one has not, it never will. */
+function dropSurplus(context: SwarmContext): void {
+  const { ledger, policy } = context;
+  if (!hasPolicies(context)) return;
+  const left = [...flyingOf(context).flight.groups.values()].filter(({ fate }) => fate === 'assigned');
+  for (const { groupId } of left) ledger.append({ kind: 'part_dropped', groupId, policy, reason: 'surplus' });
+}
+
+/** The newest checkpoint that the ledger knows. Those of steps that training was sent back from are removed. */
+async function findCheckpoint({ line, trainer }: SwarmContext): Promise<number> {
+  const { step: newest, highestStep } = line;
+  const whole = await trainer.checkpoints();
+  const unknown = whole.find((step) => step > highestStep);
+  if (unknown !== undefined) {
+    throw new AgentJetError(
+      'unknown_checkpoint',
+      `There is a checkpoint of step ${unknown}, and the ledger knows ${highestStep} steps. Restore the ledger that belongs to it, or begin a new run from the checkpoint.`,
+    );
+  }
+  for (const step of whole) if (step > newest) await trainer.removeCheckpoint(step);
+  return Math.max(0, ...whole.filter((step) => step <= newest));
+}
+
+function findBatch(context: SwarmContext): Batch {
+  const rules = rulesOf(context);
+  const look = lookAt(context);
+  giveUpDeserted(context);
+  const flying = flyingOf(context);
+  const { groups, trainable } = flying.flight;
+  const isLast = trainable.size === groups.size && isEnding(context) && ownSharesToDraw(context).length === 0;
+  return nextBatch(flying, rules, { ...look, isLast });
+}
+
+function planContext(context: SwarmContext, groups: readonly LedgerGroup[], idle: readonly LedgerGroup[]): PlanContext {
+  const { ledger, policy, line, lengths } = context;
+  const members = groups.flatMap(({ groupId }) => ledger.membersOf(groupId));
+  const calls = members.flatMap((episode) => episode.calls.filter((call) => isOf(call, policy)));
+  return {
+    isOnPolicy: calls.every(({ incarnation }) => incarnation === line.incarnation),
+    lost: lengths.take(policy, groups),
+    failed: Object.fromEntries(
+      [...groups, ...idle].flatMap((group) => toFailed(group.groupId, untrainedOf(ledger.state, group))),
+    ),
+    changes: changedKeys(context),
+    idle: idle.map(toIdleGroup),
+  };
+}
+
+const toFailed = (
+  groupId: string,
+  failed: readonly Readonly<LedgerEpisode>[],
+): readonly (readonly [string, string[]])[] =>
+  failed.length === 0 ? [] : [[groupId, failed.map(({ episodeId }) => episodeId)]];
+
+/** Removes old checkpoints, and the files of the ledger that none of the others needs. */
+async function retire(context: SwarmContext): Promise<void> {
+  const { trainer, settings } = context;
+  const whole = [...(await trainer.checkpoints())].sort((a, b) => b - a);
+  const kept = whole.slice(0, Math.max(2, settings.keptCheckpoints));
+  for (const old of whole.slice(kept.length)) await trainer.removeCheckpoint(old);
+  context.oldestStep = kept.length < 2 ? 0 : (kept.at(-1) ?? 0); // the newest may turn out not to be whole
+  await retireFiles(context);
+}
+
+/** Removes files that nothing needs: not before what replaces their records is synced. */
+async function retireFiles({ store, ledger, writer, policies }: SwarmContext): Promise<void> {
+  const oldest = new Map(policies.map(({ policy, oldestStep }) => [policy, oldestStep]));
+  const plan = planRetirement(store, ledger.state, (policy) => oldest.get(policy) ?? 0);
+  if (plan === undefined) return;
+  if (plan.finished.length > 0) ledger.append(...plan.finished);
+  writer.carry(plan.carried);
+  await writer.synced();
+  await store.remove(plan.files);
+  forgetSteps(ledger.state, plan.steps);
+}
+
+function giveUpStragglers(context: SwarmContext, { by }: Extract<Batch, { kind: 'held' }>, sinceMs: number): void {
+  const { ledger, settings, stragglers } = context;
+  const patience = settings.stragglerPatienceMs;
+  if (patience === null || ledger.clock.read() - sinceMs <= patience) return;
+  const late = by.filter(({ fate }) => fate === undefined);
+  for (const { groupId } of late) ledger.dropGroup(groupId, 'stale');
+  stragglers.noteGiven(late.length);
+}
