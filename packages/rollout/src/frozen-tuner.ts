@@ -12,8 +12,8 @@ export type FrozenTunerOptions = {
 };
 
 /**
- * Beside an episode's tuner, one whose models are the policy as it is: what they say is theirs, and never trained. They
- * end with the episode, and the same seed gives the same answers to the same episode.
+ * Creates a tuner, next to the episode's own, whose models are the policy as it is. Their answers are never trained.
+ * They end with the episode, and the same seed gives the same answers in the same episode.
  */
 export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: FrozenTunerOptions): Tuner {
   const { episodeId, signal, attempt } = tuner;
@@ -36,13 +36,13 @@ export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: Froz
     isTrainable: () => false,
     openEnvironment: (task) => tuner.openEnvironment(task),
     span: (name, work) => tuner.span(name, work),
-    reward: () => undefined, // what does not learn earns nothing
+    reward: () => undefined, // a model that does not learn earns nothing
   };
 }
 
 function refuseEndpoint(): never {
   throw new ConfigError(
     'no_endpoint',
-    "A frozen model has no address of its own. Ask the episode's tuner for one: tuner.asOpenAIEndpoint({ agentName, targetTag, debugModel }), with the frozen model as debugModel.",
+    "A frozen model has no address. Ask the episode's tuner for one: tuner.asOpenAIEndpoint({ agentName, targetTag, debugModel }), with the frozen model as debugModel.",
   );
 }

@@ -16,25 +16,25 @@ import type { AgentTranscript } from '@agentjet/context-tracker';
 import { copyPlain } from './episode/copy-plain.js';
 import { toReadable } from './outage/readable-error.js';
 
-/** What a judge may look at in addition to the workflow's output. */
+/** What a judge may read in addition to the workflow's output. */
 export type JudgeContext = {
   readonly episodeId: string;
   /** Aborts when the episode times out or the run stops. */
   readonly signal: AbortSignal;
-  /** For a judge that draws: the same episode gets the same one again. */
+  /** For a judge that draws random numbers. A repeated episode gets the same seed. */
   readonly seed: number;
-  /** What each agent was told and answered, a conversation each. */
+  /** What each agent read and answered, one conversation each. */
   readonly transcripts: readonly AgentTranscript[];
-  /** What the episode's environment says of it; null if there was none. */
+  /** The verdict of the episode's environment. Null if there was none. */
   readonly environment: Verdict | null;
 };
 
-/** Scores what a workflow returned if it set no reward itself. A judge that needs no context takes two parameters. */
+/** Scores the output of a workflow that set no reward itself. A judge that needs no context takes two parameters. */
 export interface Judge {
-  /** True: an episode's environment is asked for its verdict before the judge is. */
+  /** True if the judge needs the verdict of the episode's environment, which is then asked first. */
   readonly needsEnvironment?: boolean;
   judge(task: Task, output: WorkflowOutput, context: JudgeContext): Promise<Verdict> | Verdict;
-  /** What models were asked for so far, for a judge that asks models. */
+  /** What the judge has spent on models so far, for a judge that asks models. */
   usage?(): JudgeUsage;
 }
 
@@ -44,22 +44,28 @@ export type JudgeUsage = {
   readonly completionTokens: number;
 };
 
-/** What a group judge may look at in addition to the outputs. */
+/** What a group judge may read in addition to the outputs. */
 export type GroupContext = {
   readonly groupId: string;
   /** Aborts when the run stops or the judge takes longer than an episode may. */
   readonly signal: AbortSignal;
-  /** For a judge that draws: the same group gets the same one again. */
+  /** For a judge that draws random numbers. A repeated group gets the same seed. */
   readonly seed: number;
-  /** Of each output, in the same order. */
+  /** The context of each output, in the same order. */
   readonly episodes: readonly JudgeContext[];
 };
 
-/** Scores the siblings of a task together, such as by ranking them. It is asked once for a group, when all its episodes have ended. */
+/**
+ * Scores the siblings of a task together, for example by ranking them. It is asked once for a group, when all of its
+ * episodes have ended.
+ */
 export interface GroupJudge {
-  /** As of a `Judge`. */
+  /** See `Judge.needsEnvironment`. */
   readonly needsEnvironment?: boolean;
-  /** A verdict for each output, in the same order. Siblings that failed, or that have a reward of their workflow, are not among them. */
+  /**
+   * Returns one verdict for each output, in the same order. The outputs exclude siblings that failed or whose workflow
+   * set a reward.
+   */
   judgeGroup(
     task: Task,
     outputs: readonly WorkflowOutput[],
@@ -67,7 +73,7 @@ export interface GroupJudge {
   ): Promise<readonly Verdict[]> | readonly Verdict[];
 }
 
-/** The same judge, which also takes a single episode as a group of one. */
+/** Returns the same judge, which also accepts a single episode as a group of one. */
 export function createGroupJudge(group: GroupJudge): Judge & GroupJudge {
   const { needsEnvironment } = group;
   return {
@@ -90,7 +96,10 @@ function hasJudgeGroup(value: unknown): value is GroupJudge {
   return typeof value === 'object' && value !== null && 'judgeGroup' in value && typeof value.judgeGroup === 'function';
 }
 
-/** A judge from what a user's module exports: a class, an object with `judge`, or a function. Throws ConfigError. */
+/**
+ * Creates a judge from the export of a user's module: a class, an object with `judge`, or a function. Throws
+ * ConfigError.
+ */
 export function createJudge(value: unknown, where: string): Judge {
   const made = instantiate(value, where);
   if (hasJudgeGroup(made)) return createGroupJudge(made);
@@ -106,7 +115,10 @@ export function createJudge(value: unknown, where: string): Judge {
   );
 }
 
-/** Asks the judge, which gets its own copy of the task; anything but a usable verdict is a JudgeError. A ConfigError of the judge stops the run, and passes. */
+/**
+ * Asks the judge and gives it its own copy of the task. Throws JudgeError unless it returns a usable verdict. A
+ * ConfigError of the judge passes through and stops the run.
+ */
 export async function askJudge(
   judge: Judge,
   { task, output, context }: { readonly task: Task; readonly output: WorkflowOutput; readonly context: JudgeContext },
@@ -114,7 +126,10 @@ export async function askJudge(
   return checkVerdict(await callJudge(() => judge.judge(copyPlain(task), output, context), task), task);
 }
 
-/** The verdict with `isSuccess` filled in. Throws JudgeError `bad_verdict`, which names `who`, for anything that is not one. */
+/**
+ * Returns the verdict with `isSuccess` filled in. Throws JudgeError `bad_verdict`, which names `who`, if the value is
+ * not a verdict.
+ */
 export function checkVerdict(verdict: unknown, task: Task, who = 'The judge'): Verdict {
   if (typeof verdict !== 'object' || verdict === null) {
     throw new JudgeError(
@@ -198,21 +213,21 @@ function instantiate(value: unknown, where: string): unknown {
   }
 }
 
-/** What every judge is opened with besides its own section. */
+/** Parts that every judge is opened with, in addition to its own section. */
 export type JudgeParts = {
   readonly config: CommonConfig;
-  /** Ends the opening, which may take long. */
+  /** Aborts the opening, which may take long. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** `open` gives undefined if the section leaves rewards to the workflow. */
+/** `open` returns undefined if the section leaves rewards to the workflow. */
 export type JudgeRegistration<
   Name extends string = string,
   Section extends z.ZodObject = z.ZodObject,
   Flat extends boolean = boolean,
 > = Registration<Name, Section, JudgeParts, Judge | undefined, Flat>;
 
-/** A judge that `task_judge.judge_type:` may name, or that `setJudge()` takes. */
+/** Defines a judge for `task_judge.judge_type` and `setJudge()`. */
 export function defineJudge<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
   registration: JudgeRegistration<Name, Section, Flat>,
 ): JudgeRegistration<Name, Section, Flat> {

@@ -1,4 +1,4 @@
-/** What reads, runs and guards the modules of users. */
+/** Functions that read, run and guard the modules of users. */
 export { failEpisodesThatExit } from './episode/exit-guard.js';
 export { limitSessions } from './environment/limit-sessions.js';
 export { createReader } from './readers/customized-protocol/create-reader.js';

@@ -32,11 +32,11 @@ describe('selectModel', () => {
     expect(select(targets, options).name).toBe(gives);
   });
 
-  it('returns the very debug model', () => {
+  it('returns the debug model itself', () => {
     expect(select(['other'], { debugModel })).toBe(debugModel);
   });
 
-  it('names the agent, its target and the repair where there is no model', () => {
+  it('names the agent, its target and the repair if there is no model', () => {
     expect(() => select(['werewolf'], { agentName: 'Player3', targetTag: 'villager' })).toThrow(
       new ConfigError(
         'no_debug_model',
@@ -52,7 +52,7 @@ describe('selectModel', () => {
 
   it.each([[''], [5]])('refuses %j for a target tag', (targetTag) => {
     expect(() => select(undefined, { targetTag: targetTag as never })).toThrow(
-      /targetTag .* for agent "wolf"\. Pass a text that is not empty, or leave it out/,
+      /targetTag .* for agent "wolf"\. Pass a non-empty string, or leave it out/,
     );
   });
 

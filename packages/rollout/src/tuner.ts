@@ -9,18 +9,21 @@ export type TunerOptions = {
   readonly episodeId: string;
   /** Aborts when the episode ends, times out or is stopped. */
   readonly signal: AbortSignal;
-  /** Undefined: every target learns. An empty list is a ConfigError. */
+  /** Undefined means that every target learns. An empty list throws ConfigError. */
   readonly trainableTargets?: readonly string[] | undefined;
-  /** The tuned model of one agent. */
+  /** Creates the tuned model of one agent. */
   readonly createModel: (agent: AgentIdentity) => ChatModel;
   readonly endpointHost?: EndpointHost | undefined;
   /** Default: 1. */
   readonly attempt?: number | undefined;
-  /** Told of every agent that asks for a model, whether it learns or not. */
+  /** Called with every agent that asks for a model, whether it learns or not. */
   readonly onAgent?: (agent: AgentIdentity) => void;
-  /** Called when the framework of an agent that learns begins a call. The function that it returns gets the error of a call that fails. */
+  /**
+   * Called when the framework of an agent that learns begins a call. The returned function gets the error of a call
+   * that fails.
+   */
   readonly watchCall?: (agentName: string) => (error: unknown) => void;
-  /** Told of the model of every agent that does not learn. */
+  /** Called with the model of every agent that does not learn. */
   readonly onDebugModel?: (model: unknown, agentName: string) => void;
   /** Runs a call that arrives from outside as part of the episode. */
   readonly within?: <T>(work: () => T) => T;
@@ -29,7 +32,7 @@ export type TunerOptions = {
   readonly reward?: Tuner['reward'];
 };
 
-/** One episode's tuner. Which model an agent gets is decided here and nowhere else. */
+/** Creates the tuner of one episode. Only this function decides which model an agent gets. */
 export function createTuner(options: TunerOptions): Tuner {
   const targets = resolveTrainableTargets(options.trainableTargets);
   const isTrainable = (targetTag: string): boolean => targets === undefined || targets.includes(targetTag);
@@ -47,7 +50,7 @@ export function createTuner(options: TunerOptions): Tuner {
       const model = options.createModel(agent);
       const native = toNative(model);
       const { watchCall } = options;
-      // For calls that the framework refuses before it asks the model, which itself counts its own errors.
+      // Counts calls that the framework refuses before it asks the model. The model itself counts its own errors.
       if (watchCall !== undefined && native !== model)
         watchCalls(native, callMethods, { begin: () => watchCall(agent.agentName) });
       return native;
@@ -99,24 +102,24 @@ export function createTuner(options: TunerOptions): Tuner {
 async function refuseEnvironment(): Promise<never> {
   throw new ConfigError(
     'no_environment',
-    'This tuner belongs to no episode of a run, so it has no environment. Open the environment itself: environment.open(task, options).',
+    'This tuner does not belong to an episode of a run, so it has no environment. Open the environment itself: environment.open(task, options).',
   );
 }
 
-/** Checked for callers without types. */
+/** Checks the arguments for callers without types. */
 function toIdentity(wanted: ModelOptions<unknown> | undefined): AgentIdentity {
   const { agentName, targetTag }: { readonly agentName?: unknown; readonly targetTag?: unknown } = wanted ?? {};
   if (typeof agentName !== 'string' || agentName === '') {
     throw new ConfigError(
       'no_agent_name',
-      `asModel() got agentName ${JSON.stringify(agentName)}. Pass the agent's name, a text that is not empty.`,
+      `asModel() got agentName ${JSON.stringify(agentName)}. Pass the agent's name, a non-empty string.`,
     );
   }
   if (targetTag === undefined || targetTag === null) return { agentName, targetTag: agentName };
   if (typeof targetTag !== 'string' || targetTag === '') {
     throw new ConfigError(
       'bad_target_tag',
-      `asModel() got targetTag ${JSON.stringify(targetTag)} for agent "${agentName}". Pass a text that is not empty, or leave it out for the agent's name.`,
+      `asModel() got targetTag ${JSON.stringify(targetTag)} for agent "${agentName}". Pass a non-empty string, or leave it out to use the agent's name.`,
     );
   }
   return { agentName, targetTag };

@@ -14,18 +14,18 @@ import { openRecord } from './episode/episode-record.js';
 import { createTuner } from './tuner.js';
 
 /**
- * A tuner without an episode, for a model that is trained already. Each call is alone: nothing is kept of it, so such a model can
- * answer for as long as the process lives.
+ * A tuner without an episode, for a model that is already trained. Each call is independent and nothing is kept, so
+ * such a model can answer for as long as the process lives.
  */
 
 export type UntrackedTunerOptions = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
-  /** Each call derives its own from it, the agent's name and the number of the call. */
+  /** The seed of each call derives from it, the agent's name and the number of the call. */
   readonly seed: number;
-  /** Calls reject with EngineError `closed` once it has aborted. */
+  /** After it aborts, calls reject with EngineError `closed`. */
   readonly signal: AbortSignal;
-  /** Agents of other targets get their debugModel; undefined: every agent gets the trained model. */
+  /** Agents of other targets get their debugModel. Undefined means that every agent gets the trained model. */
   readonly trainableTargets?: readonly string[] | undefined;
 };
 
@@ -38,7 +38,7 @@ export function createUntrackedTuner(options: UntrackedTunerOptions): Tuner {
       const number = numCalls.get(agent.agentName) ?? 0;
       numCalls.set(agent.agentName, number + 1);
       const identity = {
-        // Ids of answers and tool calls are made from it: no two calls may share one.
+        // Ids of answers and tool calls derive from it, so no two calls may share one.
         episodeId: `${episodeId}-${agent.agentName}-${number}`,
         seed: deriveSeed(options.seed, agent.agentName, number),
       };
@@ -49,7 +49,7 @@ export function createUntrackedTuner(options: UntrackedTunerOptions): Tuner {
   const endpointHost = { open: refuseEndpoint };
   return {
     ...createTuner({ episodeId, signal, createModel, trainableTargets, endpointHost }),
-    reward: () => undefined, // there is no training that it could count for
+    reward: () => undefined, // there is no training that a reward could count for
   };
 }
 
@@ -75,6 +75,6 @@ function toUntracked(openCall: () => ChatModel, name: string): CountingChatModel
 function refuseEndpoint(): never {
   throw new ConfigError(
     'no_endpoint',
-    'This tuner belongs to no episode and has no address. Start a server of the model with `ajet serve <run or checkpoint>` and use its address.',
+    'This tuner does not belong to an episode, so it has no address. Start a server of the model with `ajet serve <run or checkpoint>` and use its address.',
   );
 }

@@ -1,7 +1,9 @@
 import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
 
-/** The folders that hold our packages: among a user's node_modules the first one, in our repository all three. */
+/**
+ * The folders that hold our packages. Among a user's node_modules only the first exists; our repository has all three.
+ */
 const ourFolders = ['../..', '../../../adapters', '../../../trainer'].map(
   (folder) => path.resolve(import.meta.dirname, folder) + path.sep,
 );
@@ -10,9 +12,9 @@ function framesOf(stack: string | undefined): readonly string[] {
   return (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
 }
 
-/** The lines of a stack that stand in the user's own code, innermost first. */
+/** The stack lines in the user's own code, innermost first. */
 export function userFrames(stack: string | undefined): readonly string[] {
-  const isPlace = (line: string): boolean => /:\d+:\d+\)?$/.test(line); // `async Promise.all (index 0)` is none
+  const isPlace = (line: string): boolean => /:\d+:\d+\)?$/.test(line); // rejects lines such as `async Promise.all (index 0)`
   const isUsers = (line: string): boolean =>
     isPlace(line) &&
     !/node:|node_modules|<anonymous>/.test(line) &&
@@ -21,8 +23,8 @@ export function userFrames(stack: string | undefined): readonly string[] {
 }
 
 /**
- * Where an episode failed, innermost first: if the workflow itself threw, eight lines of the stack and the user's first
- * one, otherwise the user's own lines.
+ * Returns where an episode failed, innermost first. If the workflow itself threw, that is eight lines of the stack and
+ * the user's first line. Otherwise it is the user's own lines.
  */
 export function failureFrames({
   code,
@@ -41,7 +43,7 @@ export function failureFrames({
   ];
 }
 
-/** The one line that says most about where an episode failed: the user's innermost, else the innermost of all. */
+/** The line that says most about where an episode failed: the user's innermost line, or the innermost of all. */
 export function failurePlace(error: {
   readonly code: string;
   readonly stack?: string | undefined;
@@ -49,7 +51,7 @@ export function failurePlace(error: {
   return userFrames(error.stack)[0] ?? failureFrames(error)[0];
 }
 
-/** What failed, why, and below it where in the user's code: without that, "x is not defined" says nothing. */
+/** Says what failed, why, and where in the user's code. Without the place, "x is not defined" says nothing. */
 export function withUserFrames(what: string, error: unknown): string {
   return [`${what}: ${toErrorMessage(error)}`, ...userFrames(error instanceof Error ? error.stack : undefined)].join(
     '\n',

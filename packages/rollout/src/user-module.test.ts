@@ -28,7 +28,7 @@ describe('importUserModule', () => {
       /^rollout\.user_workflow "flow\.ts" does not name an export/,
     );
     await expect(importUserModule('none.ts->Flow', dir, 'rollout.user_workflow')).rejects.toThrow(
-      /^rollout\.user_workflow .*none\.ts, which does not exist\. Paths are looked for beside the YAML file/,
+      /^rollout\.user_workflow .*none\.ts, which does not exist\. Paths are resolved against the folder of the YAML file/,
     );
   });
 
@@ -59,7 +59,7 @@ describe('in plain Node', () => {
     return project;
   }
 
-  it('loads TypeScript with its own lines and our own classes, whatever package.json says', () => {
+  it('loads TypeScript with its own lines and our own classes, even if package.json says otherwise', () => {
     const projects = ['module', 'commonjs', 'none'].map(writeProject);
     const script = `
       import { importUserModule } from ${JSON.stringify(path.join(import.meta.dirname, 'user-module.ts'))};
@@ -99,7 +99,7 @@ describe('a folder without node_modules', () => {
     });
   }
 
-  it('has the packages that are installed beside ours', () => {
+  it('has the packages that are installed next to ours', () => {
     writeFileSync(
       path.join(project, 'flow.ts'),
       "import { register } from 'tsx/esm/api';\nexport const found: string = typeof register;\n",
@@ -152,7 +152,7 @@ describe('what a module exports', () => {
     expect(() => parseWorkflowSource(5, 'flow.ts->five')).toThrow(
       /flow\.ts->five is not a workflow: it is of type number/,
     );
-    expect(() => parseWorkflowSource(new Flow(), 'flow.ts->flow')).toThrow(/export the class itself/);
+    expect(() => parseWorkflowSource(new Flow(), 'flow.ts->flow')).toThrow(/Export the class itself/);
   });
 
   it('is narrowed to a judge', () => {

@@ -6,10 +6,10 @@ import { ConfigError } from '@agentjet/core';
 import { withUserFrames } from './user-frames.js';
 
 /**
- * Loads what a configuration names as `path/file.ts->Export` (`->default` for a default export), relative to
- * `baseDir`. TypeScript just loads, with source maps: stacks and breakpoints are those of the user's file. `key` is
- * the configuration's name for it, for messages. Throws ConfigError: `bad_reference`, `missing_file`, `missing_export`,
- * `module_failed` (with the module's own error as cause).
+ * Loads the export that a configuration names as `path/file.ts->Export` (`->default` for a default export), relative to
+ * `baseDir`. TypeScript files load directly, with source maps, so stacks and breakpoints match the user's file. `key`
+ * is the configuration's name for the reference, for messages. Throws ConfigError: `bad_reference`, `missing_file`,
+ * `missing_export` or `module_failed` (with the module's own error as cause).
  */
 export async function importUserModule(reference: string, baseDir: string, key?: string): Promise<unknown> {
   const named = key === undefined ? `"${reference}"` : `${key} "${reference}"`;
@@ -19,7 +19,7 @@ export async function importUserModule(reference: string, baseDir: string, key?:
     const places =
       key === undefined
         ? `Paths are relative to ${path.resolve(baseDir)}.`
-        : 'Paths are looked for beside the YAML file that names them, then in the working directory.';
+        : 'Paths are resolved against the folder of the YAML file that names them, then against the working directory.';
     const isPython = /^[\w.]+$/.test(file) && path.extname(file) !== '' && !/\.[cm]?[jt]sx?$/.test(file);
     const repair = isPython ? 'It looks like a Python module: name a TypeScript or JavaScript file.' : places;
     throw new ConfigError('missing_file', `${named} names ${fullPath}, which does not exist. ${repair}`);
@@ -46,9 +46,10 @@ function parseReference(reference: string, named: string): { readonly file: stri
 }
 
 /**
- * TypeScript is loaded as ES modules, no matter what the nearest package.json says: as CommonJS it would get a second copy
- * of our packages. So is JavaScript that looks like one, if no package.json says what it is. A package that the user's folder
- * does not have is looked for where this one is installed, so that a workflow may be anywhere.
+ * TypeScript is always loaded as ES modules, even if the nearest package.json says otherwise, because CommonJS would
+ * load a second copy of our packages. JavaScript that looks like an ES module is loaded as one too, if no package.json
+ * sets its type. If the user's folder lacks a package, it is resolved from where this package is installed, so a
+ * workflow file can be anywhere.
  */
 const hooks = new URL('../threads/user-module-hooks.mjs', import.meta.url);
 
@@ -57,25 +58,25 @@ type UserModuleHooks = {
   readonly resolveSync: unknown;
 };
 
-/** The types are those of Node 20. */
+/** The installed types are those of Node 20. */
 type MaybeSynchronous = { readonly registerHooks?: (hooks: { readonly resolve: unknown }) => unknown };
 
 let isRegistered = false;
 
-/** The compiler is loaded here, with the first module of a user: programs without one do without it. */
+/** Loads the compiler together with the first module of a user, so programs without user modules do not load it. */
 async function registerTypeScript(): Promise<void> {
   const { register } = await import('tsx/esm/api');
   if (isRegistered) return;
   isRegistered = true;
-  // The last one registered is asked first: ours answers what tsx asks for.
+  // The hook that was registered last is asked first. Ours answers what tsx asks for.
   await registerHooks({ parentURL: import.meta.url });
   register();
   process.setSourceMapsEnabled(true);
 }
 
 /**
- * Node 26 warns of `module.register`. The `registerHooks` of early releases of Node 22 and 24 is unfinished: their `require` passes conditions of
- * another type.
+ * Node 26 warns about `module.register`. Early releases of Node 22 and 24 have an unfinished `registerHooks`, whose
+ * `require` passes conditions of another type.
  */
 async function registerHooks(data: { readonly parentURL: string }): Promise<void> {
   const { registerHooks: registerInThread } = module as MaybeSynchronous;

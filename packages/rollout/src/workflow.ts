@@ -1,9 +1,9 @@
 import { ConfigError, type Task, type WorkflowOutput } from '@agentjet/core';
 import type { Tuner, WorkflowLike } from './contract.js';
 
-/** The user's agent program. A new instance is made for every episode, so fields are private to one. */
+/** The user's agent program. Every episode gets a new instance, so fields are private to one episode. */
 export abstract class Workflow implements WorkflowLike {
-  /** Target tags that learn; unset: all. The configuration's `trainable_targets` goes before it. */
+  /** The target tags that learn. Unset means all. The configuration's `trainable_targets` overrides it. */
   trainableTargets?: readonly string[] | undefined;
 
   abstract execute(task: Task, tuner: Tuner): Promise<WorkflowOutput>;
@@ -11,13 +11,13 @@ export abstract class Workflow implements WorkflowLike {
 
 /** A workflow without state. */
 export type WorkflowFunction = (task: Task, tuner: Tuner) => Promise<WorkflowOutput> | WorkflowOutput;
-/** A workflow with state: an instance lives for one episode. */
+/** A workflow with state. Each instance lives for one episode. */
 export type WorkflowClass = new () => WorkflowLike & { readonly trainableTargets?: readonly string[] | undefined };
 
-/** What a user may hand in: a class, or a plain function for a workflow without state. */
+/** A workflow that a user may pass: a class, or a plain function if it has no state. */
 export type WorkflowSource = WorkflowClass | WorkflowFunction;
 
-/** One episode's workflow. Whatever the user's constructor throws comes through as it is. */
+/** Creates the workflow of one episode. An error of the user's constructor passes through unchanged. */
 export function createWorkflow(source: WorkflowSource): InstanceType<WorkflowClass> {
   if (!isClass(source)) {
     return { execute: async (task, tuner) => source(task, tuner) };
@@ -32,7 +32,7 @@ export function createWorkflow(source: WorkflowSource): InstanceType<WorkflowCla
   return workflow;
 }
 
-/** Narrows what a module exports under the configured name. Throws ConfigError. */
+/** Checks the export that the configuration names. Throws ConfigError. */
 export function parseWorkflowSource(value: unknown, where: string): WorkflowSource {
   if (typeof value === 'function') {
     return value as WorkflowSource;
@@ -40,11 +40,11 @@ export function parseWorkflowSource(value: unknown, where: string): WorkflowSour
   const seen = value === null ? 'null' : `of type ${typeof value}`;
   const repair = 'Export a class that extends Workflow, or an async function (task, tuner).';
   const isInstance = typeof value === 'object' && value !== null && 'execute' in value;
-  const hint = isInstance ? 'an instance; export the class itself, since every episode gets a new one' : seen;
+  const hint = isInstance ? 'an instance. Export the class itself, because every episode gets a new instance' : seen;
   throw new ConfigError('bad_workflow', `${where} is not a workflow: it is ${hint}. ${repair}`);
 }
 
-/** The targets that learn. The configuration goes before the workflow's own field; undefined: all learn. */
+/** Resolves the targets that learn. The configuration overrides the workflow's own field. Undefined means all. */
 export function resolveTrainableTargets(
   configured: readonly string[] | null | undefined,
   workflow: { readonly trainableTargets?: readonly string[] | null | undefined } = {},
@@ -56,13 +56,13 @@ export function resolveTrainableTargets(
   if (!Array.isArray(targets) || targets.some((target) => typeof target !== 'string')) {
     throw new ConfigError(
       'wrong_type',
-      `trainable_targets is ${JSON.stringify(targets)}, which is not a list of names. Write trainable_targets: [name], or leave it out to train all.`,
+      `trainable_targets is ${JSON.stringify(targets)}, which is not a list of names. Write trainable_targets: [name], or leave it out to train all targets.`,
     );
   }
   if (targets.length === 0) {
     throw new ConfigError(
       'empty_targets',
-      'trainable_targets is an empty list, so nothing would learn. Name at least one target, or leave it out to train all.',
+      'trainable_targets is an empty list, so nothing would learn. Name at least one target, or leave it out to train all targets.',
     );
   }
   return targets;

@@ -1,8 +1,8 @@
-// How the modules of users are found and read. Nodes without `registerHooks` run these hooks in a thread that knows no TypeScript, so this file is
-// not compiled. See src/user-module.ts.
+// Hooks that resolve and load the modules of users. Nodes without `registerHooks` run them in a thread that knows no
+// TypeScript, so this file is not compiled. See src/user-module.ts.
 import { readFileSync } from 'node:fs';
 
-/** The module of ours that registered the hooks: packages that a user's folder lacks are looked for from there. */
+/** Our module that registered the hooks. Packages that a user's folder lacks are resolved from there. */
 let ours;
 
 export function initialize({ parentURL }) {
@@ -24,7 +24,7 @@ async function find(specifier, context, nextResolve) {
   }
 }
 
-/** For `module.register`. */
+/** The hook for `module.register`. */
 export async function resolve(specifier, context, nextResolve) {
   return withFormat(await find(specifier, context, nextResolve));
 }
@@ -42,7 +42,7 @@ function findSync(specifier, context, nextResolve) {
   }
 }
 
-/** For `module.registerHooks`, which asks for what is required too. */
+/** The hook for `module.registerHooks`, which is also called for `require`. */
 export function resolveSync(specifier, context, nextResolve) {
   if (context.conditions.includes('require')) return nextResolve(specifier, context);
   return withFormat(findSync(specifier, context, nextResolve));
@@ -63,6 +63,6 @@ function readIfThere(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return ''; // Node says what is wrong with it
+    return ''; // Node reports what is wrong with the file
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Frameworks cut a turn of the model into parts or items. Puts those of one turn together again by the turn's id, also if
- * one message has several turns. Parts without a turn are another model's, and never join one that has a turn.
+ * Frameworks cut a turn of the model into parts or items. This function joins the parts of each turn by the turn's id,
+ * even if one message holds several turns. Parts without a turn come from another model and never join a part that has
+ * one.
  */
 export function groupByTurn<P>(parts: readonly P[], turnOf: (part: P) => unknown): readonly (readonly P[])[] {
   const groups: { readonly turn: unknown; readonly parts: P[] }[] = [];

@@ -1,23 +1,23 @@
 import { isSameJsonText, type AssistantMessage, type ToolCall } from '@agentjet/core';
 
 /**
- * Frameworks re-spell the model's own turns: arguments parsed and printed again, reasoning dropped, blanks trimmed.
- * Most carry opaque data along with a message, though. An adapter stashes the turn there as the model wrote it (it is
- * plain JSON), and takes it back when the message returns, provided that what the framework shows still says the
- * same. A message that was edited on purpose no longer does, and counts as what it has become.
+ * Frameworks rewrite the model's own turns: they parse and reprint arguments, drop reasoning and trim blanks. Most of
+ * them carry opaque data along with a message, though. An adapter stashes the turn there as the model wrote it (plain
+ * JSON). When the message returns, the adapter takes the turn back, provided that the framework's version still says
+ * the same. If somebody edited the message on purpose, the edited version counts.
  */
 export type ShownMessage = {
   readonly content: string;
-  /** The thinking, "" if the framework has taken it out; undefined if it has no place for thinking. */
+  /** The thinking. "" means that the framework removed it; undefined means that the framework has no field for it. */
   readonly reasoning?: string | undefined;
-  /** In any order. */
+  /** The order does not matter. */
   readonly toolCalls: readonly ShownToolCall[];
 };
 
 export type ShownToolCall = {
   readonly id: string | undefined;
   readonly name: string;
-  /** Parsed, or as text. */
+  /** The parsed value, or its JSON string. */
   readonly arguments: unknown;
 };
 
@@ -25,8 +25,8 @@ export type ShownToolCall = {
 export const stashKey = 'agentjet';
 
 /**
- * The stashed turn; undefined if there is none, or if the shown message says something else. Its thinking is as it is shown: the
- * tracker puts it back, unless `context_tracker.history_policy` is `as_sent`.
+ * Returns the stashed turn, or undefined if there is none or the shown message says something else. Its thinking is the
+ * shown one: the tracker restores the original, unless `context_tracker.history_policy` is `as_sent`.
  */
 export function fromStash(stash: unknown, shown: ShownMessage): AssistantMessage | undefined {
   const message = parseStash(stash);
@@ -54,7 +54,7 @@ function isSameCall(call: ToolCall, shown: ShownToolCall | undefined): boolean {
   return isSameJsonText(text, call.arguments);
 }
 
-/** It went through somebody else's storage: checked, and reduced to the fields that are known. */
+/** The stash went through foreign storage, so it is checked and reduced to the known fields. */
 function parseStash(stash: unknown): AssistantMessage | undefined {
   const { content, reasoning, toolCalls } = (typeof stash === 'object' && stash !== null ? stash : {}) as Readonly<
     Record<string, unknown>

@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, ToolMessage } from '@agentjet/core';
 
-/** Where turns were merged, their tool results stand behind the last of them: puts each behind its own turn. */
+/** Moves tool results back to their own turn. If turns were merged, all of their results follow the last of them. */
 export function takeTurnsApart(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const ordered: ChatMessage[] = [];
   for (let at = 0; at < messages.length; ) {

@@ -8,15 +8,15 @@ import {
   type z,
 } from '@agentjet/core';
 
-/** A world that agents act in: a program in this process, or a server. An episode acts in a session of it. */
+/** A world that agents act in: a program in this process or a server. Each episode acts in a session of it. */
 export interface Environment {
-  /** How it is called in messages: a host, or a few words. */
+  /** The name that messages use: a host or a few words. */
   readonly name?: string;
-  /** Tasks of a split, in their order, for environments that have tasks. */
+  /** Yields the tasks of a split in order, if the environment has tasks. */
   tasks?(split: string): AsyncIterable<Task>;
   /**
-   * Opens a session for the task. If this rejects, nothing is left open. Rejects with EnvironmentOutage if the
-   * environment cannot be reached.
+   * Opens a session for the task. Rejects with EnvironmentOutage if the environment cannot be reached. A rejected call
+   * must leave nothing open.
    */
   open(task: Task, options: OpenSessionOptions): Promise<Session>;
   /** Called once, after the last session was closed. */
@@ -24,46 +24,47 @@ export interface Environment {
 }
 
 export type OpenSessionOptions = {
-  /** The same for all episodes of a task, which must begin in the same state. */
+  /** The same seed for all episodes of a task, because they must begin in the same state. */
   readonly seed: number;
-  /** Aborts when nobody waits for the session any more. */
+  /** Aborts when nobody waits for the session any longer. */
   readonly signal: AbortSignal;
   /** Unique within the run. */
   readonly episodeId: string;
 };
 
 /**
- * One episode's part of the world. `step` and `call` are sent once and never again: a session whose answer got lost is over, and says
- * so with EnvironmentOutage. What the agent did wrong rejects with EnvironmentError `refused` or `limit`; the session goes on.
+ * One episode's part of the world. `step` and `call` are sent once and never repeated. If an answer gets lost, the
+ * session is over and rejects with EnvironmentOutage. A mistake of the agent rejects with EnvironmentError `refused` or
+ * `limit`, and the session stays usable.
  */
 export interface Session {
-  /** What the agent sees first. */
+  /** The first observation of the agent. */
   readonly observation: Observation;
-  /** For the agent; empty in a world of steps. */
+  /** Tools for the agent. Empty in a world of steps. */
   readonly tools: readonly ToolSpec[];
   step?(action: Action): Promise<StepResult>;
   call?(tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult>;
-  /** How well the agent did so far. */
+  /** Scores what the agent has done so far. */
   evaluate?(): Promise<Verdict>;
-  /** Ends the session, and every call of it that is under way. A second call does nothing. */
+  /** Ends the session and all of its running calls. A second call does nothing. */
   close(): Promise<void> | void;
 }
 
 export type Observation = {
-  /** In words, for an agent. */
+  /** The observation in words, for an agent. */
   readonly text: string;
-  /** The conversation that the environment begins with; for protocols that have one. */
+  /** The conversation that the environment begins with, for protocols that have one. */
   readonly messages?: Task['initMessages'];
-  /** As the environment gave it. */
+  /** The observation in the environment's own form. */
   readonly data?: unknown;
 };
 
-/** Words of the agent, or an object in the form that the environment asks for. */
+/** Words of the agent, or an object in the form that the environment expects. */
 export type Action = string | Readonly<Record<string, unknown>>;
 
 export type StepResult = {
   readonly observation: Observation;
-  /** For this step; null if the environment does not say. */
+  /** The reward of this step. Null if the environment gives none. */
   readonly reward: number | null;
   /** Whether the episode is over. */
   readonly isDone: boolean;
@@ -71,20 +72,20 @@ export type StepResult = {
 };
 
 export type ToolResult = {
-  /** For the agent, errors of the tool included. */
+  /** The result for the agent, including errors of the tool. */
   readonly text: string;
-  /** As the environment gave it. */
+  /** The result in the environment's own form. */
   readonly data?: unknown;
-  /** The tool says that the call was wrong. */
+  /** True if the tool rejected the call as wrong. */
   readonly isError?: boolean;
 };
 
-/** What `tuner.openEnvironment` gives: a session that has every method, and knows when its episode is over. */
+/** A session from `tuner.openEnvironment`. It has every method, and it ends with its episode. */
 export type OpenSession = Required<Pick<Session, 'observation' | 'tools' | 'step' | 'call' | 'evaluate'>> & {
   close(): Promise<void>;
 };
 
-/** An environment from what a user's module exports: an object, or a class. Throws ConfigError. */
+/** Creates an environment from the export of a user's module: an object or a class. Throws ConfigError. */
 export function createEnvironment(value: unknown, where: string): Environment {
   const made = isClass(value) ? Reflect.construct(value, []) : value;
   if (typeof made === 'object' && made !== null && 'open' in made && typeof made.open === 'function')
@@ -102,7 +103,7 @@ function isClass(value: unknown): value is new () => unknown {
   );
 }
 
-/** What every environment is opened with besides its own section. */
+/** Parts that every environment is opened with, in addition to its own section. */
 export type EnvironmentParts = { readonly config: CommonConfig };
 
 export type EnvironmentRegistration<
@@ -111,7 +112,7 @@ export type EnvironmentRegistration<
   Flat extends boolean = boolean,
 > = Registration<Name, Section, EnvironmentParts, Environment, Flat>;
 
-/** An environment that `environment.protocol:` may name, or that `setEnvironment()` takes. */
+/** Defines an environment for `environment.protocol` and `setEnvironment()`. */
 export function defineEnvironment<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
   registration: EnvironmentRegistration<Name, Section, Flat>,
 ): EnvironmentRegistration<Name, Section, Flat> {

@@ -10,12 +10,12 @@ import {
 import type { Environment, OpenSession, Session } from './environment.js';
 import { GuardedSession, type GuardOptions } from './guarded-session.js';
 
-/** The environment of a run, and how long its calls may take. */
+/** The environment of a run, and the time limits of its calls. */
 export type EnvironmentHost = {
   readonly environment: Environment;
   readonly openTimeoutMs: number;
   readonly callTimeoutMs: number;
-  /** How long an episode that has ended waits for its sessions to close, which go on closing after it. Default: 10 s. */
+  /** How long an ended episode waits for its sessions to close. They continue to close afterwards. Default: 10 s. */
   readonly closeTimeoutMs?: number;
 };
 
@@ -30,9 +30,9 @@ const defaultCloseTimeoutMs = 10_000;
 export class EpisodeSessions {
   readonly #options: SessionsOptions;
   readonly #opened: GuardedSession[] = [];
-  /** Sessions that are being opened; each ends as one of `#opened`, or closed. */
+  /** Sessions that are being opened. Each one either joins `#opened` or is closed. */
   readonly #opening = new Set<Promise<unknown>>();
-  /** Aborts when the episode ends, so that sessions nobody will use are not waited for. */
+  /** Aborts when the episode ends, so the episode does not wait for sessions that nobody will use. */
   readonly #over = new AbortController();
   #number = 0;
   #closing: Promise<void> | undefined;
@@ -54,7 +54,7 @@ export class EpisodeSessions {
     }
   };
 
-  /** What the session that was opened last says of the episode; null if there was none, or if it cannot say. */
+  /** Returns the verdict of the session that was opened last. Null if there was no session or it cannot score. */
   evaluate = async (isNeeded: boolean): Promise<Verdict | null> => {
     const session = this.#opened.at(-1);
     if (session === undefined) return null;
@@ -63,7 +63,7 @@ export class EpisodeSessions {
     return session.evaluate();
   };
 
-  /** Ends all sessions, those too that are still being opened. Never rejects. */
+  /** Ends all sessions, including those that are still being opened. Never rejects. */
   close = (): Promise<void> => (this.#closing ??= this.#closeAll());
 
   async #closeAll(): Promise<void> {
@@ -91,7 +91,7 @@ export class EpisodeSessions {
         episodeId: number === 0 ? episodeId : `${episodeId}-s${number + 1}`,
       }),
     );
-    // A session that comes too late is closed at once.
+    // A session that arrives too late is closed at once.
     const settled = opening.then(
       (session) => (ended.aborted ? closeQuietly(session) : undefined),
       () => undefined,
@@ -116,7 +116,7 @@ export class EpisodeSessions {
   }
 }
 
-/** A session that cannot be used is closed, because nobody else knows of it. */
+/** Closes a session that cannot be used, because no other code knows about it. */
 async function guard(session: Session, options: GuardOptions): Promise<GuardedSession> {
   try {
     return new GuardedSession(session, options);
@@ -135,7 +135,7 @@ function checkSession(session: unknown, name: string): Session {
     return session as Session;
   throw new ConfigError(
     'bad_environment',
-    `open() of ${name} gave no session. Return { observation, tools, step, close }.`,
+    `open() of ${name} returned no session. Return { observation, tools, step, close }.`,
   );
 }
 

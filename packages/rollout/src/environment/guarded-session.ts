@@ -12,17 +12,17 @@ import {
 import type { Action, Observation, OpenSession, Session, StepResult, ToolResult } from './environment.js';
 
 /**
- * A session as a workflow gets it. Calls are made one at a time, in their order. A call that takes too long, and one that the
- * environment lost, end the session and are told to the episode, because a framework may turn errors of tools into words for the agent.
+ * Wraps a session for a workflow. Calls run one at a time, in order. A call that takes too long or gets lost ends the
+ * session and fails the episode directly, because a framework may turn errors of tools into words for the agent.
  */
 
 export type GuardOptions = {
-  /** For messages. */
+  /** The name that messages use. */
   readonly name: string;
   readonly callTimeoutMs: number;
   /** Aborts when the episode ends. */
   readonly signal: AbortSignal;
-  /** Told of an outage, and of what the environment does not have: the episode cannot go on. */
+  /** Called with an outage, or with the error of a method that the environment lacks. The episode cannot continue. */
   readonly onLost: (error: unknown) => void;
   readonly span: <T>(name: string, work: () => T) => T;
 };
@@ -47,7 +47,7 @@ export class GuardedSession implements OpenSession {
     this.tools = session.tools ?? [];
   }
 
-  /** What `evaluate` said last; undefined if it was not called since the last step. */
+  /** The latest verdict of `evaluate`. Undefined if no call came after the last step. */
   get verdict(): Verdict | undefined {
     return this.#verdict;
   }
@@ -119,7 +119,7 @@ export class GuardedSession implements OpenSession {
   }
 }
 
-/** To be scored is not an action of the agent: an environment that refuses it is broken. */
+/** Scoring is not an action of the agent. An environment that refuses to score is broken. */
 function asNobodysFailure(error: unknown): never {
   if (!(error instanceof EnvironmentError)) throw error;
   throw new EnvironmentError('bad_answer', error.message, { cause: error });
@@ -148,7 +148,7 @@ function unsupported(method: Method, session: Session, name: string): ConfigErro
 
 function badAnswer(name: string, what: string, value: unknown, wanted: string): EnvironmentError {
   const seen = showValue(what, value);
-  return new EnvironmentError('bad_answer', `${name} gave ${seen} as ${what}. Give ${wanted}.`);
+  return new EnvironmentError('bad_answer', `${name} returned ${seen} as ${what}. Return ${wanted}.`);
 }
 
 function checkObservation(value: unknown, name: string): Observation {
@@ -175,6 +175,6 @@ function checkResult(value: unknown, name: string): ToolResult {
 function checkVerdict(value: unknown, name: string): Verdict {
   const { reward, isSuccess } = isJsonObject(value) ? value : {};
   if (!isReward(reward))
-    throw badAnswer(name, 'a verdict', value, `{ reward, isSuccess }, where reward is ${rewardRange}`);
+    throw badAnswer(name, 'a verdict', value, `{ reward, isSuccess } with a reward of ${rewardRange}`);
   return { ...(value as Verdict), reward, isSuccess: typeof isSuccess === 'boolean' ? isSuccess : reward >= 1 };
 }

@@ -1,7 +1,9 @@
 import { rejectOnAbort } from '@agentjet/core';
 import type { Environment, Session } from './environment.js';
 
-/** The environment with at most so many sessions at a time. Further ones wait for their turn, in the order they came. */
+/**
+ * Limits how many sessions of the environment are open at a time. Further requests wait in the order of their arrival.
+ */
 export function limitSessions(environment: Environment, maxSessions: number): Environment {
   const seats = new Seats(maxSessions);
   return {
@@ -26,7 +28,7 @@ function tasksOf(environment: Environment, split: string): ReturnType<NonNullabl
   return tasks;
 }
 
-/** The seat is free once the session is closed, or could not be closed. */
+/** The seat becomes free once the session is closed, or once closing it has failed. */
 function givingBack(session: Session, seats: Seats): Session {
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= (async () => session.close())().finally(() => seats.give()));
@@ -59,7 +61,7 @@ class Seats {
     try {
       await rejectOnAbort(turn, signal);
     } catch (error) {
-      if (!this.#waiting.delete(serve)) this.give(); // its turn had just come
+      if (!this.#waiting.delete(serve)) this.give(); // a seat had just been given to it
       throw error;
     }
   }

@@ -12,7 +12,7 @@ const never = new Promise<never>(() => {});
 
 type CounterOptions = { readonly onStep?: (action: unknown) => Promise<void> | void };
 
-/** Counts steps up to the task's target, and its sessions. */
+/** Counts steps up to the task's target. Also counts its sessions. */
 function createCounter({ onStep = () => undefined }: CounterOptions = {}) {
   const seen = {
     opened: 0,
@@ -95,7 +95,7 @@ describe('a session', () => {
     const episode = await run(walk, { ...environment, open });
     expect(episode).toMatchObject({
       status: 'failed',
-      error: { message: expect.stringContaining('counter gave a value that cannot be shown as an observation') },
+      error: { message: expect.stringContaining('counter returned a value that cannot be shown as an observation') },
     });
   });
 
@@ -283,7 +283,7 @@ describe('failures', () => {
 
   it('says what is wrong with something that is not a session', async () => {
     const environment = { open: async () => ({ observation: { text: '' } }) } as unknown as Environment;
-    await expect(run(walk, environment)).rejects.toThrow(/gave no session/);
+    await expect(run(walk, environment)).rejects.toThrow(/returned no session/);
   });
 });
 

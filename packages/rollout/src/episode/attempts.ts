@@ -1,60 +1,66 @@
 import type { Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
 
-/** One try at a place of a group. A try that the world lost is made again, with the same seed: it is the same experiment. */
+/**
+ * One try at a place of a group. If the world loses it, the next attempt uses the same seed, because it is the same
+ * experiment.
+ */
 export type Attempt = {
   readonly groupId: string;
   readonly task: Task;
-  /** Which of the group's `numPlaces` episodes it is, from 0. */
+  /** The index of the episode among the group's `numPlaces`, from 0. */
   readonly place: number;
   readonly numPlaces: number;
-  /** From 0. */
+  /** Counts from 0. */
   readonly attempt: number;
   readonly episodeId: string;
   readonly seed: number;
 };
 
-/** An attempt that had finished before the process began. */
+/** An attempt that finished before this process began. */
 export type RecalledAttempt = {
   readonly episode: Episode;
-  /** False: the world lost it, and its place was tried again. */
+  /** False if the world lost it and its place was tried again. */
   readonly isFinal: boolean;
 };
 
-/** Decides about attempts: when one may start, and whether a lost one is made again. Shared by all groups of a run. */
+/** Decides when an attempt may start and whether a lost attempt is made again. All groups of a run share it. */
 export interface AttemptKeeper {
-  /** What became of the attempt in an earlier process, if it finished there: then it is not made again. */
+  /** Returns the attempt's outcome if it finished in an earlier process. Such an attempt is not made again. */
   recall?(attempt: Attempt): RecalledAttempt | undefined;
   /** Resolves once the attempt may start. Rejects to end the run. */
   begin(attempt: Attempt, signal: AbortSignal): Promise<void>;
-  /** Told what became of an attempt. True: its place is tried again. Throws to end the run. */
+  /** Called with the outcome of an attempt. Returns true to try its place again. Throws to end the run. */
   end(attempt: Attempt, episode: Episode): boolean;
-  /** The judge cannot be reached; the episode waits for its reward. */
+  /** Called when the judge cannot be reached and an episode has to wait for its reward. */
   judgeIsAway(episodeId: string, message: string): void;
-  /** Calls the listener when the judge has answered an episode after it was away. What it returns ends that. */
+  /**
+   * Calls the listener whenever the judge answers an episode after an outage. Returns a function that removes the
+   * listener.
+   */
   onJudgeBack?(listener: () => void): () => void;
   /** True while no further attempt may start because the world is down. */
   isPaused?(): boolean;
-  /** How long an episode may wait for its reward, ms; null: for ever. */
+  /** How long an episode may wait for its reward, in ms. Null means without limit. */
   readonly scorePatienceMs: number | null;
 }
 
-/** What became of one place: the episode that counts, and the attempts that were lost before it. */
+/** The outcome of one place: the episode that counts, and the attempts that were lost before it. */
 export type PlaceOutcome = { readonly episode: Episode; readonly lost: readonly Episode[] };
 
-/** `e1-task7-r3`, and `e1-task7-r3-a1` for the first attempt after a lost one. */
+/** Returns `e1-task7-r3`, or `e1-task7-r3-a1` for the first attempt after a lost one. */
 function attemptId(firstId: string, attempt: number): string {
   return attempt === 0 ? firstId : `${firstId}-a${attempt}`;
 }
 
-/** Attempts at one place until one is kept, or given up. Without a keeper there is one attempt. */
+/** Makes attempts at one place until one is kept or the place is given up. Without a keeper, it makes one attempt. */
 export async function runPlace(
   place: Omit<Attempt, 'attempt'>,
   options: {
     readonly keeper: AttemptKeeper | undefined;
     readonly signal: AbortSignal;
     readonly run: (attempt: Attempt) => Promise<Episode>;
-    /** Told of an attempt that is not made again. */
+    /** Called with the outcome of an attempt that is not made again. */
     readonly onRecalled?: (episode: Episode) => void;
   },
 ): Promise<PlaceOutcome> {

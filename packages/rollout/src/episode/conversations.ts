@@ -1,13 +1,16 @@
 import type { ChatMessage, ChatModel } from '@agentjet/core';
 import type { AgentTranscript } from '@agentjet/context-tracker';
 
-/** A conversation that grows: each message is kept once, however often it is sent. */
+/** A growing conversation. Each message is kept once, however often it is sent. */
 type Conversation = { readonly agentName: string; readonly messages: ChatMessage[] };
 
-/** Told of an agent's answers, by their ids. */
+/** Called with the ids of an agent's answers. */
 export type OnTurn = (agentName: string, turnId: string) => void;
 
-/** What agents say to a model that no tracker records. A request that goes on from an earlier one goes on in its conversation. */
+/**
+ * Records what agents say to a model that has no tracker. A request that continues an earlier one is added to the same
+ * conversation.
+ */
 export class Conversations {
   readonly #all: Conversation[] = [];
 
@@ -17,7 +20,7 @@ export class Conversations {
     this.#onTurn = onTurn;
   }
 
-  /** The same model; what it answers is kept. */
+  /** Returns the same model, but keeps its answers. */
   listen(model: ChatModel, agentName: string): ChatModel {
     return {
       ...model,

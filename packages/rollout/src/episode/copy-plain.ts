@@ -1,6 +1,7 @@
 /**
- * A copy of lists, plain objects, maps, sets, dates and bytes, all the way down. The copy shares functions and instances of other classes
- * with the original, because only their class knows how to copy them. A value that holds itself is copied once.
+ * Copies lists, plain objects, maps, sets, dates and bytes deeply. The copy shares functions and instances of other
+ * classes with the original, because only their class knows how to copy them. A value that contains itself is copied
+ * once.
  */
 export function copyPlain<T>(value: T, copies = new Map<unknown, unknown>()): T {
   if (typeof value !== 'object' || value === null) return value;
@@ -32,7 +33,7 @@ function copyCollection(
   return copy;
 }
 
-/** Also where the key is `__proto__`, as JSON may have it. */
+/** Defines the key even if it is `__proto__`, which JSON may contain. */
 function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -11,7 +11,7 @@ const withStack = (error: Error, ...frames: readonly string[]): Error =>
 
 const sampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 100 };
 
-/** What an SDK throws whose connection was closed by the other side. */
+/** The error that an SDK throws if the other side closes the connection. */
 function connectionError(): Error {
   const socket = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
   const fetchFailed = new TypeError('fetch failed', { cause: socket });

@@ -4,26 +4,34 @@ import { isAborted, outageOf, type OutageCause } from '../outage/outage-of.js';
 
 export type EpisodeError = {
   readonly code: string;
-  /** With the messages of all causes. */
+  /** The message, followed by the messages of all causes. */
   readonly message: string;
-  /** The agent whose call failed, if that is known. */
+  /** The agent whose call failed, if it is known. */
   readonly agent?: string;
-  /** The innermost line of the user's own code, as in a stack. */
+  /** The innermost stack line in the user's own code. */
   readonly place?: string;
   readonly stack?: string;
-  /** Set if the world failed, not the agent: such an episode is never a reward, under any policy. */
+  /** Set if the world failed and not the agent. Such an episode never becomes a reward, under any policy. */
   readonly outage?: Pick<OutageCause, 'source' | 'host'>;
 };
 
-/** What is known of the model calls of an episode that failed. Over HTTP, and from programs, only words come back. */
+/**
+ * Facts about the model calls of a failed episode. Errors that pass through HTTP or a program keep only their message.
+ */
 type FailedCalls = {
-  /** The agent whose failed call this text tells of. */
+  /** Returns the agent whose failed call has a message that this text repeats. */
   readonly failedAgent?: (text: string) => string | undefined;
-  /** Who failed, if this text tells of a call that was lost to the world, or the last call of the episode was. */
+  /**
+   * Returns who failed, if the text repeats the message of a call that the world lost, or if the episode's last call
+   * was lost.
+   */
   readonly lostTo?: (text: string) => OutageCause | undefined;
 };
 
-/** Codes of a judge or an environment that is broken or missing: not the agent's failure either, but nothing that another attempt repairs. */
+/**
+ * Codes of a judge or an environment that is broken or missing. The agent did not fail, but another attempt would not
+ * help.
+ */
 const othersCodes: ReadonlySet<string> = new Set([
   'judge_failed',
   'bad_verdict',
@@ -32,14 +40,14 @@ const othersCodes: ReadonlySet<string> = new Set([
   'not_opened',
 ]);
 
-/** True if the agent itself failed: only that may count as a wrong answer. */
+/** True if the agent itself failed. Only such a failure may count as a wrong answer. */
 export function isAgentsFailure({ code, outage }: EpisodeError): boolean {
   return outage === undefined && !othersCodes.has(code);
 }
 
 /**
- * Why an episode failed, as data. An error of ours speaks for itself, also where a framework has wrapped it; any
- * other is the user's, and keeps the stack of the user's own line.
+ * Describes why an episode failed, as data. An error of ours is used as it is, even if a framework wrapped it. Any
+ * other error is the user's and keeps the stack of the user's own line.
  */
 export function toEpisodeError(thrown: unknown, { failedAgent, lostTo }: FailedCalls = {}): EpisodeError {
   const error =
@@ -66,7 +74,7 @@ export function toEpisodeError(thrown: unknown, { failedAgent, lostTo }: FailedC
   };
 }
 
-/** "fetch failed" says nothing: the reason is in its cause, or in the cause of that. */
+/** Appends the causes, because "fetch failed" alone says nothing. */
 function withCauses(error: Error): string {
   let text = error.message;
   for (const cause of chainOf(error.cause)) {
@@ -81,13 +89,13 @@ function describeCause(cause: unknown): string {
   return `${describe(cause)}${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** Of errors of the system and of clients, such as ECONNREFUSED. */
+/** The code of an error of the system or of a client, such as ECONNREFUSED. */
 function codeOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && !(error instanceof AgentJetError) ? code : undefined;
 }
 
-/** The error, its cause, the cause of that, and so on. */
+/** Lists the error, its cause, the cause of that, and so on. */
 function chainOf(thrown: unknown): readonly unknown[] {
   const chain: unknown[] = [];
   for (let error = thrown; error !== undefined && error !== null && chain.length < 10 && !chain.includes(error); ) {
@@ -97,7 +105,7 @@ function chainOf(thrown: unknown): readonly unknown[] {
   return chain;
 }
 
-/** Frameworks keep what a model call threw as the `cause` of an error of their own. */
+/** Frameworks throw their own error and keep the error of a model call as its `cause`. */
 function findOwnError(thrown: unknown): AgentJetError | undefined {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 10; error = error.cause, depth++) {
     if (error instanceof AgentJetError) return error;
@@ -108,7 +116,7 @@ function findOwnError(thrown: unknown): AgentJetError | undefined {
 function describe(thrown: unknown): string {
   return thrown instanceof Error
     ? `${thrown.name}: ${toErrorMessage(thrown)}`
-    : `a value that is no Error: ${toErrorMessage(thrown)}`;
+    : `a value that is not an Error: ${toErrorMessage(thrown)}`;
 }
 
 function stackOf(thrown: unknown): string | undefined {

@@ -3,23 +3,25 @@ import inspector from 'node:inspector';
 import { EngineError, toErrorMessage, WorkflowError } from '@agentjet/core';
 import { describeTimeout, WaitClock } from './wait-clock.js';
 
-/** How long one episode lasts: until it is closed, runs out of time, is stopped, or loses an error. */
+/** The life of one episode: it ends when it is closed, runs out of time, is stopped, or loses an error. */
 export type EpisodeLife = {
-  /** Aborts at the end, whichever it is; the reason says which. */
+  /** Aborts at every kind of end. The reason names the kind. */
   readonly signal: AbortSignal;
   /** Ends the episode with an error that its own code lost. */
   readonly fail: (error: unknown) => void;
   readonly close: () => void;
-  /** Ends an episode of which nothing is under way, and leaves its signal as it is: to abort it costs more than the rest of an end. */
+  /**
+   * Ends an episode without running calls and does not abort its signal. An abort costs more than the rest of the end.
+   */
   readonly release: () => void;
 };
 
-/** Without a time limit it lasts until it is closed. */
+/** Without `timeoutMs`, the episode lasts until it is closed. */
 type LifeOptions = { readonly timeoutMs?: number; readonly timeoutName?: string | undefined };
 
-/** The most that timers hold, 24 days; they fire at once beyond it. */
+/** The longest delay of a timer, 24 days. A longer one fires at once. */
 const longestMs = 2 ** 31 - 1;
-/** `clock`: how long the episode has waited for its models. */
+/** `clock` measures how long the episode has waited for its models. */
 type LifeIdentity = {
   readonly episodeId: string;
   readonly signal?: AbortSignal | undefined;
@@ -31,14 +33,14 @@ export function openLife(
   { episodeId, signal, clock = new WaitClock() }: LifeIdentity,
 ): EpisodeLife {
   const controller = new AbortController();
-  setMaxListeners(0, controller.signal); // one for each call that runs
+  setMaxListeners(0, controller.signal); // every running call adds a listener
   const end = (reason: unknown): void => controller.abort(reason);
   const stop = (): void => {
     const cause: unknown = signal?.reason;
-    const isTold = cause instanceof WorkflowError; // that a group is given up, for one
+    const isTold = cause instanceof WorkflowError; // such as the error that gives up a group
     end(isTold ? cause : new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause }));
   };
-  // Time stands still at a breakpoint, but clocks do not: with a debugger there is no limit.
+  // Time stops at a breakpoint but clocks do not, so there is no limit while a debugger is attached.
   const expire = (): void => {
     if (inspector.url() === undefined)
       end(new WorkflowError('timeout', describeTimeout(timeoutMs ?? 0, timeoutName, clock.read())));
@@ -70,7 +72,10 @@ export function openLife(
   };
 }
 
-/** Each episode ends with this error, where it was made says nothing, and a stack costs more than the rest of the end. */
+/**
+ * Makes the error without a stack. Each episode ends with this error, its origin says nothing, and a stack costs more
+ * than the rest of the end.
+ */
 function withoutStack<Made>(make: () => Made): Made {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -81,7 +86,7 @@ function withoutStack<Made>(make: () => Made): Made {
   }
 }
 
-/** With its name, if it can be printed at all. */
+/** Includes the name of the error if it can be printed. */
 function describe(error: unknown): string {
   try {
     return String(error);

@@ -28,34 +28,36 @@ export const nothingTracked: TrackerStats = {
   specialTokens: {},
 };
 
-/** What the models of an episode have said: as trainable rows, as turns, and counted. */
+/** What the models of an episode said: as trainable rows, as turns and as counts. */
 export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
 
-/** The same with its rows told in spans. */
+/** The same record, with rows as spans. */
 export type RecordedRows = Omit<Recorded, 'samples'> & { readonly rows: readonly SampledRow[] };
 
 type EpisodeRecord = {
   readonly createModel: (agent: AgentIdentity) => ChatModel;
   readonly read: () => Omit<Recorded, 'samples'>;
-  /** The tracker takes no further calls. */
+  /** Closes the tracker for further calls and returns the record. */
   readonly finish: () => Recorded;
-  /** As `finish`, without a copy of any token. */
+  /** Does the same without copying tokens. */
   readonly finishRows: () => RecordedRows;
   readonly transcripts: () => readonly AgentTranscript[];
-  /** Puts the calls of an earlier record of the episode into this one, which has none. */
+  /** Loads the calls of an earlier record of the episode into this empty one. */
   readonly replay: (calls: readonly RecordedCall[]) => void;
 } & FailedCalls;
 
 type FailedCalls = {
-  /** The agent whose call failed with a message that this text repeats. */
+  /** Returns the agent whose failed call has a message that this text repeats. */
   readonly failedAgent: (text: string) => string | undefined;
-  /** Who failed, if this text tells of a call that was lost to the world, or the last call was. */
+  /**
+   * Returns who failed, if the text repeats the message of a call that the world lost, or if the last call was lost.
+   */
   readonly lostTo: (text: string) => OutageCause | undefined;
   /** See `TunerOptions.watchCall`. */
   readonly watchCall: (agentName: string) => (error: unknown) => void;
-  /** Calls that failed and whose messages are not in `episodeError`. */
+  /** Returns the failed calls whose messages are not in `episodeError`. */
   readonly swallowed: (episodeError: string | undefined) => readonly SwallowedError[];
-  /** A call of a model that does not learn has ended: with this error, or with an answer (undefined). */
+  /** Records that a call of a model that does not learn ended, with an error or with an answer (undefined). */
   readonly noteCall: (agentName: string, error: unknown) => void;
 };
 

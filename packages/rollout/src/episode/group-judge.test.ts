@@ -7,7 +7,7 @@ import { runGroups, type GroupsOptions } from './run-groups.js';
 
 const task = (taskId: string): Task => ({ taskId, mainQuery: '', initMessages: [], metadata: {} });
 
-/** Ranks by what the workflows returned: the best gets 1, the worst 0. */
+/** Ranks episodes by what the workflows returned: the best gets 1, the worst 0. */
 function createRanking(
   onAsked: (outputs: readonly unknown[], context: GroupContext) => void = () => undefined,
 ): GroupJudge {

@@ -4,8 +4,9 @@ import { copyPlain } from './copy-plain.js';
 import { lateJudge } from './late-verdict.js';
 
 /**
- * Turns a group judge into a judge for each place of one group. Their answers wait until every place has asked or has ended; then the
- * group is judged once. If that fails, all of them fail, and places that ask again are judged together again.
+ * Turns a group judge into one judge for each place of a group. Every place that asks waits until all others have asked
+ * or ended; then the group is judged once. If that fails, all of them fail, and the places that ask again are judged
+ * together again.
  */
 
 type Waiting = {
@@ -21,7 +22,7 @@ export type GroupVerdictsOptions = {
   readonly groupId: string;
   readonly numPlaces: number;
   readonly seed: number;
-  /** Of the judge, for the whole group. */
+  /** The judge's time limit for the whole group. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 };
@@ -43,7 +44,7 @@ export class GroupVerdicts {
     };
   }
 
-  /** The place has its episode: it asks no more. */
+  /** Marks a place that has its episode and will not ask. */
   end(place: number): void {
     this.#waiting.delete(place);
     this.#ended.add(place);

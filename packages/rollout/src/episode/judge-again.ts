@@ -3,12 +3,12 @@ import { ConfigError, toErrorMessage, type Verdict } from '@agentjet/core';
 import { outageOf } from '../outage/outage-of.js';
 
 export type JudgePatience = {
-  /** How long the judge may be away, ms; null: for ever. */
+  /** How long the judge may be away, in ms. Null means without limit. */
   readonly patienceMs: number | null;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
   readonly onAway: (message: string) => void;
-  /** Calls the listener when the judge has answered another episode. What it returns ends that. */
+  /** Calls the listener when the judge has answered another episode. Returns a function that removes the listener. */
   readonly onBack?: ((wake: () => void) => () => void) | undefined;
   /** Default: a timer that the signal ends. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -20,9 +20,9 @@ const longestGapMs = 60_000;
 const sleepByTimer = (ms: number, signal: AbortSignal): Promise<void> => wait(ms, undefined, { signal });
 
 /**
- * Asks a judge that could not be reached again, after growing gaps, until it answers; at once when it has answered another
- * episode. The episode is over by then, so its time limit does not count. Rejects with what the judge threw last once patience
- * is over, or with any error that is not an outage.
+ * Asks an unreachable judge again, after growing gaps, until it answers. If it answers another episode, it is asked
+ * again at once. The episode is over by then, so its time limit does not count. Rejects with the judge's last error
+ * once patience is over, or with any error that is not an outage.
  */
 export async function judgeAgain(
   ask: () => Promise<Verdict>,
@@ -35,7 +35,7 @@ export async function judgeAgain(
   for (let gapMs = firstGapMs; ; gapMs = isWoken ? gapMs : Math.min(2 * gapMs, longestGapMs)) {
     if (patienceMs !== null && waitedMs + gapMs > patienceMs) throw thrown;
     onAway(toErrorMessage(thrown));
-    // a judge that answers others and not this one is asked once more, and then after the whole gap
+    // A judge that answers others but not this episode is asked once more, and then only after the whole gap.
     const gap = { signal, sleep, onBack: isWoken ? undefined : onBack };
     const sleptMs = await restFor(gapMs, gap);
     isWoken = sleptMs !== undefined;
@@ -51,7 +51,7 @@ export async function judgeAgain(
 
 type Gap = Required<Pick<JudgePatience, 'signal' | 'sleep'>> & Pick<JudgePatience, 'onBack'>;
 
-/** Sleeps the gap out. If the judge is back earlier, it resolves then, with the milliseconds that it has slept. */
+/** Sleeps for the gap. If the judge returns earlier, it resolves then, with the milliseconds that it slept. */
 async function restFor(gapMs: number, { signal, sleep, onBack }: Gap): Promise<number | undefined> {
   const woken = new AbortController();
   const leave = onBack?.(() => woken.abort());

@@ -1,8 +1,8 @@
 import { EnvironmentOutage, JudgeError, Outage, WorkflowError } from '@agentjet/core';
 
 /**
- * A verdict that does not come in time. The workflow had returned by then, so this is not the agent's failure, and no policy may
- * make it a reward of 0.
+ * Errors for a verdict that arrives too late. The workflow had returned by then, so the agent did not fail, and no
+ * policy may turn this into a reward of 0.
  */
 
 /** Whether an episode ran out of time. */

@@ -28,7 +28,7 @@ describe('an open episode', () => {
     });
   });
 
-  it('tells the engine with each call whose it is', async () => {
+  it('passes the episode of each call to the engine', async () => {
     const engine = createScriptedEngine({ chatTokenizer, replies: ['hello'] });
     const episode = open({ policy: { kind: 'engine', engine, chatTokenizer } });
     for (const agent of [writer, { agentName: 'reader', targetTag: 'story' }])
@@ -46,7 +46,7 @@ describe('an open episode', () => {
     expect(episode.signal.aborted).toBe(true);
   });
 
-  it('keeps what it has recorded when it fails, and tells its models why', async () => {
+  it('keeps what it has recorded when it fails, and gives its models the reason', async () => {
     const episode = open();
     const model = episode.createModel(writer);
     await model.generate(request);
@@ -64,7 +64,7 @@ describe('an open episode', () => {
 });
 
 describe('wrapModel', () => {
-  /** One call for all models of an episode. */
+  /** Allows one call for all models of an episode. */
   const oneCall: WrapModel = ({ episodeId }) => {
     let calls = 0;
     return (model, { agentName, targetTag }): ChatModel => ({

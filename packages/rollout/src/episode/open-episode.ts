@@ -15,75 +15,82 @@ import { TurnRewards } from './turn-rewards.js';
 import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
 
 /**
- * An episode without a workflow around it: the models of its agents, and the record of what they said. `runEpisode`
- * runs a workflow in one; a server that lends its model to programs elsewhere opens one for each of theirs.
+ * An episode without a workflow: the models of its agents and the record of what they said. `runEpisode` runs a
+ * workflow in one. A server that lends its model to external programs opens one for each of their episodes.
  */
 export type OpenEpisode = {
   readonly episodeId: string;
-  /** Aborts when the episode ends; the reason says why. */
+  /** Aborts when the episode ends. The reason says why. */
   readonly signal: AbortSignal;
-  /** The tuned model of one agent. Each call makes another model; all of them write into one record. */
+  /** Creates the tuned model of one agent. Each call makes another model; all of them write to one record. */
   readonly createModel: (agent: AgentIdentity) => ChatModel;
-  /** Undefined targets: every target learns. Throws ConfigError for an empty list. */
+  /** Undefined means that every target learns. Throws ConfigError for an empty list. */
   readonly createTuner: (trainableTargets?: readonly string[]) => Tuner;
-  /** What has been recorded so far; the episode goes on. Samples exist only after `finish`. */
+  /** Returns what has been recorded so far. The episode continues. Samples exist only after `finish`. */
   readonly record: () => Omit<OpenEpisodeRecord, 'samples'>;
-  /** Target tags that agents have asked models for, whether they learn or not. */
+  /** The target tags that agents have requested models for, whether they learn or not. */
   readonly targets: ReadonlySet<string>;
-  /** Runs code of the episode, so that calls of models that do not learn are recorded. */
+  /** Runs code of the episode, so calls of models that do not learn are recorded. */
   readonly within: <T>(work: () => T) => T;
-  /** What each agent was told and answered so far. */
+  /** Returns what each agent has read and answered so far. */
   readonly transcripts: () => readonly AgentTranscript[];
-  /** Sessions of the environment that its tuners opened. */
+  /** The environment sessions that the episode's tuners opened. */
   readonly sessions: Pick<EpisodeSessions, 'evaluate' | 'close'>;
-  /** Puts the answered calls of an earlier process into this episode, which has made none. Throws EngineError `replay_mismatch`. */
+  /**
+   * Loads the answered calls of an earlier process into this episode, which must be empty. Throws EngineError
+   * `replay_mismatch`.
+   */
   readonly replay: (calls: readonly RecordedCall[]) => void;
-  /** Whose failed call this text of an error tells of; the only agent of an episode with one. */
+  /**
+   * Returns the agent whose failed call has a message that this text repeats, or the only agent of an episode with one.
+   */
   readonly failedAgent: (text: string) => string | undefined;
-  /** Calls that failed and whose messages are not in `episodeError`; undefined: all calls that failed. */
+  /** Returns the failed calls whose messages are not in `episodeError`. Undefined means all failed calls. */
   readonly swallowed: (episodeError: string | undefined) => readonly SwallowedError[];
-  /** Who failed, if this text tells of a call that was lost to the world, or the last call was. */
+  /**
+   * Returns who failed, if the text repeats the message of a call that the world lost, or if the last call was lost.
+   */
   readonly lostTo: (text: string) => OutageCause | undefined;
-  /** Ends the episode with an error: its models reject from now on, and running calls are aborted. */
+  /** Ends the episode with an error. Its models reject from now on, and running calls are aborted. */
   readonly fail: (error: unknown) => void;
-  /** Ends the episode and returns what it has recorded. A second call returns the same. */
+  /** Ends the episode and returns its record. A second call returns the same record. */
   readonly finish: () => OpenEpisodeRecord;
-  /** Ends the episode as `finish` does, and tells its rows in spans, without a copy of any token. */
+  /** Ends the episode as `finish` does and returns its rows as spans, without copying tokens. */
   readonly finishRows: () => RecordedRows;
-  /** Ends the episode, if it has not ended, and reads nothing of it. */
+  /** Ends the episode, if it has not ended, and reads nothing. */
   readonly close: () => void;
   /**
-   * As `close`, but its signal does not abort, now or later, which is cheaper. Only for an owner that lets no call in any more, and
-   * knows that none is under way.
+   * Does the same as `close`, but never aborts the signal, which is cheaper. It is only for an owner that admits no
+   * further call and knows that no call is running.
    */
   readonly release: () => void;
 };
 
-/** All that is known of an episode, except how good it was. */
+/** Everything known about an episode except its score. */
 export type OpenEpisodeRecord = Recorded &
   Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'paidTurns' | 'untrainedCalls'>;
 
 export type OpenEpisodeOptions = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
-  /** Default: `honour`. A run that trains ignores what requests ask for, unless it is told otherwise. */
+  /** Default: `honour`. A run that trains ignores the sampling options of requests by default. */
   readonly requestSampling?: RequestSampling | undefined;
   /** Without it, the episode lasts until `finish` or `fail`. */
   readonly timeoutMs?: number;
-  /** What the user calls this limit. Default: `rollout.episode_timeout`. */
+  /** The name of this limit in messages. Default: `rollout.episode_timeout`. */
   readonly timeoutName?: string | undefined;
   readonly endpointHost?: EndpointHost | undefined;
-  /** Told of each answered call of the tuned models, in the turn of the event loop in which it was recorded. */
+  /** Called with each answered call of the tuned models, in the same turn of the event loop as its recording. */
   readonly onCall?: ((call: RecordedCall) => void) | undefined;
-  /** Puts something around the tuned models: a limit, a recorder. */
+  /** Wraps the tuned models, for example in a limit or a recorder. */
   readonly wrapModel?: WrapModel | undefined;
-  /** What `tuner.openEnvironment` opens sessions of. Close them with `sessions.close`. */
+  /** The environment for `tuner.openEnvironment`. Close the sessions with `sessions.close`. */
   readonly environment?: EnvironmentHost | undefined;
 };
 
-/** Called once for each episode, so that a wrapper may keep a state per episode. */
+/** Called once for each episode, so a wrapper can keep state per episode. */
 export type WrapModel = (episode: { readonly episodeId: string; readonly signal: AbortSignal }) => WrapAgentModel;
-/** Called once for each tuned model. `model` is what the agent would have got. */
+/** Called once for each tuned model. `model` is the one that the agent would get without the wrapper. */
 export type WrapAgentModel = (model: ChatModel, agent: AgentIdentity) => ChatModel;
 
 export type OpenEpisodeIdentity = {
@@ -91,11 +98,11 @@ export type OpenEpisodeIdentity = {
   readonly seed: number;
   /** Aborting it ends the episode. */
   readonly signal?: AbortSignal | undefined;
-  /** See `Tuner.attempt`; default 1. It does not change the seed: a further attempt is the same experiment again. */
+  /** See `Tuner.attempt`. Default: 1. It does not change the seed: a further attempt repeats the same experiment. */
   readonly attempt?: number | undefined;
 };
 
-/** Opens an episode. End it with `finish`, or its timer and its listener on `signal` stay. */
+/** Opens an episode. End it with `finish`; otherwise its timer and its listener on `signal` remain. */
 export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeIdentity): OpenEpisode {
   const { episodeId } = identity;
   const clock = new WaitClock();
@@ -177,7 +184,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
   };
 }
 
-/** The model, with a clock that counts its calls as waiting. */
+/** Wraps the model so that the clock counts its calls as waiting. */
 function measured(model: ChatModel, clock: WaitClock): ChatModel {
   return { ...model, generate: (request, options) => clock.measure(() => model.generate(request, options)) };
 }

@@ -11,7 +11,7 @@ it('gives each of several continuations another turn of the loop, in the order i
   const seen: { readonly name: string; readonly turn: number }[] = [];
   const work = async (name: string): Promise<void> => {
     await ownTurn();
-    for (let step = 0; step < 5; step++) await Promise.resolve(); // as a framework does before its next call
+    for (let step = 0; step < 5; step++) await Promise.resolve(); // a framework does the same before its next call
     seen.push({ name, turn });
   };
   await Promise.all(['a', 'b', 'c', 'd'].map(work));
@@ -21,7 +21,7 @@ it('gives each of several continuations another turn of the loop, in the order i
   expect(new Set(seen.map((each) => each.turn)).size).toBe(4);
 });
 
-it('does not wait if nobody else has gone on in this turn', async () => {
+it('does not wait if no other caller has continued in this turn', async () => {
   await nextTurn();
   await nextTurn();
   let hasTurned = false;

@@ -1,10 +1,11 @@
 /**
- * Turns of the event loop, handed out one at a time. An engine answers a batch of calls at once, and episodes begin together:
- * each goes on with some milliseconds of framework code, and promises alone would run them all before the loop gets back to
- * its sockets and timers. So a continuation waits for its own turn, and the loop looks around between two of them.
+ * Hands out turns of the event loop one at a time. An engine answers a batch of calls at once, and episodes begin
+ * together. Each of them then runs some milliseconds of framework code, and promises alone would run all of them before
+ * the loop returns to its sockets and timers. So each continuation waits for its own turn, and the loop can look around
+ * in between.
  */
 const waiting: (() => void)[] = [];
-/** Somebody has gone on in this turn of the loop already, or is due in the next. */
+/** True if a caller has already continued in this turn of the loop or will do so in the next one. */
 let isTaken = false;
 
 function takeTurn(): void {
@@ -19,8 +20,8 @@ function takeTurn(): void {
 }
 
 /**
- * Resolves in a turn of the event loop in which no other caller's promise resolves, in the order of the calls; at once if nobody
- * else has gone on in this turn.
+ * Resolves in a turn of the event loop in which no other caller's promise resolves, in the order of the calls. It
+ * resolves at once if no other caller has continued in this turn.
  */
 export function ownTurn(): Promise<void> {
   if (isTaken) return new Promise((resolve) => void waiting.push(resolve));

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
-/** In a process of its own: a stray error is one that would end it. */
+/** Runs the script in a separate process, because a stray error would end the test's process. */
 function runScript(body: string): { readonly status: number | null; readonly stdout: string; readonly stderr: string } {
   const root = path.resolve(import.meta.dirname, '../../../..');
   const script = `
@@ -72,7 +72,7 @@ it('in a program that asks for it, fails an episode that would end the program, 
   });
 });
 
-it('ends the program where a lost error is its own', () => {
+it('ends the program if a lost error is its own', () => {
   const { status, stdout, stderr } = runScript(`
     await run(async () => ({ reward: 1 }));
     void Promise.reject(new Error('my own bug'));

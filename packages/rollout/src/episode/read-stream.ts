@@ -2,8 +2,8 @@ import type { ChatMessage } from '@agentjet/core';
 import { readAnswer } from './read-call.js';
 
 /**
- * The answer of a streamed call, put together from its pieces as text for people. It knows the pieces of the frameworks that have an
- * adapter, and of OpenAI's client.
+ * Assembles a streamed answer from its pieces, as text for people. It knows the pieces of OpenAI's client and of the
+ * frameworks that have an adapter.
  */
 
 type Loose = Readonly<Record<string, unknown>>;
@@ -18,7 +18,7 @@ export class StreamedAnswer {
   #text = '';
   #numPieces = 0;
   readonly #calls = new Map<string, { name: string; arguments: string }>();
-  /** What the stream itself calls the whole answer. */
+  /** The whole answer, if the stream itself sends one. */
   #whole: ChatMessage | undefined;
 
   add(piece: unknown): void {
@@ -48,7 +48,7 @@ export class StreamedAnswer {
     else this.#text += textIn(delta);
   }
 
-  /** A piece with a type: of the AI SDK, of Responses, of OpenAI Agents. */
+  /** Adds a piece with a type: from the AI SDK, Responses or OpenAI Agents. */
   #addPart(type: string, piece: Loose): void {
     if (type === 'text-delta' || type === 'output_text_delta' || type === 'response.output_text.delta')
       this.#text += textIn(piece['delta'], piece['textDelta'], piece['text']);

@@ -95,7 +95,7 @@ describe('a workflow', () => {
     expect(await run(Wolves, { trainableTargets: null })).toMatchObject({ reward: 1 });
   });
 
-  it('has a task of its own, whatever it does to it', async () => {
+  it('has its own copy of the task, which it may change', async () => {
     const spoiling: WorkflowSource = async (given) => {
       Object.assign(given, { mainQuery: `${given.mainQuery}!` });
       Object.assign(given.metadata, { seen: given.mainQuery });
@@ -125,7 +125,7 @@ describe('a workflow', () => {
     expect(seen.get('count')).toEqual([0]);
   });
 
-  it('counts as a success from reward 1 on where it does not say', async () => {
+  it('counts as a success from reward 1 on if it does not say', async () => {
     expect(await run(() => ({ reward: 1 }))).toMatchObject({ isSuccess: true });
     expect(await run(() => ({ reward: 0.9 }))).toMatchObject({ isSuccess: false });
     expect(await run(() => ({ reward: 1, isSuccess: false }))).toMatchObject({ isSuccess: false });
@@ -203,7 +203,7 @@ describe('a failed episode', () => {
     };
     const episode = await run(stubborn, { timeoutMs: 50, policy: { kind: 'engine', engine, chatTokenizer } });
     expect(failureOf(episode).code).toBe('timeout');
-    await new Promise((resolve) => setTimeout(resolve, 30)); // the workflow goes on calling, and leaves others their turn
+    await new Promise((resolve) => setTimeout(resolve, 30)); // the workflow continues to call and lets other code run
     isOver = true;
   });
 
@@ -367,7 +367,7 @@ describe('a chat policy', () => {
   });
 });
 
-describe('what a judge is told', () => {
+describe('the context of a judge', () => {
   it('is what the agents said, and a seed that the same episode gets again', async () => {
     const contexts: JudgeContext[] = [];
     const judge = {
@@ -519,7 +519,7 @@ describe('spans', () => {
 });
 
 describe('a further attempt', () => {
-  it('is told to the workflow', async () => {
+  it('is passed to the workflow', async () => {
     const engine = createScriptedEngine({ chatTokenizer, replies: ['x'] });
     const policy = { kind: 'engine', engine, chatTokenizer } as const;
     const options = { workflow: (_task: Task, tuner: Tuner) => ({ reward: tuner.attempt }), policy, sampling };

@@ -21,28 +21,36 @@ import { openEpisode, type OpenEpisode, type OpenEpisodeIdentity, type OpenEpiso
 import { catchStrayErrors } from './stray-errors.js';
 import { checkOutput, type CheckedOutput } from './workflow-output.js';
 
-/** What all episodes of a run share. */
+/** Options that all episodes of a run share. */
 export type EpisodeOptions = Omit<OpenEpisodeOptions, 'timeoutMs'> & {
   readonly workflow: WorkflowSource;
-  /** Limit of an episode and the first asking of its judge; a judge that is asked again has as long once more. */
+  /**
+   * The time limit of an episode, including the first request to its judge. Each repeated request to the judge has the
+   * same limit.
+   */
   readonly timeoutMs: number;
-  /** Goes before the workflow's own `trainableTargets`; undefined or null: the workflow's. */
+  /** Overrides the workflow's own `trainableTargets`. Undefined or null keeps the workflow's. */
   readonly trainableTargets?: readonly string[] | null | undefined;
   readonly judge?: Judge | undefined;
-  /** Names that `rewards` may use besides target tags: those of several policies, each for all its targets. */
+  /**
+   * Names that `rewards` may use in addition to target tags: with several policies, each name pays all targets of its
+   * policy.
+   */
   readonly policyNames?: readonly string[] | undefined;
-  /** Told once the workflow has ended and the judge of its group is to be waited for, which takes no time of the episode. */
+  /**
+   * Called when the workflow has ended and waits for its group's judge. The wait does not count as time of the episode.
+   */
   readonly onGroupJudge?: (() => void) | undefined;
-  /** Asked about a judge that cannot be reached; without it such an episode fails at once. */
+  /** Consulted if the judge cannot be reached. Without it, such an episode fails at once. */
   readonly keeper?: Pick<AttemptKeeper, 'judgeIsAway' | 'onJudgeBack' | 'scorePatienceMs'> | undefined;
 };
 
-/** Which episode it is. */
+/** Identifies the episode. */
 export type EpisodeIdentity = OpenEpisodeIdentity & { readonly repeatIndex: number };
 
 /**
- * Runs one workflow on one task. Whatever the workflow or the judge does wrong comes back as a failed episode; only a
- * ConfigError rejects, since it would be the same in every episode.
+ * Runs one workflow on one task. Any error of the workflow or the judge becomes a failed episode. Only a ConfigError
+ * rejects, because it would repeat in every episode.
  */
 export async function runEpisode(task: Task, options: EpisodeOptions, identity: EpisodeIdentity): Promise<Episode> {
   const startedAt = performance.now();
@@ -73,11 +81,11 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
 type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
   (({ readonly status: 'completed' } & Verdict) | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>);
 
-/** The workflow is done, and the judge could not be reached, or waits for the rest of the group. */
+/** The workflow is done, but the judge could not be reached or waits for the rest of the group. */
 type Unscored = {
   readonly status: 'unscored';
   readonly output: CheckedOutput;
-  /** Undefined: the judge was not asked yet. */
+  /** Undefined if the judge was not asked yet. */
   readonly thrown?: unknown;
   readonly ask: (signal: AbortSignal) => Promise<Verdict>;
 };
@@ -127,7 +135,10 @@ async function scoreLater(unscored: Unscored, options: EpisodeOptions, identity:
   }
 }
 
-/** The judge is asked until it answers; each time it has as long as an episode. A group's judge has a time limit that counts from when all are there. */
+/**
+ * Asks the judge until it answers, each time with the time limit of an episode. The limit of a group's judge starts
+ * once all places have asked.
+ */
 async function scoreAgain(
   { output, ask, thrown }: Unscored,
   { keeper, timeoutMs, onGroupJudge }: EpisodeOptions,
@@ -165,7 +176,7 @@ function toFailed(thrown: unknown, open?: Pick<OpenEpisode, 'failedAgent' | 'los
 async function execute(task: Task, options: EpisodeOptions, open: OpenEpisode): Promise<WorkflowOutput> {
   const workflow = createWorkflow(options.workflow);
   const tuner = open.createTuner(resolveTrainableTargets(options.trainableTargets, workflow));
-  // A copy: changes that an episode makes to its task must not reach its siblings, the judge or the next epoch.
+  // The workflow gets a copy, because its changes to the task must not reach siblings, the judge or the next epoch.
   return workflow.execute(copyPlain(task), tuner);
 }
 
@@ -178,7 +189,7 @@ type Scoring = {
   readonly environment: Verdict | null;
 };
 
-/** The session is asked while it is open: the judge may be asked long after. */
+/** Asks the session while it is open, because the judge may run much later. */
 async function askEnvironment(
   output: CheckedOutput,
   judge: Judge | undefined,
@@ -210,7 +221,7 @@ async function score(
   }
 }
 
-/** The transcripts are put together only for a judge that reads them. */
+/** The transcripts are assembled only if a judge reads them. */
 function toContext(
   { episodeId, transcripts }: OpenEpisode,
   { seed, signal, environment }: Pick<Scoring, 'seed' | 'signal' | 'environment'>,
@@ -226,7 +237,7 @@ function toContext(
   };
 }
 
-/** What the workflow says of itself; undefined if a judge must be asked. */
+/** The workflow's own verdict. Undefined if a judge must be asked. */
 function ownVerdict({ reward: given, rewards, isSuccess }: CheckedOutput): Verdict | undefined {
   const reward = given ?? (rewards === null ? undefined : mean(Object.values(rewards)));
   if (reward === undefined) return undefined;

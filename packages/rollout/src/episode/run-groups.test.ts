@@ -49,13 +49,13 @@ describe('runGroups', () => {
     expect(new Set(groups.flatMap(({ episodes }) => episodes.map(({ episodeId }) => episodeId))).size).toBe(12);
   });
 
-  it('gives up a group that takes longer than the others, and tells of its episodes', async () => {
-    const told: string[] = [];
+  it('gives up a group that takes longer than the others, and reports its episodes', async () => {
+    const reported: string[] = [];
     const hang = async (task: Task) => (task.taskId === 't0' ? new Promise<never>(() => {}) : { reward: 1 });
     const options = {
       stragglerPatienceMs: 20,
       maxOpenGroups: 7,
-      onEpisode: ({ episodeId }: Episode) => told.push(episodeId),
+      onEpisode: ({ episodeId }: Episode) => reported.push(episodeId),
     };
     const groups = await collect(open(hang, options));
     expect(groups.map(({ groupId, isGivenUp }) => [groupId, isGivenUp])).toEqual([
@@ -65,10 +65,10 @@ describe('runGroups', () => {
     const [late] = groups;
     expect(late?.episodes).toMatchObject(Array(2).fill({ status: 'failed', error: { code: 'stale' } }));
     expect(late && toEpisodeGroup(late, 'zero_reward')).toBeUndefined();
-    expect(told).toHaveLength(12);
+    expect(reported).toHaveLength(12);
   });
 
-  it('gives the same seeds whatever runs beside it, and others for another seed', async () => {
+  it('gives the same seeds next to other episodes, and others for another seed', async () => {
     const seeds = async (options: Partial<GroupsOptions>) =>
       (await collect(open(() => ({ reward: 1 }), options))).flatMap(({ episodes }) => episodes.map(({ seed }) => seed));
     const first = await seeds({});
@@ -135,7 +135,7 @@ describe('runGroups', () => {
     await groups.return(undefined);
   });
 
-  it('keeps failed episodes as data, and goes on', async () => {
+  it('keeps failed episodes as data, and continues', async () => {
     const groups = await collect(
       open((task) => {
         if (task.taskId === 't1') throw new Error('bad luck');
@@ -149,7 +149,7 @@ describe('runGroups', () => {
     ]);
   });
 
-  it('tells of progress', async () => {
+  it('reports progress', async () => {
     const started: string[] = [];
     const ended: Episode[] = [];
     await collect(
@@ -291,7 +291,7 @@ describe('toEpisodeGroup', () => {
 
 describe('attempts', () => {
   const outage = (): Outage => new Outage('the sandbox is away', { host: 'sandbox' });
-  /** Loses the first attempts of every second place; keeps nothing back. */
+  /** Loses the first attempts of every second place and delays none. */
   function createKeeper(maxAttempts: number): AttemptKeeper {
     return {
       scorePatienceMs: 500, // shorter than the first gap
@@ -327,7 +327,7 @@ describe('attempts', () => {
     expect(new Set(ofPlace.map(({ seed }) => seed)).size).toBe(1);
   });
 
-  it('are no reward under any policy if the world or the judge failed', async () => {
+  it('are never a reward under any policy if the world or the judge failed', async () => {
     const workflow: WorkflowSource = (task) => {
       if (task.taskId === 't0') throw outage();
       return task.taskId === 't1' ? {} : { reward: 1 };

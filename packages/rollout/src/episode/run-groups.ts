@@ -11,59 +11,63 @@ import { runEpisode, type EpisodeOptions } from './run-episode.js';
 import { Semaphore } from './semaphore.js';
 import { Stragglers } from './stragglers.js';
 
-/** The siblings of one task, failed ones among them. */
+/** The siblings of one task, including failed ones. */
 export type TaskGroup = {
   readonly groupId: string;
   readonly task: Task;
-  /** One per place. */
+  /** One episode per place. */
   readonly episodes: readonly Episode[];
   /** Attempts that the world lost and that were made again. */
   readonly lost: readonly Episode[];
-  /** It took much longer than the others, and its running episodes were cut: it is not trained. */
+  /** True if the group took much longer than the others and its running episodes were cut. It is not trained. */
   readonly isGivenUp?: boolean;
 };
 
 export type GroupsOptions = Omit<EpisodeOptions, 'onGroupJudge'> & {
-  /** Pulled one by one, as room comes up. Each is a draw: a task that comes twice makes two groups, each with its ids and seeds. */
+  /**
+   * Tasks are pulled one by one, as workers become free. Each pull is a draw: a task that occurs twice makes two
+   * groups, each with its own ids and seeds.
+   */
   readonly tasks: AsyncIterable<Task> | Iterable<Task>;
   /** Episodes per task. */
   readonly numRepeat: number;
-  /** Episodes at a time, of all groups together. */
+  /** The maximum number of concurrent episodes over all groups. */
   readonly maxParallel: number;
-  /** Shared by runs that go on at the same time; then `maxParallel` is not looked at. Default: `maxParallel` workers. */
+  /** Workers that concurrent runs share. If it is set, `maxParallel` is ignored. Default: `maxParallel` workers. */
   readonly workers?: Semaphore | undefined;
   /**
-   * ms that the last groups may take longer than half of the others before they are given up; null (default): for ever. It counts
-   * once all groups have begun, so `maxOpenGroups` must be more than there are.
+   * Milliseconds that the last groups may take longer than half of the others before they are given up. Null (the
+   * default) means without limit. It counts once all groups have begun, so `maxOpenGroups` must exceed the number of
+   * groups.
    */
   readonly stragglerPatienceMs?: number | null;
   /**
-   * Groups that may be started and not yet handed over; bounds memory, and how far one slow group lets the others
-   * run ahead. Default: what fills maxParallel, twice.
+   * The maximum number of groups that are started and not yet handed over. It bounds memory, and how far the other
+   * groups can run ahead of a slow one. Default: twice the number that fills maxParallel.
    */
   readonly maxOpenGroups?: number;
-  /** Episode seeds derive from it, the task's id and the repeat; give each pass over the tasks another. */
+  /** Episode seeds derive from it, the task's id and the repeat. Use another seed for each pass over the tasks. */
   readonly seed: number;
-  /** Comes before the task's id in episode and group ids, to keep them apart between passes. */
+  /** Prefix of episode and group ids, which keeps passes apart. */
   readonly idPrefix?: string;
   readonly onEpisodeStart?: (start: { readonly episodeId: string; readonly task: Task }) => void;
   readonly onEpisode?: (episode: Episode) => void;
   /** Default: every place has one attempt. */
   readonly keeper?: AttemptKeeper | undefined;
-  /** Runs one episode, in another process for one. Default: `runEpisode`. */
+  /** Runs one episode, for example in another process. Default: `runEpisode`. */
   readonly runEpisode?: typeof runEpisode | undefined;
-  /** Ends the run: running episodes are aborted, and no further group comes out. */
+  /** Ends the run: running episodes are aborted, and no further group is yielded. */
   readonly signal?: AbortSignal;
 };
 
 /**
- * Runs numRepeat episodes of every task and yields complete groups in the order of the tasks, whichever finishes
- * first. Leaving the loop early aborts what still runs and waits for it.
+ * Runs numRepeat episodes of every task and yields complete groups in the order of the tasks, even if a later one
+ * finishes first. Leaving the loop early aborts the running episodes and waits for them.
  */
 export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGroup, void, undefined> {
   checkOptions(options);
   const stop = new AbortController();
-  setMaxListeners(0, stop.signal); // one for each episode that runs
+  setMaxListeners(0, stop.signal); // every running episode adds a listener
   const onStop = (): void => stop.abort(options.signal?.reason);
   if (options.signal?.aborted) return;
   options.signal?.addEventListener('abort', onStop, { once: true });
@@ -101,7 +105,7 @@ type Shared = { readonly workers: Semaphore; readonly stragglers: Stragglers; re
 
 type GroupParts = { readonly verdicts: GroupVerdicts | undefined; readonly isOver: () => boolean };
 
-/** A task drawn once. The ids of its group and episodes come from the draw; they do not feed the seeds. */
+/** A task, drawn once. The ids of its group and episodes come from the draw; the seeds do not. */
 type Draw = { readonly task: Task; readonly groupId: string; readonly seedOf: (place: number) => number };
 
 function toDraw(task: Task, earlier: number, { idPrefix = '', seed }: GroupsOptions): Draw {
@@ -156,7 +160,7 @@ function startPlace(
   const run = async ({ episodeId, seed, attempt }: Attempt, leave: () => void): Promise<Episode> => {
     if (!signal.aborted) options.onEpisodeStart?.({ episodeId, task });
     const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
-    await ownTurn(); // episodes that begin together would keep the event loop busy for seconds
+    await ownTurn(); // episodes that begin together would otherwise block the event loop for seconds
     const judging = verdicts && { judge: verdicts.judgeOf(place), onGroupJudge: leave };
     const episode = await (options.runEpisode ?? runEpisode)(task, { ...options, ...judging }, identity);
     if (!isOver()) options.onEpisode?.(episode);
@@ -176,16 +180,19 @@ function startPlace(
 }
 
 /**
- * What an agent's failure does to its group: `drop_group` leaves the group out, `zero_reward` counts the episode with reward 0,
- * `partial_group` trains the others if at least half of the places and two episodes are filled. A failure of the world or of
- * the judge never counts as a reward: such an episode is left out.
+ * What the failure of an agent does to its group. `drop_group` leaves the group out. `zero_reward` counts the episode
+ * with reward 0. `partial_group` trains the others if at least half of the places and two episodes are filled. A
+ * failure of the world or of the judge never counts as a reward: such an episode is left out.
  */
 export type FailedPolicy = 'drop_group' | 'zero_reward' | 'partial_group';
 
-/** The smallest share of a group's places that `partial_group` trains; at least two episodes. */
+/** The smallest share of a group's places that `partial_group` trains. It also needs at least two episodes. */
 const defaultMinShare = 0.5;
 
-/** What the trainer gets of a group; undefined if it is dropped, also for siblings that were sampled at different temperatures, and if it was given up. */
+/**
+ * Converts a group for the trainer. Returns undefined if the group is dropped: because of its failures, because it was
+ * given up, or because its siblings were sampled at different temperatures.
+ */
 export function toEpisodeGroup(
   group: TaskGroup,
   failed: FailedPolicy,
@@ -198,14 +205,14 @@ export function toEpisodeGroup(
   return episodes.length < needed ? undefined : { groupId: group.groupId, episodes };
 }
 
-/** None if the place is not filled. */
+/** Empty if the place is not filled. */
 function toRewarded(episode: Episode, failed: FailedPolicy): readonly RewardedEpisode[] {
   const { episodeId, samples } = episode;
   if (episode.status === 'completed') return [{ episodeId, reward: episode.reward, ...rewardsOf(episode), samples }];
   return failed === 'zero_reward' && isAgentsFailure(episode.error) ? [{ episodeId, reward: 0, samples }] : [];
 }
 
-/** What a failed episode earned on the way is not counted: its reward is 0. */
+/** A failed episode loses what it earned on the way: its reward is 0. */
 function rewardsOf({ rewards, turnRewards }: Completed): Pick<RewardedEpisode, 'rewards' | 'turnRewards'> {
   return { ...(rewards !== undefined && { rewards }), ...(turnRewards !== undefined && { turnRewards }) };
 }

@@ -1,4 +1,4 @@
-/** At most `limit` holders at a time; waiters are served in the order they came. */
+/** Admits at most `limit` holders at a time and serves waiters in the order of their arrival. */
 export class Semaphore {
   #free: number;
   readonly #waiters: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = limit;
   }
 
-  /** Runs `work` once there is room. What remains of it after `leave` needs none. */
+  /** Runs `work` once there is room. After `work` calls `leave`, the rest of it needs no room. */
   async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     await this.#acquire();
     let isInside = true;

@@ -1,9 +1,9 @@
 import type { SpanRecord, Tuner } from '../contract.js';
 
-/** How long a workflow's tools and environments take: the part of an episode that is not model calls. */
+/** Measures how long a workflow's tools and environments take: the part of an episode outside model calls. */
 export class Spans {
   readonly #startedAt = performance.now();
-  /** In the order in which they ended. */
+  /** Spans in the order in which they ended. */
   readonly records: SpanRecord[] = [];
 
   readonly measure: Tuner['span'] = (name, work) => {

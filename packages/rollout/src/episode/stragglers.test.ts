@@ -29,11 +29,11 @@ describe('Stragglers', () => {
     const second = stragglers.run('second', never, forever);
     stragglers.allBegun();
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(looks).toBe(0); // two of two are running, and somebody waits
+    expect(looks).toBe(0); // two of two are running and an episode waits
     await stragglers.run('third', never, async () => 'done');
     await stragglers.run('fourth', never, async () => 'done');
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(looks).toBe(0); // somebody waits
+    expect(looks).toBe(0); // an episode waits
     hasWorker();
     await expect.poll(() => looks).toBeGreaterThan(2);
     expect(isGivenUp).toBe(false);

@@ -1,20 +1,23 @@
 import { WorkflowError } from '@agentjet/core';
 
 /**
- * Groups that take much longer than the others of their batch. Giving one up biases training towards short episodes, so
- * nothing is given up unless `rollout.straggler_patience` asks for it.
+ * Finds groups that take much longer than the others of their batch. Giving one up biases training towards short
+ * episodes, so no group is given up unless `rollout.straggler_patience` is set.
  */
 
 export type StragglerOptions = {
-  /** ms; null: none is ever given up. */
+  /** In ms. Null means that no group is ever given up. */
   readonly patienceMs: number | null;
-  /** While true nobody is late: the world is down. */
+  /** While it returns true, the world is down and no group counts as late. */
   readonly isPaused: () => boolean;
 };
 
 type Running = { readonly groupId: string; readonly stop: AbortController; isGivenUp: boolean };
 
-/** Watches the groups of one batch. The patience begins when all have begun, no episode waits for a worker, and half of the groups are done. */
+/**
+ * Watches the groups of one batch. The patience begins when all have begun, no episode waits for a worker, and half of
+ * the groups are done.
+ */
 export class Stragglers {
   readonly #options: StragglerOptions;
   readonly #running = new Set<Running>();
@@ -49,7 +52,7 @@ export class Stragglers {
     }
   }
 
-  /** An episode waits for a worker; call what it returns when it has one. */
+  /** Marks an episode that waits for a worker. Call the returned function when it gets one. */
   waiting(): () => void {
     this.#numWaiting++;
     return () => {
@@ -63,7 +66,7 @@ export class Stragglers {
     this.#look();
   }
 
-  /** Nobody is given up any more. */
+  /** No group is given up after this call. */
   close(): void {
     clearTimeout(this.#timer);
     this.#isAllBegun = false;

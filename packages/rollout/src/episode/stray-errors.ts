@@ -1,17 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * Errors that a workflow loses: a promise nobody awaits, a timer that throws. Node would end the process; here they
- * belong to the episode whose code lost them, even when they surface after it has ended (so the listeners, once on,
- * stay). An error that is not a workflow's ends the process as it would have without us. `process.exit()` in a workflow
- * ends the process too, but not silently; a program may guard against it with `failEpisodesThatExit`.
+ * Catches errors that a workflow loses: in a promise that nobody awaits, or in a timer that throws. Node would end the
+ * process. Here each error goes to the episode whose code lost it, even if it surfaces after the episode has ended, so
+ * the listeners are never removed. An error from any other code ends the process as usual. `process.exit()` in a
+ * workflow ends the process too, but not silently; a program can guard against it with `failEpisodesThatExit`.
  */
 type OnStray = (error: unknown) => void;
 
 const current = new AsyncLocalStorage<OnStray>();
 let isListening = false;
 
-/** Runs `work` so that the errors lost in it, now or later, go to `onStray`. */
+/** Runs `work` and sends the errors that it loses, now or later, to `onStray`. */
 export function catchStrayErrors<T>(onStray: OnStray, work: () => T): T {
   if (!isListening) {
     isListening = true;
@@ -22,12 +22,12 @@ export function catchStrayErrors<T>(onStray: OnStray, work: () => T): T {
   return current.run(onStray, work);
 }
 
-/** What takes the errors of the episode whose code is running; undefined outside of all episodes. */
+/** Returns the error handler of the episode whose code is running. Undefined outside of all episodes. */
 export function currentStrayTaker(): OnStray | undefined {
   return current.getStore();
 }
 
-/** A workflow that ends the process must not look like a run that succeeded. */
+/** A workflow that ends the process must not look like a successful run. */
 function onExit(code: number): void {
   if (current.getStore() === undefined) return;
   console.error(`error: ${sayThatExitEnds(code)} The run has ended with it.`);

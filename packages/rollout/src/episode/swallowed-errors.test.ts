@@ -95,7 +95,7 @@ it('calls of a model that does not learn are counted too', async () => {
   expect(swallowedErrors).toEqual([{ agentName: 'judge', code: 'failed', message: 'no such model', times: 1 }]);
 });
 
-it('a call that its caller aborted is none, and neither is one that the episode failed with', async () => {
+it('a call that its caller aborted is not one, and neither is one that the episode failed with', async () => {
   const aborted = await run(async (_task, tuner) => {
     await swallow(openModel(tuner).generate({ messages }, { signal: AbortSignal.abort() }));
     return { reward: 1 };

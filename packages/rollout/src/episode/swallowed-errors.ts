@@ -1,10 +1,10 @@
 import { AgentJetError } from '@agentjet/core';
 import { errorChain } from '../outage/readable-error.js';
 
-/** Model calls that failed while the episode continued: a tool or a framework caught the error. */
+/** Model calls that failed while the episode continued, because a tool or a framework caught the error. */
 export type SwallowedError = {
   readonly agentName: string;
-  /** The code of an AgentJetError; `failed` for other errors. */
+  /** The code of an AgentJetError, or `failed` for other errors. */
   readonly code: string;
   /** The message of the error. */
   readonly message: string;
@@ -14,7 +14,10 @@ export type SwallowedError = {
 
 export type FailedCall = { readonly agentName: string; readonly message: string; readonly error: unknown };
 
-/** `episodeError`: the error of the episode, which has the messages of the calls that it failed with; undefined if the episode did not fail. */
+/**
+ * `episodeError` is the message of the episode's error, which repeats the messages of the calls that caused it.
+ * Undefined if the episode did not fail.
+ */
 export function listSwallowed(
   failures: readonly FailedCall[],
   episodeError: string | undefined,

@@ -1,11 +1,14 @@
 import { isReward, rewardRange, WorkflowError, type TurnReward } from '@agentjet/core';
 
-/** What an agent was paid, with the id of the answer that it was paid for (`ChatResponse.id`). */
+/** A payment to an agent, with the id of the answer that it pays for (`ChatResponse.id`). */
 export type PaidTurn = { readonly agentName: string; readonly turnId: string; readonly value: number };
 
-/** What agents earn between their turns. A reward belongs to the latest turn of its agent when it was given. */
+/**
+ * Collects what agents earn between their turns. A reward belongs to the latest turn that its agent had when it was
+ * given.
+ */
 export class TurnRewards {
-  /** Ids of the latest turns, the agent that answered last at the end. */
+  /** Ids of the latest turns. The agent that answered last comes last. */
   readonly #latest = new Map<string, string>();
   readonly #given: PaidTurn[] = [];
 
@@ -32,7 +35,7 @@ export class TurnRewards {
     return this.#given;
   }
 
-  /** With the places that the turns have among all of the episode. */
+  /** Returns the rewards with the index of each turn in the episode. */
   read(turns: readonly { readonly turnId: string; readonly index: number }[]): readonly TurnReward[] {
     const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));
     return this.#given.flatMap(({ agentName, turnId, value }) => {

@@ -5,26 +5,26 @@ import { readMessages } from './read-call.js';
 import { WaitClock } from './wait-clock.js';
 import { watchAnswer, type CallOutcome } from './watch-answer.js';
 
-/** A call of an agent that does not learn: recorded for people and judges, never trained. */
+/** A call of an agent that does not learn. It is recorded for people and judges and never trained. */
 export type UntrainedCall = {
   readonly agentName: string;
-  /** As the model calls itself. */
+  /** The model's own name. */
   readonly model: string;
-  /** How many of the request's first messages the agent's call before it had, its answer included. */
+  /** How many of the request's first messages repeat the agent's previous call, including its answer. */
   readonly repeatedMessages: number;
-  /** The messages after those. */
+  /** The messages after the repeated ones. */
   readonly messages: readonly ChatMessage[];
-  /** Of a streamed answer, as much as the agent has read. Null if there is none. */
+  /** The answer; for a stream, the part that the agent has read. Null if there is none. */
   readonly answer: ChatMessage | null;
   readonly error?: string;
-  /** In milliseconds since the episode began. */
+  /** Milliseconds since the episode began. */
   readonly beganMs: number;
   readonly endedMs: number;
 };
 
 type OnOutcome = (agentName: string, error: unknown) => void;
 
-/** What the models of one episode that do not learn are asked and answer. */
+/** Records the calls of an episode's models that do not learn. */
 export class UntrainedCalls {
   readonly #startedAt = performance.now();
   readonly #calls: UntrainedCall[] = [];
@@ -35,13 +35,16 @@ export class UntrainedCalls {
   readonly #onOutcome: OnOutcome | undefined;
   readonly #clock: Pick<WaitClock, 'begin'>;
 
-  /** `onOutcome`: called for each call that ended, with its error, or with undefined if it was answered. */
+  /** `onOutcome` is called when a call ends, with its error, or with undefined if it was answered. */
   constructor(onOutcome?: OnOutcome, clock: Pick<WaitClock, 'begin'> = new WaitClock()) {
     this.#onOutcome = onOutcome;
     this.#clock = clock;
   }
 
-  /** `model` answers this agent. Agents that share a model cannot be told apart by its calls: then all are named. */
+  /**
+   * Registers `model` as the one that answers this agent. If agents share a model, its calls cannot be distinguished, and
+   * all of these agents are named.
+   */
   addModel(model: unknown, agentName: string): void {
     const names = this.#agents.get(model) ?? new Set<string>();
     this.#agents.set(model, names.add(agentName));
@@ -53,7 +56,7 @@ export class UntrainedCalls {
     return names === undefined ? undefined : [...names].join(', ');
   }
 
-  /** A call begins; what is returned ends it. */
+  /** Begins a call. The returned function ends it. */
   begin(agentName: string, model: string, request: readonly ChatMessage[]): (outcome: CallOutcome) => void {
     const began = this.#now();
     const endWait = this.#clock.begin();
@@ -74,12 +77,12 @@ export class UntrainedCalls {
     return end;
   }
 
-  /** The episode is over: what is still under way will not be answered. */
+  /** Ends the open calls, because they will not be answered after the episode. */
   close(): void {
     for (const end of this.#open) end({ error: new Error('The episode ended before the answer was read.') });
   }
 
-  /** In the order in which they ended. */
+  /** Calls in the order in which they ended. */
   get calls(): readonly UntrainedCall[] {
     return this.#calls;
   }
@@ -102,15 +105,17 @@ function isBeginning(beginning: readonly ChatMessage[], messages: readonly ChatM
 }
 
 const scope = new AsyncLocalStorage<UntrainedCalls>();
-/** A framework's method may call another one: only the outer call is recorded. */
+/** A framework's method may call another one. Only the outer call is recorded. */
 const isInside = new AsyncLocalStorage<true>();
 
-/** Runs an episode's code: calls of its models that do not learn are recorded in `calls`. */
+/** Runs an episode's code and records the calls of its models that do not learn in `calls`. */
 export function recordUntrained<T>(calls: UntrainedCalls, work: () => T): T {
   return scope.run(calls, work);
 }
 
-/** One call of `model`, in the words of any framework; `agentName` unless the episode knows the model. */
+/**
+ * Records one call of `model` in any framework's format. It belongs to `agentName` unless the episode knows the model.
+ */
 export function recordCall(model: unknown, args: readonly unknown[], call: () => unknown, agentName?: string): unknown {
   const calls = scope.getStore();
   const agent = calls?.agentOf(model) ?? agentName;

@@ -1,11 +1,11 @@
-/** How long an episode has waited for its models. Calls that overlap are waited for at once, and count once. */
+/** Measures how long an episode has waited for its models. Overlapping calls count once. */
 export class WaitClock {
   #numCalls = 0;
   #numRunning = 0;
   #waitedMs = 0;
   #since = 0;
 
-  /** Begins a call. The function that it returns ends the call. */
+  /** Begins a call. The returned function ends it. */
   begin(): () => void {
     this.#numCalls++;
     if (this.#numRunning++ === 0) this.#since = performance.now();
@@ -17,7 +17,7 @@ export class WaitClock {
     };
   }
 
-  /** Returns the promise of the call itself: a promise that follows it would reject too, with nobody to handle it. */
+  /** Returns the promise of the call itself. A derived promise would reject too, and nobody would handle it. */
   measure<T>(call: () => Promise<T>): Promise<T> {
     const end = this.begin();
     try {

@@ -144,7 +144,7 @@ describe('the promise of a client that reads the body when it is awaited', () =>
     expect([answer.numReads, outcomes]).toEqual([1, [said('hi')]]);
   });
 
-  it('tells the error of a request that failed', async () => {
+  it('reports the error of a request that failed', async () => {
     const { given, outcomes } = watch(new Fetching(Promise.reject(new Error('429'))));
     await expect(given).rejects.toThrow('429');
     expect(outcomes).toEqual([{ error: new Error('429') }]);

@@ -3,8 +3,8 @@ import { readAnswer } from './read-call.js';
 import { StreamedAnswer } from './read-stream.js';
 
 /**
- * What a call returns is handed on as it is: read when the caller reads it, and no sooner. A stream is looked at piece by piece
- * as it passes.
+ * Passes on what a call returns, unchanged: it is read when the caller reads it and not earlier. A stream is inspected
+ * piece by piece as it passes.
  */
 
 export type CallOutcome = { readonly answer: ChatMessage | null } | { readonly error: unknown };
@@ -16,13 +16,13 @@ type Fetched = {
 };
 
 type Watch = {
-  /** Called once the answer is whole, has failed, or was left; a further time means nothing. */
+  /** Called once the answer is complete, has failed or was abandoned. Further calls have no effect. */
   readonly end: (outcome: CallOutcome) => void;
-  /** Runs code of the model: what it calls on its own is part of the same call. */
+  /** Runs code of the model. Calls that this code makes are part of the same call. */
   readonly inside: <T>(work: () => T) => T;
 };
 
-/** Returns what the caller is to get. */
+/** Returns the value for the caller. */
 export function watchAnswer(answer: unknown, watch: Watch): unknown {
   const { end } = watch;
   if (isFetched(answer)) return watchFetched(answer, watch);
@@ -99,7 +99,7 @@ async function* passing(source: Iterating, { end, inside }: Watch): AsyncGenerat
   }
 }
 
-/** A stream of a client: the caller keeps the object itself, with its other methods. */
+/** Watches a client's stream. The caller keeps the stream object itself, with its other methods. */
 function watchIteration(stream: Iterating, watch: Watch): unknown {
   const name = 'iterator' in stream && typeof stream.iterator === 'function' ? 'iterator' : Symbol.asyncIterator;
   const iterate = (Reflect.get(stream, name) as () => AsyncGenerator<unknown>).bind(stream);

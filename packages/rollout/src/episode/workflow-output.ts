@@ -1,9 +1,9 @@
 import { isJsonObject, isReward, rewardRange, WorkflowError, type WorkflowOutput } from '@agentjet/core';
 
-/** What a workflow returned, checked. `reward` null: the judge is to be asked. */
+/** The checked output of a workflow. A null `reward` means that the judge is asked. */
 export type CheckedOutput = {
   readonly reward: number | null;
-  /** By target tag. */
+  /** Rewards by target tag. */
   readonly rewards: Readonly<Record<string, number>> | null;
   readonly isSuccess: boolean | null;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -11,8 +11,8 @@ export type CheckedOutput = {
 };
 
 /**
- * Throws WorkflowError `bad_output` naming the field and the value seen. `targets`: those of the episode's agents; `policyNames`: what
- * else rewards may be named by.
+ * Throws WorkflowError `bad_output`, which names the field and the value seen. `targets` are the targets of the
+ * episode's agents. `policyNames` are further names that rewards may use.
  */
 export function checkOutput(
   value: unknown,

@@ -6,7 +6,7 @@ import { judgeCases } from '../testing/judge-cases.js';
 const task: Task = { taskId: 'a', mainQuery: '1 + 1?', initMessages: [], metadata: { answer: 2 } };
 const said = (answer: number, reward: number) => ({ task, output: { metadata: { answer } }, reward });
 
-/** As a user writes one. */
+/** A judge as users write it. */
 class AnswerJudge {
   judge({ metadata }: Task, output: { readonly metadata?: Readonly<Record<string, unknown>> }) {
     return { reward: Number(output.metadata?.['answer'] === metadata['answer']), isSuccess: true };

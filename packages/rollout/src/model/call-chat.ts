@@ -1,10 +1,13 @@
 import { type ChatRequest, EngineError, isJsonObject, type JsonObject } from '@agentjet/core';
 import { type ChatTokenizer, reservedVariables } from '@agentjet/tokenizer';
 
-/** The chat template of one call, and the wishes that have no effect. */
+/** The chat template of one call, and the names of options that have no effect. */
 export type CallChat = { readonly chatTokenizer: ChatTokenizer; readonly ignored: readonly string[] };
 
-/** The agent's template with the variables that the request names. Throws EngineError `bad_request` for a variable that a request must not set. */
+/**
+ * Returns the agent's template with the variables that the request sets. Throws EngineError `bad_request` for a
+ * variable that a request must not set.
+ */
 export function chooseCallChat(
   chatTokenizer: ChatTokenizer,
   { chatTemplateKwargs = {}, thinkingOff }: ChatRequest,

@@ -30,19 +30,19 @@ export const noCalls: CallCounts = {
   malformedJson: 0,
 };
 
-/** The answer that a request with an id has or is getting, and what the request was. */
+/** A request with an id: its parts, and its answer, which may be pending. */
 type KeptAnswer = { readonly print: RequestPrint; readonly answer: Promise<ChatResponse> };
 
 /**
- * What the calls of one episode share: their numbering (which makes their seeds), the answers that a client's retry
- * is owed, and the counts. A repeated request gets the first one's answer, in flight or done, and never a second
- * sample; a call that failed or was aborted is forgotten, so that its retry is a new attempt.
+ * State that the calls of one episode share: their numbers (which determine their seeds), the answers for repeated
+ * requests, and the counts. A repeated request gets the first one's answer, finished or pending, and never makes a
+ * second sample. A call that failed or was aborted is forgotten, so its retry is a new attempt.
  */
 export class CallLedger {
   readonly #counts = { ...noCalls };
   readonly #nextIndex = new Map<string, number>();
   readonly #answers = new Map<string, KeptAnswer>();
-  /** Keys of answers that are there, the oldest first. */
+  /** Keys of finished answers, the oldest first. */
   readonly #answered: string[] = [];
 
   readonly #ignored: Record<string, Record<string, number>> = {};
@@ -50,10 +50,10 @@ export class CallLedger {
   /** Messages of failed calls, the newest last. */
   readonly #failures: FailedCall[] = [];
 
-  /** What the call that ended last threw; undefined if it was answered. */
+  /** The error of the call that ended last. Undefined if that call was answered. */
   #lastError: unknown;
 
-  /** Answers that the tracker has recorded. */
+  /** The number of answers that the tracker has recorded. */
   numCommitted = 0;
 
   countFailure(agentName: string, error: unknown): void {
@@ -61,20 +61,20 @@ export class CallLedger {
     this.noteFailure(agentName, error);
   }
 
-  /** A call that is counted elsewhere: of a model that does not learn. */
+  /** Records a failed call that is counted elsewhere, because its model does not learn. */
   noteFailure(agentName: string, error: unknown): void {
     this.#failures.push({ agentName, message: toErrorMessage(error), error });
     this.#lastError = error;
   }
 
-  /** Calls that failed, the newest last. */
+  /** Failed calls, the newest last. */
   get failures(): readonly FailedCall[] {
     return this.#failures;
   }
 
   /**
-   * Begins a call that a framework makes. Call the function that it returns with the error that the framework threw. It counts errors that
-   * came before the model was asked, such as a refused option; the model itself counts all others.
+   * Begins a call that a framework makes. Call the returned function with the error that the framework threw. It counts
+   * errors that came before the model was asked, such as a refused option. The model itself counts all others.
    */
   watchCall(agentName: string): (error: unknown) => void {
     const numEnded = (): number => this.#failures.length + this.#counts.aborted;
@@ -88,14 +88,17 @@ export class CallLedger {
     this.#lastError = undefined;
   }
 
-  /** Whose call failed with a message that this text repeats: frameworks and HTTP clients pass on nothing else. */
+  /**
+   * Returns the agent whose failed call has a message that this text repeats. Frameworks and HTTP clients pass on
+   * nothing else.
+   */
   failedAgent(text: string): string | undefined {
     return this.#failures.findLast(({ message }) => message !== '' && text.includes(message))?.agentName;
   }
 
   /**
-   * Who failed, if this text repeats the message of a call that was lost to the world, or if the last call of the episode was: what
-   * fails right after it fails because of it.
+   * Returns who failed, if the text repeats the message of a call that the world lost, or if the episode's last call
+   * was lost. A failure right after a lost call is attributed to that call.
    */
   lostTo(text: string): OutageCause | undefined {
     const told = this.#failures
@@ -104,7 +107,7 @@ export class CallLedger {
     return [this.#lastError, ...told.toReversed()].map(outageOf).find((outage) => outage !== undefined);
   }
 
-  /** By agent and name. */
+  /** Counts by agent and parameter name. */
   get ignoredParameters(): CountsByAgent<string> {
     return Object.fromEntries(Object.entries(this.#ignored).map(([agentName, counts]) => [agentName, { ...counts }]));
   }
@@ -120,24 +123,24 @@ export class CallLedger {
     return { ...this.#counts };
   }
 
-  /** 0, 1, 2, ... for each agent. */
+  /** Returns 0, 1, 2, ... for each agent. */
   takeIndex(agentName: string): number {
     const index = this.#nextIndex.get(agentName) ?? 0;
     this.#nextIndex.set(agentName, index + 1);
     return index;
   }
 
-  /** Goes on after a number that a recorded call had. */
+  /** Continues the numbering after the number of a recorded call. */
   skipIndex(agentName: string, index: number): void {
     this.#nextIndex.set(agentName, Math.max(this.#nextIndex.get(agentName) ?? 0, index + 1));
   }
 
-  /** The answer that a request with this key already has or is getting. */
+  /** Returns the finished or pending answer of an earlier request with this key. */
   findRepeat(key: string): KeptAnswer | undefined {
     return this.#answers.get(key);
   }
 
-  /** Of answers that are there only the latest are kept: retries come soon or never. */
+  /** Keeps only the latest finished answers, because retries come soon or never. */
   remember(key: string, kept: KeptAnswer): void {
     this.#answers.set(key, kept);
     kept.answer.then(
@@ -169,7 +172,7 @@ export class CallLedger {
   }
 }
 
-/** Arguments that are not a JSON object, or that the parameters of their tool do not allow. */
+/** True if the arguments are not a JSON object or do not match the parameters of their tool. */
 function isMalformed(call: ToolCall, tool: ToolSpec | undefined): boolean {
   const args = parseJsonObject(call.arguments);
   return args === undefined || (tool !== undefined && findMismatch(tool.parameters, args) !== undefined);

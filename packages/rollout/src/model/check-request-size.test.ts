@@ -12,7 +12,7 @@ const calling = (text: string) => ({
   toolCalls: [{ id: 'c', name: 't', arguments: text }],
 });
 
-/** The longest text that was encoded is kept. */
+/** Records the longest text that was encoded. */
 function watchEncoding(): { readonly chatTokenizer: ChatTokenizer; longest: number } {
   const { tokenizer, template } = createChatTokenizer(createChatTokenizerFiles('qwen3'));
   const watch = {

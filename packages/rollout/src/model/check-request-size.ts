@@ -11,13 +11,13 @@ import type { Tokenizer } from '@agentjet/tokenizer';
 type Limits = {
   readonly contextLength: number;
   readonly tokenizer: Pick<Tokenizer, 'countAtLeast'>;
-  /** The name of the context limit in errors. Default: `rollout.max_model_len`. */
+  /** The setting that error messages name as the context limit. Default: `rollout.max_model_len`. */
   readonly contextSetting?: string | undefined;
 };
 
 /**
- * Refuses a request that no context can hold, before anything is rendered or encoded: that takes seconds for tens of
- * megabytes, and every other episode waits meanwhile. Throws EngineError `bad_request` or `context_overflow`.
+ * Refuses a request that no context can hold, before anything is rendered or encoded. Encoding tens of megabytes takes
+ * seconds, and every other episode would wait. Throws EngineError `bad_request` or `context_overflow`.
  */
 export function checkRequestSize(request: ChatRequest, { contextLength, tokenizer, contextSetting }: Limits): void {
   const messages: readonly ChatMessage[] = Array.isArray(request.messages) ? request.messages : [];
@@ -44,7 +44,7 @@ function checkCount(name: string, found: number, limit: number): void {
   );
 }
 
-/** Messages are not checked yet: what is not a string here is refused later, by name. */
+/** Messages are not checked yet. A value that is not a string is refused later, by name. */
 function eachText(messages: readonly ChatMessage[], visit: (text: string) => void): void {
   for (const message of messages) {
     const { content, reasoning, toolCalls } = (message ?? {}) as Readonly<Record<string, unknown>>;

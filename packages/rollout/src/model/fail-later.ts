@@ -4,7 +4,7 @@ const longestPauseMs = 1000;
 
 type Pace = { hasFailed: boolean; pauseMs: number };
 
-/** By the signal of the episode, which all its models share. */
+/** Keyed by the episode's signal, which all of its models share. */
 const paces = new WeakMap<AbortSignal, Pace>();
 
 function paceOf(signal: AbortSignal): Pace {
@@ -14,9 +14,10 @@ function paceOf(signal: AbortSignal): Pace {
 }
 
 /**
- * Rejects with the error: at once where it is the episode's first in this turn of the event loop, else in a later turn. A workflow
- * that tries again and again without a pause would otherwise leave no other code its turn: no time limit, no Ctrl-C, no other
- * episode. Once `signal` has aborted nothing can succeed any more, and each pause is twice as long as the one before it.
+ * Rejects with the error. The episode's first error in a turn of the event loop rejects at once, and further ones
+ * reject in a later turn. Otherwise a workflow that retries without a pause would block all other code: time limits,
+ * Ctrl-C and other episodes. Once `signal` has aborted, nothing can succeed, and each pause is twice as long as the one
+ * before.
  */
 export async function failLater(signal: AbortSignal, error: unknown): Promise<never> {
   const pace = paceOf(signal);

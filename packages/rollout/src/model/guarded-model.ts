@@ -10,7 +10,7 @@ import type { CallLedger } from './call-ledger.js';
 import { failLater } from './fail-later.js';
 import { linkSignals } from './signals.js';
 
-/** Somebody else's model inside an episode: its calls are counted, and end with the episode. */
+/** Wraps a foreign model for an episode. Its calls are counted and end with the episode. */
 export function createGuardedModel(
   model: ChatModel,
   {

@@ -1,9 +1,11 @@
-/** Whether a name matches one of the patterns, in which `*` stands for any characters. Capital letters do not matter. */
+/** Whether a name matches one of the patterns, in which `*` matches any characters. Matching ignores case. */
 export function isNamed(name: string | undefined, patterns: readonly string[]): boolean {
   return name !== undefined && patterns.some((pattern) => matches(name.toLowerCase(), pattern.toLowerCase()));
 }
 
-/** The parts between the stars, in order. Not a regular expression: the name comes from the agent. */
+/**
+ * Matches the parts between the stars, in order. It uses no regular expression, because the name comes from the agent.
+ */
 function matches(name: string, pattern: string): boolean {
   const [first = '', ...parts] = pattern.split('*');
   const last = parts.pop();

@@ -8,7 +8,7 @@ import type { RecordedCall } from './recorded-call.js';
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
 const idsOf = (text: string): Int32Array => Int32Array.from(chatTokenizer.tokenizer.encode(text));
 
-/** Answers when it is told to, each call with a text of its own. */
+/** An engine that answers on command, each call with different text. */
 class HeldEngine implements Engine {
   readonly contextLength = 4096;
   readonly #held: (() => void)[] = [];
@@ -42,7 +42,10 @@ const say = (...texts: readonly string[]): ChatRequest => ({
   messages: texts.map((content, at): ChatMessage => ({ role: at % 2 === 0 ? 'user' : 'assistant', content })),
 });
 
-/** Calls that overlap and are committed out of order, one that is aborted, one that is not trained, and a rewritten history. */
+/**
+ * Runs overlapping calls that commit out of order, one that is aborted, one that is not trained, and a rewritten
+ * history.
+ */
 async function runEpisode(): Promise<{ readonly open: OpenEpisode; readonly calls: readonly RecordedCall[] }> {
   const calls: RecordedCall[] = [];
   const engine = new HeldEngine();
@@ -70,7 +73,7 @@ async function runEpisode(): Promise<{ readonly open: OpenEpisode; readonly call
 }
 
 describe('recorded calls', () => {
-  it('give the same rows, turns and counts in a new episode, and go on with its numbers', async () => {
+  it('give the same rows, turns and counts in a new episode, and continue with its numbers', async () => {
     const { open: before, calls } = await runEpisode();
     expect(calls.map(({ turn, commit, numCommitted }) => [turn, commit, numCommitted])).toEqual([
       [1, 0, 0],

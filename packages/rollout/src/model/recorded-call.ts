@@ -6,28 +6,29 @@ import type { CallLedger } from './call-ledger.js';
 import { toShown } from './shown-request.js';
 
 /**
- * An answered call with everything that rebuilds the tracker of its episode: replaying begins and commits in their order
- * gives the same token tree. Calls that failed or were aborted left nothing but their places, which are skipped.
+ * An answered call with everything that is needed to rebuild the tracker of its episode. Replaying the begins and
+ * commits in order gives the same token tree. Calls that failed or were aborted left only their numbers, which are
+ * skipped.
  */
 export type RecordedCall = {
   readonly agent: AgentIdentity;
-  /** As the agent sent it. */
+  /** The request as the agent sent it. */
   readonly request: ChatRequest;
   readonly completion: Completion;
   readonly response: ChatResponse;
-  /** Place in the order in which the calls of the episode began. */
+  /** The index among the calls of the episode, in the order in which they began. */
   readonly turn: number;
-  /** Place among the calls of its agent; the seed derives from it. */
+  /** The index among the calls of its agent. The seed derives from it. */
   readonly index: number;
-  /** Answers that were committed before it began. */
+  /** The number of answers that were committed before it began. */
   readonly numCommitted: number;
-  /** Place among the commits; null if it is not trained, which commits nothing. */
+  /** The index among the commits. Null for a call that is not trained, because it commits nothing. */
   readonly commit: number | null;
-  /** Recorded with each token; undefined: the run's. */
+  /** The temperature that is recorded with each token. Undefined means the run's. */
   readonly temperature: number | undefined;
-  /** Whether the loss can tell the distribution that its tokens come from. */
+  /** Whether the loss can compute the distribution of its tokens. */
   readonly isTrainable: boolean;
-  /** Of the prompt that its tokens were sampled from. */
+  /** The hash of the prompt that its tokens were sampled from. */
   readonly promptHash: string;
 };
 
@@ -36,7 +37,7 @@ export function hashPrompt(ids: Int32Array): string {
   return hash('sha256', bytes, 'base64url').slice(0, 22);
 }
 
-/** The number of a call that is not trained is counted apart. */
+/** Calls that are not trained have a separate numbering. */
 export const untrainedIndex = (agentName: string): string => `${agentName}\u0000untrained`;
 
 export type ReplayParts = {
@@ -47,8 +48,8 @@ export type ReplayParts = {
 };
 
 /**
- * Puts recorded calls into a tracker that has none. Throws EngineError `replay_mismatch` if a prompt comes out differently:
- * then the chat template, the tokenizer or a setting of the tracker is another one.
+ * Replays recorded calls into an empty tracker. Throws EngineError `replay_mismatch` if a prompt comes out differently,
+ * which means that the chat template, the tokenizer or a setting of the tracker has changed.
  */
 export function replayCalls(parts: ReplayParts, calls: readonly RecordedCall[]): void {
   const { tracker, ledger } = parts;

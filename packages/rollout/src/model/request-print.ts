@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import { type ChatRequest, EngineError } from '@agentjet/core';
 
-/** Hashes of the parts of a request that determine its answer: two requests can be compared even if the agent changes its objects. */
+/**
+ * Hashes of the parts of a request that determine its answer. Two requests can be compared even if the agent changes
+ * its objects.
+ */
 export type RequestPrint = Readonly<Record<Part, string>>;
 
 const parts = {
@@ -27,8 +30,8 @@ export function printRequest(request: ChatRequest): RequestPrint {
 }
 
 /**
- * The name of a call that was given a request id. Frameworks hand the options of an agent to each of its steps, so an id names one
- * question, and the number of answers since the question identifies the step.
+ * Returns the key of a call with a request id. Frameworks pass an agent's options to each of its steps, so the id
+ * identifies one question, and the number of answers since the question identifies the step.
  */
 export function toStepId(requestId: string, { messages }: Pick<ChatRequest, 'messages'>): string {
   const question = messages.findLastIndex(({ role }) => role === 'user');

@@ -2,15 +2,16 @@ import { parseJsonObject, type ChatMessage, type ChatRequest, type ResponseForma
 import { findMismatch } from './schema-mismatch.js';
 
 /**
- * Structured output by instruction: sampling is not constrained (that would train the model on tokens it did not
- * choose freely), the wish stands in the system message, and an answer that is no JSON is counted, not hidden.
+ * Structured output by instruction. Sampling is not constrained, because that would train the model on tokens that it
+ * did not choose freely. The format is described in the system message, and an answer that is not JSON is counted and
+ * not hidden.
  */
 export function applyResponseFormat(request: ChatRequest): ChatRequest {
   const instruction = toInstruction(request.responseFormat);
   return instruction === undefined ? request : { ...request, messages: withSystemText(request.messages, instruction) };
 }
 
-/** Whether the format asks for a JSON object and the text is not one, or is not what the schema says. */
+/** True if the format asks for a JSON object and the text is not one or does not match the schema. */
 export function isMalformedJson(format: ResponseFormat | undefined, text: string): boolean {
   if (format === undefined || format.type === 'text') return false;
   const value = parseJsonObject(text);

@@ -2,32 +2,35 @@ import { EngineError, type ChatRequest, type SamplingOptions, type TokenSampling
 import type { SamplingDefaults } from '../contract.js';
 
 /**
- * What a request's temperature, top_p, top_k and seed are worth while its agent is trained. `ignore`: the configuration
- * decides, since the loss reads logprobs under the run's distribution, and a fixed seed makes all repeats of a task
- * equal. `honour`: the request decides; its temperature is recorded with each token, and tokens that it sampled with
- * another top_p or top_k than the run's are not trained.
+ * How a request's temperature, top_p, top_k and seed are treated while its agent is trained. `ignore`: the
+ * configuration decides, because the loss reads logprobs under the run's distribution, and a fixed seed would make all
+ * repeats of a task equal. `honour`: the request decides. Its temperature is recorded with each token, and tokens
+ * sampled with another top_p or top_k than the run's are not trained.
  */
 export type RequestSampling = 'ignore' | 'honour';
 
 export type SamplingLimits = {
   readonly promptTokens: number;
   readonly contextLength: number;
-  /** The name of the context limit in errors. Default: `rollout.max_model_len`. */
+  /** The setting that error messages name as the context limit. Default: `rollout.max_model_len`. */
   readonly contextSetting?: string | undefined;
   readonly stopIds: readonly number[];
-  /** Used where the request has no seed of its own. */
+  /** Used if the request has no seed. */
   readonly seed: number;
 };
 
 export type ResolvedSampling = {
   readonly sampling: TokenSampling;
-  /** What the request asked for and did not get, in the names of the configuration. */
+  /** Options that the request set without effect, by their names in the configuration. */
   readonly ignored: readonly string[];
-  /** Whether the loss can tell the distribution that the tokens come from. */
+  /** Whether the loss can compute the distribution of the tokens. */
   readonly isTrainable: boolean;
 };
 
-/** Fills what the request leaves open, or must leave to the configuration. `maxTokens` is cut to what the context still holds. */
+/**
+ * Fills the options that the request leaves open or may not set. `maxTokens` is reduced to the space that is left in
+ * the context.
+ */
 export function resolveSampling(
   request: ChatRequest,
   defaults: SamplingDefaults,
@@ -58,12 +61,12 @@ export function resolveSampling(
 
 type Cut = Pick<TokenSampling, 'temperature' | 'topP' | 'topK'>;
 
-/** How a distribution is cut, for comparison. That of greedy answers is whole. */
+/** The part of a distribution that is kept, for comparison. Greedy sampling keeps all of it. */
 function cutOf({ temperature, topP, topK }: Cut): string {
   return temperature === 0 ? '1 0' : `${topP} ${Math.max(0, topK)}`;
 }
 
-/** What is asked for and differs from what is done; a seed always does. */
+/** Options that differ from what is done. A seed always differs. */
 function findIgnored(wanted: SamplingOptions, done: TokenSampling): readonly string[] {
   const differs = (value: number | undefined, used: number): boolean => value !== undefined && value !== used;
   return [
@@ -95,7 +98,7 @@ function checkSampling(asked: SamplingOptions): void {
   if (!Array.isArray(stop) || stop.some((text) => typeof text !== 'string' || text === '')) {
     throw new EngineError(
       'bad_request',
-      `Sampling option stop is ${JSON.stringify(stop)}; it must be a list of texts that are not empty.`,
+      `Sampling option stop is ${JSON.stringify(stop)}; it must be a list of non-empty strings.`,
     );
   }
 }

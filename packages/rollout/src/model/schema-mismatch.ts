@@ -1,11 +1,11 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
 
-/** Keywords whose errors only say that something inside of the value does not match. */
+/** Keywords whose errors only say that a nested value does not match. */
 const outer = new Set(['properties', 'items', 'prefixItems', 'allOf', '$ref', '$dynamicRef', '$recursiveRef']);
 
 /**
- * Where and why a value does not match a JSON schema; undefined if it matches. Also undefined for a schema that cannot be read, since
- * that is not the model's mistake.
+ * Returns where and why a value does not match a JSON schema, or undefined if it matches. Also returns undefined if the
+ * schema cannot be read, because that is not the model's mistake.
  */
 export function findMismatch(schema: Readonly<Record<string, unknown>>, value: unknown): string | undefined {
   try {

@@ -4,7 +4,7 @@ import { type CallChat, chooseCallChat } from './call-chat.js';
 import { applyResponseFormat } from './response-format.js';
 import { applyToolChoice } from './tool-choice.js';
 
-/** The request as the tracker is to see it, and what the answer is made to begin with. */
+/** The request as the tracker sees it, and the given beginning of the answer. */
 export function toShown(
   request: ChatRequest,
   ofAgent: ChatTokenizer,

@@ -1,4 +1,7 @@
-/** Aborts as soon as one of the signals does. `release` takes the listeners off: an episode's signal outlives its calls. */
+/**
+ * Aborts as soon as one of the signals does. `release` removes the listeners, because an episode's signal outlives its
+ * calls.
+ */
 export function linkSignals(signals: readonly (AbortSignal | undefined)[]): {
   readonly controller: AbortController;
   release(): void;

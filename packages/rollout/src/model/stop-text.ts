@@ -2,19 +2,19 @@ import type { AssistantMessage, ChatDelta } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /**
- * Stop texts. They are searched in the raw generated text outside of thinking; the token that completes one is sampled and
- * recorded like any other, only the caller's message ends before the text. If a stop text reaches over the border of a
- * tool call, generation stops and the message is left as it was parsed.
+ * Stop strings. They are searched in the raw generated text outside of thinking. The token that completes one is
+ * sampled and recorded like any other; only the caller's message ends before the stop string. If a stop string overlaps
+ * a tool call, generation stops and the message stays as it was parsed.
  */
 export type StopSearch = {
-  /** True once a stop text is in the text so far. */
+  /** Returns true once the text so far contains a stop string. */
   push(id: number): boolean;
-  /** The answer has ended: text that could still have become the beginning of thinking is searched too. */
+  /** Ends the answer. Text that could have become the beginning of thinking is searched now. */
   finish(): void;
   readonly found: string | undefined;
 };
 
-/** `opening`: what the answer was made to begin with, which is not searched. */
+/** `opening` is the given beginning of the answer, which is not searched. */
 export function createStopSearch(
   { tokenizer, template }: ChatTokenizer,
   stops: readonly string[],
@@ -43,14 +43,14 @@ export function createStopSearch(
   };
 }
 
-/** The message as the caller sees it: its content ends before the stop text. */
+/** Returns the message for the caller, whose content ends before the stop string. */
 export function cutAtStop(message: AssistantMessage, stop: string | undefined): AssistantMessage {
   return stop === undefined ? message : { ...message, content: cutText(message.content, stop) };
 }
 
 /**
- * Passes deltas on but holds back content that a stop text may still swallow. `flush` releases what is left, cut
- * if `found` says that generation stopped; then all texts together equal the message of `cutAtStop`.
+ * Passes deltas on but holds back content that may turn out to be part of a stop string. `flush` releases the rest,
+ * which is cut if `found` says that generation stopped. The concatenated deltas equal the message of `cutAtStop`.
  */
 export function createStopFilter(
   stops: readonly string[],
@@ -92,7 +92,7 @@ function firstStop(text: string, stops: readonly string[]): { readonly at: numbe
   return hits.sort((left, right) => left.at - right.at)[0];
 }
 
-/** Length of the tail that holds a stop text or may become one. */
+/** The length of the tail that contains a stop string or may become one. */
 function lengthToHold(text: string, stops: readonly string[]): number {
   const hit = firstStop(text, stops);
   if (hit !== undefined) {

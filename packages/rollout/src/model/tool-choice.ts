@@ -1,13 +1,13 @@
 import { EngineError, type ChatRequest } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 
-/** What a tool choice makes of a call: which tools the model sees, and how its answer must begin. */
+/** The effect of a tool choice on a call: the tools that the model sees, and the required beginning of its answer. */
 export type ChosenTools = { readonly request: ChatRequest; readonly opening: string | undefined };
 
 /**
- * `none` hides the tools: without them in the prompt the model has no reason to call one. (Such a prompt differs from one
- * with tools, which the tracker counts as a fork.) `required` and a named tool give the model the opening of a call, as
- * prompt tokens that are not trained; what follows is its own.
+ * `none` hides the tools, because without them in the prompt the model has no reason to call one. (Such a prompt
+ * differs from one with tools, which the tracker counts as a fork.) `required` and a named tool give the model the
+ * opening of a call as prompt tokens that are not trained. The model writes the rest.
  */
 export function applyToolChoice(request: ChatRequest, template: ChatTemplate): ChosenTools {
   const { toolChoice = 'auto', tools = [], ...rest } = request;

@@ -212,7 +212,7 @@ describe('stop texts', () => {
     expect(await open(['one']).model.generate({ ...ask, sampling: { stop: ['STOP'] } })).not.toHaveProperty('stopText');
   });
 
-  it('change nothing where they do not come, and deltas still add up', async () => {
+  it('change nothing if they do not come, and deltas still add up', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.stringMatching(/^[abc]{0,12}$/),
@@ -272,7 +272,7 @@ describe('an aborted call', () => {
     expect(finish().samples).toHaveLength(0);
   });
 
-  it('ends with the error of its own onDelta, and leaves no sample', async () => {
+  it('ends with the error of its onDelta, and leaves no sample', async () => {
     const { model, engine, finish } = open([slow]);
     const onDelta = (): never => {
       throw new RangeError('the screen is full');
@@ -312,7 +312,7 @@ describe('a repeated request', () => {
     expect(finish()).toMatchObject({ calls: { answered: 1, repeated: 2 }, samples: [{}] });
   });
 
-  it('is a new attempt where the first came to nothing', async () => {
+  it('is a new attempt if the first failed', async () => {
     const { model, finish } = open([{ text: '', error: new Error('busy') }, 'fine']);
     const request = { ...ask, requestId: 'r1' };
     const [first, second] = await Promise.allSettled([model.generate(request), model.generate(request)]);
@@ -371,7 +371,7 @@ describe('a repeated request', () => {
     expect((await first).message.content).toBe('a slow answer');
   });
 
-  it('belongs to its agent, and equal requests without an id are calls of their own', async () => {
+  it('belongs to its agent, and equal requests without an id are separate calls', async () => {
     const { agent, engine } = open(['x']);
     await Promise.all([
       agent('a').generate({ ...ask, requestId: 'r1' }),
@@ -446,7 +446,7 @@ describe('wishes beyond sampling', () => {
     }
   });
 
-  it('a response format stands in the system message', async () => {
+  it('a response format is in the system message', async () => {
     const { model, engine } = open(['{}']);
     const schema = { type: 'object', properties: { answer: { type: 'number' } } };
     await model.generate({
@@ -457,7 +457,7 @@ describe('wishes beyond sampling', () => {
     expect(engine.requests[0]?.text).toContain(JSON.stringify(schema));
   });
 
-  it('an engine error that is none of ours becomes one, with its cause', async () => {
+  it('an engine error that is not ours becomes one, with its cause', async () => {
     const cause = new Error('device lost');
     const { model } = open([{ text: '', error: cause }]);
     await expect(model.generate(ask)).rejects.toMatchObject({ code: 'failed', cause });

@@ -31,8 +31,8 @@ import { linkSignals } from './signals.js';
 import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
 
 /**
- * The model that learns: messages in, message out, over a tracker (messages to tokens) and an engine (tokens to
- * tokens). One call is begin, generate, commit; whatever ends it before the commit leaves nothing behind.
+ * The model that learns. It takes and returns messages, over a tracker (messages to tokens) and an engine (tokens to
+ * tokens). One call is begin, generate, commit. A call that ends before the commit leaves nothing behind in the record.
  */
 export type TunedChatOptions = {
   readonly agent: AgentIdentity;
@@ -40,28 +40,28 @@ export type TunedChatOptions = {
   readonly engine: Engine;
   readonly chatTokenizer: ChatTokenizer;
   readonly sampling: SamplingDefaults;
-  /** Told to the engine with each call. */
+  /** Passed to the engine with each call. */
   readonly episodeId?: string | undefined;
   /** Shared by all models of the episode. */
   readonly ledger: CallLedger;
-  /** The episode's seed; each call derives its own from it, the agent's name and the call's number. */
+  /** The episode's seed. The seed of each call derives from it, the agent's name and the call's number. */
   readonly seed: number;
-  /** Aborts when the episode ends; its reason says why. */
+  /** Aborts when the episode ends. Its reason says why. */
   readonly signal: AbortSignal;
   readonly modelName?: string;
-  /** The name of the context limit in errors. Default: `rollout.max_model_len`. */
+  /** The setting that error messages name as the context limit. Default: `rollout.max_model_len`. */
   readonly contextSetting?: string | undefined;
-  /** Patterns such as `*haiku*`: calls that ask for a model of such a name are not trained. */
+  /** Patterns such as `*haiku*`. Calls that ask for a model with a matching name are not trained. */
   readonly untrainedModels?: readonly string[];
-  /** Default: `honour`. Calls that are not trained get what they ask for. */
+  /** Default: `honour`. Calls that are not trained get the options that they ask for. */
   readonly requestSampling?: RequestSampling | undefined;
-  /** Told of each turn that is trained. */
+  /** Called with each turn that is trained. */
   readonly onTurn?: ((turnId: string) => void) | undefined;
-  /** Told of each answered call, in the turn of the event loop in which it was recorded. */
+  /** Called with each answered call, in the same turn of the event loop as its recording. */
   readonly onCall?: ((call: RecordedCall) => void) | undefined;
 };
 
-/** The model that an agent whose target learns gets: begin, generate, commit. Its calls reject with EngineError. */
+/** Creates the model for an agent whose target learns. Its calls reject with EngineError. */
 export function createTunedModel(options: TunedChatOptions): CountingChatModel & LimitedChatModel {
   const name = options.modelName ?? `agentjet/${options.agent.targetTag}`;
   return {
@@ -71,7 +71,7 @@ export function createTunedModel(options: TunedChatOptions): CountingChatModel &
       const answer = answerOnce(options, name, request, callOptions).catch((error: unknown) =>
         failLater(options.signal, error),
       );
-      // Whoever awaits it gets the error; a workflow that ended meanwhile must not bring the process down.
+      // The caller that awaits the answer gets the error. A workflow that has ended must not crash the process.
       answer.catch(() => {});
       return answer;
     },
@@ -129,7 +129,7 @@ function refuseOtherRequest(
   }
 }
 
-/** What a retry gets: the first call's answer, as one burst of deltas. */
+/** Answers a retry with the first call's answer, as one burst of deltas. */
 function repeat(options: TunedChatOptions, response: ChatResponse, callOptions: ChatOptions): ChatResponse {
   options.ledger.count('repeated');
   replayDeltas(response, callOptions);
@@ -209,11 +209,11 @@ async function call(
     isTrainable,
     promptHash: hashPrompt(turn.promptIds),
   });
-  await ownTurn(); // the agent's code goes on apart from those that the engine answered with it
+  await ownTurn(); // the agent's code runs apart from the code of calls that the engine answered at the same time
   return response;
 }
 
-/** Calls that are not trained have seeds of their own, so that the others sample the same with and without them. */
+/** Calls that are not trained have separate seeds, so the others sample the same with and without them. */
 function takeSeed(
   { agent: { agentName }, ledger, seed }: TunedChatOptions,
   isTrained: boolean,
@@ -284,7 +284,7 @@ async function sample(
   }
 }
 
-/** The caller's onDelta, which may throw: that ends its own call, with its own error, and never reaches the engine. */
+/** The caller's onDelta, which may throw. Its error ends its own call, unchanged, and never reaches the engine. */
 function createOutlet(
   { onDelta }: ChatOptions,
   controller: AbortController,
@@ -308,7 +308,7 @@ function createOutlet(
   };
 }
 
-/** The tokens since the delta before, for a caller that wants them. */
+/** The tokens since the previous delta, for a caller that wants them. */
 function createTokenLog(
   { chatTokenizer: { tokenizer } }: TunedChatOptions,
   { onTokens }: ChatOptions,
@@ -343,7 +343,7 @@ function toResponse(name: string, turn: Turn, { completion, stop }: Sampled, com
   };
 }
 
-/** After the episode: the reason of its signal, as an error of its own for each call. */
+/** After the episode, throws the reason of its signal as a new error for each call. */
 function checkOpen(signal: AbortSignal): void {
   if (signal.aborted) {
     throw new EngineError('closed', `This model is closed: ${toErrorMessage(signal.reason)}`, { cause: signal.reason });

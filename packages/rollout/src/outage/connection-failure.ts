@@ -1,4 +1,7 @@
-/** Codes of Node and undici for a connection that could not be made, or broke: refused, reset, not found, timed out, TLS. */
+/**
+ * Codes of Node and undici for a connection that could not be made or that broke: refused, reset, not found, timed out,
+ * TLS.
+ */
 const codes: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -24,13 +27,13 @@ const codes: ReadonlySet<unknown> = new Set([
 ]);
 const prefixes = /^(ERR_TLS_|ERR_SSL_|CERT_)/;
 
-/** True for an error of the connection itself. An HTTP status is an answer, not a failed connection. */
+/** True for an error of the connection itself. An HTTP status is an answer and not a failed connection. */
 export function isConnectionFailure(error: object): boolean {
   const { code } = error as { code?: unknown };
   return codes.has(code) || (typeof code === 'string' && prefixes.test(code));
 }
 
-/** Who could not be reached, as `name` or `address:port`; undefined if the error does not say. */
+/** The unreachable host, as `name` or `address:port`. Undefined if the error does not name it. */
 export function failedHostOf(error: object): string | undefined {
   const { hostname, host, address, port } = error as Readonly<Record<string, unknown>>;
   const name = [hostname, host, address].find((value) => typeof value === 'string' && value !== '');

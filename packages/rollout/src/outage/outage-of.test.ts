@@ -7,7 +7,7 @@ const withCode = (code: string, more: object = {}): Error =>
   Object.assign(new Error(`it failed: ${code}`), { code, ...more });
 const withStatus = (status: number): Error => Object.assign(new Error(`${status} from the provider`), { status });
 
-/** What a call of a watched debug model throws, as the agent catches it. */
+/** Returns the error of a watched debug model's call, as the agent catches it. */
 async function thrownByDebugModel(error: unknown): Promise<unknown> {
   const model = { generate: () => Promise.reject(error as Error) };
   watchDebugModel(model, 'writer', ['generate']);

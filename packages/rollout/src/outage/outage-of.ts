@@ -4,18 +4,19 @@ import { debugModelOf } from './debug-model-errors.js';
 import { errorChain } from './readable-error.js';
 
 /**
- * Tells a failure of the world from a failure of the agent, by whose call failed. An outage is never a reward: its attempt is made
- * again. A limit that the agent itself reached, a request that was refused as wrong, and an error of a tool are the agent's.
+ * Distinguishes a failure of the world from a failure of the agent by the call that failed. An outage never becomes a
+ * reward: the attempt is made again. Three failures belong to the agent: a limit that it reached, a request that was
+ * refused as wrong, and an error of a tool.
  */
 export type OutageCause = {
   readonly source: 'debug_model' | 'judge' | 'engine' | 'environment' | 'connection' | 'workflow';
-  /** Who failed: a host if the error names one, else the source, with the agent for a debug model. */
+  /** Who failed: the host if the error names one, otherwise the source. A debug model also names its agent. */
   readonly host: string;
-  /** The innermost message, which usually says most. */
+  /** The innermost message, which usually says the most. */
   readonly message: string;
 };
 
-/** HTTP answers that say that the request itself was wrong: bad, too large, not processable. */
+/** HTTP statuses that say that the request itself was wrong: bad, too large, not processable. */
 const refusals: ReadonlySet<unknown> = new Set([400, 413, 422]);
 
 function statusOf(error: object): number | undefined {
@@ -28,7 +29,7 @@ function isAbort(error: object): boolean {
   return name === 'AbortError' || name === 'APIUserAbortError' || code === 'aborted' || code === 'closed';
 }
 
-/** True for a call that somebody ended, and for one after the end of its episode. */
+/** True for a call that was aborted and for a call after the end of its episode. */
 export function isAborted(thrown: unknown): boolean {
   return errorChain(thrown).some(isAbort);
 }
@@ -38,7 +39,7 @@ function sourceOf(outage: Outage, chain: readonly object[]): OutageCause['source
   return chain.some((error) => error instanceof JudgeError) ? 'judge' : 'workflow';
 }
 
-/** `undefined` if the failure is the agent's. */
+/** Returns undefined if the failure is the agent's. */
 export function outageOf(thrown: unknown): OutageCause | undefined {
   const chain = errorChain(thrown);
   const innermost = chain.at(-1) ?? {};

@@ -1,11 +1,12 @@
 import { toErrorMessage } from '@agentjet/core';
 
-/** What a thrown value is looked at for: who failed, with which code, and why. */
+/** The properties that code reads from a thrown value to find out who failed, with which code, and why. */
 const properties = ['name', 'message', 'stack', 'code', 'status', 'statusCode', 'hostname', 'host', 'address', 'port'];
 
 /**
- * A thrown value that can be looked at. Code of a user may throw anything: a revoked proxy, an error whose cause is a getter that
- * throws. Such a value is replaced by an error that says what it can; looking at the value itself would end the whole run.
+ * Returns a version of a thrown value that is safe to inspect. User code may throw anything: a revoked proxy, or an
+ * error whose cause is a getter that throws. Such a value is replaced by an error that says what is known, because
+ * inspecting the value itself would end the whole run.
  */
 export function toReadable(thrown: unknown): unknown {
   try {
@@ -16,7 +17,7 @@ export function toReadable(thrown: unknown): unknown {
   }
 }
 
-/** Throws if looking at the error would. */
+/** Throws if inspecting the error throws. */
 function look(error: object): void {
   for (const name of properties) void Reflect.get(error, name);
   if (!(error instanceof Error)) return;
@@ -24,7 +25,7 @@ function look(error: object): void {
     throw new TypeError('The message and the stack of an error are strings.');
 }
 
-/** Errors deeper than this are not looked at. */
+/** Errors that are nested deeper than this are ignored. */
 const maxErrors = 30;
 
 function innerErrors(error: object): readonly unknown[] {
@@ -33,8 +34,9 @@ function innerErrors(error: object): readonly unknown[] {
 }
 
 /**
- * A thrown value and everything that it wraps, outermost first: frameworks keep what a call threw as `cause`, as `lastError` of a
- * retry, or in the `errors` of an AggregateError. Each error comes once, also if they wrap each other in a circle.
+ * Lists a thrown value and everything that it wraps, outermost first. Frameworks keep the original error as `cause`, as
+ * `lastError` of a retry, or in the `errors` of an AggregateError. Each error comes once, even if they wrap each other
+ * in a circle.
  */
 export function errorChain(thrown: unknown): readonly object[] {
   const chain: object[] = [];

@@ -1,11 +1,13 @@
-/** Methods of a framework's model, replaced on the object itself so that failed calls are seen. They do the same as before. */
+/**
+ * Replaces methods of a framework's model on the object itself, so failed calls are seen. The methods behave as before.
+ */
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 export type CallWatcher = {
   /** Makes the call. Default: it only makes the call. */
   readonly around?: (args: readonly unknown[], call: () => unknown) => unknown;
-  /** Called when a call begins. The function that it returns gets the error of a call that fails. */
+  /** Called when a call begins. The returned function gets the error of a call that fails. */
   readonly begin: () => (error: unknown) => void;
 };
 
@@ -14,8 +16,8 @@ function isPromise(value: unknown): value is Promise<unknown> {
 }
 
 /**
- * What rejects if a call fails. The OpenAI SDK's promise reads the body when it is awaited, which must stay the caller's choice:
- * its `asResponse` rejects with the same error and reads nothing.
+ * Returns a promise that rejects if the call fails. The OpenAI SDK's promise reads the body when it is awaited, and
+ * that must remain the caller's choice. Its `asResponse` rejects with the same error and reads nothing.
  */
 function settled(answer: Promise<unknown>): Promise<unknown> {
   const { asResponse } = answer as { asResponse?: unknown };
@@ -50,8 +52,8 @@ function watching(method: Method, { begin, around = (_args, call) => call() }: C
 }
 
 /**
- * `methods`: names of the methods that call the model, as paths such as `chat.completions.create`. A method that is missing or
- * cannot be replaced is left alone.
+ * `methods` are the names of the methods that call the model, as paths such as `chat.completions.create`. A method that
+ * is missing or cannot be replaced is skipped.
  */
 export function watchCalls(model: unknown, methods: readonly string[], watcher: CallWatcher): void {
   for (const path of methods) {

@@ -3,25 +3,25 @@ import type { Environment } from '../environment/environment.js';
 import type { TaskTable } from './task-table.js';
 import type { TasksCard } from './tasks-card.js';
 
-/** Where problems come from. Each call starts a new pass. */
+/** A source of tasks. Each call starts a new pass. */
 export interface TaskReader {
   trainingTasks(): AsyncIterable<Task>;
   evaluationTasks(): AsyncIterable<Task>;
-  /** The training tasks as a table, for a reader that can: then they are read one by one, when a run draws them. */
+  /** The training tasks as a table, if the reader has one. A run then reads each task when it draws it. */
   trainingTable?(): Promise<TaskTable>;
   /** The world of these tasks, if they come from one. The run opens its sessions and closes it. */
   readonly environment?: Environment | undefined;
-  /** What the run folder keeps of its tasks, for a reader that can tell. */
+  /** What the run folder keeps about the tasks, if the reader knows it. */
   describe?(): Promise<TasksCard>;
 }
 
 /** A list, or a function that starts a pass: `async function* () { yield { taskId, mainQuery, ... } }`. */
 export type TaskSource = readonly TaskInput[] | (() => AsyncIterable<TaskInput> | Iterable<TaskInput>);
 
-/** What code may yield: only `taskId` and `mainQuery` are required. */
+/** A task as code may yield it: only `taskId` and `mainQuery` are required. */
 export type TaskInput = Pick<Task, 'taskId' | 'mainQuery'> & Partial<Task>;
 
-/** A reader over tasks made in code. Bad, empty or repeated ids are a TaskError when the pass comes to them. */
+/** Creates a reader over tasks from code. A bad, empty or repeated id throws TaskError when the pass reaches it. */
 export function createTaskReader(sources: {
   readonly training: TaskSource;
   readonly evaluation?: TaskSource;
@@ -42,7 +42,7 @@ async function* checkedTasks(source: TaskSource, split: string): AsyncGenerator<
     if (earlier !== undefined) {
       throw new TaskError(
         'duplicate_task_id',
-        `Task id "${task.taskId}" of ${split} task ${at} was used by task ${earlier} already. Give each task an id of its own.`,
+        `Task id "${task.taskId}" of ${split} task ${at} was used by task ${earlier} already. Give each task a different id.`,
       );
     }
     firstAt.set(task.taskId, at);
@@ -50,7 +50,7 @@ async function* checkedTasks(source: TaskSource, split: string): AsyncGenerator<
   }
 }
 
-/** What code gave as a task, with the fields that it left out. Throws TaskError, naming the place, if it is not one. */
+/** Fills the fields that code left out of a task. Throws TaskError, naming the place, if the value is not a task. */
 export function checkTask(input: unknown, where: string): Task {
   if (typeof input !== 'object' || input === null) {
     throw new TaskError('bad_task', `The ${where} is ${String(input)}. Yield { taskId, mainQuery }.`);
@@ -59,20 +59,20 @@ export function checkTask(input: unknown, where: string): Task {
   if (typeof taskId !== 'string' || taskId === '') {
     throw new TaskError(
       'empty_task_id',
-      `The ${where} has taskId ${JSON.stringify(taskId)}. Give each task an id, a text that is not empty.`,
+      `The ${where} has taskId ${JSON.stringify(taskId)}. Give each task an id, a non-empty string.`,
     );
   }
   return { taskId, mainQuery, initMessages, metadata };
 }
 
-/** What every task reader is opened with besides its own section. */
+/** Parts that every task reader is opened with, in addition to its own section. */
 export type ReaderParts = {
   readonly config: CommonConfig;
-  /** What `environment.protocol` names, or code gave. */
+  /** The environment that `environment.protocol` names or that code set. */
   readonly environment?: Environment | undefined;
-  /** Told what a person should know while tasks are read, such as how far it is. */
+  /** Called with messages for people while tasks are read, such as progress. */
   readonly onNotice?: ((message: string) => void) | undefined;
-  /** Ends the reading of tasks, which may take long. */
+  /** Aborts the reading of tasks, which may take long. */
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -82,7 +82,7 @@ export type ReaderRegistration<
   Flat extends boolean = boolean,
 > = Registration<Name, Section, ReaderParts, TaskReader, Flat>;
 
-/** A reader that `task_reader.type:` may name, or that `setData()` takes. */
+/** Defines a reader for `task_reader.type` and `setData()`. */
 export function defineReader<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
   registration: ReaderRegistration<Name, Section, Flat>,
 ): ReaderRegistration<Name, Section, Flat> {

@@ -1,27 +1,30 @@
 import { TaskError, type Task } from '@agentjet/core';
 
-/** Tasks that can be asked for one by one, in any order, so that nobody has to hold all of them. */
+/** Tasks that can be read one by one, in any order, so nobody has to hold all of them. */
 export interface TaskTable {
-  /** Null: nobody knows how many there are. */
+  /** Null if the number is unknown. */
   readonly size: number | null;
   readonly source: SourceCard;
-  /** From 0. The same index gives the same task. Rejects with TaskError beyond the last one. */
+  /**
+   * Returns the task at an index from 0. The same index gives the same task. Rejects with TaskError beyond the last
+   * one.
+   */
   taskAt(index: number): Promise<Task>;
 }
 
 /** Where tasks come from, for the record of a run. */
 export type SourceCard = {
-  /** Such as `list` or `jsonl_dataset_file`. */
+  /** A kind such as `list` or `jsonl_dataset_file`. */
   readonly kind: string;
-  /** A path, an address, or words. */
+  /** A path, an address or a description. */
   readonly location: string;
-  /** The version of the source that was read, if it has versions. */
+  /** The version that was read. Null if the source has no versions. */
   readonly revision: string | null;
-  /** Of the content that was read, if it was summed. */
+  /** The hash of the content that was read. Null if it was not computed. */
   readonly sha256: string | null;
 };
 
-/** A list is a table. */
+/** Creates a table from a list. */
 export function createListTable(tasks: readonly Task[], location: string): TaskTable {
   return {
     size: tasks.length,

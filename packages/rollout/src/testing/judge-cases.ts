@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase, Task, WorkflowOutput } from '@agentjet/core';
 import { askJudge, type Judge, type JudgeContext } from '../judge.js';
 
-/** What a judge is asked, and the reward that it must give. */
+/** A question for a judge, and the reward that it must give. */
 export type JudgeExample = { readonly task: Task; readonly output: WorkflowOutput; readonly reward: number };
 
 function contextOf(at: number): JudgeContext {
@@ -21,8 +21,8 @@ function deepFreeze<Value>(value: Value): Value {
 }
 
 /**
- * What every Judge does, ours and an outside author's: `for (const { name, run } of judgeCases(open, examples)) it(name, run)`.
- * At least two of the examples have different rewards.
+ * Cases that every Judge must pass, including those of external authors: `for (const { name, run } of judgeCases(open,
+ * examples)) it(name, run)`. At least two of the examples need different rewards.
  */
 export function judgeCases(
   open: () => Judge | Promise<Judge>,

@@ -46,8 +46,8 @@ async function checkLeaving(reader: TaskReader): Promise<void> {
 }
 
 /**
- * What every TaskReader does, ours and an outside author's: `for (const { name, run } of readerCases(open)) it(name, run)`.
- * `open` gives a reader with at least one training task.
+ * Cases that every TaskReader must pass, including those of external authors: `for (const { name, run } of
+ * readerCases(open)) it(name, run)`. `open` returns a reader with at least one training task.
  */
 export function readerCases(open: () => TaskReader | Promise<TaskReader>): readonly ContractCase[] {
   const named = (name: string, check: (reader: TaskReader) => Promise<void>): ContractCase => ({

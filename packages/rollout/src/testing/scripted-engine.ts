@@ -1,48 +1,48 @@
 import { createRandom, EngineError, type Completion, type Engine, type GenerateRequest } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
-/** What the engine is to say. A plain text ends with the model's stop token. */
+/** A reply of the engine. A plain string ends with the model's stop token. */
 export type ScriptedReply =
   | string
   | {
       readonly text: string;
-      /** Runs into the token limit instead of stopping. */
+      /** Runs into the token limit and does not stop. */
       readonly isTruncated?: boolean;
-      /** Rejects instead of answering. */
+      /** Rejects with this error and does not answer. */
       readonly error?: Error;
-      /** Waited before each token; 0 yields to the event loop between tokens. Absent: all tokens at once. */
+      /** Delay before each token. 0 yields to the event loop between tokens. Absent: all tokens come at once. */
       readonly tokenDelayMs?: number;
     };
 
-/** One request as the engine saw it. `text` is the prompt, special tokens included. */
+/** One request as the engine saw it. `text` is the prompt, including special tokens. */
 export type ScriptedRequest = {
   readonly index: number;
   readonly text: string;
   readonly request: GenerateRequest;
-  /** `undefined` until it is over. */
+  /** `undefined` until the call is over. */
   outcome: 'answered' | 'aborted' | 'failed' | undefined;
-  /** What was sampled, once answered. */
+  /** The sampled tokens, once the call is answered. */
   completion: Completion | undefined;
 };
 
 export type ScriptedEngineOptions = {
   readonly chatTokenizer: ChatTokenizer;
-  /** Replies in order (the last one stays), or a function of the request. */
+  /** Replies in order (the last one repeats), or a function of the request. */
   readonly replies: readonly ScriptedReply[] | ((request: ScriptedRequest) => ScriptedReply | Promise<ScriptedReply>);
   readonly contextLength?: number;
   readonly policyVersion?: number;
 };
 
-/** An engine that remembers what it was asked. */
+/** An engine that remembers its requests. */
 export type ScriptedEngine = Engine & {
   readonly requests: readonly ScriptedRequest[];
-  /** Calls that are running now. */
+  /** The number of running calls. */
   readonly numRunning: number;
 };
 
 /**
- * An engine without a model: it says what it is told, keeping every promise of the Engine contract (token by token,
- * stop ids, limits, aborts, overflow, logprobs that differ from token to token and depend on the seed).
+ * An engine without a model. It returns scripted replies and keeps every promise of the Engine contract: token by
+ * token, stop ids, limits, aborts, overflow, and logprobs that differ from token to token and depend on the seed.
  */
 export function createScriptedEngine(options: ScriptedEngineOptions): ScriptedEngine {
   const requests: ScriptedRequest[] = [];
@@ -148,7 +148,7 @@ function checkAborted(request: GenerateRequest): void {
   }
 }
 
-/** Not cut short by an abort: the next check sees it, as a real engine sees it between two tokens. */
+/** An abort does not shorten the wait: the next check sees it, as a real engine sees it between two tokens. */
 function wait(delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     if (delayMs === 0) setImmediate(resolve);

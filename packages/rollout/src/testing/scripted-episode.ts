@@ -6,20 +6,20 @@ import type { RequestSampling } from '../model/sampling.js';
 import { openEpisode, type WrapModel } from '../episode/open-episode.js';
 import { createScriptedEngine, type ScriptedEngine, type ScriptedEngineOptions } from './scripted-engine.js';
 
-/** One open episode over a scripted engine, without a workflow around it: what an adapter's tests need. */
+/** One open episode over a scripted engine and without a workflow, for the tests of adapters. */
 export type ScriptedEpisode = {
   readonly tuner: Tuner;
   readonly engine: ScriptedEngine;
   readonly chatTokenizer: ChatTokenizer;
-  /** Ends the episode: its models are closed, running calls aborted. */
+  /** Ends the episode: its models close, and running calls are aborted. */
   readonly end: () => void;
-  /** Ends the episode and says what it has recorded. */
+  /** Ends the episode and returns its record. */
   readonly finish: () => Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
 };
 
 export type ScriptedEpisodeOptions = Omit<ScriptedEngineOptions, 'chatTokenizer'> & {
   readonly chatTokenizer?: ChatTokenizer;
-  /** Template of the small byte-level tokenizer that is used where none is given. */
+  /** The template of the small byte-level tokenizer, which is used if `chatTokenizer` is not given. */
   readonly family?: TemplateFamily;
   readonly trainableTargets?: readonly string[];
   readonly sampling?: Partial<SamplingDefaults>;
@@ -41,7 +41,10 @@ function smallTokenizer(family: TemplateFamily): ChatTokenizer {
   return known;
 }
 
-/** Nothing has to be closed, but `finish` says what was recorded. Replies are given in order; the last one stays. */
+/**
+ * Opens the episode. Nothing has to be closed; `finish` returns the record. Replies are given in order, and the last
+ * one repeats.
+ */
 export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEpisode {
   const chatTokenizer = options.chatTokenizer ?? smallTokenizer(options.family ?? 'qwen3');
   const engine = createScriptedEngine({ ...options, chatTokenizer });

@@ -9,7 +9,7 @@ export const judgeProtocol = defineJudge({
     judge_protocol: setting(
       z.string().min(1).nullable(),
       null,
-      'path/file.ts->Export, an object or class with judge(task, output); asked where a workflow returns no reward',
+      'path/file.ts->Export, an object or class with judge(task, output), which is asked if a workflow returns no reward',
       { path: 'module' },
     ),
   }),

@@ -8,7 +8,7 @@ function isTaskReader(value: unknown): value is TaskReader {
   return has('trainingTasks') && has('evaluationTasks');
 }
 
-/** A class gives an instance; a plain function with `yield` in it is the training tasks. */
+/** A class becomes an instance. A plain generator function becomes a reader of training tasks. */
 function fromFunction(reader: Function, where: string): unknown {
   if (/^(Async)?GeneratorFunction$/.test(reader.constructor.name))
     return createTaskReader({ training: () => reader() });
@@ -21,12 +21,15 @@ function fromFunction(reader: Function, where: string): unknown {
   }
 }
 
-/** A reader from what a user's module exports: an object, a class, or a generator function. Throws ConfigError `bad_reader`. */
+/**
+ * Creates a reader from the export of a user's module: an object, a class or a generator function. Throws ConfigError
+ * `bad_reader`.
+ */
 export function createReader(exported: unknown, where: string): TaskReader {
   const made: unknown = typeof exported === 'function' ? fromFunction(exported, where) : exported;
   if (isTaskReader(made)) return made;
   throw new ConfigError(
     'bad_reader',
-    `${where} is not a task reader: it needs the methods trainingTasks() and evaluationTasks(), each an async generator of tasks; or it is one itself, of training tasks alone.`,
+    `${where} is not a task reader: it needs the methods trainingTasks() and evaluationTasks(), each an async generator of tasks. An async generator of training tasks alone is a reader too.`,
   );
 }
