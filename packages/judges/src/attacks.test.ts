@@ -15,9 +15,12 @@ import { createRubricsJudge } from './rubrics/rubrics-judge.js';
 import { singleJudges } from './single-judges.js';
 import { createTestsJudge } from './tests/tests-judge.js';
 
-/** Every judge of this package against what candidates write to be rewarded, or to keep a judge busy. None of it deserves a reward. */
+/**
+ * Runs every judge of this package against texts that candidates write to gain a reward or to keep a judge busy. None
+ * of them deserves a reward.
+ */
 
-/** Work that grows with the square of this takes minutes. */
+/** Quadratic work at this size takes minutes. */
 const many = 300_000;
 const limitMs = 30_000;
 const floods: readonly string[] = [
@@ -106,7 +109,7 @@ const countdown = createCountdownJudge({
 });
 const part = (name: string, judge: Judge, isGate = false) => ({ name, judge, weight: 1, isGate });
 
-/** A model that says what the candidate said. */
+/** Opens a model that repeats the candidate's answer. */
 async function openParrot() {
   const host = scriptedHost(({ body }) => {
     const messages = body['messages'] as readonly { readonly content: string }[];
@@ -139,7 +142,7 @@ it('are all the judges that there are', () => {
   expect([...tried].toSorted()).toEqual([...singleJudges.map(({ name }) => name), 'combined'].toSorted());
 });
 
-/** Null: no verdict, and so no reward. */
+/** Null means that there is no verdict and so no reward. */
 async function ask(judge: Judge, output: object, said: string): Promise<Verdict | null> {
   const transcripts = [{ agentName: 'a', messages: [{ role: 'assistant', content: said }] }] as const;
   const environment = { reward: 0, isSuccess: false };

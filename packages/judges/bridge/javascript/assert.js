@@ -1,4 +1,5 @@
-// What `require('assert')` gives to a test. A check that fails has failed the test, even if the program catches its error.
+// The module that `require('assert')` returns in a test. If a check fails, the test fails, even if the program catches
+// the error.
 class AssertionError extends Error {
   name = 'AssertionError';
   code = 'ERR_ASSERTION';
@@ -10,7 +11,7 @@ const isObject = (value) => value !== null && typeof value === 'object';
 
 const tagOf = (value) => Object.prototype.toString.call(value);
 
-/** `pairs`: what is being compared already, for objects that contain themselves. */
+/** `pairs` holds the pairs that are already being compared, for objects that contain themselves. */
 const isDeepEqual = (a, b, isStrict, pairs = []) => {
   if (isStrict ? isSame(a, b) : isLooselyEqual(a, b)) return true;
   if (!isObject(a) || !isObject(b)) return false;
@@ -43,7 +44,10 @@ const shown = (value) => {
   }
 };
 
-/** Whether an error is what `throws` and `rejects` expect: a class, a pattern of its words, its properties, or what a function says. */
+/**
+ * Whether an error matches the expectation of `throws` or `rejects`: a class, a pattern for its message, its
+ * properties, or a function.
+ */
 const isExpected = (error, expected) => {
   if (expected === undefined || typeof expected === 'string') return true;
   if (expected instanceof RegExp) return expected.test(String(error));
@@ -55,7 +59,7 @@ const isExpected = (error, expected) => {
   return !(expected === Error || expected.prototype instanceof Error) && expected.call({}, error) === true;
 };
 
-/** `onFailure` hears of each check that failed, and the error goes its way. */
+/** `onFailure` is called with the error of each failed check, before the error is thrown. */
 const createAssert = (onFailure, isStrict) => {
   const fail = (message, words) => {
     const error =

@@ -1,5 +1,6 @@
-// Values as JSON, between the interpreter that decides and the one of the program. Both run this file; neither trusts the other:
-// decoding builds plain values and proxies of the other side's objects, and runs nothing that the message names.
+// Encodes values as JSON between the deciding interpreter and the program's. Both run this file and neither trusts the
+// other: decoding builds plain values and proxies of the other side's objects, and never runs anything that a message
+// names.
 const { stringify, parse } = JSON;
 const { isArray } = Array;
 const { getPrototypeOf, defineProperty, getOwnPropertyDescriptor, is: isSame, keys: keysOf } = Object;
@@ -30,7 +31,7 @@ const arrayTypes = new Map(
 );
 const arrayTypeOf = new Map([...arrayTypes.values()].map((type) => [type.name, type]));
 
-/** Which kind of container a value is, whose changes cross too; null: no container. */
+/** The kind of a container, whose changes cross too. Null if the value is not a container. */
 const containerOf = (value) => {
   const prototype = getPrototypeOf(value);
   if (prototype === Array.prototype && isArray(value)) return 'a';
@@ -40,7 +41,7 @@ const containerOf = (value) => {
   return (prototype === Object.prototype || prototype === null) && isRecord(value) ? 'd' : null;
 };
 
-/** An object of values alone. One with methods is an object like any other. */
+/** True for an object that holds only values. An object with methods is treated as any other object. */
 const isRecord = (value) => {
   for (const key of ownKeys(value)) {
     const described = getOwnPropertyDescriptor(value, key);
@@ -50,7 +51,7 @@ const isRecord = (value) => {
   return true;
 };
 
-/** The content of a container as a flat list. */
+/** Lists the content of a container in one flat array. */
 const flat = (kind, value) => {
   const items = [];
   const add = (item) =>
@@ -95,7 +96,7 @@ const isChanged = (before, now) => {
 
 class BadMessage extends Error {}
 
-/** Numbers of this side are even on the deciding side and odd on the program's. */
+/** The deciding side uses even numbers for its objects, and the program's side odd ones. */
 class Codec {
   constructor(first) {
     this.lastNumber = first;
@@ -103,7 +104,7 @@ class Codec {
     this.numbers = new WeakMap(); // an object of either side, or a container -> number
     this.theirs = new Map(); // number -> proxy
     this.shared = new Map(); // number -> { kind, held, before }
-    this.waiting = new Map(); // number -> how to settle a promise of the other side
+    this.waiting = new Map(); // number -> functions that settle a promise of the other side
     this.settled = []; // promises of this side that have settled since the last message
     this.depth = 0;
   }

@@ -1,4 +1,4 @@
-// The interpreter that decides. It runs the test; the names of the program are proxies here, and only data of the program arrives.
+// The deciding interpreter. It runs the test. The program's names are proxies here, and the program sends only data.
 const searches = new Set([
   'includes',
   'indexOf',
@@ -44,12 +44,15 @@ class Decider extends Peer {
     });
   }
 
-  /** An object that the program was given, and not what every message can name. */
+  /** True for an object that was given to the program; false for one that every message can name. */
   isMine(target) {
     return this.mine.get(this.numbers.get(target)) === target;
   }
 
-  /** What the test defined itself. What the language defines, such as the constructor of functions, is not given to the program. */
+  /**
+   * True for properties that the test defined itself. The program gets nothing that the language defines, such as the
+   * constructor of functions.
+   */
   isOfTest(target, key) {
     if (typeof target === 'function') return Object.hasOwn(target, key) && key !== 'caller' && key !== 'arguments';
     for (let holder = target; holder !== null; holder = getPrototypeOf(holder)) {
@@ -70,7 +73,7 @@ class Decider extends Peer {
 
   hold(value) {
     const weak = new WeakRef(value);
-    let strong = value; // until its changes have been sent
+    let strong = value; // kept until its changes have been sent
     return {
       deref: () => strong ?? weak.deref(),
       isUnused: () => {
@@ -81,7 +84,10 @@ class Decider extends Peer {
     };
   }
 
-  /** What every message can name, such as the prototype of arrays, is not an argument: a callback could change it. */
+  /**
+   * Objects that every message can name, such as the prototype of arrays, are not passed as arguments, because a
+   * callback could change them.
+   */
   arguments(args) {
     this.isServing = true;
     try {
@@ -107,7 +113,10 @@ class Decider extends Peer {
     return made;
   }
 
-  /** A search in an object that the test did not make itself is done here, in what the object gives out, and not by the program. */
+  /**
+   * If the test did not make the object itself, a search runs here, over the items that the object yields, and not in
+   * the program.
+   */
   property(target, key, kind) {
     const value = super.property(target, key);
     if (typeof value !== 'function' || kind === 'function' || !searches.has(key) || this.own.has(target)) return value;
@@ -138,7 +147,7 @@ class Decider extends Peer {
     return super.receive(line);
   }
 
-  /** Names that neither the test nor the language defines are the program's. What the test assigns stays here. */
+  /** Names that neither the test nor the language defines belong to the program. Assignments of the test stay here. */
   scope() {
     const assigned = new Map();
     return new Proxy(Object.create(null), {
@@ -175,7 +184,7 @@ class Decider extends Peer {
     this.outcome ??= [outcome, why];
   }
 
-  /** The line for the host: an empty one while promises are pending. */
+  /** The line for the host. It is empty while promises are pending. */
   round(test) {
     if (!this.isStarted) {
       this.isStarted = true;
@@ -231,12 +240,12 @@ const isDefinedIn = (test, name) =>
     test,
   );
 
-/** The only module that a test may ask for. */
+/** Matches the only module that a test may load. */
 const assertions = /(?<![.\p{L}\p{N}_$])require\s*\(\s*(['"`])(?:node:)?assert(?:\/strict)?\1\s*\)/gu;
 
 const helperOf = (test) => /(?<![.\p{L}\p{N}_$])(assert|expect|require)(?=\s*[.(])/u.exec(test)?.[1];
 
-/** What the source of the test says by itself; null: it can be asked of a program elsewhere. */
+/** Why the source alone shows that the test cannot run against a program elsewhere. Null if it can. */
 const refusalOf = (test) => {
   if (!compiles(`with (this) {\n${test}\n}`) && !compiles(`return async () => { with (this) {\n${test}\n} }`))
     return 'the test is not JavaScript';
@@ -251,7 +260,7 @@ const refusalOf = (test) => {
 };
 
 const decider = new Decider();
-// An assertion of the test, so a program that catches it changes nothing.
+// Records a failed assertion of the test, so a program that catches the error changes nothing.
 console.assert = (isRight, ...values) => {
   if (isRight) return;
   const error = new Error(values.length === 0 ? 'Assertion failed' : values.map(String).join(' '));

@@ -1,4 +1,5 @@
-// One side of the conversation: it asks the other side to do something with an object there, and serves what the other side asks.
+// One side of the conversation. It asks the other side to operate on an object there, and serves the other side's
+// requests.
 const send = ask;
 const run = evaluate;
 const given = files;
@@ -89,7 +90,7 @@ class Peer extends Codec {
     nothing: () => undefined,
   });
 
-  /** What a proxy of the other side's object does. */
+  /** The proxy handler for an object of the other side. */
   handler(number, kind) {
     const asked = (op, ...args) => this.ask(op, this.theirs.get(number), ...args);
     const isCrossing = (key) => typeof key === 'string' || symbols.some((name) => Symbol[name] === key);

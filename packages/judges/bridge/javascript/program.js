@@ -1,4 +1,4 @@
-// The interpreter of the program. It holds the program and nothing of the test: it learns arguments, and answers.
+// The program's interpreter. It holds the program and nothing of the test: it receives arguments and sends answers.
 const maxPrinted = 1000;
 
 class Program extends Peer {
@@ -21,7 +21,7 @@ class Program extends Peer {
     return run(`(${name})`);
   }
 
-  /** How a function of the test is called is not a property of the test. */
+  /** The methods of a test's function, such as `call`, are not properties of the test. */
   property(target, key, kind) {
     if (kind === 'function' && ['call', 'apply', 'bind', 'toString'].includes(key)) return Function.prototype[key];
     if (kind === 'object' && ['hasOwnProperty', 'toString', 'constructor'].includes(key)) return Object.prototype[key];

@@ -1,14 +1,15 @@
-# Values as JSON, between the process that decides and the process of the program. Both run this file; neither trusts the other:
-# decoding builds exact builtin values and mirrors of the other side's objects, and runs nothing that the message names.
+# Encodes values as JSON between the deciding process and the program's. Both run this file and neither trusts the
+# other: decoding builds exact builtin values and mirrors of the other side's objects, and never runs anything that a
+# message names.
 
 
 class Codec:
-    """Numbers of this side are even on the deciding side and odd on the program's."""
+    """The deciding side uses even numbers for its objects, and the program's side odd ones."""
 
     def __init__(self, first):
         self.next_number = first
         self.mine = {}  # number -> an object or class of this side
-        self.numbers = {}  # id -> number, of objects of both sides and of containers
+        self.numbers = {} # id -> number, for objects of both sides and for containers
         self.theirs = {}  # number -> mirror
         self.shared = {}  # number -> [container, snapshot]
         self.fresh_classes = []
@@ -201,7 +202,7 @@ class Codec:
         return self.shared[number][0]
 
     def decode_mine(self, number):
-        """An object of this side that the other side had been given."""
+        """An object of this side that was given to the other side."""
         return self.mine[number]
 
     def decode_class(self, number):
@@ -239,13 +240,13 @@ class Codec:
             except TypeError:
                 continue
         if kind is None:
-            raise BadMessage("a class that cannot be")
+            raise BadMessage("an impossible class")
         type.__init__(kind, kind.__name__, (), {})
         self.keep(number, kind)
 
     def keep(self, number, mirror):
         if number in self.theirs or number in self.mine:
-            raise BadMessage("a number that is taken")
+            raise BadMessage("a number that is already taken")
         self.theirs[number] = mirror
         self.numbers[id(mirror)] = number
 
@@ -256,7 +257,7 @@ class Codec:
         if not isinstance(cls, Mirror):
             raise BadMessage("an object without a class")
         if issubclass(cls, BaseException):
-            raise BadMessage("an exception that is none")
+            raise BadMessage("an exception that is not one")
         value = object.__new__(cls)
         self.keep(number, value)
         return value

@@ -1,4 +1,4 @@
-# The process that decides. It runs the test; the names of the program are mirrors here, and only data of the program arrives.
+# The deciding process. It runs the test. The program's names are mirrors here, and the program sends only data.
 BINARY = {*ARITHMETIC, *ORDER, "__contains__"}
 TO_DATA = {"__bool__", "__int__", "__float__", "__complex__", "__index__", "__abs__", "__round__", "__floor__", "__ceil__", "__trunc__", "__len__"}
 SEARCHES = {"startswith", "endswith", "issubset", "issuperset", "isdisjoint", "count", "index", "find", "rfind", "rindex", "is_integer", *[name for name in dir(str) if name.startswith("is")]}
@@ -13,7 +13,7 @@ class Decider(Peer):
         self.refused = self.failed = None
         self.keeps_own = False
 
-    # -- whether an object may answer for operators: if the test itself made it
+    # -- operators: an object may answer for them only if the test itself made it
 
     def met(self, mirror):
         if not self.keeps_own and mirror.__dict_of__().get("_ajet_own"):
@@ -92,7 +92,7 @@ class Decider(Peer):
         names = self.ask("fields", kind)
         return dataclasses.make_dataclass("Fields", [(name, object) for name in names]).__dataclass_fields__
 
-    # -- what the program may do with objects of the test
+    # -- operations that the program may use on objects of the test
 
     def operations(self):
         return {**super().operations(), "readline": lambda: sys.stdin.readline(), "read": lambda: sys.stdin.read(), "input": __builtins_input__, "await": drive}
@@ -117,7 +117,7 @@ class Decider(Peer):
         raise AttributeError(f"{name!r} of the test cannot be deleted here")
 
     def raised(self, error):
-        """A StopIteration that a call raised would end a loop of the test early, as if all had been compared."""
+        """A StopIteration from a call would end a loop of the test early, as if everything had been compared."""
         if isinstance(error, (StopIteration, StopAsyncIteration, GeneratorExit)) and not self.is_stepping:
             return RuntimeError(f"the program raised {type(error).__name__}")
         return error
@@ -144,7 +144,7 @@ class Decider(Peer):
             sys.stdout.write(str(printed)[:MAX_PRINTED])
 
     def extras(self):
-        """Containers that nothing here uses any longer are forgotten on both sides."""
+        """Makes both sides forget containers that nothing here uses any longer."""
         unused = [number for number, entry in self.shared.items() if number not in self.theirs and number not in self.mine and sys.getrefcount(entry[0]) <= 2]
         for number in unused:
             self.forget(number)
@@ -163,7 +163,7 @@ __builtins_input__ = lambda prompt="": __import__("builtins").input(prompt)
 
 
 def drive(coroutine):
-    """An awaitable of the test, to its end, without a loop: it can await what the program made, and sleep(0)."""
+    """Runs an awaitable of the test to its end without an event loop: it can await objects of the program, and sleep(0)."""
     steps = coroutine.__await__()
     try:
         while next(steps) is None:
@@ -174,7 +174,7 @@ def drive(coroutine):
 
 
 def is_assertion(error):
-    """An assertion of the test failed; the program may not swallow that."""
+    """True if an assertion of the test failed. The program must not swallow it."""
     return isinstance(error, AssertionError) and not dict_of(error).get("_ajet_theirs")
 
 
@@ -204,7 +204,7 @@ def dict_of(value):
 
 
 class Scope(dict):
-    """Names of the test; one that it does not define is the program's."""
+    """The names of the test. A name that the test does not define belongs to the program."""
 
     def __init__(self, decider, own_names):
         super().__init__(own_names)

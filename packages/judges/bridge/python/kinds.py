@@ -1,4 +1,4 @@
-# Which kinds of values there are, and what a mirror of an object of the other side does.
+# Kinds of values, and the behaviour of mirrors, which represent objects of the other side.
 import collections
 import io
 import json
@@ -26,11 +26,11 @@ PRETENDS = {"generator": types.GeneratorType, "function": types.FunctionType, "c
 
 
 class BadMessage(BaseException):
-    """The other side sent what no honest bridge sends."""
+    """The other side sent a message that no honest bridge sends."""
 
 
 class CannotCross(BaseException):
-    """The test does what cannot be done to a program in another process."""
+    """The test does something that is impossible with a program in another process."""
 
 
 class Remote:
@@ -145,7 +145,7 @@ def encode_plain(value, kind):
 
 
 def decode_plain(name, args):
-    """The modules are imported only if a value needs them: each start of a process would take longer."""
+    """Imports the modules only if a value needs them, because every process would start more slowly otherwise."""
     import importlib
 
     if name == "slice":
@@ -159,12 +159,12 @@ def decode_plain(name, args):
 
 
 def data_base(kind):
-    """The type of the data that an instance also is; None for an object like any other."""
+    """The builtin data type that the class derives from. None for any other object."""
     return next((each for each in kind.__mro__[1:] if BASES.get(each.__name__) is each), None)
 
 
 def nearest_builtin(kind):
-    """The builtin exception that a class derives from; None if it is no exception."""
+    """The builtin exception that a class derives from. None if it is not an exception."""
     return next((each for each in kind.__mro__ if EXCEPTIONS.get(each.__name__) is each), None)
 
 
@@ -186,7 +186,7 @@ def flat(value):
 
 
 def kind_of_dict(value):
-    """An ordered one keeps its order apart from the dict that it is."""
+    """An OrderedDict keeps its order separately from its dict data."""
     return collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
 
 

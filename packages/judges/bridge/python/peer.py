@@ -1,5 +1,6 @@
-# One side of the conversation: it asks the other side to do something with an object there, and serves what the other side asks.
-# The sides take turns. While one waits for its answer, it serves what the other asks in order to give it.
+# One side of the conversation. It asks the other side to operate on an object there, and serves the other side's
+# requests. The sides take turns: while one waits for its answer, it serves the requests that the other makes in order
+# to answer.
 import os
 import threading
 
@@ -17,7 +18,7 @@ class Peer(Codec):
         self.nested = 0
 
     def message(self, **fields):
-        """Encoding what the message says comes first: it may meet new classes and containers."""
+        """Encodes the message first, because that may find new classes and containers."""
         fields = {key: fields[key] for key in fields}
         updates = self.updates()
         message = {**fields, "k": self.fresh_classes, "u": updates, **self.extras()}
@@ -128,7 +129,7 @@ class Peer(Codec):
             return run(target, *args)
         return getattr(type(target), name)(target, *args)
 
-    # -- what mirrors do
+    # -- the behaviour of mirrors
 
     def construct(self, cls, args, kwargs):
         return self.ask("call", cls, *args, **kwargs)
@@ -159,7 +160,7 @@ class Peer(Codec):
 
 
 def open_lines():
-    """The pipes of this process, which from now on nothing else here writes to."""
+    """Takes the pipes of this process, so nothing else here can write to them."""
     reading, writing = os.dup(0), os.dup(1)
     empty = os.open("/dev/null", os.O_RDONLY)
     os.dup2(empty, 0)

@@ -1,4 +1,4 @@
-# The process of the program. It holds the program and nothing of the test: it learns arguments, and answers.
+# The program's process. It holds the program and nothing of the test: it receives arguments and sends answers.
 
 
 class Program(Peer):

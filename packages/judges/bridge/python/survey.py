@@ -1,4 +1,4 @@
-# What the source of a test says by itself, before the program has run.
+# Finds what the source of a test shows before the program has run.
 import ast
 import re
 
@@ -11,7 +11,7 @@ PATCHED = {("builtins", "input"), ("sys", "stdin"), ("sys", "stdout")}
 
 
 class Survey(ast.NodeVisitor):
-    """What the source of a test says by itself: which classes it names, and whether it does what cannot cross."""
+    """Reads the source of a test: which classes it names, and whether it does something that cannot cross to another process."""
 
     def __init__(self, source):
         self.refused = None
@@ -43,7 +43,7 @@ class Survey(ast.NodeVisitor):
             self.capital.add(node.id)
 
     def maker(self, node):
-        """The name that was called to make what an expression is, as far as its form says."""
+        """The name whose call made the value of an expression, if the expression shows it."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return node.func.id
         if isinstance(node, ast.BinOp):
@@ -51,7 +51,7 @@ class Survey(ast.NodeVisitor):
         return self.made.get(node.id) if isinstance(node, ast.Name) else None
 
     def together(self, left, right):
-        """Two objects of a class are compared or added: nobody does that with what one function returns and a value."""
+        """Two objects of one class are compared or added, which shows that the name is a class and not a function."""
         if self.maker(left) is not None and self.maker(left) == self.maker(right):
             self.used.add(self.maker(left))
 
@@ -89,7 +89,7 @@ class Survey(ast.NodeVisitor):
             self.refuse(f"the test imports {name}, which is not installed in the sandbox")
 
     def is_subject(self, name):
-        """A name of the language is the program's if the test is about nothing else, such as a test of a program that defines pow."""
+        """A builtin name belongs to the program if the test is about nothing else, such as a test of a program that defines pow."""
         if "solution" in self.modules or self.free & INDIRECT or self.free - BUILTINS - {name, "isclose"}:
             return False
         return name in BUILTINS or self.called <= {name}

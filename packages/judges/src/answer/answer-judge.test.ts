@@ -55,7 +55,7 @@ it('reads the last message if the workflow returns no answer', async () => {
   expect(await rewardOf(speaking())).toBe(0);
 });
 
-it('reads the agent that it is told', async () => {
+it('reads the configured agent', async () => {
   const context = speaking(['solver', '0.5'], ['critic', 'Agreed']);
   expect(await rewardOf(context)).toBe(0);
   expect(await rewardOf(context, { agent: 'solver' })).toBe(1);

@@ -8,17 +8,20 @@ import { inOtherWords } from './other-words.js';
 
 export type AnswerOptions = CompareOptions & {
   readonly compare: Comparison;
-  /** Field of the task's metadata that has the right answer, or a list of right answers. */
+  /** The field of the task's metadata that holds the right answer or a list of right answers. */
   readonly taskField: string;
-  /** Field of the metadata that the workflow returns. If the workflow returns none, the last message of `agent` is read. */
+  /** The field of the metadata that the workflow returns. If it returns none, the last message of `agent` is read. */
   readonly outputField: string;
-  /** Null: the agent that spoke last. */
+  /** Null means the agent that spoke last. */
   readonly agent: string | null;
-  /** The mark that the answer comes after, on the same line; null: the usual marks. */
+  /** The mark before the answer, on the same line. Null means the usual marks. */
   readonly after: string | null;
 };
 
-/** Reward 1 if the last answer is the task's, 0 if not. Throws JudgeError if the task has no answer that can be compared. */
+/**
+ * Creates a judge that gives reward 1 if the last answer matches the task's, and 0 otherwise. Throws JudgeError if the
+ * task has no answer that can be compared.
+ */
 export function createAnswerJudge(options: AnswerOptions): Judge {
   return {
     judge(task, output, context) {
@@ -68,7 +71,7 @@ function searchFor(expected: readonly string[], options: AnswerOptions): AnswerS
   };
 }
 
-/** A line that is a letter alone, with words under it that give no other letter. */
+/** Whether the line is a single letter, and the words below it name no other letter. */
 function isLetterWithReasons(line: string, rest: string): boolean {
   const isLetter = /^\s*[*("[]{0,3}[A-Za-z][*)"\].:]{0,4}\s*$/.test(line);
   const hasOther = /^\s*(?:[-•*]\s+)?[*("[]{0,3}[A-Z][*)"\].:]{0,4}\s*$/m.test(rest);

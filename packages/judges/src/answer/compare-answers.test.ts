@@ -62,7 +62,7 @@ it.each([
   expect(compare('number', expected, given)).toBe(false);
 });
 
-it('accepts a relative error if it is told to', () => {
+it('accepts a relative error if a tolerance is set', () => {
   const near = (given: string) => isSameAnswer('number', { expected: '200', given }, { ...options, tolerance: 0.01 });
   expect([near('202'), near('198'), near('202.1')]).toEqual([true, true, false]);
 });

@@ -9,12 +9,15 @@ import { hasFittingUnit, isPercent } from './same-unit.js';
 import { insideBrackets, splitOutside, splitParts } from './split-parts.js';
 
 export type CompareOptions = {
-  /** Of numbers: the largest difference, relative to the expected one. 0: exactly equal. */
+  /** For numbers: the largest difference, relative to the expected value. 0 means exactly equal. */
   readonly tolerance: number;
   readonly ignoreCase: boolean;
 };
 
-/** Whether a given answer says what is expected. Null: the expected one cannot be read, which is a mistake of the task. */
+/**
+ * Whether a given answer matches the expected one. Null if the expected one cannot be read, which is a mistake of the
+ * task.
+ */
 export function isSameAnswer(
   comparison: Comparison,
   { expected, given }: { readonly expected: string; readonly given: string },
@@ -34,7 +37,7 @@ export function isSameAnswer(
   }
 }
 
-/** Whether an answer that was given can be compared with what is expected. */
+/** Whether a given answer can be compared with the expected ones. */
 export function isReadableAs(comparison: Comparison, given: string, expected: readonly string[]): boolean {
   if (comparison === 'text') return true;
   if (/^\W*not\s/i.test(given) || (given.includes('\n') && !given.includes('\\begin{'))) return false;
@@ -57,18 +60,18 @@ function isSameExpression(expected: string, given: string): boolean | null {
   return tuple !== null && isSameValue(wanted, tuple);
 }
 
-/** `\text{(C)}`, a letter in brackets that names an option. */
+/** Recognizes `\text{(C)}`, a letter in brackets that names an option. */
 function isLetterOfOption(expected: string): boolean {
   return /^\([A-H]\)$/.test(plainText(expected)) && /\\text|\\mathrm|\\mathbf/.test(expected);
 }
 
-/** `+ c` as the `+ C` of an integral. */
+/** Reads `+ c` as the `+ C` of an integral. */
 function withConstant(expected: string, given: string): string {
   const hasConstant = /[+]\s*C\$?$/.test(expected.trim()) && !/c/.test(expected.replaceAll(/\\[a-zA-Z]+/g, ''));
   return hasConstant ? given.replace(/(?<=[+]\s*)c(?=[\s.$]*$)/, 'C') : given;
 }
 
-/** `3, 5`, a tuple without its brackets. */
+/** Recognizes `3, 5`, a tuple without its brackets. */
 function isBareList(given: string): boolean {
   const parts = splitOutside(plainText(given).replaceAll('$', ''), /,/y);
   return (
@@ -87,12 +90,15 @@ function toComparable(text: string, { ignoreCase }: CompareOptions): string {
   return ignoreCase ? bare.toLowerCase() : bare;
 }
 
-/** Words that are set by LaTeX, such as `\\text{Paris}`. */
+/** Extracts words from LaTeX, such as `\\text{Paris}`. */
 function withoutLatex(text: string): string {
   return /\\(?:text|math|mbox|boxed)|^\$.*\$$/.test(text.slice(0, 1000)) ? plainText(text).replaceAll('$', '') : text;
 }
 
-/** Step by step: a regular expression would look at each run of marks inside of the text again from each of its characters. */
+/**
+ * Strips marks step by step. A regular expression would rescan each run of marks inside the text from each of its
+ * characters.
+ */
 function withoutMarksAround(text: string): string {
   const marks = ' "\'`*';
   let [start, end] = [0, text.length];
@@ -108,7 +114,7 @@ function isSameNumber(expected: string, given: string, options: CompareOptions):
   return found !== null && hasFittingUnit(wanted.unit, found.unit) && isSameQuantity(wanted, found, options.tolerance);
 }
 
-/** A share such as 1/2 is 50%, and never 0.5%; 25% is 0.25, and 25 if the task asks for per cent. */
+/** A share such as 1/2 equals 50% and never 0.5%. 25% equals 0.25, and 25 if the task asks for per cent. */
 function isSameQuantity(wanted: Quantity, found: Quantity, tolerance: number): boolean {
   const isNearBy = (factor: number) => isNear(wanted.value, found.value.mul(factor), tolerance);
   if (isPercent(wanted.unit)) return isNearBy(1) || (found.unit === '' && isNearBy(100));
@@ -131,7 +137,10 @@ function isSameChoice(expected: string, given: string): boolean | null {
   return wanted === null ? null : readChoice(given) === wanted;
 }
 
-/** The same parts in any order, each as often; parts are numbers if both are. */
+/**
+ * Compares the parts in any order, each with its number of occurrences. Parts are compared as numbers if both are
+ * numbers.
+ */
 function isSameSet(expected: string, given: string, options: CompareOptions): boolean | null {
   const wanted = partsOfSet(expected);
   const open = [...partsOfSet(given)];

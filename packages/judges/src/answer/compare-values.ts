@@ -5,7 +5,7 @@ import { differenceOf, equationOf, type Relation } from './read-relation.js';
 import type { Formula, AnswerParts, AnswerValue } from './read-value.js';
 import { hasFittingUnit, isDegree, isPercent } from './same-unit.js';
 
-/** Whether two answers say the same. */
+/** Whether two answers mean the same. */
 export function isSameValue(wanted: AnswerValue, found: AnswerValue): boolean {
   if (wanted.kind === 'words' && found.kind === 'words') return wanted.text === found.text;
   if (wanted.kind === 'words' || found.kind === 'words') return isSameProduct(wanted, found);
@@ -19,7 +19,7 @@ export function isSameValue(wanted: AnswerValue, found: AnswerValue): boolean {
   return left !== null && right !== null && isSameRelation(left, right);
 }
 
-/** Letters that may be words, such as `abc`, against a formula, such as `a * b * c`. */
+/** Compares letters that may be words, such as `abc`, with a formula, such as `a * b * c`. */
 function isSameProduct(wanted: AnswerValue, found: AnswerValue): boolean {
   const [left, right] = [formulaOf(wanted), formulaOf(found)];
   return left !== null && right !== null && isEqualAtPoints(left, right);
@@ -30,7 +30,7 @@ function formulaOf(value: AnswerValue): Expression | null {
   return value.kind === 'words' ? value.formula : null;
 }
 
-/** `2:3` as the quotient 2/3. */
+/** Compares `2:3` as the quotient 2/3. */
 function isSameRatio({ parts }: AnswerParts, found: Formula): boolean {
   const [left, right] = parts;
   if (left?.kind !== 'formula' || right?.kind !== 'formula' || parts.length > 2 || found.unit !== '') return false;
@@ -56,7 +56,7 @@ function isSameFormula(wanted: Formula, found: Formula): boolean {
   );
 }
 
-/** `90°` is `pi/2`. */
+/** Treats `90°` as `pi/2`. */
 function isSameAngle(wanted: Formula, found: Formula): boolean {
   const [degrees, other] = isDegree(wanted.unit) ? [wanted, found] : [found, wanted];
   const isPair = isDegree(degrees.unit) && other.unit === '';
@@ -75,12 +75,12 @@ function inRadians(of: Expression): Expression {
   return { kind: 'operation', operator: '*', left: of, right: turn };
 }
 
-/** `x = 3` is not `y = 3`; `f(x) = 3x` is `y = 3x`. */
+/** `x = 3` does not match `y = 3`, but `f(x) = 3x` matches `y = 3x`. */
 function isSameName(wanted: string | null, found: string | null): boolean {
   return wanted === null || found === null || wanted === found || wanted.length > 1 || found.length > 1;
 }
 
-/** 25% is 25% and 0.25, and 25 if it was asked for in per cent. */
+/** 25% matches 25% and 0.25. It also matches 25 if the task asks for per cent. */
 function isSamePercentage(wanted: Formula, found: Formula): boolean {
   if (!hasFittingUnit(wanted.unit, found.unit)) return false;
   if (isPercent(wanted.unit) && isPercent(found.unit)) return isEqualAtPoints(wanted.of, found.of);
@@ -101,7 +101,7 @@ function relationOf(value: AnswerValue): Relation | null {
     : null;
 }
 
-/** Equations are the same if one is a multiple of the other; inequalities if the multiple is positive. */
+/** Equations match if one is a multiple of the other. Inequalities match if the multiple is also positive. */
 function isSameRelation(wanted: Relation, found: Relation): boolean {
   if (wanted.operator !== found.operator) return false;
   const isDirected = wanted.operator === '<' || wanted.operator === '≤';

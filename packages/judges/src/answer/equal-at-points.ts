@@ -2,18 +2,18 @@ import Fraction from 'fraction.js';
 import { evaluateExactly, evaluateNearly, subexpressionsOf, type Expression } from '../arithmetic/expression.js';
 
 /**
- * Two formulas are taken as equal if they have equal values at several points. Polynomials of degree d that differ agree at one
- * random point out of a set of size s with a chance of d/s at most (Schwartz 1980; Zippel 1979); the points are compared exactly if
- * the formulas have only + - * / and small powers.
+ * Treats two formulas as equal if they have equal values at several points. Different polynomials of degree d agree at
+ * one random point from a set of size s with a probability of at most d/s (Schwartz 1980; Zippel 1979). The comparison
+ * is exact if the formulas contain only + - * / and small powers.
  */
 
-/** Primes over primes: no formula of a textbook vanishes at them by accident. */
+/** Primes over primes. No formula of a textbook vanishes at them by accident. */
 const numerators = [37, -53, 101, 211, -307, 401, -89, 163];
 const neededPoints = 3;
 const relativeError = 1e-10;
 const absoluteError = 1e-14;
 
-/** Constants that have no exact value. */
+/** Constants without an exact value. */
 const constants: Readonly<Record<string, number>> = { pi: Math.PI, e: Math.E };
 
 export function isEqualAtPoints(wanted: Expression, found: Expression): boolean {
@@ -22,14 +22,17 @@ export function isEqualAtPoints(wanted: Expression, found: Expression): boolean 
   );
 }
 
-/** The same signs in the same places, for formulas that have a value at none of the points, such as `n!`. */
+/**
+ * Whether both have the same signs in the same places. It compares formulas that have no value at any of the points,
+ * such as `n!`.
+ */
 function isWritten(wanted: Expression, found: Expression): boolean {
   const write = (of: Expression): string =>
     JSON.stringify(of, (_, part: unknown) => (part instanceof Fraction ? part.toFraction() : part));
   return write(wanted) === write(found);
 }
 
-/** Whether one formula is a constant multiple of the other, and not zero. */
+/** Whether one formula is a nonzero constant multiple of the other. */
 export function isMultipleAtPoints(
   wanted: Expression,
   found: Expression,
@@ -51,8 +54,8 @@ function variablesOf(...formulas: readonly Expression[]): readonly string[] {
 }
 
 /**
- * Holds is null at a point where one of the formulas has no value. Formulas that have one at too few points, such as `n!` and `binom(n, 2)`, are
- * asked at whole numbers.
+ * `holds` returns null at a point at which one of the formulas has no value. Formulas with values at too few points,
+ * such as `n!` and `binom(n, 2)`, are tested at whole numbers.
  */
 function holdsAtPoints(variables: readonly string[], holds: (point: Point) => boolean | null): boolean {
   for (const valueOf of [primeAt, wholeAt]) {
@@ -77,7 +80,7 @@ function wholeAt(at: number, index: number): Fraction {
   return new Fraction(9 + at + 5 * index);
 }
 
-/** Null: one of them has no value at this point. */
+/** Null if one of them has no value at this point. */
 function isEqualAt(wanted: Expression, found: Expression, point: Point): boolean | null {
   const exactly = [wanted, found].map((formula) => evaluateExactly(formula, (name) => point.get(name) ?? null));
   const [left, right] = exactly;
@@ -90,7 +93,7 @@ function nearlyAt(formula: Expression, point: Point): number {
   return evaluateNearly(formula, (name) => constants[name] ?? point.get(name)?.valueOf() ?? Number.NaN);
 }
 
-/** Relative, so that tiny numbers differ; the second bound is for zeros such as sin(pi). */
+/** The bound is relative, so tiny numbers differ. The second bound is for zeros such as sin(pi). */
 function isNear(first: number, second: number): boolean {
   const difference = Math.abs(first - second);
   return difference <= relativeError * Math.max(Math.abs(first), Math.abs(second)) || difference <= absoluteError;

@@ -81,7 +81,7 @@ it.each([
   "Tom's answer is 7. Mine is 8.",
   'The user says the total is 7.',
   'The letter to avoid is B.',
-  'I was told the answer is 7.',
+  'A friend told me the answer is 7.',
   'Had we known, the answer would be 7.',
   'A naive count gives \\boxed{7}.',
   "The answer is 7. My mistake, it's 8.",
@@ -91,7 +91,7 @@ it.each([
   expect(find(text)).toBeNull();
 });
 
-it('reads after the mark that it is told, and nothing else', () => {
+it('reads after the given mark, and nothing else', () => {
   expect(find('\\boxed{1}\nResult => 9\nmore', 'Result =>')).toBe('9');
   expect(find('\\boxed{1}', 'Result =>')).toBeNull();
   expect(find('1', 'Result =>')).toBeNull();

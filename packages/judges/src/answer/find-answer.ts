@@ -3,12 +3,15 @@ import { contentOfMark, findMarks, type Mark } from './find-marks.js';
 import { correctionOf, type Rewording } from './other-words.js';
 
 /**
- * Where in a model's words its answer is. Thoughts are never searched. The last mark counts, so that a model which corrects itself is
- * judged by the correction; marks in a row with nothing between them are a list of guesses and count for nothing. Without a mark the
- * whole text is the answer, or there is none.
+ * Finds the answer in a model's words. Thoughts are never searched. The last mark counts, so a model that corrects
+ * itself is judged by the correction. Consecutive marks with nothing between them are a list of guesses and count for
+ * nothing. Without a mark, either the whole text is the answer or there is none.
  */
 
-/** What is left if thinking blocks are taken out. A block that was never closed goes to the end; one that the template opened begins the text. */
+/**
+ * Removes thinking blocks. A block that was never closed extends to the end. One that the template opened extends from
+ * the beginning.
+ */
 export function withoutThoughts(text: string): string {
   let rest = text;
   for (const tag of ['think', 'thinking', 'reasoning']) {
@@ -25,25 +28,28 @@ export function withoutThoughts(text: string): string {
 }
 
 export type AnswerSearch = {
-  /** The mark that the answer comes after, on the same line; null: the usual marks. */
+  /** The mark before the answer, on the same line. Null means the usual marks. */
   readonly after: string | null;
-  /** Whether a string can be an answer of the kind that is wanted. */
+  /** Whether a string can be an answer of the requested kind. */
   readonly isReadable: (text: string) => boolean;
-  /** Which of several readings of one line is taken, such as `Paris` for `Paris. It is in France`; the first if none is preferred. */
+  /**
+   * Chooses between several readings of one line, such as `Paris` for `Paris. It is in France`. The first reading wins
+   * if none is preferred.
+   */
   readonly isPreferred?: (text: string) => boolean;
-  /** Answers that a mark holds in other words, such as `m + n = 204`. */
+  /** Extracts answers that a mark holds in other words, such as `m + n = 204`. */
   readonly inOtherWords?: (text: string) => readonly Rewording[];
-  /** Whether two answers say the same; if it is not given, they must have the same characters. */
+  /** Whether two answers mean the same. Default: they must have the same characters. */
   readonly isSame?: (first: string, second: string) => boolean;
-  /** Whether several boxes in a row may be one list: `\boxed{1}, \boxed{2}`. */
+  /** Whether several consecutive boxes may be one list: `\boxed{1}, \boxed{2}`. */
   readonly isList?: boolean;
-  /** Whether a first line may be the answer if reasons follow it: `B`, and an explanation under it. */
+  /** Whether a first line may be the answer if reasons follow it, such as `B` with an explanation below. */
   readonly isFirstLine?: (line: string, rest: string) => boolean;
-  /** Whether text without a mark may be the answer as a whole; true if it is not given. With `after`, it never may. */
+  /** Whether text without a mark may be the answer as a whole. Default: true, or false if `after` is set. */
   readonly isWhole?: boolean;
 };
 
-/** Tokens that end a turn, if an engine left them in the message. */
+/** Tokens that end a turn. An engine may leave them in the message. */
 const endOfTurn = /(?<!\s)\s{0,3}(?:(?:<\|[a-z_]{1,30}\|>|<\/s>|<eos>|<end_of_turn>)\s{0,3}){1,4}$/i;
 
 /** Longer contents of a mark are not searched for another mark. */
@@ -52,7 +58,7 @@ const maxInside = 1000;
 /** More marks than these are noise. */
 const maxMarks = 40;
 
-/** The answer as the judge should read it; null if there is none, or if it is denied, hedged or one of several. */
+/** Returns the answer for the judge. Null if there is none, or if it is denied, hedged or one of several. */
 export function findAnswer(text: string, search: AnswerSearch): string | null {
   const said = withoutMarkup(withoutThoughts(text)).replace(endOfTurn, '');
   const marks = findMarks(said, search.after).slice(-maxMarks);
@@ -68,14 +74,14 @@ export function findAnswer(text: string, search: AnswerSearch): string | null {
   return search.after === null && search.isWhole !== false ? readWhole(said, search) : null;
 }
 
-/** Without tags of type and words that are struck out. */
+/** Removes HTML tags and words that are struck out. */
 function withoutMarkup(text: string): string {
   return text
     .replaceAll(/<\|begin_of_box\|>([^<\n]{1,300})<\|end_of_box\|>/g, '\\boxed{$1}')
     .replaceAll(/<\/?(?:b|strong|em|i|u|p|br|h[1-6])\s?\/?>|~~[^~\n]{1,200}~~/g, ' ');
 }
 
-/** The contents of boxes that only commas or "and" are between, as one list; null if another mark is among them. */
+/** Joins boxes that are separated only by commas or "and" into one list. Null if another mark is among them. */
 function joinedBoxes(said: string, marks: readonly Mark[]): string | null {
   const row: string[] = [];
   let next: Mark | null = null;
@@ -90,7 +96,10 @@ function joinedBoxes(said: string, marks: readonly Mark[]): string | null {
 
 type Read = { readonly answer: string; readonly end: number };
 
-/** 'none': this is not a mark after all ("the answer is simple"). 'doubted': it takes an answer back, or gives several. */
+/**
+ * 'none' means that the mark holds no answer ("the answer is simple"). 'doubted' means that it withdraws an answer or
+ * gives several.
+ */
 function readMark(said: string, mark: Mark, search: AnswerSearch): Read | 'none' | 'doubted' {
   const content = contentOfMark(said, mark);
   const reading = readingOf(content, mark.kind, search);
@@ -107,7 +116,7 @@ function readMark(said: string, mark: Mark, search: AnswerSearch): Read | 'none'
 }
 
 type Reading = { readonly answer: string; readonly length: number; readonly isStatement?: boolean };
-/** `shortest` is how much of the content is needed for an answer; what follows may take it back. */
+/** `shortest` is the length of the content that the answer needs. The text after it may withdraw the answer. */
 type ChosenReading = Reading & { readonly shortest: number };
 
 function readingOf(content: string, kind: Mark['kind'], search: AnswerSearch): ChosenReading | undefined {
@@ -126,14 +135,14 @@ function rewordings({ answer, length }: Reading, { inOtherWords }: AnswerSearch)
   return (inOtherWords?.(answer) ?? []).map((words) => ({ ...words, length }));
 }
 
-/** `<answer>The answer is 5</answer>` */
+/** Reads `<answer>The answer is 5</answer>`. */
 function readingInside(content: string, search: AnswerSearch): ChosenReading | undefined {
   if (content.length > maxInside || /\\f?box/.test(content)) return undefined;
   const answer = findAnswer(content, { ...search, after: null, isWhole: false });
   return answer === null ? undefined : { answer, length: content.length, shortest: content.length };
 }
 
-/** A line as a whole, its first sentence, and its first clause. Only the first that can be read is. */
+/** The candidates are the whole line, its first sentence and its first clause. The first readable one is used. */
 function readingsOf(content: string, kind: Mark['kind']): readonly Reading[] {
   const whole = { answer: withoutOuterBox(withoutEmphasis(content).replace(emptyWords, '')), length: content.length };
   if (kind !== 'line') return [whole];
@@ -148,11 +157,11 @@ function upTo(content: string, end: RegExp): Reading {
   return { answer: withoutEmphasis(content.slice(0, at)).replace(emptyWords, ''), length: at };
 }
 
-/** Words in front of a formula or a number that add nothing to it. */
+/** Words before a formula or a number that add nothing to it. */
 const emptyWords =
   /^(?:the (?:point|number|value|fraction|interval|set|pair|ordered pair|expression|function)|[Ee]xactly|[Aa] total of|[Ii]t(?:['’]s| is)) (?=[$\\(\d-])/;
 
-/** `**42` of `**Answer: 42**` without its half of the emphasis. */
+/** Removes half an emphasis, such as that of `**42` from `**Answer: 42**`. */
 function withoutEmphasis(text: string): string {
   const bare = text
     .trim()
@@ -168,15 +177,15 @@ function withoutOuterBox(text: string): string {
     : withoutOuterBox(inside);
 }
 
-/** Words that may be between two guesses and say nothing of a correction. */
+/** Words that may separate two guesses and do not announce a correction. */
 const fillers =
   /\b(?:and|or|also|either|maybe|the|final|correct|right|statement|answer|answers|option|choice|is|are|it|could|be|alternatively|perhaps|boxed|part|case|an|first|second|third|approach|method|gives|yields)\b/gi;
 
-/** "The answer is 5 for adults. For children the answer is 6." */
+/** Recognizes "The answer is 5 for adults. For children the answer is 6." */
 const isCase =
   /^(?:[^.!?\n]{0,60}[.!;,\n])?\W*(?:for|if|when|unless|whereas|while|in case|otherwise)\b[^.!?\n]{0,80}$/i;
 
-/** Whether the mark before it gives another answer, and no word between them says why. */
+/** Whether the previous mark gives another answer, and no word between them explains the change. */
 function isOneOfSeveral(
   said: string,
   earlier: readonly Mark[],
@@ -187,7 +196,7 @@ function isOneOfSeveral(
     const reading = readingOf(content, other.kind, search);
     if (reading === undefined) continue;
     const end = other.kind === 'enclosed' ? other.end : other.from + reading.shortest;
-    // Words up to the later mark: `Final answer: The answer is 5.`
+    // Skips words up to the later mark: `Final answer: The answer is 5.`
     if (end > mark.start && other.from <= mark.start) continue;
     const between = said
       .slice(Math.min(end, mark.start), mark.start)
@@ -202,7 +211,7 @@ function isSameReading(first: string, second: string, { isSame }: AnswerSearch):
   return first === second || (isSame?.(first, second) ?? false);
 }
 
-/** What a sentence may give the value of. A subject such as "the letter to avoid" claims nothing. */
+/** Subjects whose value a sentence may state. A subject such as "the letter to avoid" claims nothing. */
 const subjects =
   'total|sum|value|result|difference|product|quotient|ratio|average|mean|median|mode|remainder|profit|loss|cost|price|charge|amount|number of|area|volume|perimeter|circumference|' +
   'probability|chance|percentage|share|length|width|height|depth|distance|radius|diameter|sides?|angle|slope|speed|velocity|acceleration|force|mass|weight|energy|power|temperature|' +
@@ -213,15 +222,15 @@ const lead = new RegExp(
     String.raw`so|thus|therefore|hence|∴|a:|total:|=|→|=>|the (?:[a-z-]{1,15} ){0,2}(?:${subjects})${rest} (?:is|are|equals?|measures?))[,:]?\s+){1,3}`,
   'i',
 );
-/** Subjects of a sentence that repeats the question, or says what another one said: "the given length is 5". */
+/** Subjects of a sentence that repeats the question or quotes somebody: "the given length is 5". */
 const repeated =
   /\b(?:given|question|problem|example|exercise|page|step|task|says|said|claims?|claimed|thinks|thought|guess|got|first|mistake|expected)\b/i;
 
-/** The text from its first to its last character, apart from the signs of a formula and words such as "It is". */
+/** Reads the whole text, apart from the signs of a formula and words such as "It is". */
 function readWhole(said: string, search: AnswerSearch): string | null {
   const { isReadable, isPreferred } = search;
   const text = said.trim().replace(/(?<=\S)\s{0,5}\n####$/, '');
-  // A mark that holds nothing, or that was never closed: the answer was cut.
+  // The answer was cut if a mark holds nothing or was never closed.
   if (/\\f?box(?:ed)?\s*\{|####|<(?:final_?)?answer>/.test(text)) return null;
   const fenced = /^```[a-z]{0,20}\n([^`]{1,300})\n```$/.exec(text)?.[1];
   if (fenced !== undefined) return readWhole(fenced, search);
@@ -232,7 +241,7 @@ function readWhole(said: string, search: AnswerSearch): string | null {
   return readable.find((answer) => isPreferred?.(answer)) ?? readable[0] ?? readFirstLine(text, search);
 }
 
-/** What follows words such as "It is" and "The length is". */
+/** The text after words such as "It is" and "The length is". */
 function statedBy(text: string, { inOtherWords }: AnswerSearch): readonly string[] {
   const words = lead.exec(text)?.[0] ?? '';
   if (words === '' || repeated.test(words) || isDoubtedBefore(text, { start: 0, from: words.length }, false)) return [];

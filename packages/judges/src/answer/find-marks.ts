@@ -1,19 +1,28 @@
-/** Where a message says "this is my answer". Each kind of mark is found in one pass, so that no message keeps a judge busy. */
+/**
+ * Finds the places at which a message says "this is my answer". Each kind of mark takes one pass, so no message can
+ * keep a judge busy.
+ */
 
 export type Mark = {
-  /** The mark and what it holds are `text.slice(start, end)`. */
+  /** `text.slice(start, end)` is the mark with its content. */
   readonly start: number;
   readonly end: number;
-  /** Where what it holds begins. */
+  /** The index at which the content begins. */
   readonly from: number;
-  /** Enclosed: `\boxed{}`, `\fbox{}` and `<answer>` hold what they hold. Line: the rest of a line, which may say more. */
+  /**
+   * `enclosed`: `\boxed{}`, `\fbox{}` and `<answer>`, which delimit their content. `line`: the rest of a line, which
+   * may say more.
+   */
   readonly kind: 'enclosed' | 'heading' | 'line' | 'verdict';
 };
 
 /** Longer lines are not answers. */
 const maxLine = 300;
 
-/** All marks in the order of their ends. Marks inside of another are left out, and a sentence gives way to the box in it. */
+/**
+ * Returns all marks in the order of their ends. Marks inside another mark are dropped, and a sentence is dropped if it
+ * contains a box.
+ */
 export function findMarks(text: string, after: string | null): readonly Mark[] {
   if (after !== null) return linesAfter(text, after);
   const enclosed = withoutNested([...boxes(text), ...tags(text)]);
@@ -58,7 +67,7 @@ function tags(text: string): readonly Mark[] {
   return found;
 }
 
-/** What a mark holds. */
+/** The content of a mark. */
 export function contentOfMark(text: string, { from, end, kind }: Mark): string {
   const content = text.slice(from, end);
   const isDisplayed = /^(?:\$\$|\\\[)/.test(content);
@@ -66,7 +75,7 @@ export function contentOfMark(text: string, { from, end, kind }: Mark): string {
   return (kind === 'enclosed' ? content.replace(/(?:\}|<\/(?:final_?)?answer>)$/i, '') : content).trim();
 }
 
-/** The outermost of nested ones: `<answer>\boxed{5}</answer>` is one answer. */
+/** Keeps the outermost of nested marks: `<answer>\boxed{5}</answer>` is one answer. */
 function withoutNested(marks: readonly Mark[]): readonly Mark[] {
   const kept: Mark[] = [];
   for (const mark of marks.toSorted((left, right) => left.start - right.start || right.end - left.end))
@@ -74,7 +83,7 @@ function withoutNested(marks: readonly Mark[]): readonly Mark[] {
   return kept;
 }
 
-/** Lines that do not meet an enclosed mark. Both are in order, so one pass is enough. */
+/** Keeps the lines that do not overlap an enclosed mark. Both lists are sorted, so one pass is enough. */
 function withoutCovered(lines: readonly Mark[], enclosed: readonly Mark[]): readonly Mark[] {
   const kept: Mark[] = [];
   let at = 0;
@@ -85,7 +94,7 @@ function withoutCovered(lines: readonly Mark[], enclosed: readonly Mark[]): read
   return kept;
 }
 
-/** The rest of the line after each mark, or the next line that is not empty. */
+/** The rest of the line after each mark, or the next non-empty line. */
 function linesAfter(text: string, mark: string, kind: 'line' | 'heading' = 'line'): readonly Mark[] {
   const found: Mark[] = [];
   for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) {
@@ -97,7 +106,7 @@ function linesAfter(text: string, mark: string, kind: 'line' | 'heading' = 'line
   return found;
 }
 
-/** Looks over at most a few empty lines; null if nothing follows. */
+/** Skips at most a few empty lines. Null if nothing follows. */
 function lineFrom(text: string, at: number): { readonly from: number; readonly end: number } | null {
   const gap = /^\s{0,40}(?:```[a-z]{0,10}\n\s{0,10})?/.exec(text.slice(at, at + 65))?.[0].length ?? 0;
   const from = at + gap;
@@ -106,7 +115,7 @@ function lineFrom(text: string, at: number): { readonly from: number; readonly e
   return from >= text.length || /\s/.test(text.charAt(from)) ? null : { from, end: mathEnd(text, from, end) };
 }
 
-/** A formula between `\[` and `\]`, or `$$` and `$$`, goes over lines. */
+/** A formula between `\[` and `\]`, or `$$` and `$$`, may span lines. */
 function mathEnd(text: string, from: number, end: number): number {
   const open = text.slice(from, from + 2);
   const close = open === '\\[' ? text.indexOf('\\]', from + 2) : open === '$$' ? text.indexOf('$$', from + 2) : -1;
@@ -128,7 +137,7 @@ const labelled = new RegExp(
   'giu',
 );
 
-/** "The answer is ..." and "Answer: ...". */
+/** Finds "The answer is ..." and "Answer: ...". */
 function labels(text: string): readonly Mark[] {
   const found: Mark[] = [];
   for (const { 0: label, index } of text.matchAll(labelled)) {
@@ -138,7 +147,7 @@ function labels(text: string): readonly Mark[] {
   return found;
 }
 
-/** A line that says "Final answer" and nothing else. */
+/** Finds a line that contains only "Final answer". */
 function headings(text: string): readonly Mark[] {
   const found: Mark[] = [];
   for (const { 0: line, index } of text.matchAll(
@@ -150,7 +159,7 @@ function headings(text: string): readonly Mark[] {
   return found;
 }
 
-/** `"answer": 5` of JSON. */
+/** Finds `"answer": 5` in JSON. */
 function fields(text: string): readonly Mark[] {
   const found: Mark[] = [];
   const field =
@@ -165,7 +174,7 @@ function fields(text: string): readonly Mark[] {
 const opening =
   /^(?:[a-z]{3}[a-z ]{0,27}:\s+)?(?:(?:among|of|from|out of|based on|according to|therefore|thus|hence|so|given)\b[^,.\d]{0,60},\s+|(?:therefore|thus|hence|so|but|only|(?:this|that|which) means(?: that)?)\s+)?(?=\S)/i;
 
-/** "42 is the answer" and "(B) is the correct choice". */
+/** Finds "42 is the answer" and "(B) is the correct choice". */
 function verdicts(text: string): readonly Mark[] {
   const found: Mark[] = [];
   const claim =

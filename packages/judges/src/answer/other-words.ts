@@ -7,17 +7,19 @@ import { plainText } from './plain-text.js';
 import { readQuantity } from './read-quantity.js';
 
 /**
- * Answers that a mark holds in other words: `not 4, it is 5`, `m + n = 204`, `She has 5 apples left`, `five (5)`. Only text after a mark is
- * read in this way. Each reader gives the answer alone, or null.
+ * Reads answers that a mark holds in other words: `not 4, it is 5`, `m + n = 204`, `She has 5 apples left`, `five (5)`.
+ * Only the text after a mark is read in this way. Each reader returns the answer alone, or null.
  */
 
 type IsReadable = (text: string) => boolean;
 type Reader = (text: string, isReadable: IsReadable) => string | null;
 
-/** `isStatement`: a sentence has the answer, and a number in a later sentence would make it one of several. */
+/**
+ * `isStatement` means that a sentence contains the answer. A number in a later sentence would make it one of several.
+ */
 export type Rewording = { readonly answer: string; readonly isStatement: boolean };
 
-/** The answers that the text gives in other words, if one of them can be read. */
+/** Returns the readable answers that the text gives in other words. */
 export function inOtherWords(comparison: Comparison, text: string, isReadable: IsReadable): readonly Rewording[] {
   if (comparison === 'text' || text.length > 300) return [];
   const readers = comparison === 'number' ? [...common, ...ofNumbers] : common;
@@ -26,7 +28,7 @@ export function inOtherWords(comparison: Comparison, text: string, isReadable: I
     .filter(({ answer }) => answer !== '' && !isDoubtful(answer) && isReadable(answer));
 }
 
-/** `17, no wait, 18`: the last value counts. Null if the text corrects nothing. */
+/** In `17, no wait, 18` the last value counts. Null if the text corrects nothing. */
 export function correctionOf(text: string, isReadable: IsReadable): string | null {
   const found =
     /^(.{1,60}?)[\s,.;:–—-]{1,5}(?:(?:oh|oops|hmm|sorry|no|wait|actually|correction|i mean|rather)\b[\s,.:;–—-]{0,5}){1,4}(?:(?:it|that|the answer)(?:['’]s| is| should be| must be)\s+)?(\S.{0,59})$/i.exec(
@@ -40,7 +42,7 @@ function withoutFullStop(text: string): string {
   return text.trim().replace(/[.!]$/, '');
 }
 
-/** `not 4, it is 5` and `not 4 but 5`. Both values can be read, so that `not clear, but 5` gives none. */
+/** Reads `not 4, it is 5` and `not 4 but 5`. Both values must be readable, so `not clear, but 5` gives none. */
 const readContrast: Reader = (text, isReadable) => {
   const found =
     /^(?:[a-z]{2,12}ly )?not\s+([^,;]{1,40}?)(?:[,;]|\s[-–—])?\s+(?:(?:but|it(?:['’]s| is| must be)|rather|instead)\b,?\s*){1,3}(.{1,60})$/i.exec(
@@ -49,10 +51,10 @@ const readContrast: Reader = (text, isReadable) => {
   return found?.[1] !== undefined && isReadable(found[1]) ? withoutFullStop(found[2] ?? '') : null;
 };
 
-/** `<5>`: the brackets of a template. */
+/** Reads `<5>`, which has the brackets of a template. */
 const readPlaceholder: Reader = (text) => /^<([^<>]{1,40})>\.?$/.exec(text)?.[1] ?? null;
 
-/** `2\sqrt{2} \approx 2.83`: a formula, and a decimal that is its value, rounded or cut. */
+/** Reads `2\sqrt{2} \approx 2.83`: a formula with its decimal value, rounded or truncated. */
 const readApproximated: Reader = (text) => {
   const sides = text.split(/\\approx(?:eq)?(?![a-zA-Z])|≈/);
   const [exact, decimal] = sides.map((side) => plainText(side.replaceAll('$', '')));
@@ -66,12 +68,15 @@ const readApproximated: Reader = (text) => {
   return isRounded || (unit < 1 && rest > 0 && rest < unit) ? (sides[0] ?? null) : null;
 };
 
-/** Not a number if the formula has variables. */
+/** NaN if the formula has variables. */
 function nearly(of: Expression): number {
   return evaluateNearly(of, (name) => ({ pi: Math.PI, e: Math.E })[name] ?? Number.NaN);
 }
 
-/** The last side of `m + n = 204` and `125 + 79 = 204`. Sides without variables must have its value. In `12 = 3 * 4` it is the first. */
+/**
+ * Reads the last side of `m + n = 204` and `125 + 79 = 204`. All sides without variables must have its value. In `12 =
+ * 3 * 4` the first side is the answer.
+ */
 const readLastSide: Reader = (text) => {
   const sides = plainText(text.replaceAll('$', ''))
     .replaceAll(/(?<=\d)\s*x\s*(?=\d)/g, ' * ')
@@ -104,7 +109,10 @@ const sentence = new RegExp(
   'u',
 );
 
-/** `She has 5 apples left`: a sentence with one number, which follows its verb. The words after it must read as its unit, and none may doubt it. */
+/**
+ * Reads `She has 5 apples left`: a sentence with one number, which follows its verb. The words after the number must
+ * read as its unit, and none may doubt it.
+ */
 const readSentence: Reader = (text) => {
   const found = sentence.exec(
     plainText(text.replaceAll(/\\\$/g, '$')).replace(/[*_]{1,3}(?=[\d$])|(?<=\d)[*_]{1,3}/g, ''),
@@ -123,7 +131,7 @@ const readSentence: Reader = (text) => {
   return isUnit ? numeral.replace(/[.,]$/, '') : null;
 };
 
-/** `#12` and `Day 12` */
+/** Reads `#12` and `Day 12`. */
 const readNumbered: Reader = (text) =>
   /^(?:#|No\. |(?:[Dd]ay|[Yy]ear|[Ww]eek|[Nn]umber|[Rr]oom|[Pp]age|[Ff]loor) )(\d{1,15})\.?$/.exec(text)?.[1] ?? null;
 
@@ -133,7 +141,7 @@ const small =
   );
 const tens = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
 
-/** `five (5)`, if the word says the same. */
+/** Reads `five (5)` if the word and the number agree. */
 const readNamed: Reader = (text) => {
   const found = /^([a-z]{3,9})(?:[- ]([a-z]{3,5}))? \((\d{1,2})\)(?: \p{L}{2,20})?\.?$/iu.exec(text);
   const [first, second] = [found?.[1]?.toLowerCase() ?? '', found?.[2]?.toLowerCase()];

@@ -1,11 +1,12 @@
 import Fraction from 'fraction.js';
 
 /**
- * LaTeX and typography in plain characters, for what answers use of them: `\frac{a}{b}` becomes `((a)/(b))`, `\sqrt 3` becomes
- * `sqrt(3)`, and words of `\text{}` stay apart from the formula between two marks. What is not known stays as it is.
+ * Converts the LaTeX and typography of answers to plain characters: `\frac{a}{b}` becomes `((a)/(b))`, and `\sqrt 3`
+ * becomes `sqrt(3)`. Words of `\text{}` are kept separate from the formula, between two marks. Unknown parts are
+ * unchanged.
  */
 
-/** Marks around the words of `\text{}`. They come from the private use area, which is removed from the text first. */
+/** Marks around the words of `\text{}`. They come from the private use area, which is first removed from the text. */
 export const wordsOpen = '\uE000';
 export const wordsClose = '\uE001';
 
@@ -33,7 +34,7 @@ export function withoutWordMarks(text: string): string {
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ';
 const subscripts = '₀₁₂₃₄₅₆₇₈₉';
 
-/** Before the compatibility forms of Unicode, which would make `10⁵` 105 and `1½` 11/2. */
+/** Runs before the compatibility forms of Unicode, which would turn `10⁵` into 105 and `1½` into 11/2. */
 function plainCharacters(text: string): string {
   return text
     .replaceAll(/[\uE000\uE001\u200B-\u200D\u2060\uFEFF]/g, '')
@@ -49,7 +50,7 @@ function plainCharacters(text: string): string {
     .replaceAll(/[‘’′]/g, "'");
 }
 
-/** `0.\overline{3}` as `\frac{1}{3}` */
+/** Converts `0.\overline{3}` to `\frac{1}{3}`. */
 function repeating(_: string, digits: string, one = '', several = one): string {
   const { n, d } = new Fraction(`0${digits}(${several})`);
   return String.raw`\frac{${n}}{${d}}`;
@@ -121,14 +122,14 @@ const greekOf = new Map(greek.flatMap((name, at) => (at % 2 === 0 ? [[name, gree
 const functions = new Set(
   'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log exp max min gcd lcm'.split(' '),
 );
-/** Commands that are left out. */
+/** Commands that are dropped. */
 const silent = new Set(
   'left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits quad qquad hspace nolimits boldmath'.split(
     ' ',
   ),
 );
 const wordCommands = new Set('text textrm textup textnormal mbox hbox textit'.split(' '));
-/** Commands whose argument is read as if it were not in it. */
+/** Commands that are replaced by their argument. */
 const faces = new Set(
   'mathrm mathbf textbf mathit mathsf mathtt texttt textsf boldsymbol bm operatorname emph underline ensuremath mathbb mathcal boxed fbox'.split(
     ' ',
@@ -136,7 +137,7 @@ const faces = new Set(
 );
 const spaces = new Set([',', ';', ':', ' ', '>', '/', '\n', '~']);
 
-/** One pass from left to right. A group that is never closed ends with the text. */
+/** Reads the text in one pass from left to right. A group that is never closed ends with the text. */
 class LatexReader {
   readonly #text: string;
   #at = 0;
@@ -177,7 +178,7 @@ class LatexReader {
     return write(parts.join(''));
   }
 
-  /** What follows `^` or `_`, in brackets if it is more than a sign; a degree is its own sign. */
+  /** The text after `^` or `_`, in brackets if it is more than one sign. A degree has its own sign. */
   #raised(mark: string): string {
     this.#skipSpaces();
     if (this.#text.charAt(this.#at) !== '{') return '';
@@ -189,7 +190,7 @@ class LatexReader {
     while (/\s/.test(this.#text.charAt(this.#at))) this.#at++;
   }
 
-  /** An argument: a group, a command, or one character. */
+  /** An argument: a group, a command or one character. */
   #argument(): string {
     this.#skipSpaces();
     const first = this.#text.charAt(this.#at);
@@ -236,7 +237,7 @@ class LatexReader {
     return '';
   }
 
-  /** Letters of another face are words if there are several, such as `\mathrm{cm}`, and else part of the formula. */
+  /** Several letters of another face are words, such as `\mathrm{cm}`. A single letter is part of the formula. */
   #face(): string {
     const inside = this.#argument();
     return /^[\s~]*[a-zA-Z]{2}/.test(inside) ? `${wordsOpen}${inside}${wordsClose}` : inside;

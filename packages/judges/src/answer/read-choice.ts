@@ -3,13 +3,16 @@ import { plainText } from './plain-text.js';
 const option =
   /^(?:(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:option|choice|letter|answer|statement)\s+)?(?:[(["'`{*_\s]*)([A-Z]|[1-9])(?![A-Za-z0-9]|['’][a-z]|[.,:]\d|\.[A-Z]\.)/;
 const small = /^(?:(?:option|choice|letter)\s{1,3})?[\s(["'`{*_]*([a-z])[\s)\]"'`}*_.]*$/;
-/** Reasons that name another letter or that claim nothing. */
+/** Matches reasons that name another letter or claim nothing. */
 const doubt =
   /\bor\s+\(?[A-Z]\b|\b(?:maybe|perhaps|may|might|could|guess|guessing|unsure|not sure|not certain|not know)\b|\?/i;
-/** Two letters that each begin an option: the text lists what could be chosen. */
+/** Matches two letters that each begin an option, so the text lists the options. */
 const otherOption = /(?:^|\s)[(*]*[A-Z][).:][)*]*(?=\s+\S)/g;
 
-/** The letter or digit of `B`, `(B)`, `B. Paris`, `Option B` or `**B**`. Null if the text chooses none, or more than one. */
+/**
+ * Reads the letter or digit of `B`, `(B)`, `B. Paris`, `Option B` or `**B**`. Null if the text chooses none or more
+ * than one.
+ */
 export function readChoice(text: string): string | null {
   if (text.length > 1000) return null;
   const bare = plainText(text).replaceAll('$', '').trim();
@@ -19,12 +22,15 @@ export function readChoice(text: string): string | null {
   return isNamedOnly(bare.slice(found[0].length), letter) && !listsOthers(bare) ? letter : null;
 }
 
-/** `option B` as `Option B`: the pattern is of small letters, and must not take `option b` for two words of a sentence. */
+/**
+ * Turns `option B` into `Option B`, because the pattern is for small letters and must not read `option b` as two words
+ * of a sentence.
+ */
 function capitalFirst(text: string): string {
   return text.replace(/^(?:The|Option|Choice|Letter|Answer|Statement|OPTION|CHOICE)\b/, (word) => word.toLowerCase());
 }
 
-/** What follows the letter: nothing, or a sign and the words of the option. */
+/** Whether the letter is followed by nothing, or by a sign and the words of the option. */
 function isNamedOnly(rest: string, letter: string): boolean {
   if (/^[)\]"'`}*_.:,;!\s]*$/.test(rest)) return true;
   if (/^[)\]"'`}*_]{0,4},?\s+(?:because|since)\s+\S+\s+\S/.test(rest)) return !doubt.test(rest);

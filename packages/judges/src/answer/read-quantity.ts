@@ -2,7 +2,7 @@ import Fraction from 'fraction.js';
 import { plainText } from './plain-text.js';
 import { isKnownUnit } from './same-unit.js';
 
-/** A number with its unit; `unit` is '' if there is none. A per cent is a unit. */
+/** A number with its unit. `unit` is '' if there is none. Per cent is a unit. */
 export type Quantity = { readonly value: Fraction; readonly unit: string };
 
 const grouped = String.raw`\d{1,3}(?:,\d{3})+|\d{1,3}(?:[ \u00a0]\d{3})+|\d{1,3}(?:'\d{3})+|\d{1,3}(?:_\d{3})+`;
@@ -30,8 +30,9 @@ const sizes: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads `1,234.5 km`, `-3/4`, `2 1/2`, `1.2e3`, `10^5`, `1 million`, `$5`, `50%` and `\frac{1}{2}` exactly. A comma or a space separates
- * thousands, and is refused elsewhere: `1,5` is nobody's 15. Null if the text is not one number with at most a unit.
+ * Reads `1,234.5 km`, `-3/4`, `2 1/2`, `1.2e3`, `10^5`, `1 million`, `$5`, `50%` and `\frac{1}{2}` exactly. A comma or
+ * a space may only separate thousands: `1,5` is refused, because it might mean 1.5 or 15. Null if the text is not one
+ * number with at most one unit.
  */
 export function readQuantity(text: string): Quantity | null {
   if (text.length > 300) return null;
@@ -61,7 +62,7 @@ function toFraction(numeral: string): Fraction {
   return new Fraction(numeral.replaceAll(/[, \u00a0'_]/g, '').replace(/\.$/, ''));
 }
 
-/** `5km` and `5%`, but not `5ish` and `5ths`. */
+/** Accepts `5km` and `5%`, but not `5ish` and `5ths`. */
 function isAttachable(unit: string): boolean {
   const words = unit.match(/\p{L}+/gu) ?? [];
   return !/^\p{L}/u.test(unit) || words.every((word) => word.length === 1 || isHan(word) || isKnownUnit(word));
@@ -71,10 +72,10 @@ function isHan(word: string): boolean {
   return /^\p{Script=Han}+$/u.test(word);
 }
 
-/** `42万` is 420,000, and `42以上` is at least 42. */
+/** `42万` means 420,000, and `42以上` means at least 42. */
 const noHanUnit = /^[万亿百十兆萬億]|^千(?![克米瓦])|[或和到至加减乘不非错以上下多左约]/;
 
-/** Words that are not units. They say that there is more than one number, or that the number is not the answer. */
+/** Words that are not units. They show that there is more than one number, or that the number is not the answer. */
 const notUnits = new Set(
   (
     'or and not to no is are was were be been am has have had do does did can could may might must should would will shall but ' +
@@ -90,10 +91,10 @@ const notUnits = new Set(
 const months = new Set(
   'January February March April May June July August September October November December'.split(' '),
 );
-/** Single letters that are units. Others are variables, as in `5x`. */
+/** Single letters that are units. Other letters are variables, as in `5x`. */
 const unitLetters = new Set('gmslhLNJWVACFKdtTPΩμµ');
 
-/** The words of a unit, or null: these are not words of a unit. */
+/** The words of a unit. Null if they are not a unit. */
 function readUnit(text: string): string | null {
   const unit = text
     .replaceAll(/[{}"'`*]|(?<=\bleft) over$/g, '')
@@ -105,7 +106,7 @@ function readUnit(text: string): string | null {
   if (/%.*%/.test(unit)) return null;
   if (!/^[\p{L}\p{Sc}°%/µ][\p{L}\p{Sc}°%/·.()^\s\d'’-]*$/u.test(unit)) return null;
   if (/\d/.test(unit.replaceAll(/(?:\^\(?-?|(?<=\p{L}))\d\)?/gu, ''))) return null;
-  // "clips in April and May" are clips; "apples and pears" are two things.
+  // "clips in April and May" are clips, but "apples and pears" are two things.
   const words = unit.replaceAll(/(?<=\p{Lu}\p{L}*) and (?=\p{Lu})/gu, ' ').match(/\p{L}+/gu) ?? [];
   if (months.has(words[0] ?? '')) return null;
   if (words.length > 6 || words.some((word) => word !== 'May' && notUnits.has(word.toLowerCase()))) return null;
@@ -134,7 +135,7 @@ const around = [
   ['{', '}'],
 ] as const;
 
-/** Without what sentences and formulas put around a number: `$5$`, `**5**`, `(5)`, `x = 5`, `5.`. */
+/** Removes what sentences and formulas put around a number: `$5$`, `**5**`, `(5)`, `x = 5`, `5.`. */
 function bareNumber(text: string): string {
   let bare = text
     .replace(/^(\*\*|\$)([^*$]{1,40})\1(?=\s)/, '$2')
@@ -160,12 +161,12 @@ function bareNumber(text: string): string {
   return withoutDots(bare.replace(/^(?:[a-zA-Z]\w{0,20}\s*)?=\s*/, ''));
 }
 
-/** `1.000.000` has two separators of thousands, so none is a decimal point. */
+/** `1.000.000` has two separators, so they separate thousands and are not decimal points. */
 function withoutDots(text: string): string {
   return text.replace(/(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3}){2,8}(?![\d.,])/, (digits) => digits.replaceAll('.', ''));
 }
 
-/** A sign of the denominator is the sign of the fraction. */
+/** A sign of the denominator becomes the sign of the fraction. */
 function fraction(top: string, bottom: string): string {
   const isNegative = top.startsWith('-') !== bottom.startsWith('-');
   return `${isNegative ? '-' : ''}${top.replace('-', '')}/${bottom.replace('-', '')}`;

@@ -2,7 +2,7 @@ import type { Expression } from '../arithmetic/expression.js';
 import { readExpression } from '../arithmetic/read-expression.js';
 import type { AnswerValue } from './read-value.js';
 
-/** `left operator right`, where the operator is never > or ≥. */
+/** A relation `left operator right`. The operator is never > or ≥. */
 export type Relation = {
   readonly kind: 'relation';
   readonly operator: '=' | '≠' | '<' | '≤';
@@ -13,7 +13,7 @@ export type Relation = {
 const infinity: Expression = { kind: 'variable', name: '∞' };
 const minusInfinity: Expression = { kind: 'negation', of: infinity };
 
-/** An inequality of one variable is the interval that it says: `x > 3` is `(3, ∞)`, and `0 ≤ x < 1` is `[0, 1)`. */
+/** Reads an inequality of one variable as an interval: `x > 3` is `(3, ∞)`, and `0 ≤ x < 1` is `[0, 1)`. */
 export function readRelation(sides: readonly string[], operators: readonly string[]): AnswerValue | null {
   const formulas = sides.map((side) => readExpression(side, { hasAlgebra: true }));
   const known = formulas.filter((formula) => formula !== null);
@@ -57,7 +57,7 @@ function interval(
   return { kind: 'parts', shape, parts: [end(ends.from), end(ends.to)] };
 }
 
-/** left - right: zero where an equation holds. */
+/** Returns left - right, which is zero if the equation holds. */
 export function differenceOf({ left, right }: Relation): Expression {
   return { kind: 'operation', operator: '-', left, right };
 }

@@ -9,7 +9,7 @@ import { readRelation, type Relation } from './read-relation.js';
 import { isKnownUnit } from './same-unit.js';
 import { insideBrackets, splitOutside, splitParts } from './split-parts.js';
 
-/** What an answer in mathematics says: a formula, several of them in brackets, a relation, or words. */
+/** The meaning of a mathematical answer: a formula, several of them in brackets, a relation, or words. */
 export type AnswerValue =
   | Formula
   | AnswerParts
@@ -17,7 +17,7 @@ export type AnswerValue =
   | { readonly kind: 'words'; readonly text: string; readonly formula: Expression | null }
   | { readonly kind: 'literal'; readonly text: string };
 
-/** `name` is what it is said to be equal to, such as `x`; null if it is said alone. */
+/** `name` is the other side of an equation, such as `x`. Null if there is none. */
 export type Formula = {
   readonly kind: 'formula';
   readonly of: Expression;
@@ -25,7 +25,10 @@ export type Formula = {
   readonly name: string | null;
 };
 
-/** `shape` is the two brackets of a tuple or interval; '' for a set or list, and '∪' for a union, whose parts have no order. */
+/**
+ * `shape` holds the two brackets of a tuple or interval. It is '' for a set or list, and '∪' for a union, whose parts
+ * have no order.
+ */
 export type AnswerParts = { readonly kind: 'parts'; readonly shape: string; readonly parts: readonly AnswerValue[] };
 
 const allReals = /^[\s$]*(?:[a-z]\s*\\in\s*)?(?:\\mathbb\s*(?:R|\{R\})|ℝ|(?:\\text\{)?all real numbers\}?)[\s.$]*$/i;
@@ -44,12 +47,12 @@ export function readValue(text: string): AnswerValue | null {
   return value?.kind === 'formula' && value.unit === '' && hasCurrency(text) ? { ...value, unit: '$' } : value;
 }
 
-/** `$\pi$ meters` as `$\pi\text{ meters}$`. */
+/** Rewrites `$\pi$ meters` as `$\pi\text{ meters}$`. */
 function withUnitAfter(text: string): string {
   return text.replace(/^\s*\$([^$]{1,300})\$\s+(\p{L}[\p{L}\s]{0,40}(?:\^?[23²³])?)\.?\s*$/u, '$1\\text{ $2}');
 }
 
-/** A dollar that opens no formula. */
+/** Whether the text has a dollar sign that does not open a formula. */
 function hasCurrency(text: string): boolean {
   return /\\\$/.test(text) || (text.match(/\$/g) ?? []).length % 2 === 1;
 }
@@ -83,10 +86,10 @@ function readPlain(text: string, depth: number): AnswerValue | null {
   return readFormula(plain);
 }
 
-/** Undefined: the text has another form. Null: it has this one and cannot be read. */
+/** Undefined means that the text has another form. Null means that it has this form but cannot be read. */
 type Reader = (text: string, readPart: (text: string) => AnswerValue | null) => AnswerValue | null | undefined;
 
-/** `\text{ or }` as a word of the list, and labels such as `\text{Area}` as words. */
+/** Reads `\text{ or }` as a word of the list, and labels such as `\text{Area}` as words. */
 function readableWords(text: string): string {
   return text.replaceAll(/\uE000\s*(or|and|to|,|;)\s*\uE001/g, ' $1 ').trim();
 }
@@ -97,7 +100,7 @@ const readOnlyWords: Reader = (text, readPart) => {
   return looksLikeWords(text) ? wordsOf(text) : undefined;
 };
 
-/** `2:30 PM`, not a ratio. */
+/** Reads `2:30 PM` as a time, not as a ratio. */
 const readTime: Reader = (text) => {
   const [, hour, minutes, half] = /^(\d{1,2}):(\d{2})\s?([ap])m$/i.exec(withoutWordMarks(text)) ?? [];
   return hour === undefined
@@ -113,7 +116,10 @@ function wordsOf(text: string): AnswerValue {
   };
 }
 
-/** Words, with numbers between them: `Evelyn` and `June 20`, but not `ab` and not `sin x`. Three letters are in a row. */
+/**
+ * Recognizes words with numbers between them: `Evelyn` and `June 20`, but not `ab` or `sin x`. Words have three
+ * consecutive letters.
+ */
 function looksLikeWords(text: string): boolean {
   if (!/^\p{L}(?:[\p{L}\s'’.-]|(?<=[\s\d])\d|(?<=\d),(?=\s\d))*$/u.test(text) || /(?:^|\s)(?:or|and|not)\s/i.test(text))
     return false;
@@ -140,7 +146,7 @@ const readMatrix: Reader = (text, readPart) => {
   );
 };
 
-/** `x ∈ [0, 1)` says the interval, as does `{x ∈ R | x ≥ 2}`. */
+/** Reads `x ∈ [0, 1)` and `{x ∈ R | x ≥ 2}` as intervals. */
 const readMember: Reader = (text, readPart) => {
   const set = (/^\{\s*[a-zA-Z](?:\s*∈\s*R)?\s*[|:]([^|:]+)\}$/.exec(text) ?? /^[a-zA-Z]\s*∈\s*(.+)$/.exec(text))?.[1];
   return set === undefined ? undefined : readPart(set);
@@ -156,7 +162,7 @@ const readUnion: Reader = (text, readPart) => {
       );
 };
 
-/** A numeral with what only numerals have: thousands, mixed fractions, magnitudes, a unit. */
+/** Reads a numeral with the forms that only numerals have: thousands, mixed fractions, magnitudes, a unit. */
 const readNumber: Reader = (text) => {
   const based = /^(\d{1,40})_\{?(\d{1,2})\}?$/.exec(text);
   if (based) return formulaOf({ kind: 'number', value: new Fraction(based[1] ?? '0') }, `base ${based[2] ?? ''}`);
@@ -214,12 +220,12 @@ const readList: Reader = (text, readPart) => {
   return partsOf('()', ordered.map(unnamed));
 };
 
-/** `x < -1 or x > 1` is a union of intervals. */
+/** Recognizes `x < -1 or x > 1`, a union of intervals. */
 function isAlternative(text: string, parts: readonly string[]): boolean {
   return /\bor\b/.test(text) && parts.every((part) => /[<>≤≥]/.test(part));
 }
 
-/** `1 : 2` */
+/** Reads `1 : 2`. */
 const readRatio: Reader = (text, readPart) => {
   const sides = splitOutside(text, /:|\bto\b/y);
   if (sides.length === 1) return undefined;
@@ -236,7 +242,7 @@ const readSides: Reader = (text, readPart) => {
   return readEquation(sides, readPart);
 };
 
-/** `x = 5` says 5, `6 * 7 = 42` says 42, and `2x + 3y = 6` is a relation. */
+/** `x = 5` means 5, `6 * 7 = 42` means 42, and `2x + 3y = 6` is a relation. */
 function readEquation(sides: readonly string[], readPart: (text: string) => AnswerValue | null): AnswerValue | null {
   const [left = '', ...rest] = sides.map((side) => side.trim());
   const last = readPart(rest.at(-1) ?? '');
@@ -259,7 +265,7 @@ function hasVariables(of: Expression): boolean {
   return of.kind !== 'number' && hasVariables(of.of);
 }
 
-/** A variable, `f(x)`, `P(A)`, or the words of a label; null for a formula. */
+/** A variable, `f(x)`, `P(A)`, or the words of a label. Null for a formula. */
 function nameOfSide(text: string): string | null {
   const plain = withoutWordMarks(text);
   if (isDoubtful(plain)) return null;
@@ -287,7 +293,7 @@ function formulaOf(of: Expression, unit: string): Formula {
   return { kind: 'formula', of, unit, name: null };
 }
 
-/** A formula with at most a unit. LaTeX that is not known is compared by its letters. */
+/** Reads a formula with at most one unit. Unknown LaTeX is compared by its letters. */
 function readFormula(given: string): AnswerValue | null {
   const text = withRadians(given);
   if (/[a-z]{2,} [a-z]{2,} [a-z]{4,}/.test(text)) return null;
@@ -300,13 +306,13 @@ function readFormula(given: string): AnswerValue | null {
     : null;
 }
 
-/** Degrees inside of a trigonometric formula. Elsewhere they are a unit. */
+/** Converts degrees inside a trigonometric formula. In other places they are a unit. */
 function withRadians(text: string): string {
   const isTrigonometric = /(?:sin|cos|tan|cot|sec|csc)(?![a-z])/.test(text);
   return isTrigonometric ? text.replaceAll(/(\d{1,20}(?:\.\d{1,20})?)\s?°/g, '($1*pi/180)') : text;
 }
 
-/** Unit null: the words after the formula are no unit. */
+/** The unit is null if the words after the formula are not a unit. */
 function withoutUnit(text: string): { readonly formula: string; readonly unit: string | null } {
   const sign = /[%°]$/.exec(text)?.[0];
   if (sign !== undefined) return { formula: text.slice(0, -1), unit: sign };

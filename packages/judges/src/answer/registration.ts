@@ -5,7 +5,7 @@ import { comparisons } from '../answer-settings.js';
 
 export const answer = defineJudge({
   name: 'answer',
-  summary: "the last answer of the agent against the task's, exactly",
+  summary: "compares the agent's last answer with the task's, exactly",
   section: z.strictObject({
     compare: setting(
       z.enum(comparisons),
@@ -15,15 +15,15 @@ export const answer = defineJudge({
     task_field: setting(
       z.string().min(1),
       'answer',
-      "field of the task's metadata: the right answer, or a list of them",
+      "field of the task's metadata that holds the right answer or a list of right answers",
     ),
     ...answerSource,
     after: setting(
       z.string().min(1).nullable(),
       null,
-      'the mark before the answer, such as "####"; null: \\boxed{}, <answer>, ####, "answer is", or the whole text',
+      'mark before the answer, such as "####"; null: \\boxed{}, <answer>, ####, "answer is", or the whole text',
     ),
-    tolerance: setting(z.number().min(0).max(1), 0, 'of numbers, relative to the right one; 0: equal'),
+    tolerance: setting(z.number().min(0).max(1), 0, 'allowed relative error of numbers; 0: they must be equal'),
     ignore_case: setting(z.boolean(), true),
   }),
   async open(section) {

@@ -46,12 +46,12 @@ const nameOf = new Map(
   names.flatMap((line) => line.split(' ').map((name) => [name, line.split(' ')[0] ?? name] as const)),
 );
 
-/** A unit may be left out, or be added; two units must be the same. */
+/** A unit may be missing on one side. Two units must be the same. */
 export function hasFittingUnit(wanted: string, found: string): boolean {
   return wanted === '' || found === '' || normalUnit(wanted) === normalUnit(found);
 }
 
-/** A number that is given in hundredths. */
+/** Whether the unit means hundredths. */
 export function isPercent(unit: string): boolean {
   return normalUnit(unit) === '%';
 }

@@ -1,4 +1,7 @@
-/** The parts of a list at its commas, semicolons, "or" and "and", those in brackets aside. `1,200, 3` has two parts, and `1,200` in brackets has two as well. */
+/**
+ * Splits a list at its commas, semicolons, "or" and "and" outside of brackets. `1,200, 3` has two parts, and `1,200` in
+ * brackets has two as well.
+ */
 export function splitParts(text: string): readonly string[] {
   const hasSemicolon = splitOutside(text, /;/y).length > 1;
   if (hasSemicolon) return trimmed(splitOutside(text, /;/y));
@@ -11,7 +14,7 @@ function trimmed(parts: readonly string[]): readonly string[] {
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 
-/** Splits at what the sticky pattern matches outside of brackets. */
+/** Splits at matches of the sticky pattern outside of brackets. */
 export function splitOutside(text: string, separator: RegExp): readonly string[] {
   const parts: string[] = [];
   let [depth, from] = [0, 0];
@@ -29,7 +32,7 @@ export function splitOutside(text: string, separator: RegExp): readonly string[]
   return [...parts, text.slice(from)];
 }
 
-/** What is between brackets around the whole text, or null. */
+/** The text inside brackets that enclose everything. Null if there are none. */
 export function insideBrackets(
   text: string,
 ): { readonly open: string; readonly close: string; readonly inside: string } | null {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { isReadableAs, isSameAnswer } from './compare-answers.js';
 
-/** Right answers as data sets of mathematics write them, each with one that looks like it. */
+/** Right answers as data sets of mathematics write them, each with a similar wrong answer. */
 const golds: readonly (readonly [gold: string, other: string])[] = [
   [String.raw`\ln 2`, String.raw`\ln 5`],
   [String.raw`e^{2}`, String.raw`e^{3}`],
@@ -66,7 +66,7 @@ const golds: readonly (readonly [gold: string, other: string])[] = [
 const isSame = (expected: string, given: string) =>
   isSameAnswer('expression', { expected, given }, { tolerance: 0, ignoreCase: true });
 
-it.each(golds)('reads the right answer %s and tells it from %s', (gold, other) => {
+it.each(golds)('reads the right answer %s and distinguishes it from %s', (gold, other) => {
   expect(isReadableAs('expression', gold, [gold])).toBe(true);
   expect([isSame(gold, gold), isSame(gold, other), isSame(other, gold)]).toEqual([true, false, false]);
 });

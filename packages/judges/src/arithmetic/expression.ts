@@ -1,6 +1,6 @@
 import type Fraction from 'fraction.js';
 
-/** What a formula says, without the text that it was read from. Numerals are exact. */
+/** The meaning of a formula, without its original text. Numerals are exact. */
 export type Expression =
   | { readonly kind: 'number'; readonly value: Fraction }
   | { readonly kind: 'variable'; readonly name: string }
@@ -33,12 +33,12 @@ const functions = {
 } as const;
 
 export type FunctionName = keyof typeof functions;
-/** Names that a formula may use; the longest first, so that `sinh` is not a sine. */
+/** Names that a formula may use, the longest first, so that `sinh` is not read as a sine. */
 export const functionNames = (Object.keys(functions) as FunctionName[])
   .filter((name) => name !== 'factorial')
   .sort((left, right) => right.length - left.length);
 
-/** The parts of an expression, itself first. */
+/** The parts of an expression. The expression itself comes first. */
 export function* subexpressionsOf(expression: Expression): Generator<Expression> {
   yield expression;
   if (expression.kind === 'negation' || expression.kind === 'call') yield* subexpressionsOf(expression.of);
@@ -48,13 +48,13 @@ export function* subexpressionsOf(expression: Expression): Generator<Expression>
   }
 }
 
-/** Beyond this a power is not computed exactly: a judge must not compute 9^9^9 because a model wrote it. */
+/** Larger powers are not computed exactly: a judge must not compute 9^9^9 because a model wrote it. */
 const maxExponent = 64;
 const maxDigits = 400;
 
 /**
- * The exact value, with `valueOf` for variables. Null if it has none among fractions: a division by zero, a root, a
- * power that is too large.
+ * Computes the exact value, with `valueOf` for variables. Null if no fraction is the value, as for a division by zero,
+ * a root, or a power that is too large.
  */
 export function evaluateExactly(
   expression: Expression,
@@ -99,7 +99,7 @@ function powerExactly(base: Fraction, exponent: Fraction): Fraction | null {
   return base.pow(exponent);
 }
 
-/** Larger ones are computed nearly: 64! has 90 digits. */
+/** Larger factorials are computed in floating point: 64! has 90 digits. */
 function factorialExactly(of: Fraction | null): Fraction | null {
   if (of === null || of.d !== 1n || of.s < 0n || of.n > BigInt(maxExponent)) return null;
   let product = 1n;
@@ -107,7 +107,7 @@ function factorialExactly(of: Fraction | null): Fraction | null {
   return of.mul(0).add(product);
 }
 
-/** NaN for what is not a whole number, and above 170, where the value has no place in floating point. */
+/** NaN for numbers that are not whole, and above 170, because floating point cannot hold the value. */
 function factorialNearly(of: number): number {
   if (!Number.isInteger(of) || of < 0 || of > 170) return Number.NaN;
   let product = 1;
@@ -119,7 +119,7 @@ function isLong({ n, d }: Fraction): boolean {
   return n.toString().length > maxDigits || d.toString().length > maxDigits;
 }
 
-/** The value in floating point, NaN if it has none among the real numbers. */
+/** Computes the value in floating point. NaN if there is no real value. */
 export function evaluateNearly(expression: Expression, valueOf: (variable: string) => number): number {
   switch (expression.kind) {
     case 'number':

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { evaluateExactly } from './expression.js';
 import { readExpression } from './read-expression.js';
 
-/** A formula of whole numbers with its value as the language itself computes it, written with random spaces. */
+/** A formula of whole numbers with random spaces, and its value as JavaScript computes it. */
 const { formula } = fc.letrec<{ formula: string; atom: string }>((tie) => ({
   atom: fc.oneof(
     { weight: 3, arbitrary: fc.integer({ min: 0, max: 20 }).map(String) },

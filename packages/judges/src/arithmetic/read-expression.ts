@@ -2,16 +2,20 @@ import Fraction from 'fraction.js';
 import { functionNames, type Expression, type FunctionName, type Operator } from './expression.js';
 
 /**
- * A parser for the formulas of a model that must not be trusted: nothing is executed, and length and depth are limited, so that
- * no text makes it slow or overflows its stack.
+ * Parses the formulas of a model that must not be trusted. Nothing is executed, and length and depth are limited, so no
+ * text can make the parser slow or overflow its stack.
  *
  * sum = product { (+ | -) product }; product = signed { (* | / | nothing) signed }; signed = { + | - } power;
  * power = factorial [ ^ signed ]; factorial = atom { ! };
- * atom = numeral | variable | function atom | log_base atom | binom(sum, sum) | ( sum ) | [ sum ] | { sum } | '|' sum '|'
+ * atom = numeral | variable | function atom | log_base atom | binom(sum, sum) | ( sum ) | [ sum ] | { sum } | '|' sum
+ * '|'
  */
 
 export type Grammar = {
-  /** True: signs before a number, powers, variables, functions, and products without a sign. False: + - * / and brackets alone. */
+  /**
+   * True allows signs before a number, powers, variables, functions, and products without a sign. False allows only + -
+   * * / and brackets.
+   */
   readonly hasAlgebra: boolean;
 };
 
@@ -21,7 +25,7 @@ const numeral = /^(?:\d{1,100}(?:\.\d{0,100})?|\.\d{1,100})/;
 const letter = /[a-zA-Zα-ωΔΩ∞]/u;
 const word = /^[a-zA-Zα-ωΔΩ∞]+/u;
 const variableName = /^[a-zA-Zα-ωΔΩ∞](?:_(?:\{[a-zA-Z0-9,]{1,10}\}|[a-zA-Z0-9]))?/u;
-/** Functions of one factor. */
+/** Functions that take a single factor. */
 const roots: ReadonlySet<FunctionName> = new Set(['sqrt', 'cbrt']);
 const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
@@ -66,7 +70,7 @@ class ExpressionReader {
     return expression;
   }
 
-  /** The next character that is not a space; '' at the end. */
+  /** The next character that is not a space, or '' at the end. */
   #next(): string {
     while (/\s/.test(this.#text[this.#at] ?? '')) this.#at++;
     return this.#text[this.#at] ?? '';
@@ -94,7 +98,10 @@ class ExpressionReader {
     }
   }
 
-  /** What may follow a factor without a sign. A bar does if none is open: in `|x|` the second one closes. */
+  /**
+   * Whether the character may follow a factor without a sign. A bar may do so only if no bar is open: in `|x|` the
+   * second one closes.
+   */
   #beginsFactor(sign: string): boolean {
     return sign === '|' ? this.#bars === 0 : letter.test(sign) || closing[sign] !== undefined;
   }
@@ -162,7 +169,7 @@ class ExpressionReader {
     return { kind: 'call', name: 'abs', of };
   }
 
-  /** A function with its argument, a constant, or the first letter of a product of variables. */
+  /** Reads a function with its argument, a constant, or the first letter of a product of variables. */
   #named(letters: string): Expression {
     if (letters.startsWith('binom')) return this.#binomial();
     const name = functionNames.find((known) => letters.startsWith(known));
@@ -176,7 +183,7 @@ class ExpressionReader {
     return { kind: 'variable', name: name === 'π' ? 'pi' : name.replaceAll(/[{}]/g, '') };
   }
 
-  /** `log_2(8)` is a quotient of logarithms, and `sin^2 x` the square of a sine. */
+  /** `log_2(8)` is a quotient of logarithms, and `sin^2 x` is the square of a sine. */
   #call(name: FunctionName): Expression {
     this.#at += name.length;
     const base = name === 'log' && this.#next() === '_' ? this.#logBase() : null;
@@ -196,7 +203,7 @@ class ExpressionReader {
     return this.#deeper(() => this.#atom());
   }
 
-  /** n! / (k! (n - k)!) */
+  /** Computes n! / (k! (n - k)!). */
   #binomial(): Expression {
     this.#at += 'binom'.length;
     if (this.#next() !== '(') throw new Unreadable();
@@ -212,7 +219,10 @@ class ExpressionReader {
     return operation('/', factorial(top), below);
   }
 
-  /** `sin(x)^2` is the square of a sine; `sin x^2` the sine of a square, and `sin 2x` the sine of a product; `sqrt 2x` is a root times x. */
+  /**
+   * `sin(x)^2` is the square of a sine, and `sin x^2` is the sine of a square. `sin 2x` is the sine of a product, but
+   * `sqrt 2x` is a root times x.
+   */
   #argument(name: FunctionName): Expression {
     const first = this.#next();
     if (closing[first] !== undefined && first !== '{') return this.#atom();
@@ -221,7 +231,10 @@ class ExpressionReader {
     return of;
   }
 
-  /** A factor of the argument, but not the `i` of `sin t i` or the `e` of `sin x e^x`. */
+  /**
+   * Whether a factor of the argument follows. The `i` of `sin t i` and the `e` of `sin x e^x` are not part of the
+   * argument.
+   */
   #beginsVariable(): boolean {
     const first = this.#next();
     if (!letter.test(first) || first === 'e' || first === 'i') return false;
@@ -237,7 +250,7 @@ class ExpressionReader {
   }
 }
 
-/** `sin^{-1} x` is the inverse function. Other negative powers in front of an argument mean different things in different books. */
+/** `sin^{-1} x` is the inverse function. Books disagree about other negative powers before an argument. */
 function inverse(of: FunctionName, power: Expression, argument: Expression): Expression {
   const name = functionNames.find((known) => known === `arc${of}`);
   const isOne = power.kind === 'number' && power.value.equals(1);

@@ -8,31 +8,37 @@ import { rankCorrelation } from './rank-correlation.js';
 /** How well a judge agrees with people. */
 export type Calibration = {
   readonly examples: number;
-  /** Examples without a verdict; nothing else counts them. */
+  /** The number of examples without a verdict. No other figure includes them. */
   readonly failed: number;
   readonly firstFailure: string | null;
-  /** Share of examples whose success the judge and the label agree on. */
+  /** The share of examples for which judge and label agree about success. */
   readonly agreement: number | null;
-  /** Of the rewards and the labels' scores; null if one of them is the same everywhere. */
+  /** The rank correlation of the rewards with the labels' scores. Null if either of them is constant. */
   readonly rankCorrelation: number | null;
-  /** Highest minus lowest vote, averaged; null with one vote. */
+  /** The mean difference between the highest and the lowest vote. Null with one vote. */
   readonly voteSpread: number | null;
   readonly usage: JudgeUsage;
   readonly seconds: number;
 };
 
 export type CalibrationOptions = {
-  /** A label of at least this is a success, unless it says so itself. Null: half of the highest; if that is not above 0, none is. */
+  /**
+   * Labels from this value are a success, unless the line says so itself. Null means half of the highest label; if that
+   * is not above 0, no label is a success.
+   */
   readonly successFrom: number | null;
   readonly parallel: number;
-  /** Agents whose words the judge reads: each has said the answer. Default: one agent. */
+  /** Agents whose words the judge reads. Each of them is said to have given the answer. Default: one agent. */
   readonly agents?: readonly string[];
   readonly signal: AbortSignal;
 };
 
 type Asked = { readonly example: LabelledExample; readonly verdict: Verdict };
 
-/** Asks the judge about each example. Rejects if the signal aborts, and with ConfigError if the judge needs an environment. */
+/**
+ * Asks the judge about each example. Rejects if the signal aborts, and with ConfigError if the judge needs an
+ * environment.
+ */
 export async function calibrateJudge(
   judge: Judge,
   examples: readonly LabelledExample[],
@@ -70,7 +76,7 @@ export async function calibrateJudge(
   };
 }
 
-/** As a run asks it: the answer is what an agent said, and the workflow returned what the line says that it did. */
+/** Asks the judge as a run would: an agent said the answer, and the workflow returned the output of the line. */
 async function ask(
   judge: Judge,
   example: LabelledExample,

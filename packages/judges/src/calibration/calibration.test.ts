@@ -81,7 +81,7 @@ it('counts agreement, and leaves out what has no verdict', async () => {
 
 const few = () => readLabelledExamples(write(row('1', { score: 1 }), row('0', { score: 0 })));
 
-it('takes a success from the reward if the judge does not say it, and counts no reward that is none', async () => {
+it('takes a success from the reward if the judge does not say it, and does not count a missing reward', async () => {
   const silent = {
     judge: (_task: unknown, _output: unknown, context: JudgeContext) => ({ reward: Number(lastWords(context)) }),
   };
@@ -131,7 +131,7 @@ it('shows what an episode would: a question, the answer, and metadata only if th
   ]);
 });
 
-/** The reward of an episode whose agent says this. */
+/** The reward of an episode in which the agent says this. */
 async function rewardInARun(judge: Judge, { task, answer }: LabelledExample): Promise<number | null> {
   const message = { role: 'assistant', content: answer } as const;
   const usage = { promptTokens: 1, completionTokens: 1 };

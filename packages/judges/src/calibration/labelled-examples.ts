@@ -12,20 +12,20 @@ import {
 /** An answer that a person has scored. */
 export type LabelledExample = {
   readonly task: Task;
-  /** What the agent said last. */
+  /** The agent's last message. */
   readonly answer: string;
-  /** What the workflow returned, if the line says so; else nothing. */
+  /** The output of the workflow. Empty if the line does not give it. */
   readonly output: WorkflowOutput;
-  /** Any scale. */
+  /** The score, on any scale. */
   readonly score: number;
-  /** Undefined: the score decides. */
+  /** Undefined means that the score decides. */
   readonly isSuccess: boolean | undefined;
 };
 
 /**
- * Reads a JSONL file. Each line has `main_query` (or `question`), perhaps `task_id` and `metadata` of the task, and either `answer` with
- * `score`, `label` or `is_success`, or `ranked`, a list of answers from the best to the worst. `output_metadata` of an answer is the
- * metadata that the workflow returned with it. Throws TaskError with file and line.
+ * Reads a JSONL file. Each line has `main_query` (or `question`), optionally the task's `task_id` and `metadata`, and
+ * either `answer` with `score`, `label` or `is_success`, or `ranked`, a list of answers from the best to the worst.
+ * `output_metadata` is the metadata that the workflow returned with an answer. Throws TaskError with file and line.
  */
 export function readLabelledExamples(file: string): readonly LabelledExample[] {
   const lines = readFile(file).split('\n');

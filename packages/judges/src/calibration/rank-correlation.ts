@@ -1,6 +1,6 @@
 /**
- * Spearman's rank correlation: Pearson's of the ranks, where equal values share the mean of their ranks (Spearman, 1904). Null if one
- * side has the same value everywhere.
+ * Spearman's rank correlation: Pearson's correlation of the ranks, in which equal values share the mean of their ranks
+ * (Spearman, 1904). Null if either side is constant.
  */
 export function rankCorrelation(left: readonly number[], right: readonly number[]): number | null {
   const [a, b] = [ranksOf(left), ranksOf(right)];

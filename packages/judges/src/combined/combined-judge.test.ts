@@ -80,7 +80,7 @@ it('counts a gate that is open with its weight', async () => {
   expect(await judge.judge(task, {}, context)).toMatchObject({ reward: 0.6, isSuccess: true });
 });
 
-it('refuses a part whose verdict is none', async () => {
+it('refuses a part whose verdict is not one', async () => {
   const broken = (verdict: unknown) =>
     createCombinedJudge([part('mine', { judge: () => verdict as Verdict })], options);
   const ask = (verdict: unknown) => broken(verdict).judge(task, {}, context);

@@ -8,21 +8,22 @@ export type CombinedPart = {
   readonly judge: Judge;
   /** The reward is the sum of the parts' rewards times their weights. */
   readonly weight: number;
-  /** True: without its success the reward is `gateReward`, and the parts after it are not asked. */
+  /** True if the part is a gate. Without its success, the reward is `gateReward` and later parts are not asked. */
   readonly isGate: boolean;
 };
 
 export type CombinedOptions = {
   readonly gateReward: number;
-  /** Reward from which an episode is a success; null: if every part says so. */
+  /** The lowest reward of a success. Null: an episode succeeds if every part says so. */
   readonly successFrom: number | null;
 };
 
 type Scored = { readonly part: CombinedPart; readonly verdict: Verdict };
 
 /**
- * Several judges as one. Gates are asked first, one after the other; the other parts at the same time. Each part's reward is recorded
- * under its name. A part that fails fails the whole: half a reward is not a reward.
+ * Combines several judges into one. Gates are asked first, one after the other; the other parts are asked concurrently.
+ * Each part's reward is recorded under its name. If one part fails, the whole verdict fails, because half a reward is
+ * not a reward.
  */
 export function createCombinedJudge(parts: readonly CombinedPart[], options: CombinedOptions): Judge {
   const gates = parts.filter(({ isGate }) => isGate);
@@ -65,7 +66,7 @@ function stopped(scored: readonly Scored[], { part }: Scored, { gateReward }: Co
   return { reward: gateReward, isSuccess: false, parts, reason: reason === undefined ? why : `${why} ${reason}` };
 }
 
-/** A part's own parts follow it: `llm/vote_spread`. */
+/** The parts of a part are prefixed with its name: `llm/vote_spread`. */
 function describe(scored: readonly Scored[]): { readonly parts: Record<string, number>; readonly reason?: string } {
   const parts = scored.flatMap(({ part: { name }, verdict }) => [
     [name, verdict.reward] as const,

@@ -13,7 +13,7 @@ type Entry = OpenableEntry<JudgeParts, Judge | undefined>;
 
 export const combined = defineJudge({
   name: 'combined',
-  summary: 'several of these, weighted; each with its own section',
+  summary: 'several judges, weighted; each part has its own section',
   section: z.strictObject({
     parts: setting(
       z.record(z.string().min(1), z.number()),
@@ -24,11 +24,11 @@ export const combined = defineJudge({
     gates: setting(
       z.array(z.string().min(1)),
       [],
-      'parts that are asked first: without the success of one the others are not asked',
+      'parts that are asked first; if one of them does not succeed, the others are not asked',
       { path: 'name' },
     ),
-    gate_reward: setting(z.number(), 0, 'of an episode that a gate stops'),
-    success_from: setting(z.number().nullable(), null, 'reward that is a success; null: if every part says so'),
+    gate_reward: setting(z.number(), 0, 'reward of an episode that a gate stops'),
+    success_from: setting(z.number().nullable(), null, 'lowest reward of a success; null: every part must succeed'),
   }),
   async open({ parts: weights, gates, gateReward, successFrom }, { config, signal }) {
     const names = [...new Set([...gates, ...Object.keys(weights)])];
@@ -76,5 +76,5 @@ async function findEntry(name: string): Promise<Entry> {
   );
 }
 
-/** `judges/style.ts->Style` is recorded as `Style`; a second `Style` keeps its whole name. */
+/** `judges/style.ts->Style` is recorded as `Style`. A second `Style` keeps its whole name. */
 const partName = (name: string): string => (isExportReference(name) ? (name.split('->').at(-1) ?? name).trim() : name);

@@ -64,7 +64,7 @@ it('says what is wrong', async () => {
   expect((await ask('\\boxed{8 * 4}')).reason).toContain('4 is not a number of the task');
 });
 
-it('may leave numbers out if it is told so', async () => {
+it('may leave numbers out if use_all is false', async () => {
   expect((await ask('\\boxed{8 * 3}', { useAll: false })).reward).toBe(1);
 });
 

@@ -10,21 +10,21 @@ export type CountdownOptions = {
   /** Fields of the task's metadata. */
   readonly targetField: string;
   readonly numbersField: string;
-  /** Field of the metadata that the workflow returns. If the workflow returns none, the last message of `agent` is read. */
+  /** The field of the metadata that the workflow returns. If it returns none, the last message of `agent` is read. */
   readonly outputField: string;
   readonly agent: string | null;
-  /** For an expression that can be read and is wrong. */
+  /** The reward for a readable expression that is wrong. */
   readonly formReward: number;
-  /** False: some of the numbers may be left out. */
+  /** If false, some of the numbers may be left out. */
   readonly useAll: boolean;
 };
 
 type Problem = { readonly target: Fraction; readonly numbers: readonly Fraction[] };
 
 /**
- * The numbers game: reach the target with + - * / and brackets, each number once. Reward 1 if the expression does, `formReward`
- * if it is an expression and does not, 0 if it is none. Target and numbers come from the task alone. Throws JudgeError if the task
- * has none.
+ * Judges the numbers game: reach the target with + - * / and brackets, using each number once. The reward is 1 if the
+ * expression reaches the target, `formReward` if it is an expression but does not, and 0 if it is not an expression.
+ * Target and numbers come from the task alone. Throws JudgeError if the task has none.
  */
 export function createCountdownJudge(options: CountdownOptions): Judge {
   return {
@@ -44,13 +44,13 @@ function verdict(reward: number, reason: string): Verdict {
   return { reward, isSuccess: reward === 1, reason };
 }
 
-/** What the workflow returns may be the expression alone; in a message, the expression is marked. */
+/** The workflow's output may be the expression alone. In a message, the expression must be marked. */
 function readAnswer(said: string, isWhole: boolean): Expression | null {
   const marked = findAnswer(said, { after: null, isReadable: (text) => readFormula(text) !== null, isWhole });
   return marked === null ? null : readFormula(marked);
 }
 
-/** What comes after an equals sign is the model's opinion of the result, and is not read. */
+/** The part after an equals sign is the model's opinion of the result and is not read. */
 function readFormula(text: string): Expression | null {
   const [formula = '', ...results] = text.split('=');
   return results.length > 1 ? null : readExpression(formula.trim(), { hasAlgebra: false });

@@ -4,12 +4,12 @@ import { answerSource } from '../answer-settings.js';
 
 export const countdown = defineJudge({
   name: 'countdown',
-  summary: 'reach a target with given numbers, + - * / and brackets',
+  summary: 'checks an expression that must reach a target with given numbers, + - * / and brackets',
   section: z.strictObject({
-    target_field: setting(z.string().min(1), 'target', "field of the task's metadata"),
-    numbers_field: setting(z.string().min(1), 'numbers', "field of the task's metadata: a list"),
+    target_field: setting(z.string().min(1), 'target', "field of the task's metadata that holds the target"),
+    numbers_field: setting(z.string().min(1), 'numbers', "field of the task's metadata that holds the list of numbers"),
     ...answerSource,
-    form_reward: setting(z.number().min(0).lt(1), 0.1, 'for an expression that can be read and is wrong'),
+    form_reward: setting(z.number().min(0).lt(1), 0.1, 'reward for a readable expression that is wrong'),
     use_all: setting(z.boolean(), true, 'false: some of the numbers may be left out'),
   }),
   async open(section) {

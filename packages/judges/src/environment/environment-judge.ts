@@ -2,15 +2,15 @@ import { JudgeError } from '@agentjet/core';
 import type { Judge } from '@agentjet/rollout';
 
 export type EnvironmentJudgeOptions = {
-  /** The environment's reward times this. */
+  /** Factor for the environment's reward. */
   readonly scale: number;
-  /** Added for a success. */
+  /** Bonus for a success. */
   readonly successBonus: number;
-  /** The environment's reward from which an episode is a success; null: as the environment says. */
+  /** The lowest reward of the environment that counts as a success. Null keeps the environment's own decision. */
   readonly successFrom: number | null;
 };
 
-/** Passes on what the session of the episode says of it. Throws JudgeError if the episode opened none. */
+/** Passes on the verdict of the episode's session. Throws JudgeError if the episode opened none. */
 export function createEnvironmentJudge({ scale, successBonus, successFrom }: EnvironmentJudgeOptions): Judge {
   return {
     needsEnvironment: true,

@@ -5,13 +5,13 @@ export const environment = defineJudge({
   name: 'environment',
   summary: "the verdict of the episode's environment",
   section: z.strictObject({
-    scale: setting(z.number(), 1, "the environment's reward times this"),
+    scale: setting(z.number(), 1, "factor for the environment's reward"),
     success_bonus: setting(
       z.number(),
       0,
-      "added for a success; the original's judge: scale 0.5, success_bonus 1, success_from 1",
+      'added for a success; the original AgentJet uses scale 0.5, success_bonus 1, success_from 1',
     ),
-    success_from: setting(z.number().nullable(), null, 'reward that is a success; null: as the environment says'),
+    success_from: setting(z.number().nullable(), null, 'lowest reward of a success; null: the environment decides'),
   }),
   async open(section) {
     const { createEnvironmentJudge } = await import('./environment-judge.js');

@@ -10,11 +10,11 @@ import { readVerdict } from './read-verdict.js';
 import { askForVerdict, type VerdictFormat, type VerdictQuestion } from './verdict-question.js';
 
 export type LlmJudgeOptions = VerdictFormat & {
-  /** Verdicts asked for; the reward is their mean. */
+  /** The number of verdicts. The reward is their mean. */
   readonly votes: number;
   readonly temperature: number;
   readonly maxTokens: number;
-  /** Share of the scale from which an episode is a success. */
+  /** The lowest share of the scale that counts as a success. */
   readonly successFrom: number;
   readonly outputField: string;
   readonly agent: string | null;
@@ -22,8 +22,9 @@ export type LlmJudgeOptions = VerdictFormat & {
 };
 
 /**
- * Asks a language model for a score; the reward is the score's share of the scale. A reward is only ever given for a whole verdict: a
- * model that cannot be reached is an Outage, and one that writes no verdict after two repairs a JudgeError.
+ * Asks a language model for a score. The reward is the score's share of the scale. Only a complete verdict gives a
+ * reward: an unreachable model throws an Outage, and a model that writes no verdict after two repairs throws a
+ * JudgeError.
  */
 export function createLlmJudge(client: ModelClient, options: LlmJudgeOptions): Judge {
   return {

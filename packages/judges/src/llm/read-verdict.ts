@@ -1,12 +1,13 @@
 import { parseJson, z } from '@agentjet/core';
 import { withoutThoughts } from '../answer/find-answer.js';
 
-/** A verdict, or what is wrong with the text, in words that the model can use. */
+/** A verdict, or what is wrong with the text, in words for the model. */
 export type ReadVerdict = { readonly score: number; readonly reason: string } | { readonly mistake: string };
 
 /**
- * Reads a verdict that is the whole message, perhaps inside one code fence and after thoughts. Text around it, further properties,
- * another code and scores outside the scale are refused: nothing is guessed from a message that is not a verdict.
+ * Reads a verdict that is the whole message, optionally inside one code fence and after thoughts. Surrounding text,
+ * additional properties, another code and scores outside the scale are refused, because nothing may be guessed from a
+ * message that is not a verdict.
  */
 export function readVerdict(
   text: string,

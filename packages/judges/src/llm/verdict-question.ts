@@ -3,24 +3,24 @@ import { JudgeError, type Task } from '@agentjet/core';
 import type { ModelQuestion } from '@agentjet/model-client';
 
 /**
- * What a model is asked about a candidate. The candidate's text is data: it goes in as a JSON string, in a separate message, and
- * every verdict must repeat a code that the candidate cannot know. So a fake verdict inside the text is not taken for one, even if
- * the judge repeats it.
+ * The question about a candidate. The candidate's text is data: it is sent as a JSON string in a separate message, and
+ * every verdict must repeat a code that the candidate cannot know. So a fake verdict inside the text is not accepted,
+ * even if the judge repeats it.
  */
 
 export type Candidate = { readonly task: Task; readonly text: string };
 
 export type VerdictFormat = {
   readonly rubric: string;
-  /** The highest score; the lowest is 0. */
+  /** The highest score. The lowest is 0. */
   readonly scale: number;
-  /** Field of the task's metadata with a reference answer; null: none is shown. */
+  /** The field of the task's metadata with a reference answer. Null shows none. */
   readonly referenceField: string | null;
 };
 
 export type VerdictQuestion = Pick<ModelQuestion, 'messages' | 'schema'> & { readonly code: string };
 
-/** Throws JudgeError if the task has no question: a judge that sees an empty one would still give a score. */
+/** Throws JudgeError if the task has no question. A judge that sees an empty question would still give a score. */
 export function askForVerdict({ task, text }: Candidate, format: VerdictFormat): VerdictQuestion {
   const question = questionOf(task);
   const reference = referenceOf(task, format);
@@ -59,7 +59,10 @@ export function questionOf({ taskId, mainQuery, initMessages }: Task): string {
   );
 }
 
-/** Undefined if none is to be shown. Without one that is to be, the judge would guess, and still give a score. */
+/**
+ * The reference answer. Undefined if none is configured. A missing one throws, because the judge would guess and still
+ * give a score.
+ */
 function referenceOf({ taskId, metadata }: Task, { referenceField: field }: VerdictFormat): unknown {
   if (field === null) return undefined;
   const reference = Object.hasOwn(metadata, field) ? metadata[field] : undefined;
@@ -70,7 +73,7 @@ function referenceOf({ taskId, metadata }: Task, { referenceField: field }: Verd
   );
 }
 
-/** The same for the same question, so that a resumed run finds its answers in the cache. */
+/** Derives the code from the question, so a resumed run finds its answers in the cache. */
 export function codeOf(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 12);
 }

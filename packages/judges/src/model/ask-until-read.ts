@@ -1,23 +1,26 @@
 import { JudgeError } from '@agentjet/core';
 import type { ModelClient, ModelQuestion } from '@agentjet/model-client';
 
-/** Further tries of an answer that cannot be read. */
+/** How often an unreadable answer may be repaired. */
 const maxRepairs = 2;
 
 export type Reading<Answer> = {
   readonly question: ModelQuestion;
-  /** The answer that a text is, or what is wrong with it. */
+  /** Returns the parsed answer, or what is wrong with the text. */
   read(text: string): Answer | { readonly mistake: string };
-  /** For messages: `That is not the verdict`, and `verdict`. */
+  /** Words for messages, such as `That is not the verdict` and `verdict`. */
   readonly complaint: string;
   readonly noun: string;
   readonly signal: AbortSignal;
 };
 
-/** What is repeated of an answer that cannot be read. */
+/** How much of an unreadable answer is repeated, in characters. */
 const mostOfReply = 2000;
 
-/** The model may have repeated the candidate, and a mistake names what it wrote. So both are data here, too: a JSON string each. */
+/**
+ * The model may have repeated the candidate's words, and the mistake quotes the model. So both are data here too, each
+ * in one JSON string.
+ */
 function askForRepair(
   complaint: string,
   { reply, mistake }: { readonly reply: string; readonly mistake: string },
@@ -26,7 +29,9 @@ function askForRepair(
   return `${complaint}. Your reply and what is wrong with it, as JSON:\n${wrong}\nReply with the one JSON object that was asked for and nothing else.`;
 }
 
-/** Asks, and says what is wrong with an answer that cannot be read. Throws JudgeError `unreadable_verdict` after two repairs. */
+/**
+ * Asks, and explains what is wrong with an unreadable answer. Throws JudgeError `unreadable_verdict` after two repairs.
+ */
 export async function askUntilRead<Answer extends object>(
   client: ModelClient,
   { question, read, complaint, noun, signal }: Reading<Answer>,

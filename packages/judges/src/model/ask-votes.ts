@@ -1,7 +1,7 @@
 import { ConfigError, JudgeError, Outage } from '@agentjet/core';
 import type { onOutage as outageRules } from './model-settings.js';
 
-/** What becomes of an episode whose judge cannot be reached. It is never rewarded. */
+/** How an episode is treated if its judge cannot be reached. It is never rewarded. */
 export type OnOutage = (typeof outageRules)[number];
 
 export type VoteOptions = {
@@ -9,7 +9,10 @@ export type VoteOptions = {
   readonly onOutage: OnOutage;
 };
 
-/** Asks for all votes at once and waits for all. Throws the first error if one failed, so that no reward rests on some of them. */
+/**
+ * Asks for all votes concurrently and waits for all of them. Throws the first error if one failed, so no reward rests
+ * on some of the votes.
+ */
 export async function askVotes<Vote>(
   { votes, onOutage }: VoteOptions,
   ask: (vote: number) => Promise<Vote>,
@@ -20,11 +23,12 @@ export async function askVotes<Vote>(
   return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/** With `drop` the episode is left out instead of waiting; with `stop` the run ends. */
+/** With `drop` the episode is left out and does not wait. With `stop` the run ends. */
 function asLeftOut(error: unknown, onOutage: OnOutage): unknown {
   if (onOutage === 'pause' || !(error instanceof Outage)) return error;
   if (onOutage === 'drop') return new JudgeError('judge_unavailable', error.message);
-  const repair = 'Check its quota, key and address, then go on with --resume. on_outage=pause waits for it instead.';
+  const repair =
+    'Check its quota, key and address, then continue with --resume. With on_outage: pause, the run waits for the judge.';
   return new ConfigError(
     'judge_unavailable',
     `The judge cannot be reached, and its on_outage is stop: ${error.message}. ${repair}`,

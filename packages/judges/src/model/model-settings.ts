@@ -3,7 +3,7 @@ import { setting, z, type CommonConfig, type SectionOf } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import { limitSettings, serverSettings, toServerOptions } from '@agentjet/model-client/settings';
 
-/** Settings of every judge that asks a language model: which one, with which keys, and how much. */
+/** Settings of every judge that asks a language model: the model, its keys and its limits. */
 export const judgeModelSettings = {
   base_url: serverSettings.base_url,
   model: setting(z.string().min(1).nullable(), null),
@@ -25,7 +25,7 @@ export const outageSetting = {
 
 type Section = SectionOf<z.ZodObject<typeof judgeModelSettings & typeof modelLimits>>;
 
-/** The client of these settings. Its answers are kept beside the experiment. */
+/** Opens the client of these settings. Its answers are kept in the experiment's folder. */
 export async function openJudgeModel(
   section: Omit<Section, 'model'> & { readonly model: string },
   { experimentDir, experimentName }: Pick<CommonConfig, 'experimentDir' | 'experimentName'>,

@@ -5,15 +5,15 @@ import { codeOf, questionOf, type Candidate } from '../llm/verdict-question.js';
 import type { Criterion } from './rubrics-file.js';
 
 /**
- * Asks for a score by each criterion at once. As everywhere, the candidate's text is one JSON string in a separate message, and the
- * answer must repeat a code that the candidate cannot know.
+ * Asks for a score by each criterion in one question. The candidate's text is one JSON string in a separate message,
+ * and the answer must repeat a code that the candidate cannot know.
  */
 
 export type CriteriaQuestion = Pick<ModelQuestion, 'messages' | 'schema'> & {
   readonly read: (text: string) => ReadScores;
 };
 
-/** Scores by criterion, each in [0, 1]; or what is wrong with the text. */
+/** Scores by criterion, each in [0, 1], or what is wrong with the text. */
 export type ReadScores =
   | { readonly scores: Readonly<Record<string, number>>; readonly reason: string }
   | { readonly mistake: string };

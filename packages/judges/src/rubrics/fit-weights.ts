@@ -1,12 +1,13 @@
-/** Keeps weights from growing where criteria say nearly the same. */
+/** Keeps weights small if criteria are nearly the same. */
 const ridge = 0.05;
 const rounds = 500;
-/** A criterion below this share is dropped. */
+/** A criterion with a smaller share is dropped. */
 const least = 0.02;
 
 /**
- * Weights of the columns, not negative and 1 in sum, with which the rows come closest to `targets` up to a constant: ridge regression
- * with bounds, by coordinate descent on centred columns. All are equal if no column follows the targets.
+ * Fits non-negative column weights with sum 1, so that the weighted rows come closest to `targets` up to a constant.
+ * The method is ridge regression with bounds, by coordinate descent on centred columns. The weights are equal if no
+ * column follows the targets.
  */
 export function fitWeights(rows: readonly (readonly number[])[], targets: readonly number[]): readonly number[] {
   const numColumns = rows[0]?.length ?? 0;

@@ -9,13 +9,14 @@ import { askScores, weigh } from './rubrics-judge.js';
 import { toCriterionName, type Criterion } from './rubrics-file.js';
 
 /**
- * Learns rubrics from scored answers. A model says what tells good answers from bad ones, and scores each answer by what it said; the
- * weights are fitted to the scores of people. Some examples are kept aside, and tell how well the result follows scores it has not seen.
+ * Learns rubrics from scored answers. A model names criteria that separate good answers from bad ones and scores each
+ * answer by them. The weights are fitted to the scores of people. Some examples are kept aside to measure how well the
+ * result follows scores that it has not seen.
  */
 
 export type LearnOptions = {
   readonly maxCriteria: number;
-  /** Share of the examples that is kept aside. */
+  /** The share of the examples that is kept aside. */
   readonly heldOut: number;
   readonly maxTokens: number;
   readonly signal: AbortSignal;
@@ -25,21 +26,21 @@ export type LearnedRubrics = {
   readonly criteria: readonly Criterion[];
   readonly numLearned: number;
   readonly numHeldOut: number;
-  /** With the scores of the examples kept aside; null if there are too few of them. */
+  /** The rank correlation with the scores of the examples kept aside. Null if there are too few of them. */
   readonly rankCorrelation: number | null;
 };
 
-/** Fewer say nothing. */
+/** Fewer examples prove nothing. */
 const fewest = 6;
 const batchSize = 8;
 
-/** Throws TaskError for too few examples and for scores that are all equal, and what the client throws. */
+/** Throws TaskError if there are too few examples or all scores are equal. Errors of the client pass through. */
 export async function learnRubrics(
   client: ModelClient,
   examples: readonly LabelledExample[],
   options: LearnOptions,
 ): Promise<LearnedRubrics> {
-  setMaxListeners(0, options.signal); // one for each question under way
+  setMaxListeners(0, options.signal); // every running question adds a listener
   const { learned, kept } = divide(examples, options.heldOut);
   if (learned.length < fewest || new Set(learned.map(({ score }) => score)).size < 2)
     throw new TaskError(
@@ -70,7 +71,10 @@ export async function learnRubrics(
   };
 }
 
-/** By a hash of the question, so that answers to one question are on one side; by that of the answer if there are few questions. */
+/**
+ * Divides by a hash of the question, so answers to one question are on one side. If there are few questions, it divides
+ * by a hash of the answer.
+ */
 function divide(examples: readonly LabelledExample[], heldOut: number) {
   const questions = new Set(examples.map(({ task }) => task.mainQuery));
   const keyOf = ({ task, answer }: LabelledExample): string =>
@@ -125,7 +129,7 @@ async function propose(
   });
 }
 
-/** Names that have no letters of ours, such as Chinese ones, are all the same. */
+/** Makes names distinct. Names without Latin letters, such as Chinese ones, would all be the same. */
 function unusedName(name: string, names: ReadonlySet<string>): string {
   const numbered = (number: number): string => (number === 1 ? name : `${name}_${number}`);
   let number = 1;
@@ -133,14 +137,14 @@ function unusedName(name: string, names: ReadonlySet<string>): string {
   return numbered(number);
 }
 
-/** One line that the file does not take for a heading. */
+/** Makes one line that the file does not read as a heading. */
 const toLine = (text: string): string =>
   text
     .replaceAll(/\s+/g, ' ')
     .replace(/^[ #]+/, '')
     .trim();
 
-/** Each with answers of all scores. */
+/** Each batch has answers of all scores. */
 function toBatches(learned: readonly LabelledExample[]): readonly (readonly LabelledExample[])[] {
   const sorted = learned.toSorted((a, b) => b.score - a.score);
   const count = Math.ceil(sorted.length / batchSize);

@@ -9,11 +9,14 @@ import { formatRubrics, parseRubrics, type Criterion } from './rubrics-file.js';
 
 export type OpenRubricsOptions = LearnOptions & {
   readonly file: string;
-  /** Labelled answers, for rubrics that are not there yet. */
+  /** Labelled answers. Rubrics are learned from them if the file does not exist. */
   readonly examples: string | null;
 };
 
-/** The rubrics of the file. If it is not there, they are learned from the examples and written to it, once: from then on the file counts. */
+/**
+ * Opens the rubrics of the file. If it does not exist, they are learned from the examples and written to it once. From
+ * then on, the file counts.
+ */
 export async function openRubrics(
   client: ModelClient,
   { file, examples, ...options }: OpenRubricsOptions,

@@ -1,18 +1,20 @@
 import { ConfigError } from '@agentjet/core';
 
-/** What an answer is good or bad at. */
+/** A quality that answers are scored by. */
 export type Criterion = {
-  /** Letters, digits and _; also the name of its figure, `judge/<name>`. */
+  /** Lower-case letters, digits and _. It is also the name of the figure, `judge/<name>`. */
   readonly name: string;
-  /** Not negative; only ratios count. */
+  /** The weight, which is not negative. Only ratios count. */
   readonly weight: number;
-  /** What is good and what is bad, for the model that scores. */
+  /** A description of good and bad answers, for the model that scores. */
   readonly text: string;
 };
 
 const pattern = /^[a-z][a-z0-9_]*$/;
 
-/** Rubrics as Markdown that a person can edit: a section for each criterion, with its weight in the first line. */
+/**
+ * Formats rubrics as Markdown that a person can edit: a section for each criterion, with its weight in the first line.
+ */
 export function formatRubrics(criteria: readonly Criterion[], note: string): string {
   const sections = criteria.map(
     ({ name, weight, text }) => `## ${name}\n\nweight: ${Math.round(weight * 1000) / 1000}\n\n${text.trim()}\n`,
@@ -20,7 +22,7 @@ export function formatRubrics(criteria: readonly Criterion[], note: string): str
   return [`# Rubrics\n\n${note}\n`, ...sections].join('\n');
 }
 
-/** Throws ConfigError `bad_rubrics` naming file and line. */
+/** Throws ConfigError `bad_rubrics` with file and line. */
 export function parseRubrics(markdown: string, file: string): readonly Criterion[] {
   const lines = markdown.split(/\r?\n/);
   const starts = lines.flatMap((line, at) => (line.startsWith('## ') ? [at] : []));
@@ -56,7 +58,7 @@ function badRubrics(file: string, line: number, what: string): ConfigError {
   return new ConfigError('bad_rubrics', `${file}:${line}: ${what}.`);
 }
 
-/** A name for a criterion from the words of a model. */
+/** Derives the name of a criterion from the words of a model. */
 export function toCriterionName(words: string): string {
   const name = words
     .toLowerCase()

@@ -11,7 +11,7 @@ import type { Criterion } from './rubrics-file.js';
 
 export type RubricsJudgeOptions = {
   readonly criteria: readonly Criterion[];
-  /** Answers asked for; scores are their means. */
+  /** The number of answers. Scores are their means. */
   readonly votes: number;
   readonly temperature: number;
   readonly maxTokens: number;
@@ -21,7 +21,10 @@ export type RubricsJudgeOptions = {
   readonly onOutage: OnOutage;
 };
 
-/** The weighted mean of the criteria's scores, each of which is a part of the verdict. A model that cannot be reached is an Outage. */
+/**
+ * Creates a judge whose reward is the weighted mean of the criteria's scores. Each score is a part of the verdict. An
+ * unreachable model throws an Outage.
+ */
 export function createRubricsJudge(client: ModelClient, options: RubricsJudgeOptions): Judge {
   return {
     usage: () => usageOf(client),
@@ -70,7 +73,7 @@ function toVerdict(votes: readonly Scores[], { criteria, successFrom }: RubricsJ
   };
 }
 
-/** The mean of scores, weighted. */
+/** The weighted mean of the scores. */
 export function weigh(scores: Readonly<Record<string, number>>, criteria: readonly Criterion[]): number {
   const total = criteria.reduce((sum, { weight }) => sum + weight, 0);
   return criteria.reduce((sum, { name, weight }) => sum + (weight / total) * (scores[name] ?? 0), 0);

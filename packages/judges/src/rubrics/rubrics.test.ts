@@ -21,7 +21,7 @@ const signal = new AbortController().signal;
 const task: Task = { taskId: 't', mainQuery: 'Why is the sky blue?', initMessages: [], metadata: {} };
 const limits = { maxConcurrent: 4, requestsPerMinute: null, tokensPerMinute: null, timeoutSeconds: 5, maxRetries: 0 };
 
-/** Counts words and marks, as its criteria say, and proposes one criterion that says nothing. */
+/** Counts words and marks, as its criteria say, and proposes one useless criterion. */
 function answerOf(messages: readonly { readonly content: string }[]): string {
   const [system = '', , third = ''] = messages.map(({ content }) => content);
   const code = /"code": "(\w+)"/.exec(system)?.[1];
@@ -52,7 +52,7 @@ async function openClient(answer = answerOf) {
   return { client, host };
 }
 
-/** Answers whose hidden score is mostly whether they name the cause, and a little how long they are. */
+/** Creates answers whose hidden score depends mostly on whether they name the cause, and a little on their length. */
 function createExamples(count: number): readonly LabelledExample[] {
   const random = createRandom(3);
   return Array.from({ length: count }, (_, at) => {
@@ -162,7 +162,7 @@ describe('learning', () => {
     expect(learned.map(({ name }) => name)).toContain('names_a_cause');
   });
 
-  it('stops when it is told to, and writes no file', async () => {
+  it('stops when its signal aborts, and writes no file', async () => {
     const controller = new AbortController();
     const enough = new Error('stopped by SIGINT');
     const { client } = await openClient((messages) => {

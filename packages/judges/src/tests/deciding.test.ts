@@ -3,15 +3,15 @@ import { openCodeRunner, type CodeRunner, type Language } from '@agentjet/sandbo
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestsJudge } from './tests-judge.js';
 
-/** Who decides: never the program. Each program comes with the test that a task would have for it. */
+/** Shows that the program never decides. Each program comes with the test that a task would have for it. */
 
-/** Long, for a machine that is busy: it only ends what hangs. */
+/** Long enough for a busy machine. It only ends programs that hang. */
 const ampleSeconds = 120;
 
 type Programs = Readonly<Record<string, readonly [program: string, test: string]>>;
 
 const pythonCheats: Programs = {
-  'raises StopAsyncIteration where no loop steps': [
+  'raises StopAsyncIteration outside of a loop step': [
     'async def square(x): raise StopAsyncIteration',
     'import asyncio\nasync def squares():\n  for x in [1, 2]: assert await square(x) == x * x\n  yield 1\nasync def main(): return [x async for x in squares()]\nasyncio.run(main())',
   ],

@@ -4,7 +4,7 @@ import { answerSource } from '../answer-settings.js';
 
 export const tests = defineJudge({
   name: 'tests',
-  summary: "the task's tests run against the program of the answer, in a sandbox",
+  summary: "runs the task's tests against the program of the answer, in a sandbox",
   section: z.strictObject({
     language: setting(
       z.enum(['javascript', 'python']),
@@ -14,17 +14,21 @@ export const tests = defineJudge({
     sandbox: setting(
       z.enum(['auto', 'bubblewrap', 'container']),
       'auto',
-      'of python; auto: bubblewrap where it runs, or else a container',
+      'sandbox of python; auto: bubblewrap if it runs here, otherwise a container',
     ),
-    image: setting(z.string().min(1), 'python:3.12-slim', 'of a container; it has to be on this machine already'),
+    image: setting(
+      z.string().min(1),
+      'python:3.12-slim',
+      'image of the container, which must already be on this machine',
+    ),
     tests_field: setting(
       z.string().min(1),
       'tests',
-      "field of the task's metadata: code that throws, { stdin, stdout }, or a list of them",
+      "field of the task's metadata that holds code that throws, { stdin, stdout }, or a list of them",
     ),
     ...answerSource,
-    seconds: setting(z.number().positive().max(600), 5, 'for one test'),
-    megabytes: setting(z.number().int().min(16).max(65_536), 256, 'for one test'),
+    seconds: setting(z.number().positive().max(600), 5, 'time limit of one test'),
+    megabytes: setting(z.number().int().min(16).max(65_536), 256, 'memory limit of one test'),
   }),
   async open({ seconds, megabytes, sandbox, image, ...section }) {
     const [{ openCodeRunner }, { createTestsJudge }] = await Promise.all([

@@ -1,10 +1,13 @@
 import type { CodeLimits, CodeRunner, DialogueResult, Language, SideResult } from '@agentjet/sandbox';
 import { bridgeOf } from './bridge.js';
 
-/** One test: code that throws if the program is wrong, or an input with the output that the program must print for it. */
+/** One test: code that throws if the program is wrong, or an input with the output that the program must print. */
 export type ProgramTest = string | { readonly stdin: string; readonly stdout: string };
 
-/** `refused`: the test does what cannot be done to a program in another process; the program had no part in that. */
+/**
+ * `refused` means that the test does something that is impossible with a program in another process. The program has no
+ * part in that.
+ */
 export type TestOutcome = { readonly outcome: 'passed' | 'failed' | 'refused'; readonly why: string };
 
 export type TestSetting = {
@@ -13,7 +16,7 @@ export type TestSetting = {
   readonly signal: AbortSignal;
 };
 
-/** Runs one test in new sandboxes. What decides is never in the one that the program runs in. */
+/** Runs one test in new sandboxes. The deciding code is never in the program's sandbox. */
 export async function runTest(
   runner: CodeRunner,
   { code, test }: { readonly code: string; readonly test: ProgramTest },
@@ -35,7 +38,7 @@ async function runInput(
   return failed(`printed ${JSON.stringify(stdout.slice(0, 80))}`);
 }
 
-/** The test runs in one sandbox and the program in another; what a program returns reaches the test as data. */
+/** Runs the test in one sandbox and the program in another. The program's results reach the test as data. */
 async function runCheck(
   runner: CodeRunner,
   { code, test }: { readonly code: string; readonly test: string },

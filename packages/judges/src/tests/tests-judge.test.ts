@@ -10,7 +10,7 @@ const options: TestsOptions = {
   testsField: 'tests',
   outputField: 'answer',
   agent: null,
-  limits: { seconds: 60 }, // long, for a machine that is busy
+  limits: { seconds: 60 }, // long enough for a busy machine
 };
 const context = { episodeId: 'e', signal: new AbortController().signal, seed: 1, transcripts: [], environment: null };
 const taskWith = (tests: unknown): Task => ({

@@ -7,7 +7,9 @@ import { runTest, type ProgramTest, type TestOutcome } from './run-tests.js';
 
 export type TestsOptions = {
   readonly language: Language;
-  /** Field of the task's metadata: one test or a list of them, each a string of code or `{ stdin, stdout }`. */
+  /**
+   * The field of the task's metadata with one test or a list of tests, each a string of code or `{ stdin, stdout }`.
+   */
   readonly testsField: string;
   readonly outputField: string;
   readonly agent: string | null;
@@ -15,9 +17,9 @@ export type TestsOptions = {
 };
 
 /**
- * Runs the task's tests against the program of the answer, each in new sandboxes. The reward is the share that passes; all of them
- * are a success. A sandbox that fails is an Outage. Throws JudgeError if the task has no tests, or one that cannot be decided outside
- * of the program's process.
+ * Runs the task's tests against the program of the answer, each in new sandboxes. The reward is the share of tests that
+ * pass, and the episode is a success if all of them do. A sandbox that fails throws an Outage. Throws JudgeError if the
+ * task has no tests, or if a test cannot be decided outside of the program's process.
  */
 export function createTestsJudge(runner: CodeRunner, options: TestsOptions): Judge {
   return {
@@ -55,7 +57,7 @@ async function runOne(...[runner, subject, setting]: Parameters<typeof runTest>)
   }
 }
 
-/** A test that cannot be asked of a program in another process is a mistake of the task, not of the program. */
+/** A test that cannot run against a program in another process is a mistake of the task and not of the program. */
 function checkCrossed({ taskId }: Task, outcomes: readonly TestOutcome[]): void {
   const at = outcomes.findIndex(({ outcome }) => outcome === 'refused');
   if (at < 0) return;
@@ -66,7 +68,7 @@ function checkCrossed({ taskId }: Task, outcomes: readonly TestOutcome[]): void 
   );
 }
 
-/** The last block between code fences, or else the whole text, without thoughts. */
+/** The last fenced code block, or the whole text if there is none, without thoughts. */
 export function programIn(text: string): string {
   const said = withoutThoughts(text);
   return [...said.matchAll(/^```[^\n]*\n([\s\S]*?)^```/gm)].at(-1)?.[1] ?? said;
