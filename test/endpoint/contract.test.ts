@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Anthropic's API always says how long an answer may be. */
-const cannotLeaveOpen = 'What a call leaves open comes from the run, and each call has its own seed.';
+const cannotLeaveOpen = 'Options that a call leaves open come from the run, and each call has its own seed.';
 
 const checks: readonly (readonly [string, readonly string[], () => Promise<AdapterReport>])[] = [
   ['Chat Completions', [], () => checkAdapter(chatCompletionsDriver(server))],

@@ -15,7 +15,7 @@ it('says in words what the first attempt breaks', async () => {
   expect(report).toMatch(/BROKEN {2}Tools reach the prompt/);
   expect(report).toMatch(/BROKEN {2}temperature reaches the engine/);
   expect(report).toMatch(/BROKEN {2}An aborted call ends in the engine too/);
-  expect(report).toMatch(/BROKEN {2}Calls with the same words but other ids are not taken for one another/);
+  expect(report).toMatch(/BROKEN {2}Calls with the same words but different ids are not confused/);
   expect(page).toContain(lastLine(report));
 });
 

@@ -29,7 +29,7 @@ function openModel(replies: ScriptedEpisodeOptions['replies'], options: { readon
   return { episode, model: asModel(episode.tuner, { agentName: 'solver' }) };
 }
 
-/** Whether a call's prompt goes on from the very tokens of the call before it. */
+/** Whether a call's prompt continues exactly the tokens of the previous call. */
 function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
   const before = episode.engine.requests[at - 1];
   const prompt = [...(episode.engine.requests[at]?.request.promptIds ?? [])];
@@ -37,7 +37,7 @@ function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
   return seen.every((id, index) => prompt[index] === id);
 }
 
-/** Messages of all steps: ai 7 has them under a name of their own, and in `response` those of the last step. */
+/** Messages of all steps. ai 7 has a separate property for them, and `response` holds those of the last step. */
 function allMessages({
   response,
   responseMessages = response.messages,
@@ -281,7 +281,7 @@ describe('several steps', () => {
     expect(extendsPrevious(episode, 2)).toBe(true);
   });
 
-  it('go on after an unknown tool', async () => {
+  it('continue after an unknown tool', async () => {
     const { model, episode } = openModel([call('nope', '{}'), 'sorry']);
     expect((await generateText({ model, prompt: 'go', tools, stopWhen: stepCountIs(3) })).text).toBe('sorry');
     expect(episode.finish().calls.unknownTools).toBe(1);
@@ -289,7 +289,7 @@ describe('several steps', () => {
   });
 
   it.each([false, true])(
-    'go on exactly after arguments that the tool’s schema refuses (streamed: %s)',
+    'continue exactly after arguments that the tool’s schema refuses (streamed: %s)',
     async (isStreamed) => {
       const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
       const settings = { model, prompt: 'go', tools, stopWhen: stepCountIs(3) };
@@ -304,7 +304,7 @@ describe('several steps', () => {
     const edited = response.messages.map(
       (message) => JSON.parse(JSON.stringify(message).replace('secret 42', 'redacted')) as ModelMessage,
     );
-    // The stash went through JSON too, and was edited along: only the shown text may speak.
+    // The stash went through JSON too and was edited along with the text, so only the shown text counts.
     await generateText({
       model,
       messages: [{ role: 'user', content: 'hi' }, ...edited, { role: 'user', content: 'go on' }],
@@ -352,7 +352,7 @@ describe('structured output, streamed', () => {
 });
 
 describe('asModel', () => {
-  it('returns the very debug model for a target that does not learn', () => {
+  it('returns the debug model itself for a target that does not learn', () => {
     const { tuner } = openScriptedEpisode({ replies: ['x'], trainableTargets: ['other'] });
     const debugModel = 'openai/gpt-5';
     expect(asModel(tuner, { agentName: 'a', debugModel })).toBe(debugModel);

@@ -4,9 +4,9 @@ import type { LanguageModelV3Message, SharedV3ProviderMetadata } from '@ai-sdk/p
 import { textOfPart } from './text-part.js';
 
 /**
- * The model's turns on their way through the SDK and back. Each part of an answer carries the whole turn in its
- * provider metadata, which comes back as provider options. Parts of one turn are put together again by its id, also where
- * a framework above the SDK has merged several turns into one message.
+ * Carries the model's turns through the SDK and back. Each part of an answer carries the whole turn in its provider
+ * metadata, which returns as provider options. The parts of one turn are joined by its id, even if a framework above
+ * the SDK has merged several turns into one message.
  */
 type Part = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 type ToolCallPart = Extract<Part, { type: 'tool-call' }>;
@@ -28,12 +28,15 @@ function turnOf(part: Part | undefined): unknown {
   return part?.providerOptions?.[key]?.['turn'];
 }
 
-/** In a stream, thinking ends before the turn is known: it belongs to what follows it. */
+/** In a stream, thinking ends before the turn is known, so it belongs to the part after it. */
 function turnAfterThinking(parts: readonly Part[]): unknown {
   return parts[0]?.type === 'reasoning' ? turnOf(parts.find(({ type }) => type !== 'reasoning')) : undefined;
 }
 
-/** The parts of other models' answers that the model does not see: files, calls that their provider ran, and the results of these calls. */
+/**
+ * Lists the parts of other models' answers that the model does not see: files, calls that their provider ran, and the
+ * results of these calls.
+ */
 export function findUnshownParts(parts: readonly Part[]): readonly string[] {
   return parts.flatMap((part) => {
     if (part.type === 'text' || part.type === 'reasoning') return [];
@@ -51,7 +54,8 @@ function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
   const reasoning = parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
   const calls = parts.filter((part) => part.type === 'tool-call').filter((part) => !isProviders(part));
   const stash = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);
-  // The SDK shows what the tool's schema made of the arguments; the tracker, which knows the schema, tells that from an edit.
+  // The SDK shows the arguments as the tool's schema parsed them. The tracker knows the schema and can distinguish that
+  // from an edit.
   const shown = { content, reasoning, toolCalls: calls.map(toToolCall) };
   return (
     fromStash(stash, shown) ?? {

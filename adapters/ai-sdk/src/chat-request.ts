@@ -19,7 +19,7 @@ import {
 import { findUnshownParts, toAssistantMessages } from './assistant-turns.js';
 import { checkParts, textOfPart } from './text-part.js';
 
-/** Throws UnsupportedFunctionalityError for what would change the answer and cannot be honoured. */
+/** Throws UnsupportedFunctionalityError for an option that would change the answer and cannot be honoured. */
 export function fromCallOptions(options: LanguageModelV3CallOptions): ChatRequest {
   const ignored = checkOptions(options);
   const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'function' ? [toToolSpec(tool)] : []));
@@ -43,7 +43,7 @@ export function fromCallOptions(options: LanguageModelV3CallOptions): ChatReques
 const place = 'providerOptions.agentjet';
 const ownOptions = namesInside('aiSdk', place);
 
-/** The names of options without effect. */
+/** Returns the names of options without effect. */
 function checkOptions(options: LanguageModelV3CallOptions): readonly string[] {
   const { refused } = reviewParameters('aiSdk', options);
   if (refused !== undefined) refuse(refused.name, refused.reason);
@@ -68,7 +68,7 @@ function ignoredOf(options: LanguageModelV3CallOptions): readonly string[] {
   return [...reviewParameters('aiSdk', options).ignored, ...unshown];
 }
 
-/** What has no effect, in the SDK's own way of saying so. */
+/** Describes options without effect in the SDK's own form. */
 export function toWarnings(options: LanguageModelV3CallOptions): SharedV3Warning[] {
   const tools = (options.tools ?? []).flatMap((tool) => (tool.type === 'provider' ? [`provider tool ${tool.id}`] : []));
   const others = ignoredOf(options).filter((name) => !name.startsWith('tools:'));
@@ -112,7 +112,7 @@ function toResultText(output: LanguageModelV3ToolResultPart['output']): string {
 function refuseResult(type: string): never {
   throw new UnsupportedFunctionalityError({
     functionality: `tool result of type ${type}`,
-    message: `A tool result of type ${type} cannot be shown to the model: it reads text only.`,
+    message: `A tool result of type ${type} cannot be shown to the model: it reads only text.`,
   });
 }
 

@@ -3,7 +3,10 @@ import { APICallError } from '@ai-sdk/provider';
 
 const statusOf: Readonly<Record<string, number>> = { context_overflow: 400, bad_request: 400, closed: 410 };
 
-/** Engine errors in the SDK's own type, none of them to be retried: a repeated call would be a second sample. */
+/**
+ * Converts engine errors to the SDK's own type. None of them may be retried, because a repeated call would be a second
+ * sample.
+ */
 export function toAiSdkError(thrown: unknown): unknown {
   if (!(thrown instanceof EngineError)) return thrown;
   if (thrown.code === 'aborted')
@@ -19,7 +22,7 @@ export function toAiSdkError(thrown: unknown): unknown {
   });
 }
 
-/** A call that AbortSignal.timeout ended is a TimeoutError with every provider over HTTP. */
+/** Every provider over HTTP throws a TimeoutError for a call that AbortSignal.timeout ended. */
 function isTimeout(cause: unknown): boolean {
   return cause instanceof DOMException && cause.name === 'TimeoutError';
 }

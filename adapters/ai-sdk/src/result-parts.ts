@@ -36,7 +36,7 @@ export function toLanguageModelUsage({ usage }: ChatResponse): LanguageModelV3Us
   };
 }
 
-/** What the SDK has no field for. */
+/** Metadata for values that have no field in the SDK. */
 export function toResultMetadata({ logprobs }: ChatResponse): SharedV3ProviderMetadata {
   return logprobs === undefined
     ? {}

@@ -6,8 +6,8 @@ import { toFinishReason, toResultMetadata, toLanguageModelUsage } from './result
 type Block = 'reasoning' | 'text';
 
 /**
- * Deltas as the SDK's parts. Thinking, text and the input of tools come as they are made; the end of the text and the calls
- * themselves wait for the end of the turn, since they carry the whole of it.
+ * Writes deltas as the SDK's parts. Thinking, text and the input of tools are written as they arrive. The end of the
+ * text and the calls themselves wait for the end of the turn, because they carry the whole turn.
  */
 export class PartWriter {
   readonly #open = new Set<Block>();

@@ -3,7 +3,7 @@ import { UnsupportedFunctionalityError } from '@ai-sdk/provider';
 
 type Part = { readonly type: string; readonly text?: unknown; readonly mediaType?: unknown };
 
-/** The text of a part of a user's message; other parts are refused by name. */
+/** Returns the text of a part of a user's message. Other parts are refused by name. */
 export function textOfPart(part: Part): string {
   if (part.type === 'text' && typeof part.text === 'string') return part.text;
   const kind =
@@ -12,11 +12,11 @@ export function textOfPart(part: Part): string {
       : `part ${JSON.stringify(part).slice(0, 200)}`;
   throw new UnsupportedFunctionalityError({
     functionality: kind,
-    message: `A ${kind} cannot be shown to the model: it reads text only.`,
+    message: `A ${kind} cannot be shown to the model: it reads only text.`,
   });
 }
 
-/** The parts of a message. Throws EngineError `bad_request` for content that is not a list of them. */
+/** Returns the parts of a message. Throws EngineError `bad_request` if the content is not a list of parts. */
 export function checkParts<P extends object>(content: readonly P[], role: string): readonly P[] {
   const given: unknown = content;
   const isPart = (part: unknown): boolean => typeof part === 'object' && part !== null;

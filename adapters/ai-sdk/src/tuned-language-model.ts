@@ -17,7 +17,7 @@ export class TunedLanguageModel implements LanguageModelV3 {
   readonly specificationVersion = 'v3';
   readonly provider = 'agentjet';
   readonly modelId: string;
-  /** Nothing is fetched: the model reads text only. */
+  /** Nothing is fetched, because the model reads only text. */
   readonly supportedUrls = {};
   readonly #model: ChatModel;
 
@@ -46,7 +46,7 @@ export class TunedLanguageModel implements LanguageModelV3 {
     }
   }
 
-  /** Resolves with the first token, so that an error before it rejects, as it does with a provider over HTTP. */
+  /** Resolves with the first token, so an earlier error rejects, as it does with a provider over HTTP. */
   async doStream(options: LanguageModelV3CallOptions): Promise<LanguageModelV3StreamResult> {
     try {
       const left = new AbortController();

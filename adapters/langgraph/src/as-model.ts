@@ -4,14 +4,14 @@ import type { BaseChatModel } from '@langchain/core/language_models/chat_models'
 import { TunedChatModel } from './tuned-chat-model.js';
 
 export type LangGraphModelOptions = ModelOptions<BaseChatModel> & {
-  /** Sampling of all its calls; a call's own options go before it. */
+  /** Sampling for all calls of the model. A call's own options override it. */
   readonly sampling?: SamplingOptions;
 };
 
-/** What LangChain's `invoke`, `stream` and `batch` end in. */
+/** The methods that LangChain's `invoke`, `stream` and `batch` call in the end. */
 const callMethods = ['_generate', '_streamResponseChunks', '_streamChatModelEvents'];
 
-/** The model of one agent: the tuned one where its target learns, else `debugModel` itself. */
+/** Returns the model of one agent: the tuned model if its target learns, and `debugModel` itself otherwise. */
 export function asTunedChatModel(
   tuner: Tuner,
   options: LangGraphModelOptions & { readonly debugModel?: never },

@@ -98,7 +98,7 @@ function toRole(message: BaseMessage): 'system' | 'user' | 'assistant' {
   );
 }
 
-/** What LangChain shows is parsed and may be re-spelled; the stash has the model's own words. */
+/** LangChain shows parsed arguments that may be written differently. The stash has the model's own words. */
 function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessage {
   const { additional_kwargs: extra, response_metadata: metadata } = message;
   const content = textOfMessage(message);
@@ -143,7 +143,7 @@ type Spec = {
   readonly input_schema?: object;
 };
 
-/** A tool that is a plain object: OpenAI's form, the content of its `function`, or Anthropic's form. */
+/** Reads a tool that is a plain object: OpenAI's form, the content of its `function`, or Anthropic's form. */
 function readSpec(tool: unknown): {
   readonly name: string;
   readonly description?: string;
@@ -157,7 +157,7 @@ function readSpec(tool: unknown): {
   }
   throw new EngineError(
     'bad_request',
-    `The tool ${JSON.stringify(tool)?.slice(0, 200)} is none that the model can call. Use tool(...), or { name, description, schema }, or OpenAI's or Anthropic's form of a function.`,
+    `The tool ${JSON.stringify(tool)?.slice(0, 200)} cannot be called by the model. Use tool(...), or { name, description, schema }, or OpenAI's or Anthropic's form of a function.`,
   );
 }
 
@@ -184,7 +184,7 @@ type WireFormat = {
 };
 type Json = Readonly<Record<string, unknown>>;
 
-/** The schema is in `json_schema`, or, as some servers have it, next to the type. */
+/** The schema is in `json_schema` or, as some servers have it, next to the type. */
 function toResponseFormat({ response_format: format }: TunedCallOptions): ResponseFormat | undefined {
   if (format === undefined || format === null) return undefined;
   const { type, json_schema: wanted, schema = wanted?.schema } = format as WireFormat;
@@ -200,7 +200,7 @@ function toResponseFormat({ response_format: format }: TunedCallOptions): Respon
   );
 }
 
-/** Options by the names that LangChain's own models give them. */
+/** Reads sampling options by the names of LangChain's own models. */
 export function toSamplingOptions(options: TunedCallOptions, defaults: SamplingOptions): SamplingOptions {
   const { temperature, seed, stop } = options;
   const topP = options.topP ?? options.top_p;

@@ -19,7 +19,7 @@ import { z } from 'zod';
 import { isPlumbing } from './check-call-options.js';
 import { asModel, type TunedChatModel } from './index.js';
 
-/** Every key that the frameworks' types have. A version with one more does not compile here. */
+/** Every key of the frameworks' types. If a version adds one, this does not compile. */
 type FrameworkKeys =
   | keyof BaseChatModelCallOptions
   | keyof ToolRunnableConfig

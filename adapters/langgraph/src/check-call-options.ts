@@ -9,8 +9,8 @@ const honoured = new Set(
 );
 
 /**
- * Options that LangChain and LangGraph add to a call, by their origin. `check-options.test.ts` compares the list with the
- * types of both and with what arrives in a real node and a real tool.
+ * Options that LangChain and LangGraph add to a call, by their origin. `check-options.test.ts` compares the list with
+ * the types of both, and with the options that reach a real node and a real tool.
  */
 const plumbing = new Set(
   [
@@ -30,7 +30,10 @@ const plumbing = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Names of options that have no effect. Throws EngineError `bad_request` for one that is refused or unknown. */
+/**
+ * Returns the names of options that have no effect. Throws EngineError `bad_request` for an option that is refused or
+ * unknown.
+ */
 export function checkCallOptions(options: TunedCallOptions): readonly string[] {
   const { ignored, refused } = reviewParameters('langgraph', options);
   if (refused !== undefined)
@@ -49,7 +52,10 @@ function isKnown(name: string): boolean {
   return honoured.has(name) || isPlumbing(name) || isPassed('langgraph', name);
 }
 
-/** Whether the name is the framework's own. Newer versions may know more: what the surrounding run was given is theirs too. */
+/**
+ * Whether the name belongs to the framework. Newer versions may add names, so the options of the surrounding run count
+ * as the framework's too.
+ */
 export function isPlumbing(name: string): boolean {
   const run: unknown = AsyncLocalStorageProviderSingleton.getRunnableConfig();
   return plumbing.has(name) || (typeof run === 'object' && run !== null && Object.hasOwn(run, name));
@@ -59,7 +65,7 @@ function isAbsent(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** Frameworks pass functions and objects of classes, never a wish that a model could understand. */
+/** Frameworks pass functions and class instances; an option for the model never has such a value. */
 function isObjectOfClass(value: unknown): boolean {
   if (typeof value === 'function') return true;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;

@@ -3,8 +3,8 @@ import type { ShownToolCall } from '@agentjet/rollout';
 import type { AIMessage, AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 
 /**
- * The content of LangChain's messages. A history may hold answers of other providers, with blocks that this model cannot read:
- * they never end its call. What a block says in text is shown, and `findUnshownBlocks` names the others.
+ * Reads the content of LangChain's messages. A history may hold answers of other providers, with blocks that this model
+ * cannot read. They never end a call: the text of a block is shown, and `findUnshownBlocks` lists the other blocks.
  */
 type Block = Readonly<Record<string, unknown>>;
 
@@ -12,21 +12,24 @@ type Block = Readonly<Record<string, unknown>>;
 const calls = new Set(['tool_call', 'tool_use', 'invalid_tool_call', 'function_call']);
 const partsOfCalls = new Set(['tool_call_chunk', 'input_json_delta', 'functionCall', 'toolUse']);
 
-/** The text of a message. Throws EngineError `bad_request` for content that an agent asks about and the model cannot read, such as an image. */
+/**
+ * Returns the text of a message. Throws EngineError `bad_request` for content that an agent asks about and the model
+ * cannot read, such as an image.
+ */
 export function textOfMessage(message: BaseMessage): string {
   return blocksOf(message)
     .map((block) => textOf(block) ?? (isForeign(message) || isHidden(block) ? '' : refuse(block, message)))
     .join('');
 }
 
-/** The thinking in the blocks of an answer, in the form of any provider. */
+/** Returns the thinking in the blocks of an answer, in the form of any provider. */
 export function toReasoning(message: BaseMessage): string {
   return blocksOf(message)
     .map((block) => reasoningOf(block) ?? '')
     .join('');
 }
 
-/** All calls of an answer, including those that cannot be read. */
+/** Returns all calls of an answer, including those that cannot be parsed. */
 export function toShownCalls(message: AIMessage | AIMessageChunk): readonly ShownToolCall[] {
   const listed: readonly ShownToolCall[] = [
     ...(message.tool_calls ?? []).map(({ id, name, args }) => ({ id, name, arguments: args })),
@@ -37,7 +40,7 @@ export function toShownCalls(message: AIMessage | AIMessageChunk): readonly Show
   return [...listed, ...others.map(toShownCall)];
 }
 
-/** The types of blocks that the model does not see, each once. */
+/** Returns the types of blocks that the model does not see, each once. */
 export function findUnshownBlocks(messages: readonly BaseMessage[]): readonly string[] {
   const unshown = messages.filter(isForeign).flatMap((message) =>
     blocksOf(message)
@@ -57,7 +60,7 @@ function idOf({ id, call_id: callId }: Block): string | undefined {
   return typeof given === 'string' ? given : undefined;
 }
 
-/** Answers may be another model's; what users, tools and the system say is for this model. */
+/** An answer may come from another model. The words of users, tools and the system are for this model. */
 function isForeign({ type }: BaseMessage): boolean {
   return type === 'ai';
 }
@@ -77,7 +80,7 @@ function textOf({ type, text, refusal }: Block): string | undefined {
   return typeof text === 'string' && type !== 'reasoning' && type !== 'thinking' ? text : undefined;
 }
 
-/** LangChain's own form, and those of Anthropic, Bedrock and OpenAI. */
+/** Reads the forms of LangChain, Anthropic, Bedrock and OpenAI. */
 function reasoningOf(block: Block): string | undefined {
   const { type, reasoning, thinking, reasoningText, summary, text } = block;
   if (type !== 'reasoning' && type !== 'thinking' && type !== 'reasoning_content') return undefined;
@@ -110,6 +113,6 @@ function noContent(content: unknown, { type }: BaseMessage): EngineError {
 function refuse(block: Block, { type }: BaseMessage): never {
   throw new EngineError(
     'bad_request',
-    `Content of type "${typeOf(block)}" in a ${type} message is not supported: the model reads text only.`,
+    `Content of type "${typeOf(block)}" in a ${type} message is not supported: the model reads only text.`,
   );
 }

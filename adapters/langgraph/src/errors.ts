@@ -1,13 +1,13 @@
 import { EngineError } from '@agentjet/core';
 import { ContextOverflowError, LangChainError, ModelAbortError } from '@langchain/core/errors';
 
-/** Engine errors in LangChain's own types; what else comes through is nobody's to translate. */
+/** Converts engine errors to LangChain's own types. Other errors pass through unchanged. */
 export function toLangChainError(thrown: unknown): unknown {
   if (!(thrown instanceof EngineError)) return thrown;
   return Object.assign(createError(thrown), { cause: thrown });
 }
 
-/** What the option `timeout` ends has this name with LangChain's other models too. */
+/** LangChain's other models use this name too for an error of the option `timeout`. */
 function createTimeoutError(message: string): Error {
   return Object.assign(new LangChainError(message), { name: 'TimeoutError' });
 }

@@ -29,7 +29,7 @@ function openModel(replies: ScriptedEpisodeOptions['replies'], options: { readon
   return { episode, model: asModel(episode.tuner, { agentName: 'solver' }) };
 }
 
-/** What the engine was asked at a call, after what it had been asked and had answered before. */
+/** Whether a call's prompt continues the previous call's prompt and answer. */
 function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
   const before = episode.engine.requests[at - 1];
   const prompt = [...(episode.engine.requests[at]?.request.promptIds ?? [])];
@@ -116,7 +116,7 @@ describe('one call', () => {
     expect((await model.invoke('hi', { maxTokens: 2 })).response_metadata).toMatchObject({ finish_reason: 'length' });
   });
 
-  it('gives n answers from generate, with seeds of their own', async () => {
+  it('gives n answers from generate, each with its own seed', async () => {
     const { model, episode } = openModel(['one']);
     const result = await model.generate([[new HumanMessage('hi')]], { n: 3 });
     expect(result.generations[0]).toHaveLength(3);
@@ -197,7 +197,7 @@ describe('agents', () => {
   });
 
   it('continues exactly after a checkpoint', async () => {
-    // Without thinking: this template leaves that out of earlier turns.
+    // There is no thinking here, because this template removes it from earlier turns.
     const { model, episode } = openModel([
       ...replies.map((reply) => reply.replace(/<think>[^]*<\/think>/, '')),
       'You are welcome.',
@@ -223,7 +223,7 @@ describe('agents', () => {
   );
 
   it.each(['invoke', 'messages'] as const)(
-    'goes on exactly after arguments that its tool refuses (%s)',
+    'continues exactly after arguments that its tool refuses (%s)',
     async (mode) => {
       const { model, episode } = openModel([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
       const agent = createAgent({ model, tools: [calculate] });
@@ -311,11 +311,11 @@ describe('tools of every form', () => {
   });
 
   it.each([[{ type: 'computer_use' }], [{ functionDeclarations: [{ name: 'add' }] }], [null], [z.object({})]])(
-    'refuses one that is none: %j',
+    'refuses one that is not a tool: %j',
     async (form) => {
       const { model } = openModel(['x']);
       await expect(model.bindTools([form as never]).invoke('hi')).rejects.toThrow(
-        /The tool .* is none that the model can call\. Use tool\(\.\.\.\)/,
+        /The tool .* cannot be called by the model\. Use tool\(\.\.\.\)/,
       );
     },
   );
@@ -381,7 +381,7 @@ describe('what LangChain’s users write', () => {
     fetch.mockRestore();
   });
 
-  it('one stop text, and numbers of answers that are none', async () => {
+  it('one stop text, and invalid numbers of answers', async () => {
     const { model } = openModel(['one two']);
     expect((await model.invoke('hi', { stop: 'two' as never })).text).toBe('one ');
     for (const n of [0, 1.5, 'a' as never])
@@ -400,7 +400,7 @@ describe('what LangChain’s users write', () => {
 });
 
 describe('asModel', () => {
-  it('returns the very debug model for a target that does not learn', () => {
+  it('returns the debug model itself for a target that does not learn', () => {
     const { tuner } = openScriptedEpisode({ replies: ['x'], trainableTargets: ['other'] });
     const { model: debugModel } = openModel(['y']);
     expect(asModel(tuner, { agentName: 'a', debugModel })).toBe(debugModel);

@@ -3,18 +3,19 @@ import { findMismatch } from '@agentjet/rollout';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import { interopSafeParseAsync, type InteropZodType, isInteropZodSchema } from '@langchain/core/utils/types';
 
-/** The schema of an answer: the JSON schema that the model sees, and the check of its answer. */
+/** The schema of an answer: the JSON schema for the model and the check of its answer. */
 export type OutputSchema = {
   readonly name: string | undefined;
   readonly description: string | undefined;
   readonly json: Readonly<Record<string, unknown>>;
-  /** The value as the schema reads it, with its defaults and transforms, or what is wrong with it. */
+  /** Returns the value as the schema parses it, with defaults and transforms, or what is wrong with it. */
   readonly check: (value: unknown) => Promise<{ readonly value: unknown } | { readonly wrong: string }>;
 };
 
 /**
- * A schema is zod's, a Standard Schema (Valibot, ArkType), a JSON schema, or a JSON schema in OpenAI's
- * `{ name, description, parameters }` or `{ name, schema }`. Throws EngineError `bad_request` for a schema that has no JSON schema.
+ * Reads a schema: a zod schema, a Standard Schema (Valibot, ArkType), a JSON schema, or a JSON schema in OpenAI's `{
+ * name, description, parameters }` or `{ name, schema }`. Throws EngineError `bad_request` for a schema without a JSON
+ * schema.
  */
 export function readSchema(schema: object): OutputSchema {
   if (isInteropZodSchema(schema)) {
@@ -32,14 +33,14 @@ export function readSchema(schema: object): OutputSchema {
 type Json = Readonly<Record<string, unknown>>;
 type Checked = Awaited<ReturnType<OutputSchema['check']>>;
 
-/** https://standardschema.dev: all schemas have `validate`, and some have `jsonSchema`. */
+/** See https://standardschema.dev. All schemas have `validate`, and some have `jsonSchema`. */
 type StandardSchema = {
   readonly '~standard': {
     readonly vendor?: string;
     readonly validate?: (value: unknown) => StandardResult | Promise<StandardResult>;
     readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => Json };
   };
-  /** ArkType's own. */
+  /** Only ArkType has this method. */
   readonly toJsonSchema?: () => Json;
 };
 type StandardIssue = { readonly message: string; readonly path?: readonly unknown[] | undefined };

@@ -25,7 +25,7 @@ function extendsPrevious({ engine }: ScriptedEpisode, at: number): boolean {
   return before !== undefined && seen.every((id, index) => prompt[index] === id);
 }
 
-/** What each answer is, by the words of a version's last event. */
+/** The kind of each answer, by the last event of a version. */
 const replies = {
   'text and a call': `Summing. ${call('{"b": 2,  "a":1.0}')}`,
   'two calls': `${call('{"a": 1, "b": 2}')}${call('{"a": 3,"b": 4}')}`,
@@ -71,10 +71,10 @@ describe.each(['v1', 'v2', 'v3'] as const)('streamEvents %s of an agent', (versi
   });
 });
 
-/** LangChain's types do not know it among the options of a model; its code does. */
+/** LangChain's types lack this option of a model, but its code has it. */
 const v3: object = { version: 'v3' };
 
-/** The answer as a model's own `streamEvents` gives it. */
+/** The answer as a model's own `streamEvents` returns it. */
 async function streamed(version: 'v1' | 'v2' | 'v3', reply: string, maxTokens?: number): Promise<AIMessage> {
   const { model } = open([reply], maxTokens);
   const options = { tools };
@@ -143,7 +143,7 @@ describe('the stream of version v3', () => {
     expect(message.contentBlocks).toMatchObject([{ type: 'invalid_tool_call', id: 'c', name: 'add', args: '7' }]);
   });
 
-  it('can be asked again, and goes on from the very tokens', async () => {
+  it('can be asked again, and continues exactly the tokens', async () => {
     const { model, episode } = open([replies['text and a call'], 'ok']);
     const first = (await model.streamEvents('hi', { ...v3, tools })) as unknown as AIMessage;
     const result = new ToolMessage({ content: '3', tool_call_id: first.tool_calls?.[0]?.id ?? '' });

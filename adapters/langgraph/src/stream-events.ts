@@ -5,8 +5,8 @@ import type { ContentBlock } from '@langchain/core/messages';
 import { toResponseMetadata, toUsageMetadata } from './tuned-message.js';
 
 /**
- * An answer as the events of `streamEvents` v3. LangChain's own bridge from chunks counts text and calls from the same index, so
- * that one replaces the other, and knows neither thinking nor finish reasons.
+ * Writes an answer as events of `streamEvents` v3. LangChain's own conversion from chunks counts text and calls from
+ * the same index, so one replaces the other, and it drops thinking and finish reasons.
  */
 export async function* toStreamEvents(
   deltas: AsyncGenerator<ChatDelta, ChatResponse>,
@@ -86,7 +86,7 @@ const reasons = { stop: 'stop', length: 'length', tool_calls: 'tool_use' } as co
   FinishReason
 >;
 
-/** The message that LangChain makes of events has no `additional_kwargs`, so the stash travels in its metadata. */
+/** LangChain builds a message from events without `additional_kwargs`, so the stash is put in its metadata. */
 function toFinish(response: ChatResponse): ChatModelStreamEvent {
   return {
     event: 'message-finish',

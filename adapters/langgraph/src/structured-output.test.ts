@@ -21,7 +21,7 @@ const validate = (value: unknown): Check => {
     : { issues: [{ message: 'Expected a string.', path: [{ key: 'code' }] }] };
 };
 
-/** Schemas of every kind, all of which want the same. */
+/** Schemas of every kind, all of which describe the same answer. */
 const schemas: Readonly<Record<string, object>> = {
   'zod 4': z.object({ code: z.string() }),
   'zod 3': z3.z.object({ code: z3.z.string() }),
@@ -47,7 +47,7 @@ const schemas: Readonly<Record<string, object>> = {
 const methods = ['functionCalling', 'jsonSchema', 'jsonMode'] as const;
 type Method = (typeof methods)[number];
 
-/** What the model writes: after the opening of a call, or alone. */
+/** Scripts the model's text, after the opening of a call or alone. */
 function open(method: Method, ...answers: readonly string[]) {
   const episode = openScriptedEpisode({
     replies: answers.map((json) => (method === 'functionCalling' ? ` ${json}}\n</tool_call>` : json)),
@@ -129,7 +129,7 @@ it('strict is counted, with both methods', async () => {
   }
 });
 
-it('a method that is not known, and a schema that cannot be told, are refused at once', () => {
+it('a method that is not known, and a schema that cannot be shown, are refused at once', () => {
   const { model } = open('jsonSchema', 'x');
   expect(() => model.withStructuredOutput(parameters, { method: 'grammar' })).toThrow(
     'The method "grammar" of withStructuredOutput is not known. Use functionCalling, jsonSchema or jsonMode.',
@@ -147,7 +147,7 @@ describe('response_format', () => {
     { type: 'json_object', schema },
   ];
 
-  it.each(forms)('tells the model the schema: %j', async (format) => {
+  it.each(forms)('shows the model the schema: %j', async (format) => {
     const { model, episode } = open('jsonSchema', '{"code": 1}');
     await model.invoke('hi', { response_format: format });
     expect(episode.engine.requests[0]?.text).toContain('"properties":{"code":{"type":"string"}}');

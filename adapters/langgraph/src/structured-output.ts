@@ -12,8 +12,9 @@ type Structured = Runnable<BaseLanguageModelInput, Output>;
 type Config = StructuredOutputMethodOptions<boolean>;
 
 /**
- * The answer as an object: from JSON text, or from a call that the model is made to begin. What the model wrote is checked as it is:
- * LangChain's own parsers look for code fences, also inside of strings. Errors are LangChain's own.
+ * Returns the answer as an object, from JSON text or from a call that the model is made to begin. The model's text is
+ * checked unchanged, because LangChain's own parsers look for code fences even inside strings. Errors have LangChain's
+ * own types.
  */
 export function toStructured(model: TunedChatModel, schema: object, config: Config): Structured {
   const [asking, read] = plan(model, schema, config);
@@ -73,7 +74,7 @@ async function readCall(answer: AIMessageChunk, name: string, wanted: OutputSche
       );
 }
 
-/** JSON alone, or in the code block that models like to put around it. */
+/** Reads JSON, alone or in the code block that models often put around it. */
 function readJson(text: string): unknown {
   const fenced = /^\s*```(?:json)?[^\S\n]*\n([^]*?)\n\s*```\s*$/m.exec(text)?.[1];
   const value = parseJsonObject(text) ?? (fenced === undefined ? undefined : parseJsonObject(fenced));
@@ -94,7 +95,7 @@ function excerpt(text: string): string {
   return text.length > 500 ? `${text.slice(0, 500)} ...` : text;
 }
 
-/** The part of the wish that tracers show. */
+/** The part of the request that tracers show. */
 function toTrace({ json }: OutputSchema, method: string) {
   return { ls_structured_output_format: { kwargs: { method }, schema: { ...json } } };
 }

@@ -29,11 +29,11 @@ import { toStreamEvents } from './stream-events.js';
 import { toStructured } from './structured-output.js';
 import { toDeltaChunk, toFinalChunk, toWholeAnswer } from './tuned-message.js';
 
-/** What a call may say, in `invoke(input, options)`, `withConfig` or `bindTools(tools, options)`. */
+/** Options of a call, in `invoke(input, options)`, `withConfig` or `bindTools(tools, options)`. */
 export interface TunedCallOptions extends BaseChatModelCallOptions {
   tools?: BindToolsInput[];
   response_format?: unknown;
-  /** False: the answer ends with its first tool call. */
+  /** If false, the answer ends with its first tool call. */
   parallel_tool_calls?: boolean;
   temperature?: number;
   topP?: number;
@@ -46,22 +46,28 @@ export interface TunedCallOptions extends BaseChatModelCallOptions {
   max_completion_tokens?: number;
   maxOutputTokens?: number;
   seed?: number;
-  /** Answers of a call; `generate()` returns them all, `invoke()` the first. */
+  /** The number of answers. `generate()` returns all of them, `invoke()` the first. */
   n?: number;
   /** Variables of the model's chat template, such as `enable_thinking`. */
   chat_template_kwargs?: Record<string, unknown>;
-  /** A repeated id gets the first call's answer. */
+  /** A call with a repeated id gets the first call's answer. */
   requestId?: string;
-  /** False: the answer is not trained. For calls that are not the agent's own, such as one for a title. */
+  /**
+   * If false, the answer is not trained. Use it for calls that are not the agent's own, such as one that writes a
+   * title.
+   */
   train?: boolean;
 }
 
-/** A chat model of LangChain over a ChatModel. Retries are off: a repeated call would be a second sample. */
+/** A chat model of LangChain over a ChatModel. It never retries, because a repeated call would be a second sample. */
 export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChunk> {
   readonly #model: ChatModel;
   readonly #sampling: SamplingOptions;
 
-  /** `jsonSchema` and `jsonMode` ask for JSON text; `functionCalling` (the default) for a call of one tool. Typed as LangChain's own. */
+  /**
+   * `jsonSchema` and `jsonMode` ask for JSON text, and `functionCalling` (the default) asks for a call of one tool. The
+   * types are LangChain's own.
+   */
   override readonly withStructuredOutput: BaseChatModel['withStructuredOutput'] = (
     schema: object,
     config: StructuredOutputMethodOptions<boolean> = {},
@@ -85,7 +91,10 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     return 'agentjet';
   }
 
-  /** With it, createAgent asks for a `responseFormat` as JSON text, and middleware knows when a conversation gets long. */
+  /**
+   * createAgent reads it to ask for a `responseFormat` as JSON text, and middleware reads it to notice a long
+   * conversation.
+   */
   override get profile(): ModelProfile {
     const limits = limitsOf(this.#model);
     return {
@@ -110,7 +119,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     };
   }
 
-  /** Seen by tracers. */
+  /** Tracers read this. */
   override invocationParams(options?: this['ParsedCallOptions']): Record<string, unknown> {
     return {
       model: this.#model.name,
@@ -119,7 +128,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     };
   }
 
-  /** What tracers show of the model. All keys are there, as LangChain's standard tests have it; what is not set is undefined. */
+  /** Tracers show this. LangChain's standard tests require all keys, so a missing value is undefined. */
   override getLsParams(options: this['ParsedCallOptions']): LangSmithParams {
     const { temperature, maxTokens, stop } = toSamplingOptions(options, this.#sampling);
     const params: {
@@ -135,7 +144,10 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     return params as LangSmithParams;
   }
 
-  /** An estimate, as LangChain's own where it has no tokenizer; it would look for one on the web first. */
+  /**
+   * Returns an estimate, as LangChain does without a tokenizer. LangChain's own method would first look for a tokenizer
+   * on the web.
+   */
   override async getNumTokens(content: MessageContent): Promise<number> {
     const texts =
       typeof content === 'string'
@@ -144,7 +156,7 @@ export class TunedChatModel extends BaseChatModel<TunedCallOptions, AIMessageChu
     return Math.ceil(texts.join('').length / 4);
   }
 
-  /** `generate()` of several conversations tells the usage of them all. */
+  /** Adds up the usage of all conversations of one `generate()`. */
   override _combineLLMOutput(...outputs: readonly LLMResult['llmOutput'][]): LLMResult['llmOutput'] {
     return {
       tokenUsage: sumUsage(outputs.flatMap((output) => (output?.['tokenUsage'] as TokenUsage | undefined) ?? [])),
@@ -233,12 +245,12 @@ async function* announced(
   }
 }
 
-/** Not a path into one. */
+/** Excludes paths into an option. */
 function isOption(name: string): boolean {
   return /^\w+$/.test(name);
 }
 
-/** Where one answer fails the others end too: nobody will see them. */
+/** If one answer fails, the others are aborted, because nobody will see them. */
 async function generateAll(
   model: ChatModel,
   requests: readonly ChatRequest[],
@@ -254,7 +266,7 @@ async function generateAll(
   }
 }
 
-/** Several answers to one request are several calls: a retry of the request repeats each of them. */
+/** Several answers to one request are separate calls. A retry of the request repeats each of them. */
 function withChoice(request: ChatRequest, choice: number): ChatRequest {
   return request.requestId === undefined || choice === 0
     ? request

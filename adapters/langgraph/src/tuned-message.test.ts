@@ -33,7 +33,7 @@ describe('the content blocks of a message', () => {
     expect(withoutIds((await streamed(reply)).contentBlocks)).toEqual(withoutIds(contentBlocks));
   });
 
-  it('tell of calls that cannot be read', () => {
+  it('list calls that cannot be read', () => {
     const { message } = toWholeAnswer({
       id: 'r',
       model: 'm',

@@ -21,7 +21,7 @@ type Parsed = {
   readonly invalid_tool_calls: NonNullable<AIMessageFields['invalid_tool_calls']>;
 };
 
-/** Calls whose arguments are no JSON object stay invalid, with the text that the model wrote. */
+/** Calls whose arguments are not a JSON object stay invalid and keep the model's text. */
 function parseCalls(calls: readonly WrittenCall[]): Parsed {
   const parsed = calls.map(({ id, name = '', args: text = '' }) => ({
     call: { name, ...(id !== undefined && { id }) },
@@ -44,7 +44,10 @@ type WrittenCall = {
   readonly args?: string | undefined;
 };
 
-/** What LangChain's own messages say of an answer, with the thinking, which they know only from some providers. */
+/**
+ * Builds the content blocks of LangChain's own messages and adds the thinking, which LangChain reads only from some
+ * providers.
+ */
 function toContentBlocks(message: AIMessage | AIMessageChunk): ContentBlock.Standard[] {
   const { content, additional_kwargs: extra, tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message;
   const reasoning = extra['reasoning_content'];
@@ -70,8 +73,8 @@ class TunedMessage extends AIMessage {
 }
 
 /**
- * AIMessageChunk, except that arguments which are no JSON stay invalid. LangChain's own chunks repair them when they
- * are streamed and not when they are not, so that the same answer would lead to two different episodes.
+ * An AIMessageChunk whose non-JSON arguments stay invalid. LangChain's own chunks repair arguments that are streamed
+ * and no others, so the same answer would lead to two different episodes.
  */
 class TunedMessageChunk extends AIMessageChunk {
   constructor(fields: AIMessageChunkFields) {
@@ -84,11 +87,11 @@ class TunedMessageChunk extends AIMessageChunk {
     return toContentBlocks(this);
   }
 }
-// Checkpoints store a message under its class's name, and know these only as LangChain's own.
+// Checkpoints store a message under its class name and can load only LangChain's own names.
 Object.defineProperty(TunedMessage, 'name', { value: 'AIMessage' });
 Object.defineProperty(TunedMessageChunk, 'name', { value: 'AIMessageChunk' });
 
-/** A piece of a streamed answer. */
+/** Converts a piece of a streamed answer. */
 export function toDeltaChunk(delta: ChatDelta): ChatGenerationChunk {
   const text = delta.type === 'content' ? delta.text : '';
   const message = new TunedMessageChunk({
@@ -99,7 +102,10 @@ export function toDeltaChunk(delta: ChatDelta): ChatGenerationChunk {
   return new ChatGenerationChunk({ text, message });
 }
 
-/** The last piece: what is known only at the end, and the stash, whole and once, since LangChain joins texts of chunks. */
+/**
+ * The last piece holds everything that is known only at the end. The stash comes whole and once, because LangChain
+ * joins the strings of chunks.
+ */
 export function toFinalChunk(response: ChatResponse): ChatGenerationChunk {
   const message = new TunedMessageChunk({
     content: '',
@@ -110,7 +116,7 @@ export function toFinalChunk(response: ChatResponse): ChatGenerationChunk {
   return new ChatGenerationChunk({ text: '', message, generationInfo: { finish_reason: response.finishReason } });
 }
 
-/** The whole answer at once, which says the same as the joined pieces. */
+/** Converts a whole answer. The result equals the joined pieces. */
 export function toWholeAnswer(response: ChatResponse): ChatGeneration {
   const { content, reasoning, toolCalls = [] } = response.message;
   const message = new TunedMessage({
@@ -130,7 +136,7 @@ function toToolCallChunk(call: ToolCall, index: number) {
   return { type: 'tool_call_chunk' as const, index, id: call.id, name: call.name, args: call.arguments };
 }
 
-/** LangChain merges dictionaries key by key and joins texts: a copy keeps ours out of its hands. */
+/** LangChain merges dictionaries key by key and joins strings. The copy protects ours from that. */
 function toPlain(message: AssistantMessage): Record<string, unknown> {
   return structuredClone(message);
 }
@@ -153,7 +159,7 @@ export function toUsageMetadata({ usage }: ChatResponse): UsageMetadata {
   };
 }
 
-/** LangChain's types know no usage on messages without a declared structure; its code does. */
+/** LangChain's types allow no usage on messages without a declared structure, but its code reads it. */
 function toUsage(response: ChatResponse): never {
   return toUsageMetadata(response) as never;
 }

@@ -33,7 +33,10 @@ export function fromModelRequest(request: ModelRequest): ChatRequest {
   };
 }
 
-/** Names of settings that have no effect. What would change the answer and cannot be honoured is refused by name. */
+/**
+ * Returns the names of settings that have no effect. A setting that would change the answer and cannot be honoured is
+ * refused by name.
+ */
 function checkSupported(request: ModelRequest): readonly string[] {
   const { ignored, refused } = reviewParameters('agents', request);
   if (refused !== undefined) throw new UserError(`${refused.name} ${refused.reason}.`);
@@ -84,7 +87,7 @@ function toResponseFormat(outputType: ModelRequest['outputType']): ResponseForma
     : { type: 'json_schema', name: outputType.name, schema: { ...outputType.schema } };
 }
 
-/** The SDK has no word for some; `providerData` of the model settings carries them. */
+/** `providerData` of the model settings carries options for which the SDK has no name. */
 function toSampling({
   temperature,
   topP,

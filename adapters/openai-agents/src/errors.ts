@@ -1,7 +1,10 @@
 import { EngineError } from '@agentjet/core';
 import { SystemError, UserError } from '@openai/agents';
 
-/** Engine errors in the SDK's own types: what the agent asked wrongly, and what went wrong beneath it. */
+/**
+ * Converts engine errors to the SDK's own types: UserError for a mistake of the agent's request, and SystemError for
+ * any other failure.
+ */
 export function toAgentsError(thrown: unknown): unknown {
   if (!(thrown instanceof EngineError)) return thrown;
   if (thrown.code === 'aborted')
@@ -10,7 +13,7 @@ export function toAgentsError(thrown: unknown): unknown {
   return Object.assign(isUsers ? new UserError(thrown.message) : new SystemError(thrown.message), { cause: thrown });
 }
 
-/** A call that AbortSignal.timeout ended is a TimeoutError with every provider over HTTP. */
+/** Every provider over HTTP throws a TimeoutError for a call that AbortSignal.timeout ended. */
 function isTimeout(cause: unknown): boolean {
   return cause instanceof DOMException && cause.name === 'TimeoutError';
 }

@@ -3,8 +3,8 @@ import { fromStash, groupByTurn, stashKey } from '@agentjet/rollout';
 import { type AgentInputItem, UserError } from '@openai/agents';
 
 /**
- * Items of a run's history as messages. Items that belong to one turn of the model are next to each other. Items and parts of other
- * models that this one cannot read are left out; `findUnshownItems` names them.
+ * Converts the items of a run's history to messages. Items of one turn of the model are adjacent. Items and parts of
+ * other models that this one cannot read are left out, and `findUnshownItems` lists them.
  */
 export function toMessages(items: readonly AgentInputItem[]): readonly ChatMessage[] {
   const messages: ChatMessage[] = [];
@@ -26,7 +26,7 @@ export function toMessages(items: readonly AgentInputItem[]): readonly ChatMessa
   return messages;
 }
 
-/** The types of items, and of parts of other models' answers, that the model does not see, each once. */
+/** Returns the types of items, and of parts of other models' answers, that the model does not see, each once. */
 export function findUnshownItems(items: readonly AgentInputItem[]): readonly string[] {
   const unshown = items.flatMap((item) => {
     if (isTurnItem(item))
@@ -40,7 +40,10 @@ export function findUnshownItems(items: readonly AgentInputItem[]): readonly str
   return [...new Set(unshown)];
 }
 
-/** Another model's answers may follow one another: text after text or calls, and thinking after anything, begin the next one. */
+/**
+ * Other models' answers may follow one another. Text after text or calls begins the next answer, and so does thinking
+ * after anything.
+ */
 function splitMessages(items: readonly TurnItem[]): readonly (readonly TurnItem[])[] {
   const messages: TurnItem[][] = [];
   for (const item of items) {
@@ -99,7 +102,7 @@ function toAssistantMessage(items: readonly TurnItem[]): AssistantMessage {
 
 type Part = { readonly type: string; readonly text?: unknown; readonly refusal?: unknown };
 
-/** The parts of an answer; a string is one part. */
+/** Returns the parts of an answer. A string is one part. */
 function partsOf({ content }: { readonly content: unknown }): readonly Part[] {
   if (typeof content === 'string') return [{ type: 'output_text', text: content }];
   if (content === undefined || content === null) return [];
@@ -130,7 +133,7 @@ function textOf({ text, refusal }: Part): string | undefined {
 }
 
 function refusePart({ type }: Part): never {
-  throw new UserError(`Content of type "${type}" cannot be shown to the model: it reads text only.`);
+  throw new UserError(`Content of type "${type}" cannot be shown to the model: it reads only text.`);
 }
 
 function refuseContent(content: unknown): never {

@@ -34,7 +34,7 @@ function openAgent(replies: ScriptedEpisodeOptions['replies'], options: { readon
   return { episode, model, agent: new Agent({ name: 'solver', instructions: 'Solve.', model, tools: [add] }) };
 }
 
-/** Whether a call's prompt goes on from the very tokens of the call before it. */
+/** Whether a call's prompt continues exactly the tokens of the previous call. */
 function extendsPrevious(episode: ScriptedEpisode, at: number): boolean {
   const before = episode.engine.requests[at - 1];
   const prompt = [...(episode.engine.requests[at]?.request.promptIds ?? [])];
@@ -174,7 +174,7 @@ describe('a run', () => {
     ).toEqual(['anna', 'bert']);
   });
 
-  it('goes on after an unknown tool where the runner says so, and ends in the SDK’s own error where not', async () => {
+  it('continues after an unknown tool if the runner says so, and ends in the SDK’s own error if not', async () => {
     const { agent, episode } = openAgent([call('nope', '{}'), 'sorry']);
     expect((await runner.run(agent, 'go')).finalOutput).toBe('sorry');
     expect(extendsPrevious(episode, 1)).toBe(true);
@@ -190,7 +190,7 @@ describe('a run', () => {
     }
   });
 
-  it.each([false, true])('goes on exactly after arguments that its tool refuses (streamed: %s)', async (stream) => {
+  it.each([false, true])('continues exactly after arguments that its tool refuses (streamed: %s)', async (stream) => {
     const { agent, episode } = openAgent([call('add', '{"a": "one",  "zzz": 1}'), 'sorry']);
     if (stream) await (await runner.run(agent, 'go', { stream: true })).completed;
     else await runner.run(agent, 'go');
@@ -233,7 +233,7 @@ describe('a run', () => {
   it('takes its model as a provider', async () => {
     const episode = openScriptedEpisode({ replies: ['by name'] });
     const modelProvider = asModel(episode.tuner, { agentName: 'solver' }) as TunedAgentsModel;
-    const result = await new Runner({ modelProvider }).run(new Agent({ name: 'solver', model: 'whatever' }), 'hi');
+    const result = await new Runner({ modelProvider }).run(new Agent({ name: 'solver', model: 'any' }), 'hi');
     expect(result.finalOutput).toBe('by name');
   });
 });
@@ -248,7 +248,7 @@ describe('errors', () => {
     expect((await runner.run(small.agent, 'hi')).finalOutput).toBe('fine');
   });
 
-  it('are not retried where a policy asks the provider', async () => {
+  it('are not retried if a policy asks the provider', async () => {
     const episode = openScriptedEpisode({ replies: [{ text: '', error: new Error('device lost') }, 'second'] });
     const modelSettings = {
       retry: {
@@ -306,7 +306,7 @@ describe('errors', () => {
 });
 
 describe('asModel', () => {
-  it('returns the very debug model for a target that does not learn', () => {
+  it('returns the debug model itself for a target that does not learn', () => {
     const { tuner } = openScriptedEpisode({ replies: ['x'], trainableTargets: ['other'] });
     expect(asModel(tuner, { agentName: 'a', debugModel: 'gpt-5' })).toBe('gpt-5');
     expect(() => asModel(tuner, { agentName: 'a' })).toThrow(/No model for agent "a"/);

@@ -36,7 +36,7 @@ export function toAgentItems(response: ChatResponse): OutputItem[] {
   return [...(reasoning === undefined || reasoning === '' ? [] : [thinking]), ...(hasText ? [text] : []), ...calls];
 }
 
-/** What the SDK has no field for. */
+/** Data for values that have no field in the SDK. */
 export function toProviderData({ finishReason, logprobs, model }: ChatResponse): Record<string, unknown> {
   return {
     model,

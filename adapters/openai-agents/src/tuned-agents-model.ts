@@ -13,7 +13,7 @@ import { fromModelRequest } from './chat-request.js';
 import { toAgentsError } from './errors.js';
 import { toAgentItems, toProviderData, toAgentsUsage } from './output-items.js';
 
-/** A model of the OpenAI Agents SDK over a ChatModel; also a provider that gives itself, for a Runner. */
+/** A model of the OpenAI Agents SDK over a ChatModel. It is also a provider that returns itself, for a Runner. */
 export class TunedAgentsModel implements Model, ModelProvider {
   readonly #model: ChatModel;
 
@@ -45,7 +45,10 @@ export class TunedAgentsModel implements Model, ModelProvider {
     }
   }
 
-  /** Text as text deltas; thinking and tool calls, for which the SDK has no event of its own, as raw model events. */
+  /**
+   * Streams text as text deltas. Thinking and tool calls have no event in the SDK, so they are streamed as raw model
+   * events.
+   */
   async *getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
     try {
       const deltas = streamChat(this.#model, fromModelRequest(request), { signal: request.signal });

@@ -17,7 +17,10 @@ export interface ClientCall extends ChatCall {
   isAborted(): boolean;
 }
 
-/** `keyed`: the body that each idempotency key of this client was sent with. Throws WireError for a request that cannot be answered. */
+/**
+ * `keyed` maps each idempotency key of this client to the body that was sent with it. Throws WireError for a request
+ * that cannot be answered.
+ */
 export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string, string>): ClientCall {
   const headers = new Headers(init.headers);
   const text = typeof init.body === 'string' ? init.body : '{}';
@@ -31,7 +34,7 @@ export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string,
   const abort = (): void => left.abort(init.signal?.reason);
   if (init.signal?.aborted) abort();
   else init.signal?.addEventListener('abort', abort, { once: true });
-  const isHelper = headers.has('x-stainless-helper-method'); // `.stream()` or `.runTools()`
+  const isHelper = headers.has('x-stainless-helper-method'); // set by `.stream()` and `.runTools()`
   return {
     body,
     modelName: model.name,
@@ -49,5 +52,5 @@ export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string,
   };
 }
 
-/** How the keys begin that the SDK makes where the caller gives none; each is for one call. */
+/** The prefix of keys that the SDK generates if the caller gives none. Each of them is for one call. */
 const sdksOwn = 'stainless-node-retry-';

@@ -1,4 +1,4 @@
-/** Server-sent events as a web Response, pushed. */
+/** A web Response of server-sent events that are pushed to it. */
 export type ChunkStream = {
   readonly response: Response;
   send(event: unknown): void;

@@ -4,8 +4,8 @@ import { type ClientCall, openCall } from './call.js';
 import { streamCompletion } from './stream-completion.js';
 
 /**
- * What the OpenAI SDK calls in place of `fetch`: a ChatModel that answers in this process. Everything above it (parsing,
- * streams, helpers, errors) is the SDK's own.
+ * Replaces `fetch` in the OpenAI SDK with a ChatModel in this process. Parsing, streams, helpers and errors remain the
+ * SDK's own.
  */
 export function createInProcessFetch(
   model: ChatModel,

@@ -1,6 +1,9 @@
 import type { ChatDelta } from '@agentjet/core';
 
-/** The SDK's stream helpers keep only the last delta of a field they do not know: they get the thinking in one. */
+/**
+ * Joins the thinking into one delta, because the SDK's stream helpers keep only the last delta of a field that they do
+ * not know.
+ */
 export function joinReasoning(write: (delta: ChatDelta) => void): { push(delta: ChatDelta): void; flush(): void } {
   let reasoning = '';
   const flush = (): void => {

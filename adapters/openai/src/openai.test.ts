@@ -40,7 +40,7 @@ describe('one call', () => {
     });
   });
 
-  it('gives parallel tool calls with the very text of their arguments, and the thinking', async () => {
+  it('gives parallel tool calls with the exact text of their arguments, and the thinking', async () => {
     const { client } = openClient([thinking]);
     const [choice] = (await client.chat.completions.create({ ...ask, tools: [add] })).choices;
     expect(choice?.finish_reason).toBe('tool_calls');
@@ -51,7 +51,7 @@ describe('one call', () => {
     expect(choice?.message).toMatchObject({ reasoning_content: expect.stringContaining('long hard thought') });
   });
 
-  it('gives n answers with seeds of their own', async () => {
+  it('gives n answers, each with its own seed', async () => {
     const { client, episode } = openClient(['one']);
     expect((await client.chat.completions.create({ ...ask, n: 3 })).choices.map(({ index }) => index)).toEqual([
       0, 1, 2,
@@ -115,7 +115,7 @@ describe('a retry', () => {
     expect(episode.finish().samples).toHaveLength(2);
   });
 
-  it('of the SDK itself, where it is asked for, is the same call', async () => {
+  it('of the SDK itself, if it is asked for, is the same call', async () => {
     const { client, episode } = openClient([{ text: '', error: new Error('busy') }, 'fine']);
     expect((await client.chat.completions.create(ask, { maxRetries: 1 })).choices[0]?.message.content).toBe('fine');
     expect(episode.finish()).toMatchObject({ calls: { failed: 1, answered: 1 }, samples: [{}] });
@@ -314,7 +314,7 @@ describe('helpers', () => {
 });
 
 describe('asModel', () => {
-  it('returns the very debug model for a target that does not learn', () => {
+  it('returns the debug model itself for a target that does not learn', () => {
     const { tuner } = openScriptedEpisode({ replies: ['x'], trainableTargets: ['other'] });
     const debugModel = new OpenAI({ apiKey: 'k' });
     expect(asModel(tuner, { agentName: 'a', debugModel })).toBe(debugModel);

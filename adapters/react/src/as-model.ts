@@ -1,7 +1,7 @@
 import type { ChatModel } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 
-/** The model of one agent: the tuned one where its target learns, else `debugModel` itself. */
+/** Returns the model of one agent: the tuned model if its target learns, and `debugModel` itself otherwise. */
 export function asReActModel(tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel {
   return tuner.selectModel(options, (model) => model, ['generate']);
 }

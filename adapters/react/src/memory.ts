@@ -1,13 +1,13 @@
 import type { ChatMessage } from '@agentjet/core';
 
-/** What an agent remembers, in the words its model will read. Replace it to summarise or to forget. */
+/** An agent's memory, as messages for its model. Replace it to summarise or to forget. */
 export interface Memory {
   add(message: ChatMessage): void | Promise<void>;
   messages(): readonly ChatMessage[] | Promise<readonly ChatMessage[]>;
   clear(): void | Promise<void>;
 }
 
-/** Keeps everything, in order: each prompt then extends the last, and costs only its new tokens. */
+/** Keeps everything in order. Each prompt then extends the last one and costs only its new tokens. */
 export class InMemoryMemory implements Memory {
   #messages: ChatMessage[] = [];
 

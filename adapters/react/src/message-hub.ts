@@ -2,8 +2,8 @@ import type { Message } from './message.js';
 import type { Participant } from './react-agent.js';
 
 /**
- * Lets agents hear one another: while it is open, what one replies, all others observe. Opened means closed; use
- * `withMessageHub` where the conversation has a clear end.
+ * Lets agents hear one another: while it is open, every agent observes the replies of the others. If the conversation
+ * has a clear end, use `withMessageHub`, which also closes the hub.
  */
 export class MessageHub {
   readonly #leave = new Map<Participant, () => void>();
@@ -25,7 +25,7 @@ export class MessageHub {
     this.#leave.delete(participant);
   }
 
-  /** All observe the message, except the one who said it. */
+  /** All participants except the speaker observe the message. */
   async broadcast(message: Message, speaker?: Participant): Promise<void> {
     for (const participant of this.#leave.keys()) {
       if (participant !== speaker) await participant.observe(message);
@@ -37,7 +37,7 @@ export class MessageHub {
   }
 }
 
-/** Opens a hub, announces, runs the conversation, and closes the hub whatever happens. */
+/** Opens a hub, sends the announcement, runs the conversation, and closes the hub even if the conversation throws. */
 export async function withMessageHub<T>(
   participants: readonly Participant[],
   conversation: (hub: MessageHub) => Promise<T>,

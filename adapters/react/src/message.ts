@@ -1,20 +1,20 @@
 import type { ChatFinishReason } from '@agentjet/core';
 
-/** What agents say to one another. The model's own turns are kept in memory as the model wrote them, apart from this. */
+/** A message between agents. The memory keeps the model's own turns separately, as the model wrote them. */
 export type Message = {
-  /** Who speaks. */
+  /** The speaker's name. */
   readonly name: string;
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: string;
-  /** What travels along without being shown to a model. */
+  /** Data that accompanies the message and is not shown to a model. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
 /** An agent's answer. */
 export type Reply = Message & {
   readonly role: 'assistant';
-  /** `max_iterations`: the loop ended while the model was still calling tools. */
+  /** `max_iterations` means that the loop ended while the model was still calling tools. */
   readonly finishReason: ChatFinishReason | 'max_iterations';
-  /** The content as JSON where a response format asked for it; undefined where it is none. */
+  /** The content as JSON, if a response format asked for it. Undefined if the content is not JSON. */
   readonly json?: unknown;
 };

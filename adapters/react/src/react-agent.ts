@@ -18,15 +18,18 @@ export type ReActAgentOptions = {
   readonly systemPrompt: string;
   readonly model: ChatModel;
   readonly toolkit?: Toolkit;
-  /** Default: keeps everything. */
+  /** Default: an InMemoryMemory, which keeps everything. */
   readonly memory?: Memory;
-  /** Most model calls per reply; default 10. A reply cut by it has finish reason `max_iterations`. */
+  /**
+   * The maximum number of model calls per reply. Default: 10. A reply that reaches it has finish reason
+   * `max_iterations`.
+   */
   readonly maxIterations?: number;
   readonly sampling?: SamplingOptions;
   readonly hooks?: ReActHooks;
 };
 
-/** Called as things happen; for logs and screens. */
+/** Callbacks for logs and screens. */
 export type ReActHooks = {
   readonly onDelta?: (delta: ChatDelta) => void;
   readonly onModelAnswer?: (response: ChatResponse) => void | Promise<void>;
@@ -38,20 +41,20 @@ export type ReplyOptions = {
   readonly sampling?: SamplingOptions;
   readonly toolChoice?: ToolChoice;
   readonly responseFormat?: ResponseFormat;
-  /** False: the answers are not trained. */
+  /** If false, the answers are not trained. */
   readonly train?: boolean;
 };
 
-/** Someone who can take part in a MessageHub. */
+/** A participant of a MessageHub. */
 export interface Participant {
   readonly name: string;
   observe(messages: Message | readonly Message[]): Promise<void>;
   reply(messages?: Message | readonly Message[], options?: ReplyOptions): Promise<Reply>;
-  /** A hub hears every reply from then on; what comes back ends that. */
+  /** Calls the listener with every reply from now on. Returns a function that removes the listener. */
   onReply(listener: (reply: Reply) => Promise<void>): () => void;
 }
 
-/** Reason, act, look, again: calls its model until that answers without tool calls. */
+/** Reasons and acts in turns: it calls its model until an answer has no tool calls. */
 export class ReActAgent implements Participant {
   readonly name: string;
   readonly toolkit: Toolkit;
@@ -59,7 +62,7 @@ export class ReActAgent implements Participant {
   readonly #options: ReActAgentOptions;
   readonly #listeners = new Set<(reply: Reply) => Promise<void>>();
 
-  /** Throws TypeError where there is no model. */
+  /** Throws TypeError if there is no model. */
   constructor(options: ReActAgentOptions) {
     const { model }: { readonly model?: Partial<ChatModel> } = options;
     if (typeof model?.generate !== 'function')
@@ -72,12 +75,15 @@ export class ReActAgent implements Participant {
     this.#options = options;
   }
 
-  /** Remembers without answering. */
+  /** Remembers the messages and does not answer. */
   async observe(messages: Message | readonly Message[]): Promise<void> {
     for (const message of [messages].flat()) await this.memory.add(toChatMessage(message));
   }
 
-  /** Answers what it was told and has observed. Tool errors are part of the conversation; model errors are thrown. */
+  /**
+   * Answers the given messages and the ones that it has observed. Tool errors become part of the conversation; model
+   * errors are thrown.
+   */
   async reply(messages: Message | readonly Message[] = [], options: ReplyOptions = {}): Promise<Reply> {
     await this.observe(messages);
     const reply = await this.#loop(options);
@@ -123,7 +129,7 @@ export class ReActAgent implements Participant {
     return response;
   }
 
-  /** Parallel calls run together; their results are in the order of the calls. */
+  /** Runs parallel calls together. Their results are in the order of the calls. */
   async #act({ message }: ChatResponse, { signal }: ReplyOptions): Promise<void> {
     const results = await Promise.all((message.toolCalls ?? []).map((call) => this.toolkit.call(call, { signal })));
     for (const result of results) {
@@ -140,12 +146,12 @@ export class ReActAgent implements Participant {
   }
 }
 
-/** Others speak as users, under their names; a message without a name of note is the user's own. */
+/** Other agents speak as users, under their names. A message of the role user is the user's own. */
 function toChatMessage(message: Message): ChatMessage {
   const { name, role, content } = message;
   if (typeof content !== 'string')
     throw new TypeError(
-      `${JSON.stringify(message)} is no message. Pass { name: "user", role: "user", content: "..." }.`,
+      `${JSON.stringify(message)} is not a message. Pass { name: "user", role: "user", content: "..." }.`,
     );
   if (role === 'system') return { role, content };
   return { role: 'user', content: role === 'user' ? content : `${name}: ${content}`, name };

@@ -62,7 +62,7 @@ describe('ReActAgent', () => {
   });
 
   it.each([new Outage('the sandbox is away'), new ConfigError('missing_program', 'bubblewrap is not installed')])(
-    'does not tell the model what is not its doing: %s',
+    'does not show the model errors that it did not cause: %s',
     async (error) => {
       const away = { name: 'away', parameters: {}, execute: () => Promise.reject(error) };
       const { agent } = openAgent([call('away', '{}'), 'I give up'], { toolkit: new Toolkit([away]) });
@@ -84,7 +84,7 @@ describe('ReActAgent', () => {
     expect((await agent.reply(user('talk'))).finishReason).toBe('length');
   });
 
-  it('reads a structured answer, or says that it is none', async () => {
+  it('reads a structured answer, or leaves json undefined', async () => {
     const { agent } = openAgent(['{"move": 3}', 'three']);
     const options = { responseFormat: { type: 'json_object' } as const };
     expect((await agent.reply(user('move'), options)).json).toEqual({ move: 3 });
@@ -103,7 +103,7 @@ describe('ReActAgent', () => {
     expect(episode.finish().samples).toHaveLength(0);
   });
 
-  it('tells its hooks what happens', async () => {
+  it('calls its hooks', async () => {
     const seen: string[] = [];
     const hooks = {
       onDelta: ({ type }: { readonly type: string }) => void seen.push(type),
@@ -155,12 +155,12 @@ describe('Toolkit', () => {
   });
 });
 
-it('refuses what is no tool, no message and no model, in words', async () => {
+it('refuses values that are not a tool, a message or a model, with readable errors', async () => {
   expect(() => new Toolkit([{ name: 'add' } as never])).toThrow(
-    '{"name":"add"} is no tool. Pass { name, description, parameters, execute }.',
+    '{"name":"add"} is not a tool. Pass { name, description, parameters, execute }.',
   );
   await expect(openAgent(['x']).agent.reply('hello' as never)).rejects.toThrow(
-    '"hello" is no message. Pass { name: "user"',
+    '"hello" is not a message. Pass { name: "user"',
   );
   expect(() => new ReActAgent({ name: 'solver', systemPrompt: '' } as never)).toThrow(
     'Agent "solver" has no model. Pass model: asModel(tuner',
@@ -205,7 +205,7 @@ describe('a message hub', () => {
 });
 
 describe('asModel', () => {
-  it('returns the very debug model for a target that does not learn', () => {
+  it('returns the debug model itself for a target that does not learn', () => {
     const { tuner } = openScriptedEpisode({ replies: ['x'], trainableTargets: ['other'] });
     const debugModel = { name: 'debug', generate: () => Promise.reject(new Error('not asked')) };
     expect(asModel(tuner, { agentName: 'a', debugModel })).toBe(debugModel);

@@ -8,18 +8,18 @@ import {
   type ToolSpec,
 } from '@agentjet/core';
 
-/** What the model wrote, parsed; nothing is checked against `parameters`. */
+/** The parsed arguments of the model. They are not checked against `parameters`. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
 /** A function that the model may call. */
 export type Tool = ToolSpec & {
-  /** What it returns is shown to the model: a text as it is, anything else as JSON. */
+  /** Its result is shown to the model: a string unchanged, anything else as JSON. */
   readonly execute: (args: ToolArguments, options: { readonly signal: AbortSignal | undefined }) => unknown;
 };
 
 /**
- * The tools of an agent. A call that goes wrong is an answer that the model can read. Two kinds of errors are not: an Outage, after which
- * the attempt is made again, and a ConfigError, which would be the same in every episode.
+ * The tools of an agent. A call that fails becomes an answer that the model can read. Two kinds of errors are thrown:
+ * an Outage, after which the attempt is made again, and a ConfigError, which would repeat in every episode.
  */
 export class Toolkit {
   readonly #tools = new Map<string, Tool>();
@@ -28,10 +28,13 @@ export class Toolkit {
     for (const tool of tools) this.register(tool);
   }
 
-  /** Throws when the name is taken (the model could not tell the two apart), and TypeError for what cannot be called. */
+  /**
+   * Throws if the name is taken, because the model could not distinguish the two tools, and throws TypeError if the
+   * tool cannot be called.
+   */
   register(tool: Tool): this {
     if (typeof tool.name !== 'string' || typeof tool.execute !== 'function') {
-      throw new TypeError(`${JSON.stringify(tool)} is no tool. Pass { name, description, parameters, execute }.`);
+      throw new TypeError(`${JSON.stringify(tool)} is not a tool. Pass { name, description, parameters, execute }.`);
     }
     if (this.#tools.has(tool.name)) {
       throw new Error(

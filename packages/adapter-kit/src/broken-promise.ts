@@ -1,2 +1,2 @@
-/** Words for a broken promise. */
+/** The message says how the promise was broken. */
 export class BrokenPromise extends Error {}

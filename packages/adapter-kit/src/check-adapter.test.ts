@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { checkAdapter, formatReport } from './index.js';
 import { plainDriver } from './plain-driver.js';
 
-/** An adapter with one fault: what it does to a call. */
+/** An adapter with one fault, which changes its calls. */
 function faulty(change: (model: ChatModel) => ChatModel['generate']): typeof plainDriver {
   const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel =>
     tuner.selectModel(options, (model) => ({ name: 'faulty', generate: change(model) }));
@@ -32,7 +32,7 @@ describe('checkAdapter', () => {
     expect(report.isKept).toBe(true);
   });
 
-  it('skips what the framework has no words for, and says so', async () => {
+  it('skips what the framework cannot express, and says so', async () => {
     const { results, isKept } = await checkAdapter({ ...plainDriver, says: [] });
     expect(isKept).toBe(true);
     expect(results).toContainEqual({
@@ -70,7 +70,7 @@ describe('checkAdapter', () => {
       /0 of 1 pieces came before the engine was done/,
     ],
     [
-      'mints ids of its own',
+      'mints its own ids',
       withAnswer((message) => ({
         ...message,
         ...(message.toolCalls && { toolCalls: message.toolCalls.map((call) => ({ ...call, id: 'call_1' })) }),
@@ -160,10 +160,10 @@ describe('checkAdapter', () => {
           return answer;
         };
       }),
-      /no sample of the model\) is 1; it must be 2/,
+      /not a sample of the model\) is 1; it must be 2/,
     ],
     [
-      'mints ids of its own where it streams',
+      'mints its own ids if it streams',
       faulty((model) => async (request, options) => {
         const response = await model.generate(request, options);
         const { message } = response;
@@ -191,7 +191,7 @@ describe('checkAdapter', () => {
     const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel => ({
       ...tuner.selectModel(options, (model) => model),
     });
-    expect(await brokenOf({ ...plainDriver, asModel })).toMatch(/very debugModel.*returned another object/);
+    expect(await brokenOf({ ...plainDriver, asModel })).toMatch(/debugModel itself.*returned another object/);
   });
 
   it('says what is wrong with one that makes its model later', async () => {
@@ -213,7 +213,7 @@ describe('checkAdapter', () => {
     [{ ...plainDriver, stream: undefined }, 'no function stream, although it says "stream"'],
     [
       { ...plainDriver, says: undefined },
-      'says is undefined; it must list what the framework has words for: stream, abort',
+      'says is undefined; it must list the features of the framework: stream, abort',
     ],
     [{ ...plainDriver, says: ['streaming'] }, 'says "streaming", which the suite does not know'],
     [{ ...plainDriver, name: undefined }, 'has no name'],

@@ -11,16 +11,16 @@ import { historyPromises } from './promises/history.js';
 import { recordPromises } from './promises/record.js';
 import { samplingPromises } from './promises/sampling.js';
 
-/** What became of one promise. */
+/** The result of checking one promise. */
 export type PromiseResult = {
   readonly promise: string;
-  /** `skipped`: the framework has no words for it. */
+  /** `skipped` means that the framework cannot express it. */
   readonly outcome: 'kept' | 'broken' | 'skipped';
-  /** What was seen instead, or what the framework cannot say. */
+  /** The observed behaviour, or the features that the framework lacks. */
   readonly detail?: string;
 };
 
-/** Of all promises, in a fixed order. `isKept`: none is broken; skipped ones do not count. */
+/** The results of all promises, in a fixed order. `isKept` is true if none is broken; skipped promises do not count. */
 export type AdapterReport = {
   readonly name: string;
   readonly isKept: boolean;
@@ -36,13 +36,13 @@ const promises: readonly AdapterPromise[] = [
   ...endingPromises,
 ];
 
-/** Longest time one promise may take. */
+/** The time limit of one promise. */
 const limitMs = 10_000;
 
 /**
- * The contract suite: tries every promise that an adapter makes to its users and to training, over a scripted engine and the
- * real tracker, and says in words which are broken. Needs no test runner. Rejects with TypeError for a driver that it cannot use.
- * `wrapModel` puts something between the adapter and the tuned model, such as a network.
+ * Runs the contract suite: it tries every promise that an adapter makes to its users and to training, over a scripted
+ * engine and the real tracker, and describes the broken ones. It needs no test runner. Rejects with TypeError for a
+ * driver that it cannot use. `wrapModel` puts something between the adapter and the tuned model, such as a network.
  */
 export async function checkAdapter<M, H>(
   driver: AdapterDriver<M, H>,
@@ -87,7 +87,7 @@ async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
   return Promise.race([work, expired]).finally(() => clearTimeout(timer));
 }
 
-/** The report as text: broken promises first, with what was seen. */
+/** Formats the report as text. Broken promises come first, with the observed behaviour. */
 export function formatReport({ name, results }: AdapterReport): string {
   const marks = { broken: 'BROKEN ', kept: 'kept   ', skipped: 'skipped' };
   const lines = (['broken', 'kept', 'skipped'] as const).flatMap((outcome) =>

@@ -1,7 +1,7 @@
 import { BrokenPromise } from './broken-promise.js';
 import { features, type AdapterDriver, type DriverAnswer } from './driver.js';
 
-/** Throws, in words, for a driver that the suite cannot use; types say the same to those who have them. */
+/** Throws a readable error for a driver that the suite cannot use. Drivers without types need this check. */
 export function checkDriver<M, H>(driver: AdapterDriver<M, H>): void {
   for (const name of ['asModel', 'begin', 'addQuestion', 'addToolResults', 'call'] as const)
     expectFunction(driver, name);
@@ -10,7 +10,7 @@ export function checkDriver<M, H>(driver: AdapterDriver<M, H>): void {
     throw new TypeError('The driver has no name. Give it the name of its framework.');
   if (!Array.isArray(says))
     throw new TypeError(
-      `The driver's says is ${String(says)}; it must list what the framework has words for: ${features.join(', ')}.`,
+      `The driver's says is ${String(says)}; it must list the features of the framework: ${features.join(', ')}.`,
     );
   const unknown = says
     .map((feature: unknown) => (typeof feature === 'string' ? feature : JSON.stringify(feature)))
@@ -28,7 +28,7 @@ function expectFunction<M, H>(
     throw new TypeError(`The driver has no function ${name}${name === 'stream' ? ', although it says "stream"' : ''}.`);
 }
 
-/** The answer as it came; throws BrokenPromise where the driver's function forgot a part of it. */
+/** Returns the answer unchanged. Throws BrokenPromise if the driver's function left out a part of it. */
 export function checkAnswer<H>(name: 'call' | 'stream', answer: DriverAnswer<H>): DriverAnswer<H> {
   const {
     history,
@@ -43,7 +43,7 @@ export function checkAnswer<H>(name: 'call' | 'stream', answer: DriverAnswer<H>)
   return answer;
 }
 
-/** The model as it came; throws BrokenPromise for a promise of one. */
+/** Returns the model unchanged. Throws BrokenPromise if it is a promise. */
 export function requireSyncModel<M>(model: M): M {
   if (!(model instanceof Promise)) return model;
   model.catch(() => {});

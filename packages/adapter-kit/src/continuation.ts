@@ -1,7 +1,10 @@
 import type { ScriptedEpisode } from '@agentjet/rollout/testing';
 import { BrokenPromise } from './broken-promise.js';
 
-/** Throws, with the text around the first difference, unless a call's prompt goes on from the very tokens of an earlier call. */
+/**
+ * Throws, with the text around the first difference, unless a call's prompt continues exactly the tokens of an earlier
+ * call.
+ */
 export function expectContinuation({ engine, chatTokenizer }: ScriptedEpisode, earlier: number, later: number): void {
   const before = engine.requests[earlier];
   const prompt = engine.requests[later]?.request.promptIds;

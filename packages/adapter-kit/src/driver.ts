@@ -1,7 +1,7 @@
 import type { SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 
-/** What a framework may have words for. Promises about the rest are skipped, and listed as such. */
+/** Features that a framework may have. Promises about missing features are skipped and listed as such. */
 export const features = [
   'stream',
   'abort',
@@ -21,31 +21,32 @@ export const features = [
 export type Feature = (typeof features)[number];
 
 /**
- * How the contract suite talks to a framework: a handful of functions, each a few lines of the framework's own API.
- * `M` is its model type, `H` its own form of a conversation, which the suite never looks into.
+ * Connects the contract suite to a framework: a handful of functions, each a few lines of the framework's own API. `M`
+ * is its model type. `H` is its own form of a conversation, which the suite never inspects.
  */
 export type AdapterDriver<M, H> = {
   readonly name: string;
   /** The adapter under test. */
   readonly asModel: (tuner: Tuner, options: ModelOptions<M>) => M;
-  /** Some model of the framework that is not the tuned one; it is never called. */
+  /** Any model of the framework other than the tuned one. It is never called. */
   readonly debugModel: M;
   readonly says: readonly Feature[];
-  /** A new conversation: a system message and a first question. */
+  /** Creates a conversation with a system message and a first question. */
   readonly begin: (question: string, system: string) => H;
   readonly addQuestion: (history: H, question: string) => H;
-  /** In the order of the calls. */
+  /** Adds results in the order of the calls. */
   readonly addToolResults: (history: H, results: readonly DriverToolResult[]) => H;
-  /** The conversation as a framework prunes it: without the thinking of all answers. Only for `reasoning`. */
+  /** Removes the thinking from all answers, as a framework that prunes would. Only for `reasoning`. */
   readonly withoutThinking?: (history: H) => H;
   /**
-   * The conversation with answers of other providers after it, one history for each form that the framework gives them. Each answer
-   * says `text`, and may hold what this model cannot read: encrypted thinking, an image, a call that the provider ran.
+   * Adds answers of other providers to the conversation and returns one history for each form that the framework gives
+   * them. Each answer says `text` and may hold parts that this model cannot read: encrypted thinking, an image, a call
+   * that the provider ran.
    */
   readonly addOthersAnswers?: (history: H, text: string) => readonly H[];
-  /** One model call. Rejects with whatever the framework rejects with. */
+  /** Makes one model call. Rejects with the framework's own error. */
   readonly call: (model: M, history: H, options: DriverCall) => Promise<DriverAnswer<H>>;
-  /** The same, streamed; `onText` gets each piece of text as it comes. Required where `says` has `stream`. */
+  /** Makes one call as a stream. `onText` gets each piece of text as it arrives. Required if `says` has `stream`. */
   readonly stream?: (
     model: M,
     history: H,
@@ -54,29 +55,29 @@ export type AdapterDriver<M, H> = {
   ) => Promise<DriverAnswer<H>>;
 };
 
-/** What the suite asks of one call; nothing that `says` leaves out. */
+/** The options of one call. They contain nothing that `says` leaves out. */
 export type DriverCall = {
   readonly tools: readonly ToolSpec[];
   readonly sampling: SamplingOptions;
   readonly toolChoice?: ToolChoice;
-  /** False: one call at most. */
+  /** If false, the answer has at most one call. */
   readonly parallelToolCalls?: boolean;
-  /** Names the call: a client's retry has the same one. */
+  /** Identifies the call. A client's retry has the same id. */
   readonly requestId?: string;
   readonly signal?: AbortSignal;
 };
 
-/** What a tool gave for the call of that id. */
+/** The result of a tool for the call with that id. */
 export type DriverToolResult = { readonly id: string; readonly name: string; readonly content: string };
 
-/** What the framework shows of an answer. */
+/** An answer as the framework shows it. */
 export type DriverAnswer<H> = {
-  /** The conversation with the answer in it, as the framework's own agents would keep it. */
+  /** The conversation including the answer, as the framework's own agents would keep it. */
   readonly history: H;
   readonly text: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string }[];
   readonly reasoning?: string | undefined;
-  /** In any spelling that contains stop, length or tool. */
+  /** Any spelling that contains stop, length or tool. */
   readonly finishReason?: string | undefined;
   readonly usage?:
     | { readonly promptTokens: number | undefined; readonly completionTokens: number | undefined }

@@ -33,7 +33,9 @@ async function call(
   };
 }
 
-/** For tests: the smallest framework there is. Its model is ChatModel itself, and its history the messages of ours. */
+/**
+ * The smallest possible framework, for tests. Its model is ChatModel itself, and its history is a list of our messages.
+ */
 export const plainDriver: AdapterDriver<ChatModel, History> = {
   name: 'plain',
   asModel: (tuner, options) => tuner.selectModel(options, (model) => model),

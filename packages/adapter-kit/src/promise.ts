@@ -4,21 +4,21 @@ import { BrokenPromise } from './broken-promise.js';
 import { checkAnswer, requireSyncModel } from './check-driver.js';
 import type { AdapterDriver, DriverAnswer, DriverCall, Feature } from './driver.js';
 
-/** One sentence that an adapter keeps, and the way to see that it does. */
+/** One sentence that an adapter keeps, and the check of it. */
 export type AdapterPromise = {
   readonly sentence: string;
-  /** Checked only where the framework has words for all of these. */
+  /** The promise is checked only if the framework has all of these features. */
   readonly needs?: readonly Feature[];
   /** The promise is checked only if the driver has this function. */
   readonly driverFunction?: 'withoutThinking' | 'addOthersAnswers';
-  /** Rejects with words that say what was seen instead. */
+  /** Rejects with a description of the observed behaviour. */
   readonly check: <M, H>(bench: Bench<M, H>) => Promise<void>;
 };
 
-/** What a check works with. */
+/** The tools of a check. */
 export type Bench<M, H> = {
   readonly driver: AdapterDriver<M, H>;
-  /** A new episode over a scripted engine, and the tuned model of one agent in it. */
+  /** Opens a new episode over a scripted engine, with the tuned model of one agent. */
   open(options: Omit<ScriptedEpisodeOptions, 'chatTokenizer' | 'family'>): EpisodeWithModel<M>;
   begin(question?: string): H;
   call(model: M, history: H, options?: Partial<DriverCall>): Promise<DriverAnswer<H>>;
@@ -48,7 +48,7 @@ export function createBench<M, H>(given: AdapterDriver<M, H>, wrapModel?: WrapMo
     call: async (model, history, options) =>
       checkAnswer('call', await driver.call(model, history, withDefaults(options))),
     stream: async (model, history, options, onText = () => {}) => {
-      if (driver.stream === undefined) throw new Error('The driver says "stream" but has no function of that name.');
+      if (driver.stream === undefined) throw new Error('The driver says "stream" but it has no function of that name.');
       return checkAnswer('stream', await driver.stream(model, history, withDefaults(options), onText));
     },
   };
@@ -64,7 +64,7 @@ export function expectTrue(isTrue: boolean, broken: string): void {
   if (!isTrue) throw new BrokenPromise(broken);
 }
 
-/** The error that something rejects with. */
+/** Returns the error that the promise rejects with. */
 export async function expectRejection(promise: Promise<unknown>, what: string): Promise<unknown> {
   const outcome = await promise.then(
     (value) => ({ value }),
@@ -74,7 +74,7 @@ export async function expectRejection(promise: Promise<unknown>, what: string): 
   throw new BrokenPromise(`${what} resolved, with ${show(outcome.value)}; it must reject.`);
 }
 
-/** Waits for what other tasks bring about. */
+/** Waits until other tasks make the condition true. */
 export async function expectSoon(isTrue: () => boolean, broken: () => string): Promise<void> {
   for (let waited = 0; waited < 100; waited++) {
     if (isTrue()) return;

@@ -1,6 +1,6 @@
 import type { ToolSpec } from '@agentjet/core';
 
-/** What the scripted model says: the spellings that frameworks like to change. */
+/** The calls of the scripted model, in spellings that frameworks like to change. */
 export const addTool: ToolSpec = {
   name: 'add',
   description: 'Adds two numbers.',
@@ -12,10 +12,10 @@ export function callText(name: string, args: string): string {
 }
 
 export const oddCalls: Readonly<Record<string, string>> = {
-  'keys in an order of its own and extra blanks': callText('add', '{"b": 2,  "a":1}'),
+  'keys in its own order and extra blanks': callText('add', '{"b": 2,  "a":1}'),
   'a number with a fraction of zero': callText('add', '{"a": 1.0, "b": 2}'),
   escapes: callText('add', '{"a": 1, "b": 2, "note": "\\u00e9 \\/ \\n \\"x\\""}'),
-  'a key that the schema does not know': callText('add', '{"a": 1, "b": 2, "zzz": [1, {"y": null}]}'),
+  'a key that the schema does not have': callText('add', '{"a": 1, "b": 2, "zzz": [1, {"y": null}]}'),
   emoji: `Adding 🧮 ${callText('add', '{"a": 1, "b": 2, "note": "🙂 naïve"}')}`,
   'text around it': `\n Let me see.  ${callText('add', '{"a": 1, "b": 2}')}`,
   'thinking before it': `<think>\nOne and two.\n\n</think>\n\n${callText('add', '{"a": 1, "b": 2}')}`,

@@ -7,7 +7,7 @@ export const answerPromises: readonly AdapterPromise[] = [
     check: async ({ open, begin, call }) => {
       const { model, engine } = open({ replies: [' It is\n three. 🙂'] });
       const answer = await call(model, begin('What is 1 + 2?'));
-      // Many frameworks trim; the record has the model's own blanks all the same.
+      // Many frameworks trim text. The record still has the model's own blanks.
       expectEqual(answer.text.trim(), 'It is\n three. 🙂', 'The text of the answer');
       const prompt = engine.requests[0]?.text ?? '';
       expectTrue(prompt.includes('What is 1 + 2?'), `The question is not in the prompt: ${prompt}`);
@@ -15,7 +15,7 @@ export const answerPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'Tools reach the prompt, and parallel calls come back whole, in order, each with an id of its own.',
+    sentence: 'Tools reach the prompt, and parallel calls come back whole, in order, each with its own id.',
     check: async ({ open, begin, call }) => {
       const { model, engine } = open({
         replies: [callText('add', '{"a": 1, "b": 2}') + callText('multiply', '{"a": 3, "b": 4}')],
@@ -80,7 +80,7 @@ export const answerPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'Without parallel tool calls an answer has one call, where the model would make two.',
+    sentence: 'Without parallel tool calls an answer has one call, even if the model would make two.',
     needs: ['parallelToolCalls'],
     check: async ({ open, begin, call }) => {
       const { model } = open({ replies: [callText('add', '{"a": 1, "b": 2}') + callText('add', '{"a": 3, "b": 4}')] });
@@ -89,7 +89,7 @@ export const answerPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'Thinking is shown apart from the text.',
+    sentence: 'Thinking is shown separately from the text.',
     needs: ['reasoning'],
     check: async ({ open, begin, call }) => {
       const answer = await call(open({ replies: ['<think>\nsecret thought\n</think>\n\nanswer'] }).model, begin());
@@ -111,7 +111,8 @@ export const answerPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'A truncated answer says length, a finished one stop, one with calls that there are calls.',
+    sentence:
+      'The finish reason of an answer is length if it was truncated, stop if it is complete, and tool calls if it has any.',
     needs: ['finishReason'],
     check: async ({ driver, open, begin, call }) => {
       const reasonOf = async (text: string, maxTokens: number) => {
@@ -140,7 +141,7 @@ export const answerPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'A call block that cannot be read stays text, whole or streamed.',
+    sentence: 'A call block that cannot be parsed stays text, whole or streamed.',
     check: async ({ driver, open, begin, call, stream }) => {
       const broken = callText('add', '{"a": 1, "b": ');
       const whole = await call(open({ replies: [broken] }).model, begin(), { tools: [addTool] });

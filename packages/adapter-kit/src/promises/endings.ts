@@ -4,7 +4,7 @@ const slow = { text: 'a slow answer that has quite a few tokens in it', tokenDel
 
 export const endingPromises: readonly AdapterPromise[] = [
   {
-    sentence: 'Text is streamed while the engine is still making it, and adds up to the answer.',
+    sentence: 'Text is streamed while the engine is still generating it, and the pieces add up to the answer.',
     needs: ['stream'],
     check: async ({ open, begin, stream }) => {
       const { model, engine } = open({ replies: [{ text: 'one two three four five', tokenDelayMs: 1 }] });
@@ -16,7 +16,7 @@ export const endingPromises: readonly AdapterPromise[] = [
       });
       expectTrue(
         numEarly > 1,
-        `${numEarly} of ${pieces.length} pieces came before the engine was done. Pass deltas on as onDelta brings them.`,
+        `${numEarly} of ${pieces.length} pieces came before the engine was done. Pass deltas on as soon as onDelta gets them.`,
       );
       expectEqual(
         [pieces.join(''), answer.text],
@@ -63,7 +63,7 @@ export const endingPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'An engine that fails is asked once, and its words come through.',
+    sentence: 'An engine that fails is asked once, and its error message comes through.',
     check: async ({ driver, open, begin, call, stream }) => {
       for (const how of driver.says.includes('stream') ? ([call, stream] as const) : ([call] as const)) {
         const { model, engine } = open({ replies: [{ text: '', error: new Error('the device is lost') }] });
@@ -71,7 +71,7 @@ export const endingPromises: readonly AdapterPromise[] = [
         expectEqual(
           engine.requests.length,
           1,
-          'How often the engine was asked (a retry would be a second sample; turn retries off)',
+          'How often the engine was asked (a retry would be a second sample, so turn retries off)',
         );
         expectTrue(
           allMessages(error).includes('the device is lost'),
@@ -81,7 +81,7 @@ export const endingPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'After its episode a model answers no more.',
+    sentence: 'A model does not answer after its episode.',
     check: async ({ open, begin, call }) => {
       const { model, engine, end } = open({ replies: ['late'] });
       end();
@@ -90,7 +90,7 @@ export const endingPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'Many calls at once each get their own answer.',
+    sentence: 'Concurrent calls each get their own answer.',
     check: async ({ open, begin, call }) => {
       const { model } = open({ replies: async ({ text }) => `echo ${/number (\d+)/.exec(text)?.[1] ?? 'none'}` });
       const answers = await Promise.all(Array.from({ length: 32 }, (_none, at) => call(model, begin(`number ${at}`))));

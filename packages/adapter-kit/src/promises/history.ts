@@ -4,7 +4,7 @@ import { type AdapterPromise, type Bench, expectEqual, expectRejection, expectTr
 
 const thought = 'a secret thought';
 
-/** The prompt after an answer whose thinking the framework has taken out. */
+/** Returns the prompt after an answer from which the framework removed the thinking. */
 async function promptAfterPruning<M, H>(
   { driver, open, begin, call }: Bench<M, H>,
   historyPolicy: 'as_sent' | 'as_generated',
@@ -21,7 +21,7 @@ async function promptAfterPruning<M, H>(
 /** Errors of JavaScript itself, which do not help the author of an agent. */
 const rawErrors = /is not a function|is not iterable|Cannot read propert|undefined/;
 
-/** What a framework throws before the model is asked is its own to word. */
+/** A framework words the errors that it throws before the model is asked. */
 function isFrameworks(error: unknown): boolean {
   const frame = (error instanceof Error ? error.stack : undefined)?.split('\n').find((line) => /^\s+at /.test(line));
   return frame !== undefined && /node_modules/.test(frame) && !/node_modules[\\/]@agentjet/.test(frame);
@@ -29,7 +29,7 @@ function isFrameworks(error: unknown): boolean {
 
 export const historyPromises: readonly AdapterPromise[] = [
   {
-    sentence: 'Thinking that the framework takes out stays out with history_policy as_sent, and only then.',
+    sentence: 'Thinking that the framework removes stays removed with history_policy as_sent, and only then.',
     needs: ['reasoning'],
     driverFunction: 'withoutThinking',
     check: async (bench) => {
@@ -42,7 +42,7 @@ export const historyPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'What the framework takes out of a result or a question stays out with history_policy as_sent.',
+    sentence: 'Text that the framework removes from a result or a question stays removed with history_policy as_sent.',
     check: async ({ driver, open, begin, call }) => {
       const { model, engine } = open({
         replies: [callText('add', '{"a": 1,  "b": 2}'), 'x'],
@@ -63,7 +63,8 @@ export const historyPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'Answers of other providers never end a call: what they say is shown, what cannot be shown is counted.',
+    sentence:
+      'Answers of other providers never end a call: their text is shown, and parts that cannot be shown are counted.',
     driverFunction: 'addOthersAnswers',
     check: async ({ driver, open, begin, call }) => {
       const histories = driver.addOthersAnswers?.(begin(), 'I am another model.') ?? [];
@@ -81,7 +82,7 @@ export const historyPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'Content that is neither a string nor parts is an error in words.',
+    sentence: 'Content that is neither a string nor parts is a readable error.',
     check: async ({ driver, open, begin, call }) => {
       for (const content of [5, { text: 'hi' }, true] as unknown as readonly string[]) {
         const { model, engine } = open({ replies: ['ok'] });

@@ -4,18 +4,18 @@ import { type AdapterPromise, expectEqual, expectTrue } from '../promise.js';
 
 export const identityPromises: readonly AdapterPromise[] = [
   {
-    sentence: 'A target that does not learn gets the very debugModel that was passed.',
+    sentence: 'A target that does not learn gets the debugModel itself.',
     check: async ({ driver, open }) => {
       const { tuner } = open({ replies: ['x'], trainableTargets: ['agent'] });
       const model = driver.asModel(tuner, { agentName: 'other', debugModel: driver.debugModel });
       expectTrue(
         model === driver.debugModel,
-        'asModel returned another object than debugModel. Return tuner.selectModel(...) as it is.',
+        'asModel returned another object than debugModel. Return the result of tuner.selectModel(...) unchanged.',
       );
     },
   },
   {
-    sentence: 'A target that does not learn and has no debugModel is an error that names the agent.',
+    sentence: 'A target that does not learn and has no debugModel causes an error that names the agent.',
     check: async ({ driver, open }) => {
       const { tuner } = open({ replies: ['x'], trainableTargets: ['agent'] });
       const error = catchError(() => driver.asModel(tuner, { agentName: 'other' }));
@@ -26,7 +26,7 @@ export const identityPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'agentName and targetTag reach the record, the tag being the name where it is left out.',
+    sentence: 'agentName and targetTag reach the record. The tag is the name if it is left out.',
     check: async ({ driver, open, begin, call }) => {
       const { tuner, finish } = open({ replies: ['x'] });
       await call(driver.asModel(tuner, { agentName: 'one' }), begin());

@@ -4,7 +4,7 @@ import { type AdapterPromise, type Bench, expectEqual, expectTrue } from '../pro
 
 type How = 'call' | 'stream';
 
-/** Calls tools as the script says, gives results, asks once more; each prompt must go on from the one before. */
+/** Calls tools as scripted, gives results and asks once more. Each prompt must continue the one before it. */
 async function expectExactLoop<M, H>(
   { driver, open, begin, ...bench }: Bench<M, H>,
   how: How,
@@ -22,13 +22,13 @@ async function expectExactLoop<M, H>(
   expectEqual(
     [stats.trainedTokens, stats.foreignMessages],
     [stats.generatedTokens, {}],
-    "Trained tokens (which must be all that were generated) and messages taken for somebody else's",
+    'Trained tokens (which must be all generated tokens) and messages that are attributed to another model',
   );
 }
 
 const spellings = Object.entries(oddCalls).map(
   ([spelling, text]): AdapterPromise => ({
-    sentence: `The next prompt goes on from the model's own tokens after a call with ${spelling}.`,
+    sentence: `The next prompt continues the model's own tokens after a call with ${spelling}.`,
     check: async (bench) => {
       await expectExactLoop(bench, 'call', [text, text, 'done']);
       if (bench.driver.says.includes('stream')) await expectExactLoop(bench, 'stream', [text, text, 'done']);
@@ -39,7 +39,7 @@ const spellings = Object.entries(oddCalls).map(
 export const recordPromises: readonly AdapterPromise[] = [
   ...spellings,
   {
-    sentence: "A further question goes on from the model's own tokens.",
+    sentence: "The prompt of a further question continues the model's own tokens.",
     check: async ({ driver, open, begin, call }) => {
       const { model, ...episode } = open({ replies: [' First  answer.\n', 'second'] });
       const first = await call(model, begin());
@@ -48,7 +48,7 @@ export const recordPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'A request that comes again gets the first answer, whole or streamed, and makes no second sample.',
+    sentence: 'A repeated request gets the first answer, whole or streamed, and makes no second sample.',
     needs: ['requestId'],
     check: async ({ driver, open, begin, ...bench }) => {
       for (const how of driver.says.includes('stream') ? (['call', 'stream'] as const) : (['call'] as const)) {
@@ -86,7 +86,7 @@ export const recordPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'Calls with the same words but other ids are not taken for one another.',
+    sentence: 'Calls with the same words but different ids are not confused.',
     check: async (bench) => {
       await expectOwnIds(bench, 'call');
       if (bench.driver.says.includes('stream')) await expectOwnIds(bench, 'stream');

@@ -17,7 +17,7 @@ const onePromise = (name: keyof typeof asked & Feature): AdapterPromise => ({
 export const samplingPromises: readonly AdapterPromise[] = [
   ...(['temperature', 'topP', 'topK', 'maxTokens', 'seed'] as const).map(onePromise),
   {
-    sentence: 'A stop text ends the answer before the text.',
+    sentence: 'A stop string ends the answer before the string.',
     needs: ['stop'],
     check: async ({ open, begin, call }) => {
       const { text } = await call(open({ replies: ['one two HALT three'] }).model, begin(), {
@@ -27,7 +27,7 @@ export const samplingPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'What a call leaves open comes from the run, and each call has a seed of its own.',
+    sentence: 'Options that a call leaves open come from the run, and each call has its own seed.',
     check: async ({ open, begin, call }) => {
       const { model, engine } = open({
         replies: ['x'],
@@ -38,7 +38,7 @@ export const samplingPromises: readonly AdapterPromise[] = [
       expectEqual(
         engine.requests.length,
         2,
-        'How often the engine was asked by two calls with the same words (an answer that is kept and given again is no sample of the model)',
+        'How often the engine was asked by two calls with the same words (a cached answer is not a sample of the model)',
       );
       const [first, second] = engine.requests.map(({ request }) => request.sampling);
       expectEqual(
