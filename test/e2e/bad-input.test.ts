@@ -80,7 +80,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a model that would have to be downloaded': {
     changes: { model: { path: 'Qwen/Qwen2.5-0.5B' } },
-    says: [/Qwen\/Qwen2\.5-0\.5B is not in .*HF_HUB_OFFLINE forbids to download it/],
+    says: [/Qwen\/Qwen2\.5-0\.5B is not in .*HF_HUB_OFFLINE forbids downloading it/],
   },
   'a model folder without a tokenizer': {
     spoil: (dir) => rmSync(path.join(dir, 'tokenizer.json')),

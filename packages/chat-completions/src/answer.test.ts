@@ -33,15 +33,15 @@ const deltas: readonly ChatDelta[] = [
 const body: ChatCompletionBody = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const wireCall = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"b": 2,  "a":1.0}' } };
 
-/** Gives each choice the answer that `generate` makes of its index, after its deltas. */
+/** Gives each choice the answer that `generate` makes from its index, after its deltas. */
 function openCall(
   generate: (index: number) => Promise<ChatResponse> = async () => thought,
-  told: NonNullable<ChatResponse['logprobs']> = [],
+  reported: NonNullable<ChatResponse['logprobs']> = [],
 ) {
   const requests: ChatRequest[] = [];
   const reasons: string[] = [];
-  /** Those that the model has told of by its first deltas. */
-  const tokens = [...told];
+  /** The tokens that the model has reported with its first deltas. */
+  const tokens = [...reported];
   const call: ChatCall = {
     requestId: (choice) => `id-${choice}`,
     cancel: (reason) => void reasons.push(reason),
@@ -68,7 +68,7 @@ async function streamed(
 }
 
 describe('a completion', () => {
-  it('is one of OpenAI’s, with the very text of the arguments, and the thinking', async () => {
+  it('is one of OpenAI’s, with the exact text of the arguments, and the thinking', async () => {
     const completion: OpenAI.ChatCompletion = await completeChat(openCall().call, body, 'tuned');
     expect(completion).toEqual({
       id: expect.stringMatching(/^chatcmpl-/),
@@ -106,7 +106,7 @@ describe('a completion', () => {
     expect(usage.completion_tokens_details.reasoning_tokens).toBe(4);
   });
 
-  it('has an empty text, not none, where the model said nothing', async () => {
+  it('has an empty text, not none, if the model said nothing', async () => {
     const { choices } = await completeChat(
       openCall(async () => ({ ...thought, message: { role: 'assistant', content: '' } })).call,
       body,
@@ -115,7 +115,7 @@ describe('a completion', () => {
     expect(choices[0]?.message).toEqual({ role: 'assistant', content: '', refusal: null });
   });
 
-  it('has logprobs where they are asked for and known, and null for the bytes of a token that is a part of a character', async () => {
+  it('has logprobs if they are asked for and known, and null for the bytes of a token that is a part of a character', async () => {
     const asked = { ...body, logprobs: true };
     const { choices } = await completeChat(openCall().call, asked, 'tuned');
     expect(choices[0]?.logprobs?.content).toEqual([
@@ -126,7 +126,7 @@ describe('a completion', () => {
     expect((await completeChat(openCall(async () => external).call, asked, 'debug')).choices[0]?.logprobs).toBeNull();
   });
 
-  it('has n answers, each a call of its own, for one prompt', async () => {
+  it('has n answers, each a separate call, for one prompt', async () => {
     const { call, requests } = openCall();
     const { choices, usage } = await completeChat(call, { ...body, n: 3 }, 'tuned');
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2]);
@@ -172,13 +172,13 @@ describe('a stream', () => {
     expect(texts.join('')).toBe(args);
     expect(texts.every((text) => !/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/.test(text))).toBe(true);
     const [first] = thought.logprobs ?? [];
-    const told = openCall(async () => thought, first === undefined ? [] : [first]);
-    const chunks = await streamed({ ...body, logprobs: true }, told.call);
+    const reported = openCall(async () => thought, first === undefined ? [] : [first]);
+    const chunks = await streamed({ ...body, logprobs: true }, reported.call);
     const logprobs = chunks.map(({ choices }) => choices[0]?.logprobs?.content.map(({ token }) => token));
     expect(logprobs).toEqual([undefined, ['h'], undefined, undefined, undefined, ['\uFFFD']]);
   });
 
-  it('ends with the usage of all answers where that is asked for', async () => {
+  it('ends with the usage of all answers if that is asked for', async () => {
     const chunks = await streamed({ ...body, n: 2, logprobs: true, stream_options: { include_usage: true } });
     expect(chunks.at(-1)).toMatchObject({
       choices: [],
@@ -191,7 +191,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('sends nothing where the call fails before its first token', async () => {
+  it('sends nothing if the call fails before its first token', async () => {
     const chunks: CompletionChunk[] = [];
     const { call } = openCall(async () => Promise.reject(new Error('device lost')));
     await expect(streamChatCompletion(call, body, 'tuned', (chunk) => chunks.push(chunk))).rejects.toThrow(
@@ -202,7 +202,7 @@ describe('a stream', () => {
 });
 
 it.each([completeChat, async (call: ChatCall, asked: ChatCompletionBody) => streamed(asked, call)])(
-  'where one of several answers fails, the others are ended (%#)',
+  'if one of several answers fails, the others are ended (%#)',
   async (run) => {
     const { call, reasons } = openCall(async (index) =>
       index === 1 ? Promise.reject(new Error('device lost')) : thought,

@@ -13,19 +13,22 @@ import {
   toUsageChunk,
 } from './response.js';
 
-/** What a streamed call is told on its way. */
+/** The listeners of a streamed call. */
 export type StreamListeners = Pick<Required<ChatOptions>, 'onDelta'> & Pick<ChatOptions, 'onTokens'>;
 
-/** How whoever received a request has it answered. */
+/** How the receiver of a request has it answered. */
 export interface ChatCall {
-  /** The same for a client's retry of the same call; undefined where nothing tells a retry from a new call. */
+  /**
+   * Returns the same id for a client's retry of the same call. Undefined if retries cannot be distinguished from new
+   * calls.
+   */
   requestId(choice: number): string | undefined;
   generate(request: ChatRequest, listeners?: StreamListeners): Promise<ChatResponse>;
-  /** Ends what still runs. */
+  /** Ends the calls that still run. */
   cancel(reason: string): void;
 }
 
-/** `model`: the name that the answer shows. */
+/** `model` is the name that the answer shows. */
 export async function completeChat(call: ChatCall, body: ChatCompletionBody, model: string): Promise<CompletionBody> {
   const responses = await answerAll(call, body, (request) => call.generate(request));
   return toChatCompletion(createHead(model), responses, {
@@ -34,7 +37,7 @@ export async function completeChat(call: ChatCall, body: ChatCompletionBody, mod
   });
 }
 
-/** Sends nothing before the first token, so that what goes wrong until then can still have a status of its own. */
+/** Sends nothing before the first token, so an earlier error can still have its own status. */
 export async function streamChatCompletion(
   call: ChatCall,
   body: ChatCompletionBody,
@@ -70,7 +73,7 @@ function createHead(model: string): Head {
   return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model };
 }
 
-/** The `n` answers; where one fails the others end too, since nobody will see them. */
+/** Returns the `n` answers. If one fails, the others are ended, because nobody will see them. */
 async function answerAll(
   call: ChatCall,
   body: ChatCompletionBody,

@@ -1,10 +1,10 @@
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 
-/** An error that has a place on the wire: an HTTP status, and the parameter it names. */
+/** An error as the wire shows it: an HTTP status and the parameter that it names. */
 export class ApiError extends AgentJetError {
   readonly status: number;
   readonly parameter: string | undefined;
-  /** When to ask again; undefined where that would change nothing, or nobody knows. */
+  /** When to try again. Undefined if a retry would not help or the time is not known. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, code: string, message: string, parameter?: string, retryAfterMs?: number) {
@@ -14,7 +14,7 @@ export class ApiError extends AgentJetError {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** Those of the answer that tells of it: a busy server says when to ask again, in seconds. */
+  /** The headers of the answer that reports the error. A busy server says when to try again, in seconds. */
   get headers(): Readonly<Record<string, string>> {
     if (this.status !== 429 && this.status !== 503) return {};
     return { 'retry-after': String(Math.ceil((this.retryAfterMs ?? 1000) / 1000)) };
@@ -37,7 +37,9 @@ export function toApiError(thrown: unknown): ApiError {
   return new ApiError(status, code, toErrorMessage(thrown));
 }
 
-/** The SDKs make their own error types of it: BadRequestError, NotFoundError, InternalServerError, APIError. */
+/**
+ * The SDKs convert this body to their own error types: BadRequestError, NotFoundError, InternalServerError, APIError.
+ */
 export function toOpenAIErrorBody(error: ApiError): unknown {
   const type = error.status < 500 ? 'invalid_request_error' : 'server_error';
   return { error: { message: error.message, type, param: error.parameter ?? null, code: error.code } };

@@ -3,12 +3,14 @@ import { type Protocol, readTemplateWishes, reviewParameters } from '@agentjet/c
 import { findUnshown } from './others-answers.js';
 import { ApiError } from './api-error.js';
 
-/** The header by which a client marks a call that no agent made, such as one for a title: `false` keeps it from being trained. */
+/**
+ * A client sets this header to `false` to keep a call from being trained that no agent made, such as one for a title.
+ */
 export const trainHeader = 'x-ajet-train';
 
 /**
- * What a request says besides its messages: that it is not to be trained (by header, or by the model name that it asks
- * for), and what has no effect. Throws WireError 400.
+ * Reads what a request says in addition to its messages: whether it is trained (by a header or by the requested model
+ * name), and which parameters have no effect. Throws WireError 400.
  */
 export function toCallMark(
   protocol: Protocol,

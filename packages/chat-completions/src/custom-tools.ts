@@ -2,8 +2,8 @@ import { parseJsonObject, type ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
 
 /**
- * Custom tools take text where functions take arguments. The chat templates of models know functions alone, so to the model a
- * custom tool is a function with one argument, and on the wire its call has the text of that argument.
+ * Custom tools take text, and functions take arguments. The chat templates of models support only functions. So the
+ * model sees a custom tool as a function with one argument, and on the wire its call has the text of that argument.
  */
 
 const argument = 'input';
@@ -11,7 +11,7 @@ const argument = 'input';
 export const customFields = {
   name: z.string(),
   description: z.string().nullish(),
-  /** A grammar is not enforced: sampling is not constrained. */
+  /** A grammar is not enforced, because sampling is not constrained. */
   format: z.looseObject({ type: z.string() }).nullish(),
 };
 
@@ -27,7 +27,7 @@ export function toCustomArguments(input: string): string {
   return JSON.stringify({ [argument]: input });
 }
 
-/** The text of a call; arguments of another form are passed on as they are, and the tool will say so. */
+/** Returns the text of a call. Arguments of another form are passed on unchanged, and the tool reports the mistake. */
 export function readCustomInput(args: string): string {
   const input = parseJsonObject(args)?.[argument];
   return typeof input === 'string' ? input : args;

@@ -2,7 +2,7 @@ import type { SamplingOptions, ToolSpec } from '@agentjet/core';
 import { z } from 'zod';
 import { ApiError } from './api-error.js';
 
-/** Fields that Chat Completions shares with its sister APIs. */
+/** Fields that Chat Completions shares with OpenAI's other APIs. */
 
 export const jsonObject = z.record(z.string(), z.unknown());
 
@@ -46,7 +46,7 @@ export function toSampling({
   return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as SamplingOptions;
 }
 
-/** A function that the model may call. */
+/** The fields of a function that the model may call. */
 export const functionFields = {
   name: z.string(),
   description: z.string().nullish(),
@@ -70,7 +70,10 @@ type Part = {
   readonly refusal?: string | null | undefined;
 };
 
-/** Content as text: a string, or parts joined. Throws WireError 400 for parts without a text: images, audio, files. `parameter`: where it stood. */
+/**
+ * Returns content as text: a string, or the joined parts. Throws WireError 400 for parts without text: images, audio,
+ * files. `parameter` is the name of the content in errors.
+ */
 export function toText(given: string | readonly Part[] | null | undefined, parameter = 'messages'): string {
   if (given === null || given === undefined) return '';
   return typeof given === 'string' ? given : given.map((shown) => toPartText(shown, parameter)).join('');
@@ -82,7 +85,7 @@ function toPartText({ type, text, refusal }: Part, parameter: string): string {
   throw new ApiError(
     400,
     'unsupported_content',
-    `Content of type '${type}' without a text is not supported: the model reads text only.`,
+    `Content of type '${type}' without text is not supported: the model reads only text.`,
     parameter,
   );
 }

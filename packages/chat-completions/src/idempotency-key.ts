@@ -1,6 +1,9 @@
 import { ApiError } from './api-error.js';
 
-/** Notes which request a key is used for, by the request's hash. Throws WireError 400 for a key that was used with another one. */
+/**
+ * Records the hash of the request that a key is used for. Throws WireError 400 if the key was used with another
+ * request.
+ */
 export function claimKey(claimed: Map<string, string>, key: string, hash: string): void {
   if ((claimed.get(key) ?? hash) !== hash) {
     throw new ApiError(

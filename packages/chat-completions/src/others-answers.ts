@@ -2,12 +2,12 @@ import { isJsonObject } from '@agentjet/core';
 import type { Protocol } from '@agentjet/core/parameters';
 
 /**
- * Answers in a conversation may be another model's, with parts that this model cannot read. They never end its call: what a part
- * says in text is shown, and the others are left out and counted.
+ * Reads answers in a conversation that may come from another model, with parts that this model cannot read. They never
+ * end a call: the text of a part is shown, and other parts are left out and counted.
  */
 export type AnswerPart = { readonly type: string; readonly [key: string]: unknown };
 
-/** The text of the parts of an answer. */
+/** The text in the parts of an answer. */
 export function toAnswerText(given: string | readonly AnswerPart[] | null | undefined): string {
   if (given === null || given === undefined) return '';
   return typeof given === 'string' ? given : given.map((part) => textOf(part) ?? '').join('');

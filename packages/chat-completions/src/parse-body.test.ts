@@ -121,7 +121,7 @@ describe('a body', () => {
     [null, 'is null'],
     ['{}', 'is "{}"'],
     [nested(50_000), 'is a list'],
-  ])('that is no object is refused (%#)', (body, words) => {
+  ])('that is not an object is refused (%#)', (body, words) => {
     expect(refusalOf(body)).toMatchObject({
       status: 400,
       parameter: undefined,

@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { ApiError } from './api-error.js';
 
 /**
- * The body of a request, checked against the table of parameters and the schema. A field that is null is absent, as OpenAI has it. Throws WireError 400 with the name of the
- * parameter, such as `messages[0].content`; parameters that the schema does not know are refused by name.
+ * Checks the body of a request against the table of parameters and the schema. A null field counts as absent, as it
+ * does for OpenAI. Throws WireError 400 with the name of the parameter, such as `messages[0].content`. Parameters that
+ * the schema does not have are refused by name.
  */
 export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unknown): T {
   checkCount(body, 'messages', requestLimits.messages);
@@ -37,7 +38,7 @@ export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unk
   );
 }
 
-/** Before the schema looks at each entry, which takes seconds for very many of them. */
+/** Runs before the schema checks each entry, which takes seconds for very many of them. */
 function checkCount(body: unknown, name: string, limit: number): void {
   const entries = isJsonObject(body) ? body[name] : undefined;
   if (!Array.isArray(entries) || entries.length <= limit) return;
@@ -55,7 +56,9 @@ function checkRefused(protocol: Protocol, body: unknown): void {
   throw new ApiError(400, code, `${words}: '${name}' ${reason}.`, name);
 }
 
-/** What the schema is to check: neither nulls, nor parameters that the table lets pass and nothing reads. */
+/**
+ * Selects the parameters for the schema. It leaves out nulls, and parameters that the table accepts but nothing reads.
+ */
 function pickChecked(protocol: Protocol, schema: z.ZodType, body: object): object {
   const read = schema instanceof z.ZodObject ? schema.shape : {};
   const isChecked = (name: string): boolean => name in read || !isPassed(protocol, name);
@@ -66,7 +69,10 @@ type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 type Cause = { readonly issue: Issue | undefined; readonly path: Path };
 
-/** Where one of several forms was expected: what is wrong with the form that fits furthest, unless the schema has words of its own. */
+/**
+ * If several forms were allowed, returns what is wrong with the form that fits best, unless the schema has its own
+ * message.
+ */
 function findCause(issue: Issue | undefined, above: Path = []): Cause {
   const path = [...above, ...(issue?.path ?? [])];
   if (issue?.code !== 'invalid_union' || issue.message !== 'Invalid input') return { issue, path };
@@ -74,7 +80,7 @@ function findCause(issue: Issue | undefined, above: Path = []): Cause {
   return furthest === undefined || furthest.path.length === 0 ? { issue, path } : findCause(furthest, path);
 }
 
-/** As OpenAI writes it: `tools[0].function.name`. */
+/** Formats a path as OpenAI does: `tools[0].function.name`. */
 function toName(path: Path): string {
   return path
     .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
@@ -88,19 +94,21 @@ function valueAt(body: unknown, path: Path): unknown {
   );
 }
 
-/** What is wrong, as words behind a name: those of the schema itself, or the value and each form that it could have. */
+/**
+ * Describes what is wrong, as words after a name: the schema's own message, or the value and each form that is allowed.
+ */
 function describe(issue: Issue | undefined, value: unknown): string {
-  if (issue === undefined || issue.message.startsWith('is ')) return issue?.message ?? 'is no valid request';
+  if (issue === undefined || issue.message.startsWith('is ')) return issue?.message ?? 'is not a valid request';
   const forms = issue.code === 'invalid_union' && issue.message === 'Invalid input' ? issue.errors.flat() : [issue];
   return `is ${show(value)}; expected ${forms.map(toExpectation).join(', or ')}`;
 }
 
-/** Zod says "Too small: expected number to be >=0", "Invalid input: expected string, received null". */
+/** Zod's messages are "Too small: expected number to be >=0" and "Invalid input: expected string, received null". */
 function toExpectation({ message }: Issue): string {
   return message.replace(/^.*?expected /i, '').replace(/, received .*/s, '');
 }
 
-/** A list or an object may be of any size and depth. */
+/** Describes a list or an object without its content, which may be of any size and depth. */
 function show(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
   return JSON.stringify(value).slice(0, 100);

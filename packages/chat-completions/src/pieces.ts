@@ -1,17 +1,20 @@
 import type { ChatResponse, TokenLogprob } from '@agentjet/core';
 
-/** About as much as a model writes in some tokens. */
+/** Matches about as much text as a model writes in a few tokens. */
 const piece = /[\s\S]{1,24}/gu;
 
 /**
- * Arguments of a call as they are streamed. A call is known to be one when its block closes, so the pieces follow each other at once;
- * clients that put pieces together get what they expect.
+ * Splits the arguments of a call for streaming. A block is known to be a call only when it closes, so the pieces follow
+ * each other at once. Clients that join pieces get the form that they expect.
  */
 export function inPieces(text: string): readonly string[] {
   return text.match(piece) ?? [];
 }
 
-/** Logprobs of a stream: those of the tokens since the piece before go with the next one, and what is left with the last. */
+/**
+ * Collects the logprobs of a stream. Each piece is sent with the logprobs of the tokens since the previous piece, and
+ * the last piece with the remaining ones.
+ */
 export class PendingLogprobs {
   #pending: TokenLogprob[] = [];
   #numTaken = 0;
@@ -27,13 +30,13 @@ export class PendingLogprobs {
     return taken;
   }
 
-  /** Of the whole answer, what was not taken. */
+  /** The logprobs of the whole answer that were not taken yet. */
   rest({ logprobs }: ChatResponse): readonly TokenLogprob[] | undefined {
     return logprobs?.slice(this.#numTaken);
   }
 }
 
-/** How many tokens of an answer are thinking; 0 if the model does not say which tokens it made. */
+/** Counts the thinking tokens of an answer. 0 if the model does not report its tokens. */
 export function countReasoningTokens({ message: { reasoning = '' }, logprobs = [] }: ChatResponse): number {
   const thought = reasoning.trim();
   const begin =

@@ -47,7 +47,7 @@ it('parts of text are one text, a refusal too; the Agents SDK sends null for the
 });
 
 it.each(['image_url', 'input_audio', 'file', 'text'])(
-  'a part of type %s without a text is refused by its type',
+  'a part of type %s without text is refused by its type',
   (type) => {
     const send = () =>
       convert({
@@ -74,7 +74,7 @@ it.each(['image_url', 'input_audio', 'file', 'text'])(
   },
 );
 
-it('sampling, where max_completion_tokens is the newer name', () => {
+it('sampling, of which max_completion_tokens is the newer name', () => {
   const sampling = {
     temperature: 0,
     top_p: 0.9,

@@ -64,7 +64,7 @@ const toolChoice = z.union([
 ]);
 const responseFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
-  // Some servers take the schema here.
+  // Some servers accept the schema here.
   z.object({ type: z.literal('json_object'), schema: jsonObject.nullish() }),
   z
     .object({
@@ -80,7 +80,7 @@ const responseFormat = z.discriminatedUnion('type', [
     }),
 ]);
 
-/** Everything of the Chat Completions API that is honoured; the rest is refused by name. */
+/** All parameters of the Chat Completions API that are honoured. Others are refused by name. */
 export const chatCompletionSchema = z.strictObject({
   model: z.string(),
   messages: z.array(message).min(1),
@@ -98,7 +98,7 @@ export const chatCompletionSchema = z.strictObject({
 });
 export type ChatCompletionBody = z.infer<typeof chatCompletionSchema>;
 
-/** Throws WireError 400 for content that is no text. */
+/** Throws WireError 400 for content that is not text. */
 export function toChatRequest(body: ChatCompletionBody): ChatRequest {
   const tools = (body.tools ?? []).map((given) =>
     given.type === 'custom' ? toCustomSpec(given.custom) : toToolSpec(given.function),
@@ -141,12 +141,12 @@ function toAssistantMessage(wire: z.infer<typeof assistantMessage>): AssistantMe
   };
 }
 
-/** Names of the tools whose calls are text. */
+/** The names of the custom tools. */
 export function customNames({ tools = [] }: Pick<ChatCompletionBody, 'tools'>): ReadonlySet<string> {
   return new Set(tools.flatMap((given) => (given.type === 'custom' ? [given.custom.name] : [])));
 }
 
-/** The tools that the model sees: all, or those that the request allows. */
+/** The tools that the model sees: all tools, or the ones that the request allows. */
 function chooseTools(
   tools: readonly ToolSpec[],
   choice: z.infer<typeof toolChoice> | undefined,

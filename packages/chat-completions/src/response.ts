@@ -2,12 +2,12 @@ import type { ChatDelta, ChatFinishReason, ChatResponse, TokenLogprob, ToolCall 
 import { readCustomInput } from './custom-tools.js';
 import { countReasoningTokens, inPieces } from './pieces.js';
 
-/** What a completion and all chunks of a stream begin with; `created` in seconds. */
+/** The common head of a completion and of all chunks of a stream. `created` is in seconds. */
 export type Head = { readonly id: string; readonly created: number; readonly model: string };
 
 export type CompletionBody = ReturnType<typeof toChatCompletion>;
 
-/** `custom`: names of tools whose calls are text. */
+/** `custom` holds the names of the custom tools. */
 export function toChatCompletion(
   head: Head,
   responses: readonly ChatResponse[],
@@ -22,7 +22,9 @@ export function toChatCompletion(
   return { ...head, object: 'chat.completion' as const, choices, usage: toUsage(responses) };
 }
 
-/** What DeepSeek and others call a thinking block; OpenAI's SDK passes it through, though its types do not know it. */
+/**
+ * DeepSeek and others use `reasoning_content` for thinking. OpenAI's SDK passes it through, although its types lack it.
+ */
 function toWireMessage({ message: { content, reasoning, toolCalls = [] } }: ChatResponse, custom: ReadonlySet<string>) {
   return {
     role: 'assistant' as const,
@@ -47,12 +49,12 @@ function toWireLogprobs(logprobs: readonly TokenLogprob[] | undefined) {
   };
 }
 
-/** A token that is a part of a character has no text to take bytes from. */
+/** A token that is part of a character has no text, so its bytes are unknown. */
 function toBytes(text: string): number[] | null {
   return text.includes('\uFFFD') ? null : [...Buffer.from(text)];
 }
 
-/** The prompt is one, however many answers it has. */
+/** The prompt counts once, even if it has several answers. */
 export function toUsage(responses: readonly ChatResponse[]) {
   const promptTokens = responses[0]?.usage.promptTokens ?? 0;
   const completionTokens = responses.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
@@ -76,7 +78,7 @@ type ChunkChoice = {
   readonly logprobs: ReturnType<typeof toWireLogprobs>;
   readonly finish_reason: ChatFinishReason | null;
 };
-/** A piece of a streamed completion; the last may have no choice, but the usage. */
+/** A chunk of a streamed completion. The last one may have usage and no choice. */
 export type CompletionChunk = Head & {
   readonly object: 'chat.completion.chunk';
   readonly choices: ChunkChoice[];
@@ -87,7 +89,10 @@ export function toFirstChunk(head: Head, index: number): CompletionChunk {
   return toChunk(head, { index, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null });
 }
 
-/** `tokens`: those since the delta before; none if logprobs are not asked for. `custom`: names of tools whose calls are text. */
+/**
+ * `tokens` are the tokens since the previous delta, or none if logprobs are not requested. `custom` holds the names of
+ * the custom tools.
+ */
 export function toDeltaChunks(
   head: Head,
   index: number,
@@ -100,7 +105,7 @@ export function toDeltaChunks(
   });
 }
 
-/** `tokens`: those after the last delta; undefined if logprobs are not asked for or not known. */
+/** `tokens` are the tokens after the last delta. Undefined if logprobs are not requested or not known. */
 export function toLastChunk(
   head: Head,
   index: number,
@@ -127,7 +132,7 @@ type WireDelta =
       ))[];
     };
 
-/** A call begins with its name and no arguments, which then come in pieces. */
+/** A call begins with its name and without arguments, which then arrive in pieces. */
 function toWireDeltas(delta: ChatDelta, custom: ReadonlySet<string>): readonly WireDelta[] {
   if (delta.type === 'content') return [{ content: delta.text }];
   if (delta.type === 'reasoning') return [{ reasoning_content: delta.text }];

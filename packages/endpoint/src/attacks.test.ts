@@ -6,7 +6,7 @@ import OpenAI, { APIError } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEndpointServer, type EndpointServer } from './index.js';
 
-/** What badly behaved clients and networks do to the server. */
+/** Subjects the server to badly behaved clients and networks. */
 
 const answer: ChatResponse = {
   id: 'r1',
@@ -90,7 +90,7 @@ describe('a stream', () => {
     },
   );
 
-  it.each(bodies)('%s that cannot begin has a status of its own', async (path, body) => {
+  it.each(bodies)('%s that cannot begin has its own status', async (path, body) => {
     const { access } = open(async () =>
       Promise.reject(new EngineError('context_overflow', 'The prompt has 9000 tokens.')),
     );
@@ -180,7 +180,7 @@ describe('a slow answer', () => {
 });
 
 describe('several answers to one call', () => {
-  it.each([true, false])('end together where one fails (stream: %s)', async (stream) => {
+  it.each([true, false])('end together if one fails (stream: %s)', async (stream) => {
     const ended: string[] = [];
     const { access } = open(async (_request, { signal }, index) => {
       if (index === 1) throw new EngineError('failed', 'the device is lost');
@@ -210,7 +210,7 @@ describe('a client that goes away', () => {
     await expect.poll(() => isCancelled).toBe(true);
   });
 
-  it('in the middle of its own request leaves the server alone', async () => {
+  it('in the middle of a request does not disturb the server', async () => {
     const { access, requests, openai } = open();
     const { hostname, port } = new URL(access.baseUrl);
     const socket = connect(Number(port), hostname);
@@ -274,7 +274,7 @@ describe('keys', () => {
 });
 
 describe('names of calls', () => {
-  it('an idempotency key names one call, whatever the connection, and is refused with another body', async () => {
+  it('an idempotency key names one call on any connection, and is refused with another body', async () => {
     const { access, requests } = open();
     const headers = { 'idempotency-key': 'k1' };
     await post(access, '/chat/completions', ask, { headers });
@@ -374,7 +374,7 @@ describe('bodies', () => {
     expect(seen).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
     expect(seen).toMatch(/\r\nconnection: close\r\n/i);
     expect(seen).toContain('missing_api_key');
-    // What the server has not read is in the buffers of the two kernels, a few MB at most.
+    // The unread bytes are in the buffers of the two kernels, a few MB at most.
     expect(writtenBytes).toBeLessThan(16 << 20);
   });
 
@@ -387,7 +387,7 @@ describe('bodies', () => {
     await expect(openai.chat.completions.create(body as never)).rejects.toMatchObject({ status: 401 });
   });
 
-  it('that are compressed, and methods that an address does not take, are refused with a status of their own', async () => {
+  it('that are compressed, and methods that an address does not take, are refused with their own status', async () => {
     const { access } = open();
     const gzip = await post(access, '/chat/completions', '', {
       body: gzipSync(JSON.stringify(ask)),

@@ -18,24 +18,29 @@ import { createSlowJsonResponse } from './slow-json.js';
 
 export type Timing = { readonly graceMs: number; readonly heartbeatMs: number };
 
-/** What came in. */
+/** A request as it arrived. */
 export type Incoming = {
   readonly request: Request;
   readonly protocol: Protocol;
   /** The body as it was sent. */
   readonly text: string;
   readonly body: unknown;
-  /** Cuts the connection after what was written. */
+  /** Cuts the connection after the bytes that have been written. */
   readonly breakOff: () => void;
 };
 
-/** One authenticated HTTP call: its body, the model it may reach, and how to answer. Every protocol speaks to this. */
+/**
+ * One authenticated HTTP call: its body, the model that it may reach, and the means to answer. Every protocol uses it.
+ */
 export interface Call extends ChatCall {
   readonly session: EndpointSession;
   readonly body: unknown;
-  /** The same for a client's retry of the same body, so that a retry is never a second sample. */
+  /** Returns the same id for a client's retry of the same body, so a retry never makes a second sample. */
   requestId(choice: number): string;
-  /** Tokens of the prompt; an estimate, a token for four characters, if the model of an agent that does not learn cannot say. */
+  /**
+   * Counts the tokens of the prompt. If the model of an agent that does not learn cannot count, it estimates one token
+   * per four characters.
+   */
   countPromptTokens(request: ChatRequest): Promise<number>;
   respondJson(pending: Promise<unknown>, protocol: Pick<EventProtocol, 'toErrorBody'>): Promise<Response>;
   respondEvents(produce: (stream: EventStream) => Promise<void>, protocol: EventProtocol): Promise<Response>;
@@ -55,7 +60,7 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
     generate: async (chatRequest, listeners) => {
       if (session.signal.aborted) throw endedEpisode();
       const answer = generate(session.model, { ...chatRequest, ...mark }, { signal: left.signal, ...listeners });
-      // A signal made of both would stay with that of the episode until the episode ends.
+      // A combined signal would stay attached to the episode's signal until the episode ends.
       return whileRunning(session.signal, answer, () => left.abort(session.signal.reason));
     },
     countPromptTokens: async (chatRequest) => {
@@ -91,9 +96,9 @@ export function createCall(session: EndpointSession, incoming: Incoming, timing:
 }
 
 /**
- * Calls `leave` if the signal aborts before the answer is complete: when the client goes away, or the episode ends. Node keeps a
- * request's signal alive as long as it has a listener, and the listener holds the whole episode, so it is taken off as soon as the
- * answer is there.
+ * Calls `leave` if the signal aborts before the answer is complete, because the client left or the episode ended. Node
+ * keeps a request's signal alive while it has a listener, and the listener holds the whole episode, so the listener is
+ * removed as soon as the answer is complete.
  */
 async function whileRunning<T>(signal: AbortSignal, answer: Promise<T>, leave: () => void): Promise<T> {
   if (signal.aborted) leave();
@@ -105,7 +110,7 @@ async function whileRunning<T>(signal: AbortSignal, answer: Promise<T>, leave: (
   }
 }
 
-/** A debug model that does not stream still answers those who do. */
+/** A debug model that does not stream still answers clients that ask for a stream. */
 async function generate(
   model: ChatModel,
   request: ChatRequest,
@@ -122,7 +127,7 @@ async function generate(
   return response;
 }
 
-/** An idempotency key names the call; the SDKs' retry header says that the newest call with this body is meant. */
+/** An idempotency key identifies the call. The SDKs' retry header refers to the newest call with this body. */
 function identify(session: EndpointSession, { request, text }: Incoming): string {
   const hash = digest('sha256', `${new URL(request.url).pathname}\n${text}`, 'base64url');
   const key = request.headers.get('idempotency-key');

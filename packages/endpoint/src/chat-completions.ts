@@ -2,7 +2,7 @@ import { chatCompletionSchema, completeChat, parseBody, streamChatCompletion } f
 import type { Call } from './call.js';
 import { openAIProtocol } from './openai-protocol.js';
 
-/** POST /v1/chat/completions */
+/** Handles POST /v1/chat/completions. */
 export async function handleChatCompletion(call: Call): Promise<Response> {
   const body = parseBody('chat', chatCompletionSchema, call.body);
   if (body.stream !== true) return call.respondJson(completeChat(call, body, body.model), openAIProtocol);

@@ -2,14 +2,14 @@ import { ApiError } from '@agentjet/chat-completions';
 import { requestLimits } from '@agentjet/core';
 import { endOfString } from './end-of-string.js';
 
-/** Lists and objects of one body. A request of the largest allowed size has a tenth of it. */
+/** The maximum number of lists and objects in one body. A request of the largest allowed size has a tenth of it. */
 const maxContainers = 100_000;
 
 const quote = 0x22;
 
 /**
- * Refuses JSON text that takes long to parse and check although it is short: nested deeply, or made of very many lists and
- * objects. Throws WireError 400. Text that is not JSON passes; the parser says what is wrong with it.
+ * Refuses JSON text that is short but takes long to parse and check, because it is deeply nested or has very many lists
+ * and objects. Throws WireError 400. Text that is not JSON passes, and the parser reports what is wrong with it.
  */
 export function checkNesting(text: string): void {
   let depth = 0;
@@ -26,7 +26,7 @@ export function checkNesting(text: string): void {
   }
 }
 
-/** `[` and `{`; the closing ones are two code points above. */
+/** Matches `[` and `{`. The closing characters are two code points above. */
 function isOpening(code: number): boolean {
   return code === 0x5b || code === 0x7b;
 }

@@ -14,7 +14,9 @@ const schema = z.strictObject({
 });
 type Body = z.infer<typeof schema>;
 
-/** POST /v1/completions: the prompt is one user turn of the chat model, since that is what is trained. */
+/**
+ * Handles POST /v1/completions. The prompt is one user turn of the chat model, because that is the model being trained.
+ */
 export async function handleCompletion(call: Call): Promise<Response> {
   const body = parseBody('completions', schema, call.body);
   const head = {

@@ -58,7 +58,7 @@ describe.each([false, true])('a tool that takes text (stream: %s)', (stream) => 
 
 type CustomCall = OpenAI.ChatCompletionMessageCustomToolCall;
 
-/** The only call of an answer, whole or put together from its pieces. */
+/** The only call of an answer, whole or assembled from its pieces. */
 async function readCall(
   openai: OpenAI,
   body: OpenAI.ChatCompletionCreateParamsNonStreaming,

@@ -14,7 +14,7 @@ type Script = (
   emit: (delta: ChatDelta) => void,
 ) => Promise<Partial<ChatResponse>>;
 
-/** A small real ChatModel: it answers what the test scripts, and keeps what it was asked. */
+/** A small real ChatModel that gives scripted answers and keeps its requests. */
 function createScriptedModel(script: Script): ChatModel & { readonly requests: ChatRequest[] } {
   const requests: ChatRequest[] = [];
   return {
@@ -218,7 +218,7 @@ describe('chat completions, with the openai SDK', () => {
   it('answers plain curl', async () => {
     const { access } = await open();
     const body = JSON.stringify({ model: 'm', messages: user('hi') });
-    // curl runs beside this event loop, which has to answer it.
+    // curl runs asynchronously, because this event loop has to answer it.
     const { spawn } = await import('node:child_process');
     if (spawnSync('curl', ['--version']).status !== 0) return;
     const child = spawn('curl', [
@@ -362,7 +362,7 @@ describe('messages, with the Anthropic SDK', () => {
     }
   });
 
-  it('carries arguments that are no object as text under _raw, and back', async () => {
+  it('carries arguments that are not an object as text under _raw, and back', async () => {
     const odd = '[1,  2]';
     const { anthropic, model } = await open(async ({ messages }) =>
       messages.length === 1

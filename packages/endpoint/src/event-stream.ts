@@ -1,25 +1,28 @@
 import { toApiError, type ApiError } from '@agentjet/chat-completions';
 
-/** Server-sent events as a web Response whose headers go out at once and whose long silences are kept alive. */
+/**
+ * A web Response of server-sent events. Its headers are sent at once, and it fills long silences to keep the connection
+ * alive.
+ */
 export type EventStream = {
-  /** One event; `event` names it where the protocol wants names. */
+  /** Sends one event. `event` is its name, for protocols with named events. */
   send(data: unknown, event?: string): void;
-  /** A literal data line, such as `[DONE]`. */
+  /** Sends a literal data line, such as `[DONE]`. */
   sendRaw(data: string): void;
 };
 
-/** How a protocol speaks of errors and silences. */
+/** How a protocol expresses errors and silences. */
 export type EventProtocol = {
-  /** The body of an error that is known before anything was sent. */
+  /** Creates the body of an error that is known before anything was sent. */
   readonly toErrorBody: (error: ApiError) => unknown;
-  /** The last event of a stream that fails on its way. */
+  /** Sends the last event of a stream that fails midway. */
   readonly sendError: (stream: EventStream, error: ApiError) => void;
-  /** What a silence is filled with: a comment, or a protocol's own ping. */
+  /** Fills a silence: a comment, or the protocol's own ping. */
   readonly heartbeat?: string;
 };
 
 export type EventStreamOptions = EventProtocol & {
-  /** Called when the client goes away. */
+  /** Called when the client leaves. */
   readonly cancel: () => void;
   readonly heartbeatMs: number;
 };
@@ -31,7 +34,7 @@ const headers = {
   'x-accel-buffering': 'no',
 };
 
-/** An error that needs no engine to be found (a prompt over the context length, an episode that has ended) has its own status. */
+/** Errors that need no engine, such as a prompt longer than the context or an ended episode, have their own status. */
 export async function createEventStreamResponse(
   produce: (stream: EventStream) => Promise<void>,
   options: EventStreamOptions,
@@ -66,7 +69,7 @@ function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: Event
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       sink = controller;
-      // A first byte flushes the headers through every proxy in between.
+      // The first byte makes every proxy on the way send the headers.
       write(': open\n\n');
     },
     cancel: () => {
@@ -84,7 +87,7 @@ function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: Event
   return { body, stream: { send, sendRaw }, close };
 }
 
-/** After everything that is ready now. */
+/** Resolves after everything that is ready now. */
 function immediate(): Promise<undefined> {
   return new Promise((resolve) => {
     setImmediate(() => resolve(undefined));

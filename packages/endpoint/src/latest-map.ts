@@ -1,9 +1,12 @@
-/** A map that forgets its oldest entries: a server answers for months, and what it keeps must not grow. */
+/**
+ * A map that forgets its oldest entries. A server answers for months, so the kept entries must not grow without limit.
+ */
 export class LatestMap<V> extends Map<string, V> {
   readonly #limit: number;
   /**
-   * Goes on from the key that it gave last: a map remembers the places of deleted keys for a while, and to walk over them for
-   * each new key costs more than the rest. What is set again moves to the end, so all that is left comes after it.
+   * Continues from the last key that it returned. A map remembers the places of deleted keys for a while, and walking
+   * over them for each new key would cost more than everything else. A key that is set again moves to the end, so all
+   * remaining keys come after the last one.
    */
   #oldest = this.keys();
 

@@ -5,7 +5,7 @@ it('lets small bodies in at once, and other work run between large ones', async 
   const turns = new LoopTurns();
   const order: string[] = [];
   expect(turns.take(2000)).toBeUndefined();
-  expect(turns.take(100_000)).toBeUndefined(); // the turn began with little
+  expect(turns.take(100_000)).toBeUndefined(); // the turn began with a small body
   const bodies = [1, 2, 3].map(async (body) => {
     await turns.take(100_000);
     order.push(`body ${body}`);

@@ -1,14 +1,14 @@
 /**
- * Lets bodies in, or answers out, a few at a time: many that come together, or a few large ones, would otherwise be handled
- * one after the other without a turn of the event loop in between, and nothing else would be answered meanwhile.
+ * Admits bodies, or answers, a few at a time. Otherwise many concurrent ones, or a few large ones, would be handled
+ * without a turn of the event loop in between, and nothing else would be answered meanwhile.
  */
 export class LoopTurns {
   readonly #queue: { readonly bytes: number; readonly go: () => void }[] = [];
-  /** Let in during this turn of the event loop. */
+  /** Bytes admitted during this turn of the event loop. */
   #passed = 0;
   #isScheduled = false;
 
-  /** Undefined if it may be handled at once. */
+  /** Undefined if the bytes may be handled at once. */
   take(bytes: number): Promise<void> | undefined {
     this.#schedule();
     if (this.#queue.length > 0 || this.#passed >= bytesPerTurn) {
@@ -39,5 +39,5 @@ export class LoopTurns {
   }
 }
 
-/** Handled in some 20 ms. */
+/** These take about 20 ms to handle. */
 const bytesPerTurn = 64 * 1024;

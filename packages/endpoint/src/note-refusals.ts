@@ -1,7 +1,10 @@
 import { ApiError } from '@agentjet/chat-completions';
 import type { EndpointSession } from './session.js';
 
-/** Reports a request that is refused before its model is asked to the episode. The model itself counts the errors that it throws. */
+/**
+ * Reports a request to the episode if it is refused before its model is asked. The model itself counts the errors that
+ * it throws.
+ */
 export async function noteRefusals<T>(
   { onRefused }: Pick<EndpointSession, 'onRefused'>,
   work: () => Promise<T>,

@@ -5,16 +5,16 @@ import { ApiError } from '@agentjet/chat-completions';
 export type BodyOptions = {
   /** A longer body is not kept. */
   readonly maxBytes: number;
-  /** A longer body is not even read to its end. Default: `maxBytes`. */
+  /** A longer body is not read to its end. Default: `maxBytes`. */
   readonly patienceBytes?: number;
-  /** A body that takes longer is given up. Default: any time. */
+  /** A body that takes longer is abandoned. Default: no limit. */
   readonly maxMs?: number;
 };
 
 /**
- * The bytes of a body; `too_large` if it has more than `maxBytes`, `slow` if it does not come in time, `broken` if the
- * sender goes away. It listens to Node's own stream, since a web stream costs more than everything else a small request
- * needs. Nothing more is read after it resolves.
+ * Reads the bytes of a body. Returns `too_large` if it has more than `maxBytes`, `slow` if it does not arrive in time,
+ * and `broken` if the sender leaves. It listens to Node's own stream, because a web stream costs more than everything
+ * else in a small request. Nothing more is read after it resolves.
  */
 export function readBody(
   incoming: IncomingMessage,
@@ -47,7 +47,10 @@ export function readBody(
   });
 }
 
-/** Throws WireError 415 for a compressed body, 400 for one that is not UTF-8: what is read wrongly would be trained. */
+/**
+ * Throws WireError 415 for a compressed body and 400 for one that is not UTF-8, because a misread body would be
+ * trained.
+ */
 export function decodeBody(bytes: Buffer, { headers }: IncomingMessage): string {
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding !== 'identity')

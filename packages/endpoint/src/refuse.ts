@@ -3,10 +3,10 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 
 /**
- * Answers a request whose body is not worth reading, such as one without a valid key. Nobody asked us to hold that body,
- * so it is left unread: Node stops reading after its own buffer of 64 KiB. The connection is closed in two steps, because
- * a client that is still writing when the connection breaks never sees the answer: our half at once, the other half when
- * the client leaves or after a second.
+ * Answers a request whose body is not worth reading, such as one without a valid key. The body stays unread: Node stops
+ * reading after its own buffer of 64 KiB. The connection is closed in two steps, because a client that is still writing
+ * when the connection breaks never sees the answer. Our half closes at once, and the other half closes when the client
+ * leaves or after a second.
  */
 export function refuse({ incoming, outgoing }: HttpBindings, answer: Response): Response | Promise<Response> {
   const { socket } = outgoing;

@@ -7,28 +7,34 @@ import { LatestMap } from './latest-map.js';
 import { type EndpointOptions, listenAt, readKey } from './server.js';
 import { createSession } from './session.js';
 
-/** One model for everybody who has its key, without an episode. What is kept of calls (stored responses, idempotency keys) is bounded. */
+/**
+ * Serves one model, without an episode, to everybody who has its key. The data kept about calls (stored responses,
+ * idempotency keys) is bounded.
+ */
 
 export type ServeOptions = EndpointOptions & {
-  /** What requests must show; a new random one if left out. Null: none is asked for, but only names of the loopback are answered. */
+  /**
+   * The key that requests must send. Default: a new random key. Null: requests need no key, but only loopback names are
+   * accepted.
+   */
   readonly apiKey?: string | null;
 };
 
 export interface ModelServer {
-  /** Ends in `/v1`. */
+  /** The address. It ends in `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
   close(): Promise<void>;
 }
 
-/** How many stored responses, and how many idempotency keys, are remembered. */
+/** How many stored responses and how many idempotency keys are kept. */
 const numKept = 1024;
 
-/** Resolves once it listens. Rejects with the system's error when the port cannot be had. */
+/** Resolves once the server listens. Rejects with the system's error if the port is not available. */
 export async function serveModel(model: ChatModel, options: ServeOptions = {}): Promise<ModelServer> {
   const { apiKey = `sk-ajet-${randomBytes(24).toString('base64url')}` } = options;
   const controller = new AbortController();
-  setMaxListeners(0, controller.signal); // one for each call that runs
+  setMaxListeners(0, controller.signal); // every running call adds a listener
   const registration = { episodeId: 'serve', agentName: model.name, model, signal: controller.signal };
   const session = createSession('serve', registration, () => new LatestMap(numKept));
   const check = apiKey === null ? checkNames : checkKey(apiKey);
@@ -64,7 +70,9 @@ function checkKey(apiKey: string): (context: Context) => void {
   };
 }
 
-/** Without a key a web page could ask under a name that it points at this machine, or across origins. */
+/**
+ * Without a key, a web page could send requests across origins, or under its own name that resolves to this machine.
+ */
 function checkNames(context: Context): void {
   const origin = context.req.header('origin');
   const names = [`http://${context.req.header('host') ?? ''}`, ...(origin === undefined ? [] : [origin])];

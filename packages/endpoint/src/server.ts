@@ -19,11 +19,14 @@ import { handleResponses } from './responses/route.js';
 import { type EndpointSession, SessionStore } from './session.js';
 
 export type EndpointOptions = Partial<Timing> & {
-  /** Loopback unless configured. */
+  /** Default: the loopback address. */
   readonly hostname?: string;
   /** 0 picks a free port. */
   readonly port?: number;
-  /** Longest request body; a longer one gets status 413. Default 8 MiB, several times the longest prompt of today's models. */
+  /**
+   * The maximum size of a request body. A longer one gets status 413. Default: 8 MiB, several times the longest prompt
+   * of today's models.
+   */
   readonly maxBodyBytes?: number;
 };
 
@@ -32,7 +35,7 @@ export interface EndpointServer extends EndpointHost {
   close(): Promise<void>;
 }
 
-/** Resolves once it listens. Rejects with the system's error when the port cannot be had. */
+/** Resolves once the server listens. Rejects with the system's error if the port is not available. */
 export async function startEndpointServer(options: EndpointOptions = {}): Promise<EndpointServer> {
   const sessions = new SessionStore();
   const { baseUrl, close } = await listenAt((context) => sessions.authenticate(readKey(context)), options);
@@ -47,8 +50,9 @@ export async function startEndpointServer(options: EndpointOptions = {}): Promis
 }
 
 /**
- * The APIs of many agents as part of another server: under `basePath`, whose parameters `authenticate` reads. A request
- * without a valid key is refused before its body is read. Give it `context.env` of the Node server with each request.
+ * Creates the APIs of many agents as part of another server, under `basePath`, whose parameters `authenticate` reads. A
+ * request without a valid key is refused before its body is read. Pass `context.env` of the Node server with each
+ * request.
  */
 export function createAgentApp(
   basePath: string,
@@ -59,12 +63,12 @@ export function createAgentApp(
   return createEndpointApp(authenticate, { graceMs, heartbeatMs, maxBodyBytes, basePath });
 }
 
-/** Whose model a request may reach. Throws WireError if nobody's. */
+/** Returns the session that a request may reach. Throws WireError if there is none. */
 export type Authenticate = (context: Context) => EndpointSession | Promise<EndpointSession>;
 
 type Listening = { readonly baseUrl: string; readonly close: () => Promise<void> };
 
-/** An HTTP server of all APIs. Rejects with the system's error when the port cannot be had. */
+/** Starts an HTTP server of all APIs. Rejects with the system's error if the port is not available. */
 export async function listenAt(authenticate: Authenticate, options: EndpointOptions): Promise<Listening> {
   const timing = { graceMs: options.graceMs ?? 1_000, heartbeatMs: options.heartbeatMs ?? 15_000 };
   const app = createEndpointApp(authenticate, { ...timing, maxBodyBytes: options.maxBodyBytes ?? 8 << 20 });
@@ -77,7 +81,10 @@ export async function listenAt(authenticate: Authenticate, options: EndpointOpti
   };
 }
 
-/** A body that is too large is read on up to this many times the limit: a client cut off while it writes never sees why. */
+/**
+ * A body that is too large is read up to this many times the limit, because a client that is cut off while it writes
+ * never sees the reason.
+ */
 const patience = 8;
 
 /** How long an idle connection stays open. */
@@ -89,7 +96,8 @@ function listen(app: App, hostname: string, port: number): Promise<ServerType> {
   return new Promise((resolve, reject) => {
     const server = serve({ fetch: app.fetch, hostname, port }, () => resolve(server));
     server.once('error', reject);
-    // Clients keep idle connections for a minute or so; whoever closes first while the other writes breaks a call.
+    // Clients keep idle connections for about a minute. A call breaks if one side closes while the other writes, so the
+    // server waits longer.
     if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;
     server.unref();
   });
@@ -102,7 +110,7 @@ function stop(server: ServerType): Promise<void> {
   });
 }
 
-/** All APIs under `<basePath>/v1`. */
+/** Creates all APIs under `<basePath>/v1`. */
 function createEndpointApp(
   authenticate: Authenticate,
   { maxBodyBytes, basePath = '', ...timing }: Timing & { readonly maxBodyBytes: number; readonly basePath?: string },
@@ -160,7 +168,10 @@ function createEndpointApp(
   return root;
 }
 
-/** Clients add the path of their API to the address that they are given: OpenAI's want /v1 at its end, Anthropic's none. */
+/**
+ * Clients append the path of their API to the given address. OpenAI's clients expect /v1 at its end, Anthropic's
+ * clients do not.
+ */
 function adviseAddress(path: string): string {
   const [, before = '', api = ''] =
     /^(.*?)\/((?:chat\/completions|completions|responses|messages(?:\/count_tokens)?|models)(?:\/.*)?)$/.exec(path) ??
@@ -170,7 +181,7 @@ function adviseAddress(path: string): string {
   return ` The address lacks /v1 at its end: ask ${before}/v1/${api}.`;
 }
 
-/** The key of a request, in the header of OpenAI's clients or of Anthropic's. */
+/** Reads the key of a request from the header of OpenAI's or Anthropic's clients. */
 export function readKey(context: Context): string | undefined {
   const [, bearer] = /^bearer +(\S+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
   return bearer ?? context.req.header('x-api-key');
@@ -179,7 +190,7 @@ export function readKey(context: Context): string | undefined {
 function toIncoming(context: EndpointContext, protocol: Protocol, bytes: Buffer): Incoming {
   const text = decodeBody(bytes, context.env.incoming);
   checkNesting(text);
-  // What was written just now is on its way only after this turn of the event loop.
+  // Bytes that were written just now are sent only after this turn of the event loop.
   const breakOff = (): void => void setImmediate(() => context.env.outgoing.destroy());
   return { request: context.req.raw, protocol, text, body: parseJson(text), breakOff };
 }

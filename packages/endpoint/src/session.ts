@@ -2,38 +2,41 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '@agentjet/chat-completions';
 import type { EndpointRegistration } from '@agentjet/rollout';
 
-/** One agent of one episode behind the endpoint. */
+/** One agent of one episode, as the endpoint serves it. */
 export type EndpointSession = EndpointRegistration & {
   readonly id: string;
   /** Items of stored responses, by response id (`previous_response_id` of the Responses API). */
   readonly history: Map<string, readonly unknown[]>;
   /** Items of stored responses, by their own ids (`item_reference` of the Responses API). */
   readonly items: Map<string, unknown>;
-  /** The request id of the newest call with a given body; a client's retry is the same call. */
+  /** The request id of the newest call with a given body. A client's retry is the same call. */
   readonly requestIds: Map<string, string>;
-  /** What an idempotency key was used for. */
+  /** The body that each idempotency key was used for. */
   readonly keyedBodies: Map<string, string>;
-  /** Keeps a stored response beyond this process; the answer waits for it. */
+  /** Keeps a stored response beyond this process. The answer waits for it. */
   readonly keep?: (stored: StoredResponse) => Promise<void>;
 };
 
-/** A stored response (Responses API) by what it adds to the one that it goes on from. Plain JSON. */
+/**
+ * A stored response (Responses API), as plain JSON. It holds only the items that it adds to the response that it
+ * continues.
+ */
 export type StoredResponse = {
   readonly id: string;
   readonly previousId: string | null;
-  /** Items of the request, then those of the answer. */
+  /** Items of the request, followed by the items of the answer. */
   readonly added: readonly unknown[];
   readonly numOutput: number;
 };
 
-/** Puts a stored response into the session, after the one that it goes on from. */
+/** Adds a stored response to the session. The response that it continues must be there already. */
 export function putResponse({ history, items }: EndpointSession, stored: StoredResponse): void {
   const { id, previousId, added, numOutput } = stored;
   history.set(id, [...(previousId === null ? [] : (history.get(previousId) ?? [])), ...added]);
   for (const item of added.slice(added.length - numOutput)) items.set((item as { readonly id: string }).id, item);
 }
 
-/** `createMap` makes what is kept of the agent's calls. */
+/** `createMap` creates the maps that keep data about the agent's calls. */
 export function createSession(
   id: string,
   target: EndpointRegistration,
@@ -53,7 +56,7 @@ export function createSession(
 
 const keyPrefix = 'sk-ajet-';
 
-/** Signed, unguessable keys. They live as long as the process and their episode. */
+/** Issues signed, unguessable keys. A key lives as long as the process and its episode. */
 export class SessionStore {
   readonly #secret = randomBytes(32);
   readonly #sessions = new Map<string, EndpointSession>();
@@ -70,14 +73,14 @@ export class SessionStore {
     return `${keyPrefix}${id}.${this.#sign(id)}`;
   }
 
-  /** Throws WireError 401 for no key or one we never signed, 410 for an episode that has ended. */
+  /** Throws WireError 401 if there is no key or we never signed it, and 410 if its episode has ended. */
   authenticate(apiKey: string | undefined): EndpointSession {
     if (apiKey === undefined) throw missingKey();
     const [id, signature, ...rest] = (apiKey.startsWith(keyPrefix) ? apiKey.slice(keyPrefix.length) : '').split('.');
     if (id === undefined || signature === undefined || rest.length > 0 || !this.#matches(id, signature))
       throw unknownKey();
     const session = this.#sessions.get(id);
-    // We signed it, so it had a session; sessions leave with their episodes.
+    // We signed the key, so it had a session. Sessions are removed with their episodes.
     if (session === undefined) throw endedEpisode();
     return session;
   }

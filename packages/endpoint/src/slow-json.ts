@@ -4,9 +4,9 @@ export type SlowJsonOptions = {
   readonly graceMs: number;
   readonly heartbeatMs: number;
   readonly toErrorBody: (error: ApiError) => unknown;
-  /** Called when the client goes away. */
+  /** Called when the client leaves. */
   readonly cancel: () => void;
-  /** Cuts the connection after what was written. */
+  /** Cuts the connection after the bytes that have been written. */
   readonly breakOff: () => void;
 };
 
@@ -17,10 +17,10 @@ type Settled = {
 };
 
 /**
- * A JSON answer that may take long. HTTP clients cut a connection that shows no headers for 300 s, so after
- * `graceMs` the headers go out as 200 and spaces keep the connection alive: JSON allows them in front. An error
- * before that has its own status; one after it is written too, but the connection is cut after it, so that no
- * client takes it for an answer.
+ * A JSON answer that may take long. HTTP clients cut a connection that shows no headers for 300 s. So after `graceMs`
+ * the headers are sent with status 200, and spaces keep the connection alive, which JSON allows before a value. An
+ * earlier error has its own status. A later error is written too, but then the connection is cut, so no client takes it
+ * for an answer.
  */
 export async function createSlowJsonResponse(pending: Promise<unknown>, options: SlowJsonOptions): Promise<Response> {
   const settled = pending.then(

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
- * Answers on disk, one JSON object per line, by the hash of the whole question. A line that a kill cut short is cut away when the
- * file is opened. A file that holds anything else is left alone, with an error.
+ * Keeps answers on disk, one JSON object per line, by the hash of the whole question. If a kill truncated the last
+ * line, that line is removed when the file is opened. A file with any other content causes an error and is not changed.
  */
 export class AnswerCache<Answer extends object> {
   readonly #file: string;
@@ -16,7 +16,7 @@ export class AnswerCache<Answer extends object> {
     this.#answers = answers;
   }
 
-  /** `read`: the answer that a kept value is, or null. */
+  /** `read` converts a kept value to an answer, or returns null. */
   static async open<Kept extends object>(
     file: string,
     read: (value: JsonObject) => Kept | null,
@@ -49,7 +49,7 @@ export class AnswerCache<Answer extends object> {
   }
 }
 
-/** The same question has the same key: every field of it, in any order of properties. */
+/** Equal questions have the same key. It covers every field, in any order of properties. */
 export function keyOf(question: object): string {
   return createHash('sha256').update(canonical(question)).digest('hex');
 }

@@ -35,7 +35,7 @@ type Answer = {
   readonly isCut?: boolean;
 };
 
-/** Answers each request with the next of `answers`; the last one again and again. */
+/** Answers each request with the next of `answers` and repeats the last one. */
 async function serve(answers: readonly Answer[]) {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
@@ -57,7 +57,7 @@ async function serve(answers: readonly Answer[]) {
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, seen };
 }
 
-/** Does not wait between tries; `waits` says for how long it would have. */
+/** Does not wait between tries. `waits` records how long it would have waited. */
 function modelAt(baseUrl: string, more: Partial<ChatModelOptions> = {}) {
   const waits: number[] = [];
   const now = (): number => waits.reduce((sum, ms) => sum + ms, 0);
@@ -136,7 +136,7 @@ const streamed = (pieces: readonly string[], end = 'data: [DONE]\n\n'): Answer =
   isCut: end === '',
 });
 
-/** The answer, and what the caller saw of it. */
+/** Returns the answer, and the deltas that the caller saw. */
 async function stream(answers: readonly Answer[]) {
   const { baseUrl, seen } = await serve(answers);
   const shown: unknown[] = [];

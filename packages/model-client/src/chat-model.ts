@@ -28,9 +28,9 @@ import { toRequestBody } from './wire/to-request-body.js';
 
 /** An OpenAI-compatible server. */
 export type ChatServer = {
-  /** With the version in it: `http://localhost:8000/v1`. A user and a password in it go into a header. */
+  /** The address including the version: `http://localhost:8000/v1`. A user and password in it are sent as a header. */
   readonly baseUrl: string;
-  /** Undefined or empty: none is sent. */
+  /** If the key is undefined or empty, none is sent. */
   readonly key?: { readonly value: string | undefined; readonly name: string } | undefined;
 };
 
@@ -38,25 +38,25 @@ export type ChatModelOptions = ChatServer & {
   readonly name: string;
   /** Default: `usualRetries`. */
   readonly retries?: RetryPolicy;
-  /** A connection that says nothing for so long is given up. Default 10 minutes. */
+  /** A connection that is silent for this long is abandoned. Default: 10 minutes. */
   readonly silenceMs?: number;
-  /** What this server wants in addition: fields of the body, headers. */
+  /** Additional fields of the body and headers that this server expects. */
   readonly more?: (request: ChatRequest) => {
     readonly body?: object;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** The id of a call, and of its answer: all of its tries have the same. Default: a random one. */
+  /** The id of a call and of its answer. All tries of the call have the same id. Default: a random one. */
   readonly idOf?: (request: ChatRequest) => string;
-  /** The message of the EngineError. Default: the message of what the client met. */
+  /** The message of the EngineError. Default: the message of the client's error. */
   readonly describe?: (error: ModelRefusal | ModelOutage) => string;
 };
 
 const defaultSilenceMs = 600_000;
-/** For the list of models, which any server has at hand. */
+/** The limit for listing models, which any server can answer quickly. */
 const listTimeoutMs = 15_000;
 const never = new AbortController().signal;
 
-/** A chat model behind an address. Calls reject with EngineError, as those of a model in this process do. */
+/** Creates a chat model at an address. Its calls reject with EngineError, as those of a model in this process do. */
 export function createChatModel(options: ChatModelOptions, host: ModelHost = systemModelHost): ChatModel {
   const { name, retries = usualRetries, silenceMs = defaultSilenceMs } = options;
   const limit = { ms: silenceMs, of: 'silence' } as const;
@@ -125,7 +125,7 @@ function toEngineError(error: unknown, { describe = ({ message }) => message }: 
   return error;
 }
 
-/** The models that a server lists. Asked once; rejects with ModelOutage or ModelRefusal. */
+/** Lists the models of a server. Sends one request. Rejects with ModelOutage or ModelRefusal. */
 export async function listServedModels(
   server: ChatServer,
   host: ModelHost = systemModelHost,
@@ -144,7 +144,10 @@ function readModels(text: string): { readonly ids: readonly string[] } | Mistake
   return { ids: ids.filter((id) => typeof id === 'string') };
 }
 
-/** User and password of an address go into a header: fetch refuses them in the address, and messages show the address. */
+/**
+ * Moves user and password from the address to a header, because fetch refuses them in an address and messages show the
+ * address.
+ */
 function connect({ baseUrl, key }: ChatServer, route: string): { readonly url: URL; readonly keys: readonly Key[] } {
   const { username, password } = new URL(baseUrl);
   const url = readModelAddress(withoutCredentials(baseUrl), route);

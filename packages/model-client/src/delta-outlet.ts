@@ -1,19 +1,22 @@
 import { EngineError, type ChatDelta } from '@agentjet/core';
 
 /**
- * Passes deltas on once. A call that was cut off in the middle of its stream is sent again and answered from its beginning;
- * what the agent has seen already is not shown twice.
+ * Passes each delta on once. A call that broke off in the middle of its stream is sent again and answered from its
+ * beginning. The text that the agent has seen is not shown again.
  */
 export class DeltaOutlet {
   readonly #onDelta: (delta: ChatDelta) => void;
-  /** What the agent has got: its text of each kind, and its tool calls as JSON. */
+  /** The deltas that the agent has seen: the text of each kind, and the tool calls as JSON. */
   readonly #shown = { content: '', reasoning: '', calls: [] as string[] };
 
   constructor(onDelta: (delta: ChatDelta) => void) {
     this.#onDelta = onDelta;
   }
 
-  /** A listener for one try. It throws StreamStop if the answer does not begin as that of an earlier try did, and for what the agent throws. */
+  /**
+   * Returns a listener for one try. It throws StreamStop if the answer begins differently from the answer of an earlier
+   * try, and if the agent throws.
+   */
   nextTry(): (delta: ChatDelta) => void {
     const seen = { content: '', reasoning: '', calls: 0 };
     return (delta) => {
@@ -51,7 +54,7 @@ export class DeltaOutlet {
   }
 }
 
-/** A stream that must not go on: no other try would help. `reason` is what the caller gets. */
+/** Stops a stream for which another try would not help. The caller gets `reason`. */
 export class StreamStop extends Error {
   readonly reason: unknown;
 
@@ -61,7 +64,7 @@ export class StreamStop extends Error {
   }
 }
 
-/** The agent has seen words that no answer has. */
+/** The agent has seen words that are in no answer. */
 function diverged(): StreamStop {
   return new StreamStop(
     new EngineError(

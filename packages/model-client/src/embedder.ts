@@ -3,23 +3,23 @@ import { AnswerCache, keyOf } from './answer-cache.js';
 import { systemModelHost, type ModelHost } from './host.js';
 import { openSender, type ServerOptions } from './request-sender.js';
 
-/** Texts as points: texts that mean the same are close to one another. */
+/** Converts texts to vectors. Texts with the same meaning have vectors that are close to one another. */
 export interface Embedder {
-  /** A vector of length 1 for each text. Rejects as `ModelClient.ask` does. */
+  /** Returns a vector of length 1 for each text. Rejects as `ModelClient.ask` does. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
 }
 
 export type EmbedderOptions = ServerOptions & {
-  /** Vectors are kept here, by the text; null: nowhere. */
+  /** The file that keeps vectors by their text. Null keeps none. */
   readonly cacheFile: string | null;
 };
 
-/** Some servers take no more texts at a time. */
+/** Some servers accept no more texts per request. */
 const mostTexts = 10;
 
 type Kept = { readonly vector: string };
 
-/** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
+/** Reads the keys from the environment. Throws ConfigError if there is none or the address is wrong. */
 export async function openEmbedder(options: EmbedderOptions, host: ModelHost = systemModelHost): Promise<Embedder> {
   const { model, cacheFile } = options;
   const sender = openSender(options, 'embeddings', host);
@@ -66,7 +66,7 @@ function readVectors(text: string, count: number): Vectors | { readonly mistake:
   return { mistake: `an answer without a vector for each of ${count} texts` };
 }
 
-/** Null for what is not a vector, or has no direction. */
+/** Null for a value that is not a vector or has no direction. */
 function toUnit(value: unknown): Float32Array | null {
   if (!Array.isArray(value) || !value.every((each) => typeof each === 'number')) return null;
   const length = Math.hypot(...(value as readonly number[]));

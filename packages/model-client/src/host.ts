@@ -8,13 +8,13 @@ export type HttpRequest = {
   readonly redirect: 'error';
 };
 
-/** What a client takes from the machine, so that a test can give it a clock and a network. */
+/** The parts of the machine that a client uses, so a test can give it a clock and a network. */
 export type ModelHost = {
-  /** ms, of a clock that only goes on. */
+  /** The time of a monotonic clock, in ms. */
   readonly now: () => number;
   /** Rejects if the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** In [0, 1). */
+  /** A random number in [0, 1). */
   readonly random: () => number;
   readonly fetch: (url: string, request: HttpRequest) => Promise<Response>;
   readonly environment: Readonly<Record<string, string | undefined>>;

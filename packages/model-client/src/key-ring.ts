@@ -1,44 +1,47 @@
 import { ConfigError } from '@agentjet/core';
 
-/** One key of a provider. The value never reaches a message, a record or a log. */
+/** One key of a provider. Its value never appears in a message, a record or a log. */
 export type Key = {
-  /** Empty: none is sent. */
+  /** If it is empty, no key is sent. */
   readonly value: string;
-  /** For messages: the variable or the setting that it is from. */
+  /** The variable or setting that holds the key, for messages. */
   readonly name: string;
   readonly isBackup: boolean;
   /** Default: `Bearer`. */
   readonly scheme?: 'Basic';
 };
 
-/** For a server that wants no key. */
+/** Used for a server that needs no key. */
 const noKey: Key = { value: '', name: 'the configuration', isBackup: false };
 
 type State = {
   readonly key: Key;
   inFlight: number;
-  /** Which use of the ring was its last; 0: none. */
+  /** The number of the ring's use that used this key last. 0 means never. */
   lastUse: number;
   restsUntil: number;
   retiredAt: number | null;
 };
 
 export type KeyNames = {
-  /** Environment variables; null: the one of the server's provider, see `nameOfProvider`. */
+  /** Names of environment variables. Null means the variable of the server's provider, see `nameOfProvider`. */
   readonly keys: readonly string[] | null;
   readonly backupKeys: readonly string[];
 };
 
 const dashScope = 'DASHSCOPE_API_KEY';
 
-/** `DASHSCOPE_API_KEY` for a server of Alibaba Cloud, else `OPENAI_API_KEY`: a key goes to no provider that it is not of. */
+/**
+ * Returns `DASHSCOPE_API_KEY` for a server of Alibaba Cloud and `OPENAI_API_KEY` otherwise, so a key is never sent to
+ * another provider.
+ */
 function nameOfProvider({ hostname }: URL): string {
   return hostname === 'aliyuncs.com' || hostname.endsWith('.aliyuncs.com') ? dashScope : 'OPENAI_API_KEY';
 }
 
 /**
- * Reads keys from environment variables, by name. Several keys in one variable are separated by `|`; the variable
- * `<NAME>_BACKUP`, if there is one, has backup keys. Throws ConfigError if no variable has a key.
+ * Reads keys from environment variables by name. Several keys in one variable are separated by `|`. The optional
+ * variable `<NAME>_BACKUP` holds backup keys. Throws ConfigError if no variable has a key.
  */
 export function readKeys(
   { keys, backupKeys }: KeyNames,
@@ -69,8 +72,9 @@ export function readKeys(
 const shortestSecret = 6;
 
 /**
- * Shares the load between keys. Backup keys serve only while no first key can. A key that was refused, or whose quota is used up, is
- * retired; if all are, each further question tries the one that was retired first, so that a topped-up account is noticed.
+ * Shares the load between keys. Backup keys serve only while no other key can. A key is retired if it was refused or
+ * its quota is used up. If all keys are retired, each further question tries the one that was retired first, so a
+ * topped-up account is noticed.
  */
 export class KeyRing {
   readonly #states: readonly State[];
@@ -86,13 +90,13 @@ export class KeyRing {
     }));
   }
 
-  /** How long until a key is able, ms; 0: one is. */
+  /** How long until a key can be used, in ms. 0 means now. */
   restMs(now: number): number {
     const usable = this.#states.filter(({ retiredAt }) => retiredAt === null);
     return usable.length === 0 ? 0 : Math.max(0, Math.min(...usable.map(({ restsUntil }) => restsUntil)) - now);
   }
 
-  /** The key to use now, or how long until one is able, ms. */
+  /** Returns the key to use now, or the time until one can be used, in ms. */
   take(now: number): { readonly key: Key } | { readonly waitMs: number } {
     const usable = this.#states.filter(({ retiredAt }) => retiredAt === null);
     const able = usable.filter(({ restsUntil }) => restsUntil <= now);
@@ -110,14 +114,14 @@ export class KeyRing {
     return { key: state.key };
   }
 
-  /** The key answered. */
+  /** Called when the key was answered. */
   succeed(key: Key): void {
     this.#change(key, (state) => {
       state.retiredAt = null;
     });
   }
 
-  /** The key may not be used before `until`. */
+  /** Keeps the key from being used before `until`. */
   rest(key: Key, until: number): void {
     this.#change(key, (state) => {
       state.restsUntil = Math.max(state.restsUntil, until);
@@ -130,7 +134,7 @@ export class KeyRing {
     });
   }
 
-  /** The question ended without saying anything about its key. */
+  /** Called when a question ended without information about its key. */
   release(key: Key): void {
     this.#change(key, () => {});
   }
@@ -139,7 +143,10 @@ export class KeyRing {
     return this.#states.every(({ retiredAt }) => retiredAt !== null);
   }
 
-  /** The text without any key in it: some servers repeat the key that they refuse. Short words, such as `none`, are keys of local servers and not secret. */
+  /**
+   * Removes all keys from the text, because some servers repeat the key that they refuse. Short words such as `none`
+   * are keys of local servers and not secret.
+   */
   redact(text: string): string {
     const secrets = this.#states.map(({ key }) => key.value).filter(({ length }) => length >= shortestSecret);
     return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
@@ -157,7 +164,7 @@ export class KeyRing {
   }
 }
 
-/** Of those that are equally busy, the one that was used longest ago: questions one after the other share the load, too. */
+/** Among equally busy keys, returns the one that was used longest ago, so consecutive questions share the load too. */
 function leastBusy(states: readonly State[]): State | undefined {
   return states.toSorted((a, b) => a.inFlight - b.inFlight || a.lastUse - b.lastUse)[0];
 }

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 
-/** How long a request may take: as a whole, or without a byte of its answer. */
+/** The time limit of a request: for the whole request, or for a silence. */
 export type TimeLimit = { readonly ms: number; readonly of: 'request' | 'silence' };
 
 /** Aborts a request when its time is over, or with its caller's signal. */
@@ -13,9 +13,10 @@ export class Leash {
 
   constructor(limit: TimeLimit, signal: AbortSignal) {
     this.#limit = limit;
-    // Not AbortSignal.any: a run's signal lives long, and old versions of Node keep each signal that follows it.
+    // AbortSignal.any is not used, because a run's signal lives long and old versions of Node keep each signal that
+    // follows it.
     const onAbort = (): void => this.#controller.abort(signal.reason);
-    setMaxListeners(0, signal); // many calls at a time may have one caller
+    setMaxListeners(0, signal); // one caller may have many concurrent calls
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     this.#release = () => signal.removeEventListener('abort', onAbort);
@@ -26,19 +27,19 @@ export class Leash {
     return this.#controller.signal;
   }
 
-  /** Why the request was given up; undefined if it was not. */
+  /** Why the request was abandoned. Undefined if it was not. */
   get complaint(): string | undefined {
     return this.#isOver ? `no answer in ${this.#limit.ms / 1000} s` : undefined;
   }
 
-  /** A part of the answer came. */
+  /** Called when a part of the answer arrives. */
   renew(): void {
     if (this.#limit.of !== 'silence') return;
     clearTimeout(this.#timer);
     this.#timer = this.#begin();
   }
 
-  /** Also ends a request whose answer nobody reads any more. */
+  /** Also ends a request whose answer nobody reads any longer. */
   end(): void {
     clearTimeout(this.#timer);
     this.#release();

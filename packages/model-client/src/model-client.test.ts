@@ -19,7 +19,7 @@ const question: ModelQuestion = { messages: [{ role: 'user', content: 'Good?' }]
 const { signal } = new AbortController();
 const status = (code: number, body = '', headers = {}): ScriptedAnswer => ({ status: code, body, headers });
 
-/** Asks once; the server gives the answers in this order, the last one again and again. */
+/** Asks once. The server gives the answers in this order and repeats the last one. */
 async function ask(
   answers: readonly ScriptedAnswer[],
   changes: Partial<ModelClientOptions> = {},

@@ -6,36 +6,36 @@ import type { Request } from './send-request.js';
 import { hasText, toChatResponse } from './wire/to-chat-response.js';
 import { toRequestBody } from './wire/to-request-body.js';
 
-/** One question to a chat model. Everything in it is part of the cache's key. */
+/** One question to a chat model. All of its fields are part of the cache's key. */
 export type ModelQuestion = {
   readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[];
   readonly temperature: number;
   readonly maxTokens: number;
   readonly seed?: number;
-  /** A JSON schema that the answer is asked to fit. Servers may ignore it: check the answer. */
+  /** A JSON schema for the answer. Servers may ignore it, so check the answer. */
   readonly schema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
 };
 
 export type ModelAnswer = {
   readonly text: string;
   readonly finishReason: string;
-  /** 0 if the server does not say. */
+  /** 0 if the server does not report it. */
   readonly promptTokens: number;
   readonly completionTokens: number;
 };
 
 export type ModelClientOptions = ServerOptions & {
-  /** Answers are kept here; null: nowhere. */
+  /** The file that keeps answers. Null keeps none. */
   readonly cacheFile: string | null;
 };
 
 export interface ModelClient {
   /**
-   * Rejects with Outage if the model cannot be reached (connection, server, time, quota, all keys refused), with `ModelRefusal` if
-   * the request itself is refused, and with the signal's reason if it aborts.
+   * Rejects with Outage if the model cannot be reached (connection, server, time, quota, all keys refused), with
+   * `ModelRefusal` if the request itself is refused, and with the signal's reason if it aborts.
    */
   ask(question: ModelQuestion, signal: AbortSignal): Promise<ModelAnswer>;
-  /** What was asked so far; answers that were known already cost nothing. */
+  /** The usage so far. Answers from the cache cost nothing. */
   readonly usage?: ModelUsage;
 }
 
@@ -46,7 +46,7 @@ export type ModelUsage = {
   readonly completionTokens: number;
 };
 
-/** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
+/** Reads the keys from the environment. Throws ConfigError if there is none or the address is wrong. */
 export async function openModelClient(
   options: ModelClientOptions,
   host: ModelHost = systemModelHost,
@@ -71,7 +71,7 @@ type Parts = {
 
 class CachingClient implements ModelClient {
   readonly #parts: Parts;
-  /** Questions under way, so that two equal ones are asked once. */
+  /** Pending questions, so two equal ones are sent once. */
   readonly #underWay = new Map<string, Promise<ModelAnswer>>();
 
   readonly #usage = { calls: 0, promptTokens: 0, completionTokens: 0 };
@@ -136,7 +136,7 @@ function toRequest(question: ModelQuestion, model: string): Request<ModelAnswer>
   };
 }
 
-/** Four characters a token, which is about right for English; the count is corrected by the answer. */
+/** Estimates four characters per token, which is about right for English. The answer corrects the count. */
 function estimateTokens({ messages, maxTokens }: ModelQuestion): number {
   return maxTokens + Math.ceil(messages.reduce((sum, { content }) => sum + content.length, 0) / 4);
 }

@@ -4,23 +4,23 @@ type About = {
   readonly message: string;
   /** The status, if there was an answer. */
   readonly status?: number;
-  /** The server's own words. */
+  /** The server's own message. */
   readonly said?: string;
 };
 
-/** What a request without an answer came to: the one rule of what is sent again. */
+/** The outcome of a request without an answer. This type alone decides whether a request is sent again. */
 export type Failed = About &
   (
-    | /** The key is refused, or has no quota left. */ { readonly kind: 'bad_key' }
-    /** Too many requests for now. `waitMs`: what the server asked for. */
+    | /** The key was refused or has no quota left. */ { readonly kind: 'bad_key' }
+    /** There are too many requests for now. `waitMs` is the time that the server asked for. */
     | { readonly kind: 'busy'; readonly waitMs: number | null }
-    /** The same request may succeed later: the connection, the server, an answer that nobody can read. */
+    /** The same request may succeed later: the connection or the server failed, or the answer could not be read. */
     | { readonly kind: 'unavailable'; readonly waitMs: number | null }
-    /** The request itself is wrong. `code`: of the EngineError that it is for a model. */
+    /** The request itself is wrong. `code` is the code of the corresponding EngineError. */
     | { readonly kind: 'refused'; readonly code: string }
   );
 
-/** Codes of a server that say by themselves what the call is: those of OpenAI, of our endpoint and of the swarm's. */
+/** Server codes that identify the failure by themselves, from OpenAI, our endpoint and the swarm's endpoint. */
 const engineCodes: Readonly<Record<string, string>> = {
   context_length_exceeded: 'context_overflow',
   invalid_request: 'bad_request',
@@ -32,7 +32,7 @@ const engineCodes: Readonly<Record<string, string>> = {
   failed: 'failed',
 };
 
-/** Codes that providers give with 429, 403 or 400 for an account without money. */
+/** Codes that providers send with 429, 403 or 400 for an account without credit. */
 const quota = /insufficient_quota|quota_exceeded|billing|insufficient balance|arrearage|credit/i;
 
 export function readRefusal(status: number, text: string, headers: Headers): Failed {
@@ -66,7 +66,7 @@ function readError(text: string) {
   };
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as a date; null without them. */
+/** Reads `retry-after-ms`, or `retry-after` in seconds or as a date. Null if both are missing. */
 function readWait(headers: Headers): number | null {
   const ms = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (Number.isFinite(ms) && ms >= 0) return ms;
@@ -78,7 +78,7 @@ function readWait(headers: Headers): number | null {
   return Number.isNaN(date) ? null : Math.max(0, date - Date.now());
 }
 
-/** On one line, and not longer than a reader wants. */
+/** Shortens the text to one readable line. */
 export function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > 200 ? `${line.slice(0, 200)}...` : line;

@@ -1,6 +1,9 @@
 import { isJsonObject, parseJsonObject } from '@agentjet/core';
 
-/** The strings of these names; undefined if the text is not such an object. Models like to put it into a code block. */
+/**
+ * Reads the strings with these names from a JSON object. Undefined if the text is not such an object. Models often put
+ * it in a code block, which is accepted.
+ */
 export function readStrings<Name extends string>(
   answer: string,
   names: readonly Name[],

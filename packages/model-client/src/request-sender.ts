@@ -8,12 +8,12 @@ import { sendRequest, type Request, type Sent } from './send-request.js';
 import { TokenBudget } from './token-budget.js';
 
 export type ServerOptions = KeyNames & {
-  /** Of an OpenAI-compatible server, with `/v1`. */
+  /** The address of an OpenAI-compatible server, including `/v1`. */
   readonly baseUrl: string;
   readonly model: string;
   readonly limits: Limits & {
     readonly timeoutSeconds: number;
-    /** Further tries of one request. */
+    /** The maximum number of further tries of one request. */
     readonly maxRetries: number;
   };
 };
@@ -24,9 +24,9 @@ type Limits = {
   readonly tokensPerMinute: number | null;
 };
 
-/** How a request is repeated. Gaps double from the first to the longest, and are spread by chance. */
+/** How a request is repeated. Gaps double from the first to the longest, with random variation. */
 export type RetryPolicy = {
-  /** Further tries of one request; Infinity: until it is answered. */
+  /** The maximum number of further tries of one request. Infinity means until it is answered. */
   readonly maxRetries: number;
   readonly firstGapMs: number;
   readonly longestGapMs: number;
@@ -34,12 +34,12 @@ export type RetryPolicy = {
   readonly onRetry?: ((message: string, waitMs: number) => void) | undefined;
 };
 
-/** For servers of others. */
+/** The default for external servers. */
 export const usualRetries: RetryPolicy = { maxRetries: 4, firstGapMs: 500, longestGapMs: 30_000 };
 
 export type SenderOptions = {
   readonly url: URL;
-  /** For messages. */
+  /** The model's name for messages. */
   readonly model: string;
   readonly keys: readonly Key[];
   readonly retries: RetryPolicy;
@@ -51,22 +51,28 @@ export type SenderOptions = {
 type Reason = {
   /** The status of the last answer, if there was one. */
   readonly status?: number | undefined;
-  /** The server's own words. */
+  /** The server's own message. */
   readonly said?: string | undefined;
 };
 
-/** The server says that the request itself is wrong: an unknown model, too long, not allowed. Sending it again would not help. */
+/**
+ * The server says that the request itself is wrong: an unknown model, too long, not allowed. Sending it again would not
+ * help.
+ */
 export class ModelRefusal extends AgentJetError {
   readonly reason: Reason;
 
-  /** `code`: of the EngineError that it is for a model, such as `context_overflow`. */
+  /** `code` is the code of the corresponding EngineError, such as `context_overflow`. */
   constructor(code: string, message: string, reason: Reason) {
     super(code, message);
     this.reason = reason;
   }
 }
 
-/** Nothing may be concluded from it: the connection, the server, time, a quota, all keys refused. */
+/**
+ * The model could not be reached because of the connection, the server, time, a quota or refused keys. Nothing may be
+ * concluded from it.
+ */
 export class ModelOutage extends Outage {
   readonly reason: Reason;
 
@@ -76,17 +82,17 @@ export class ModelOutage extends Outage {
   }
 }
 
-/** A rate limit that lasts longer, such as one for a day, is an outage: waiting in silence would look like a run that hangs. */
+/** A longer rate limit, such as one for a day, is an outage, because a silent wait would look like a run that hangs. */
 const longestRestMs = 300_000;
 
-/** A request with about how many tokens it takes. */
+/** A request with its approximate number of tokens. */
 export type Sending<Answer> = Request<Answer> & {
   readonly tokens?: number;
-  /** What it took, once the server has said so; 0: it did not. */
+  /** The number of tokens that the server reports. 0 if it reports none. */
   readonly countTokens?: (answer: Answer) => number;
 };
 
-/** Sends requests to one server, with several keys, within limits, and again if they may succeed. */
+/** Sends requests to one server, with several keys, within limits, and repeats requests that may succeed later. */
 export class RequestSender {
   readonly #options: SenderOptions;
   readonly #keys: KeyRing;
@@ -134,7 +140,7 @@ export class RequestSender {
     await this.#host.sleep(waitMs, signal);
   }
 
-  /** Full jitter (AWS Architecture Blog, 2015). */
+  /** Uses full jitter (AWS Architecture Blog, 2015). */
   #gapMs(attempt: number): number {
     const { firstGapMs, longestGapMs } = this.#options.retries;
     return Math.min(longestGapMs, firstGapMs * 2 ** (attempt - 1)) * (0.5 + this.#host.random() / 2);
@@ -200,7 +206,7 @@ export class RequestSender {
   }
 }
 
-/** Reads the keys from the environment. Throws ConfigError if there is none, or if the address is wrong. */
+/** Reads the keys from the environment. Throws ConfigError if there is none or the address is wrong. */
 export function openSender(options: ServerOptions, route: string, host: ModelHost): RequestSender {
   const { timeoutSeconds, maxRetries, ...limits } = options.limits;
   const url = readModelAddress(options.baseUrl, route);

@@ -5,17 +5,17 @@ import { Leash, type TimeLimit } from './leash.js';
 import { readRefusal, shorten, type Failed } from './read-refusal.js';
 import type { Mistake } from './wire/to-chat-response.js';
 
-/** What one request came to. Messages name the cause. */
+/** The outcome of one request. Messages name the cause. */
 export type Sent<Answer> = { readonly kind: 'answer'; readonly answer: Answer } | Failed;
 
 export type ModelAddress = {
   readonly url: string;
-  /** The header with the key; undefined: none is sent. */
+  /** The header with the key. If it is undefined, no key is sent. */
   readonly authorization: string | undefined;
   readonly limit: TimeLimit;
 };
 
-/** An answer that is read while it comes. */
+/** Reads an answer while it arrives. */
 export interface AnswerStream<Answer> {
   push(text: string): void;
   /** The body of an error that the server sent in the middle of the stream. */
@@ -24,16 +24,16 @@ export interface AnswerStream<Answer> {
 }
 
 export type Request<Answer> = {
-  /** Undefined: a GET. */
+  /** If it is undefined, the request is a GET. */
   readonly body: object | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The answer that the body of a response is, or what is wrong with it. */
+  /** Parses the body of a response, or returns what is wrong with it. */
   readonly read: (body: string) => Answer | Mistake;
-  /** For servers that answer with events; each try opens another one. */
+  /** For servers that answer with events. Each try opens another stream. */
   readonly openStream?: (() => AnswerStream<Answer>) | undefined;
 };
 
-/** A longer answer is not one of a model. */
+/** A longer answer cannot come from a model. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /** Sends one request. Rejects only if the signal aborts, or with StreamStop. */
@@ -76,10 +76,13 @@ export async function sendRequest<Answer extends object>(
 const isEventStream = ({ ok, headers }: Response): boolean =>
   ok && (headers.get('content-type') ?? '').startsWith('text/event-stream');
 
-/** Servers that answer slowly send their status first, and an error later. */
+/** Servers that answer slowly send their status first, and may send an error later. */
 const hasError = (text: string): boolean => (parseJsonObject(text)?.['error'] ?? null) !== null;
 
-/** The text that no stream took. What came is read also if the connection was cut: a server may break a long answer off after its error. */
+/**
+ * Reads the text that no stream took, even if the connection was cut, because a server may cut a long answer after its
+ * error.
+ */
 async function readBody(response: Response, leash: Leash, stream: AnswerStream<object> | undefined): Promise<string> {
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
@@ -101,7 +104,7 @@ async function readBody(response: Response, leash: Leash, stream: AnswerStream<o
 
 const unavailable = (message: string): Failed => ({ kind: 'unavailable', message, waitMs: null });
 
-/** fetch says only "fetch failed"; the reason is in its cause. */
+/** fetch says only "fetch failed". The reason is in its cause. */
 function causeOf(error: unknown): string {
   const { cause } = error instanceof Error ? error : {};
   return cause === undefined

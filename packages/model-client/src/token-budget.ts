@@ -2,7 +2,7 @@ import type { ModelHost } from './host.js';
 
 const windowMs = 60_000;
 
-/** Keeps the tokens of any minute under a limit. A question that is larger than the limit goes alone. */
+/** Keeps the tokens of any minute under a limit. A question that exceeds the limit is sent alone. */
 export class TokenBudget {
   readonly #limit: number;
   readonly #host: ModelHost;
@@ -13,7 +13,7 @@ export class TokenBudget {
     this.#host = host;
   }
 
-  /** Waits until the tokens fit, and counts them. The result corrects the count once it is known. */
+  /** Waits until the tokens fit, and counts them. Call the returned function with the true count once it is known. */
   async take(tokens: number, signal: AbortSignal): Promise<(tokens: number) => void> {
     for (;;) {
       const now = this.#host.now();

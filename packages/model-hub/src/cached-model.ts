@@ -5,12 +5,12 @@ import { indexFile, optionalFiles, readShardNames, requiredFiles, weightsFile } 
 import type { ModelName } from './model-name.js';
 
 /**
- * The cache as Hugging Face's programs keep it, so that one download serves all: `models--<org>--<name>` with `blobs/<etag>`,
- * `snapshots/<commit>/<file>` (links to blobs), `refs/<revision>` (a commit), and `.no_exist/<commit>/<file>` for a file that
- * the commit is known not to have.
+ * The cache in the layout of Hugging Face's programs, so one download serves all of them: `models--<org>--<name>` with
+ * `blobs/<etag>`, `snapshots/<commit>/<file>` (links to blobs), `refs/<revision>` (a commit), and
+ * `.no_exist/<commit>/<file>` for a file that the commit is known not to have.
  */
 
-/** Where a model is in the cache. */
+/** The place of a model in the cache. */
 export type CacheFolder = {
   readonly dir: string;
   blob(etag: string): string;
@@ -21,10 +21,13 @@ export type CacheFolder = {
 
 export type CachedModel = ModelName & {
   readonly commit: string;
-  /** Its snapshot: a folder in the layout of transformers. */
+  /** The snapshot: a folder in the layout of transformers. */
   readonly dir: string;
   readonly hasWeights: boolean;
-  /** Whether each file that a model may have is here, or is known not to exist. False: another program took only some. */
+  /**
+   * Whether each file that a model may have is here or is known not to exist. False if another program downloaded only
+   * some of them.
+   */
   readonly isWhole: boolean;
 };
 
@@ -43,7 +46,7 @@ export function cacheFolderOf(
   };
 }
 
-/** The model as the cache has it; undefined if it was never downloaded, or lacks config.json or tokenizer.json. */
+/** Returns the model in the cache. Undefined if it was never downloaded, or lacks config.json or tokenizer.json. */
 export async function findCachedModel(
   settings: Pick<HubSettings, 'cacheDir'>,
   name: ModelName,
@@ -59,7 +62,7 @@ export async function findCachedModel(
   return { ...name, commit, dir, hasWeights: await hasWeights(name.id, dir), isWhole };
 }
 
-/** Every model of the cache that could be opened, by name. */
+/** Lists every model of the cache that can be opened, by name. */
 export async function listCachedModels(settings: Pick<HubSettings, 'cacheDir'>): Promise<readonly CachedModel[]> {
   const found: CachedModel[] = [];
   for (const entry of (await readNames(settings.cacheDir)).sort()) {
@@ -74,7 +77,7 @@ export async function listCachedModels(settings: Pick<HubSettings, 'cacheDir'>):
   return found;
 }
 
-/** Its branches and tags, and the commits that were asked for by their own names. */
+/** Lists the model's branches and tags, and the commits that were requested by their own names. */
 async function readRevisions(folder: CacheFolder): Promise<readonly string[]> {
   const refs = await readRefs(folder);
   const named = await Promise.all(refs.map((ref) => readCommit(folder, ref)));
@@ -93,7 +96,7 @@ async function readRefs({ dir }: CacheFolder): Promise<readonly string[]> {
 
 const commitPattern = /^[0-9a-f]{40}$/;
 
-/** The commit that a revision was when it was downloaded; undefined if it never was. */
+/** Returns the commit that a revision had when it was downloaded. Undefined if it was never downloaded. */
 export async function readCommit(folder: CacheFolder, revision: string): Promise<string | undefined> {
   if (commitPattern.test(revision)) return revision;
   const commit = (await readFile(folder.ref(revision), 'utf8').catch(() => '')).trim();
@@ -108,11 +111,11 @@ async function hasWeights(id: string, dir: string): Promise<boolean> {
     const shards = await Promise.all(readShardNames(id, index).map((shard) => isPresent(path.join(dir, shard))));
     return shards.every(Boolean);
   } catch {
-    return false; // a broken index: the download says so
+    return false; // the download reports a broken index
   }
 }
 
-/** Bytes of the files of a snapshot. */
+/** Sums the sizes of the files of a snapshot, in bytes. */
 export async function sizeOfSnapshot(dir: string): Promise<number> {
   const sizes = (await readNames(dir)).map(async (name) => (await stat(path.join(dir, name))).size);
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);

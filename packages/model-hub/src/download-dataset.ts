@@ -9,38 +9,41 @@ import { listFiles } from './list-files.js';
 import { showModelName, type ModelName } from './model-name.js';
 
 /**
- * Files of a data set, by the paths that a caller chooses from the list of all. The list of a commit is kept next to its snapshot,
- * so that the next run knows without a request whether it has every file that it needs.
+ * Gets the files of a data set that a caller chooses from the list of all paths. The list of a commit is kept next to
+ * its snapshot, so the next run knows without a request whether it has every file that it needs.
  */
 
 export type DatasetOptions = {
   readonly settings?: HubSettings;
-  /** A branch, a tag or a commit. Undefined: the hub's own Parquet files, or else the repository's. */
+  /**
+   * A branch, a tag or a commit. Undefined means the hub's own Parquet files, or the repository's files if there are
+   * none.
+   */
   readonly revision?: string | undefined;
-  /** The files that are needed, of all paths there are. It may throw. */
+  /** Chooses the needed files from all paths. It may throw. */
   readonly choose: (paths: readonly string[]) => readonly string[];
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: DownloadProgress) => void;
   readonly onNotice?: (message: string) => void;
-  /** Before the second attempt of a request; 500 unless given. */
+  /** The pause before the second attempt of a request. Default: 500. */
   readonly pauseMs?: number;
 };
 
 export type DatasetFiles = {
   readonly commit: string;
   readonly revision: string;
-  /** Of the snapshot. */
+  /** The folder of the snapshot. */
   readonly dir: string;
   /** The chosen paths below `dir`. */
   readonly paths: readonly string[];
 };
 
-/** Where the hub keeps a copy of most data sets as Parquet. */
+/** The branch that holds the hub's Parquet copy of most data sets. */
 const parquetBranch = 'refs/convert/parquet';
 
 /**
- * The chosen files, in the cache. Asks the hub only if the cache lacks one of them. Rejects with BackboneError as `downloadModel`
- * does, and `revision_not_found`; and with what `choose` throws.
+ * Returns the chosen files in the cache. Asks the hub only if the cache lacks one of them. Rejects with BackboneError
+ * as `downloadModel` does, also with `revision_not_found`, and with the errors of `choose`.
  */
 export async function downloadDataset(name: ModelName, options: DatasetOptions): Promise<DatasetFiles> {
   const settings = options.settings ?? readHubSettings();
@@ -79,7 +82,7 @@ async function download(
   return { commit: model.commit, revision: name.revision, dir, paths };
 }
 
-/** Undefined if a file is missing, or nobody knows whether one is. */
+/** Undefined if a file is missing, or if it is not known whether one is missing. */
 async function findCached(
   settings: HubSettings,
   name: ModelName,
@@ -96,7 +99,9 @@ async function findCached(
   return found.every(Boolean) ? { commit, revision: name.revision, dir, paths } : undefined;
 }
 
-/** What another program downloaded may be a part of the data set: then only the hub knows whether a choice is wrong. */
+/**
+ * Another program may have downloaded only a part of the data set. Then only the hub knows whether a choice is wrong.
+ */
 function chooseKnown(
   paths: readonly string[],
   choose: DatasetOptions['choose'],
@@ -110,7 +115,7 @@ function chooseKnown(
   }
 }
 
-/** Whether each of `train-00000-of-00003` and its like is there; names that say nothing count as whole. */
+/** Whether all shards such as `train-00000-of-00003` are there. Names without a count are taken as complete. */
 function hasAllShards(paths: readonly string[]): boolean {
   const groups = new Map<string, number>();
   for (const file of paths) {

@@ -11,16 +11,17 @@ import type { HubFile } from './model-files.js';
 import { showModelName, type ModelName } from './model-name.js';
 
 /**
- * One blob of the cache. Content goes into `<blob>.incomplete`, from the byte where an earlier attempt or an earlier process
- * stopped, and becomes the blob when its sum is right. One process writes it at a time; the others wait for it.
+ * Downloads one blob of the cache. The content is written to `<blob>.incomplete`, from the byte at which an earlier
+ * attempt or process stopped, and becomes the blob when its checksum is right. One process writes it at a time; others
+ * wait for it.
  */
 
 export type BlobRequest = {
   readonly name: ModelName;
   readonly file: HubFile;
-  /** Path of the blob. */
+  /** The path of the blob. */
   readonly blob: string;
-  /** Called with the bytes of this file that are on disk. */
+  /** Called with the number of bytes of this file that are on disk. */
   readonly onBytes: (bytes: number) => void;
   /** Called once if another process downloads the file. */
   readonly onWait: () => void;
@@ -28,10 +29,13 @@ export type BlobRequest = {
 
 const waitMs = 200;
 
-/** Calls of this process for the same blob: the second waits for the first. */
+/** Calls of this process for the same blob. The second call waits for the first. */
 const underWay = new Map<string, Promise<void>>();
 
-/** Rejects with BackboneError `checksum`, `disk_full`, or as the hub's refusal says; with the signal's reason if it aborts. */
+/**
+ * Rejects with BackboneError `checksum` or `disk_full`, with the hub's refusal, or with the signal's reason if it
+ * aborts.
+ */
 export async function downloadFile(client: HubClient, request: BlobRequest): Promise<void> {
   const { blob } = request;
   for (let other = underWay.get(blob); other !== undefined; other = underWay.get(blob))
@@ -52,7 +56,7 @@ async function downloadAlone(client: HubClient, request: BlobRequest): Promise<v
   }
 }
 
-/** False: another process has made the blob meanwhile. */
+/** False if another process has made the blob in the meantime. */
 async function claimBlob(client: HubClient, { blob, onWait }: BlobRequest, claim: string): Promise<boolean> {
   for (let isFirst = true; ; isFirst = false) {
     if (await isPresent(blob)) return false;
@@ -74,12 +78,15 @@ async function complete(client: HubClient, request: BlobRequest): Promise<void> 
   await rename(incomplete, request.blob);
 }
 
-/** Asks again from the byte where a connection broke, until the file is whole. Only attempts without a byte count. */
+/**
+ * Asks again from the byte at which a connection broke, until the file is complete. Only attempts without a new byte
+ * are counted.
+ */
 async function receiveAll(client: HubClient, request: BlobRequest, incomplete: string): Promise<void> {
   const { name, file } = request;
   let attempt = 0;
   for (let size = await sizeOf(incomplete); size !== file.size; ) {
-    if (size > file.size) await rm(incomplete, { force: true }); // of another file, or written twice: from the beginning
+    if (size > file.size) await rm(incomplete, { force: true }); // it belongs to another file or was written twice, so the download starts again
     let failure: unknown;
     try {
       await receive(client, request, incomplete);
@@ -94,7 +101,7 @@ async function receiveAll(client: HubClient, request: BlobRequest, incomplete: s
   }
 }
 
-/** Appends what one request brings. */
+/** Appends the content of one response. */
 async function receive(
   client: HubClient,
   { name, file, blob, onBytes }: BlobRequest,
@@ -148,7 +155,10 @@ async function append(
   }
 }
 
-/** A blob's name is its sum: sha256 of large files, git's own hash of small ones. Other names say nothing. */
+/**
+ * The name of a blob is its checksum: sha256 for large files, git's own hash for small ones. Other names are not
+ * checksums.
+ */
 async function checkSum({ name, file }: BlobRequest, incomplete: string): Promise<void> {
   const hash =
     file.etag.length === 64

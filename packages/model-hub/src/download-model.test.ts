@@ -73,7 +73,7 @@ const sumOf = (content: Uint8Array | undefined): string =>
     .update(content ?? new Uint8Array())
     .digest('hex');
 const weightsSum = sumOf(model.files['model.safetensors']);
-/** Sums of the files of a folder: a difference is then one line. */
+/** Checksums of the files of a folder, so a difference is one line. */
 const sumsOf = (dir: string): Readonly<Record<string, string>> =>
   Object.fromEntries(readdirSync(dir).map((file) => [file, sumOf(readFileSync(path.join(dir, file)))]));
 
@@ -120,13 +120,13 @@ describe('a download', () => {
     ]);
   });
 
-  it('goes on where the connection broke, however often it breaks', async () => {
+  it('continues at the byte at which the connection broke, however often it breaks', async () => {
     hub.cutAfter = (_, size) => Math.min(size, Math.max(3, Math.floor(size / 3)));
     const { dir } = await get();
     expect(sumsOf(dir)['model.safetensors']).toBe(weightsSum);
     const ranges = hub.requests.filter((request) => request.includes('safetensors bytes='));
     expect(ranges.length).toBeGreaterThan(20);
-    expect(hub.sentBytes()).toBeLessThan(450_000); // a broken connection may lose what was on its way
+    expect(hub.sentBytes()).toBeLessThan(450_000); // a broken connection may lose bytes on the way
   });
 
   it('takes the shards that the index names, and no other weights', async () => {
@@ -139,7 +139,7 @@ describe('a download', () => {
     );
   });
 
-  it('goes on after the process that began it was killed', async () => {
+  it('continues after the process that began it was killed', async () => {
     hub.cutAfter = (_, size) => (size > 1000 ? 100_000 : size);
     const controller = new AbortController();
     const onProgress = ({ doneBytes }: { readonly doneBytes: number }): void => {
@@ -201,7 +201,7 @@ describe('a download', () => {
     expect((await get()).hasWeights).toBe(true);
   });
 
-  it('tells how far it is', async () => {
+  it('reports its progress', async () => {
     const seen: number[] = [];
     await get({ onProgress: ({ doneBytes, totalBytes }) => void (totalBytes === 300_000 && seen.push(doneBytes)) });
     expect(seen.at(-1)).toBe(300_000);
@@ -290,7 +290,7 @@ describe('a download that cannot be made says why', () => {
     hub.cutAfter = () => 0;
     await expect(get()).rejects.toMatchObject({
       code: 'hub_unreachable',
-      message: expect.stringContaining('goes on from there'),
+      message: expect.stringContaining('continues from there'),
     });
   });
 

@@ -16,26 +16,26 @@ import {
 import { showModelName, type ModelName } from './model-name.js';
 
 export type DownloadOptions = {
-  /** From the environment unless given. */
+  /** Default: from the environment. */
   readonly settings?: HubSettings;
-  /** False: only the small files that say what the model is. True unless given. */
+  /** False gets only the small files that describe the model. Default: true. */
   readonly withWeights?: boolean;
-  /** True: asks the hub for the newest commit even if the model is in the cache. */
+  /** True asks the hub for the newest commit even if the model is in the cache. */
   readonly isRefresh?: boolean;
-  /** Aborting leaves what has come, for the next call to go on from. */
+  /** An abort keeps the downloaded bytes, and the next call continues from there. */
   readonly signal?: AbortSignal;
-  /** Called often; only if there is something to download. */
+  /** Called often, but only if there is something to download. */
   readonly onProgress?: (progress: DownloadProgress) => void;
   readonly onNotice?: (message: string) => void;
-  /** Before the second attempt of a request; 500 unless given. */
+  /** The pause before the second attempt of a request. Default: 500. */
   readonly pauseMs?: number;
 };
 
 type Job = SnapshotJob & { readonly options: DownloadOptions };
 
 /**
- * The model's folder in the cache. Asks the hub only for what the cache lacks. Rejects with BackboneError `model_not_found`,
- * `model_gated`, `hub_unreachable`, `hub_offline`, `bad_model_files`, `disk_full` or `checksum`.
+ * Returns the model's folder in the cache. Asks the hub only for files that the cache lacks. Rejects with BackboneError
+ * `model_not_found`, `model_gated`, `hub_unreachable`, `hub_offline`, `bad_model_files`, `disk_full` or `checksum`.
  */
 export async function downloadModel(name: ModelName, options: DownloadOptions = {}): Promise<CachedModel> {
   const { settings = readHubSettings(), withWeights = true, signal, pauseMs = 500 } = options;
@@ -55,7 +55,7 @@ export async function downloadModel(name: ModelName, options: DownloadOptions = 
 function offline({ cacheDir }: HubSettings, name: ModelName): BackboneError {
   return new BackboneError(
     'hub_offline',
-    `${showModelName(name)} is not in ${cacheDir}, and HF_HUB_OFFLINE forbids to download it. Unset it, or download the model elsewhere and copy the cache.`,
+    `${showModelName(name)} is not in ${cacheDir}, and HF_HUB_OFFLINE forbids downloading it. Unset it, or download the model elsewhere and copy the cache.`,
   );
 }
 

@@ -10,7 +10,7 @@ import { showModelName, type ModelName } from './model-name.js';
 
 export type DownloadProgress = { readonly doneBytes: number; readonly totalBytes: number };
 
-/** One commit of a repository, and where it goes in the cache. */
+/** One commit of a repository, and its place in the cache. */
 export type SnapshotJob = {
   readonly client: HubClient;
   readonly name: ModelName;
@@ -22,7 +22,7 @@ export type SnapshotJob = {
   };
 };
 
-/** Puts files into the snapshot, and downloads those that are missing. Throws BackboneError as `downloadModel` does. */
+/** Puts files into the snapshot and downloads missing ones. Throws BackboneError as `downloadModel` does. */
 export async function getFiles(job: SnapshotJob, files: readonly HubFile[]): Promise<void> {
   const { client, name, folder, options } = job;
   const missing: HubFile[] = [];
@@ -34,7 +34,7 @@ export async function getFiles(job: SnapshotJob, files: readonly HubFile[]): Pro
     const blob = folder.blob(file.etag);
     const report = (bytes: number): void => options.onProgress?.({ doneBytes: before + bytes, totalBytes });
     const onWait = (): void =>
-      options.onNotice?.(`Another process downloads ${file.path} of ${name.id}; waiting for it.`);
+      options.onNotice?.(`Another process is downloading ${file.path} of ${name.id}; waiting for it.`);
     if (missing.includes(file)) await downloadFile(client, { name: at(job), file, blob, onBytes: report, onWait });
     const place = path.join(folder.snapshot(job.model.commit), ...file.path.split('/'));
     await makeCacheFolder(path.dirname(place));
@@ -43,18 +43,18 @@ export async function getFiles(job: SnapshotJob, files: readonly HubFile[]): Pro
   }
 }
 
-/** Where links are not allowed, other programs keep a file in the snapshot alone. */
+/** If links are not allowed, other programs keep a file only in the snapshot. */
 async function isHere({ folder, model }: SnapshotJob, { etag, path: file, size }: HubFile): Promise<boolean> {
   const places = [folder.blob(etag), path.join(folder.snapshot(model.commit), file)];
   return (await Promise.all(places.map(sizeOf))).includes(size);
 }
 
-/** Content is asked for by commit: a branch may move during a download. */
+/** Content is requested by commit, because a branch may move during a download. */
 function at({ name, model }: SnapshotJob): ModelName {
   return { ...name, revision: model.commit };
 }
 
-/** The sizes are known, so a full disk need not be found by filling it. */
+/** Checks the free space first, because the sizes are known. */
 async function refuseFullDisk({ folder, name, client }: SnapshotJob, missing: readonly HubFile[]): Promise<void> {
   let needed = 0;
   for (const { etag, size } of missing)
@@ -68,7 +68,10 @@ async function refuseFullDisk({ folder, name, client }: SnapshotJob, missing: re
   );
 }
 
-/** As Hugging Face's programs do: a relative link, so that the cache can be moved; a copy if links are not allowed (Windows). */
+/**
+ * Creates a relative link, as Hugging Face's programs do, so the cache can be moved. If links are not allowed
+ * (Windows), it copies the file.
+ */
 async function linkIntoSnapshot(blob: string, file: string): Promise<void> {
   try {
     await symlink(path.relative(path.dirname(file), blob), file);
@@ -77,12 +80,12 @@ async function linkIntoSnapshot(blob: string, file: string): Promise<void> {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (['EPERM', 'ENOSYS', 'ENOTSUP'].includes(code)) return copyFile(blob, file);
     if (code !== 'EEXIST') throw error;
-    await rm(file, { force: true }); // a link to a blob that was removed
+    await rm(file, { force: true }); // this was a link to a blob that was removed
     return linkIntoSnapshot(blob, file);
   }
 }
 
-/** Last of all: until then the revision is what it was, also if this process is killed. */
+/** Runs last, so the revision is unchanged until then, even if this process is killed. */
 export async function writeRef({ folder, name, model }: SnapshotJob): Promise<void> {
   const ref = folder.ref(name.revision);
   await makeCacheFolder(path.dirname(ref));

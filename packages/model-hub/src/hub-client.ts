@@ -5,7 +5,10 @@ import type { HubFile } from './model-files.js';
 import { nounOf, showModelName, type ModelName } from './model-name.js';
 import { fetchThroughProxy } from './proxy.js';
 
-/** Requests to the hub, and its refusals in words. The library `@huggingface/hub` is not used: see the README. */
+/**
+ * Sends requests to the hub and turns its refusals into readable errors. The README says why the library
+ * `@huggingface/hub` is not used.
+ */
 
 /** A model at one commit. */
 export type HubModel = { readonly commit: string; readonly files: readonly HubFile[] };
@@ -13,17 +16,17 @@ export type HubModel = { readonly commit: string; readonly files: readonly HubFi
 export type HubClient = {
   readonly settings: HubSettings;
   readonly signal: AbortSignal | undefined;
-  /** Of the pause before the second attempt; later ones are longer. */
+  /** The length of the pause before the second attempt. Later pauses are longer. */
   readonly pauseMs: number;
 };
 
-/** Attempts in a row that bring nothing. */
+/** The maximum number of consecutive attempts that bring nothing. */
 const maxAttempts = 6;
 const longestPauseMs = 15_000;
 
 /**
- * What the hub has under this name. Throws BackboneError `model_not_found`, `revision_not_found` (of a data set), `model_gated`
- * or `hub_unreachable`.
+ * Describes the hub's repository with this name. Throws BackboneError `model_not_found`, `revision_not_found` (of a
+ * data set), `model_gated` or `hub_unreachable`.
  */
 export async function describeModel(client: HubClient, name: ModelName): Promise<HubModel> {
   const path = `/api/${name.kind ?? 'model'}s/${name.id}/revision/${encodeURIComponent(name.revision)}?blobs=true`;
@@ -40,7 +43,7 @@ export async function describeModel(client: HubClient, name: ModelName): Promise
   return { commit: sha, files: files.filter((file) => file !== undefined) };
 }
 
-/** A small answer, whole, from a hub that may fall silent in the middle of it. */
+/** Reads a whole small answer from a hub that may fall silent in the middle of it. */
 async function readWithin(client: HubClient, path: string): Promise<Response> {
   const stall = AbortSignal.timeout(client.settings.stallMs);
   const signal = client.signal === undefined ? stall : AbortSignal.any([client.signal, stall]);
@@ -48,7 +51,10 @@ async function readWithin(client: HubClient, path: string): Promise<Response> {
   return response.ok ? new Response(await response.text()) : response;
 }
 
-/** The content from byte `start` on: status 200 if the server does not know ranges, 206, or 416 if there is none. */
+/**
+ * Requests the content from byte `start`. The status is 200 if the server does not support ranges, 206 if it does, and
+ * 416 if there is no such byte.
+ */
 export async function openContent(
   client: HubClient,
   { name, file, start }: { readonly name: ModelName; readonly file: string; readonly start: number },
@@ -59,7 +65,7 @@ export async function openContent(
   return response;
 }
 
-/** Calls `ask` until the answer is one to go on with; what may pass (no connection, 429, 5xx) is asked again. */
+/** Calls `ask` until its answer is usable. Failures that may pass (no connection, 429, 5xx) are tried again. */
 async function askAgain(client: HubClient, name: ModelName, ask: () => Promise<Response>): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -72,7 +78,10 @@ async function askAgain(client: HubClient, name: ModelName, ask: () => Promise<R
   }
 }
 
-/** Waits before the next attempt; not after attempt 0, one that brought something. Throws if no further one can help: BackboneError `hub_unreachable`, or the error itself. */
+/**
+ * Waits before the next attempt. Attempt 0 brought something, so it needs no wait. If another attempt cannot help,
+ * throws BackboneError `hub_unreachable` or the error itself.
+ */
 export async function pauseAfter(
   client: HubClient,
   { name, error, attempt }: { readonly name: ModelName; readonly error: unknown; readonly attempt: number },
@@ -99,7 +108,7 @@ async function request(
       'user-agent': 'agentjet',
       'accept-encoding': 'identity', // a range of a compressed file is not a range of the file
       ...options.headers,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), // fetch drops it where another host is named
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), // fetch drops it on a redirect to another host
     },
     signal:
       options.method === undefined ? (signal ?? null) : signal === undefined ? stall : AbortSignal.any([signal, stall]),
@@ -110,7 +119,7 @@ function contentPath({ id, revision, kind }: ModelName, file: string): string {
   return `${kind === undefined ? '' : `/${kind}s`}/${id}/resolve/${encodeURIComponent(revision)}/${file.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** A file whose entry says everything; undefined for a hub that lists names alone. */
+/** Reads an entry that describes its file completely. Undefined for a hub that lists only names. */
 function toFile(sibling: unknown): HubFile | undefined {
   if (!isJsonObject(sibling)) return undefined;
   const { rfilename: path, lfs, blobId } = sibling;
@@ -120,7 +129,7 @@ function toFile(sibling: unknown): HubFile | undefined {
   return { path, size, etag: etag.replace(/^sha256:/, '') };
 }
 
-/** Asks for one file of a hub that lists names alone. Undefined for what is not a file. */
+/** Asks for one file of a hub that lists only names. Undefined for an entry that is not a file. */
 async function askForFile(client: HubClient, name: ModelName, sibling: unknown): Promise<HubFile | undefined> {
   const path = isJsonObject(sibling) ? sibling['rfilename'] : undefined;
   if (typeof path !== 'string') return undefined;
@@ -146,7 +155,7 @@ class Busy extends Error {
   }
 }
 
-/** Throws what a status other than 2xx means. */
+/** Throws the error for a status other than 2xx. */
 async function refuse({ settings }: HubClient, name: ModelName, response: Response): Promise<never> {
   const { status, headers } = response;
   await response.body?.cancel();
@@ -158,7 +167,7 @@ async function refuse({ settings }: HubClient, name: ModelName, response: Respon
     const how =
       settings.token === undefined
         ? 'Accept its terms there, make a token, and set HF_TOKEN (or run `hf auth login`).'
-        : 'Accept its terms there with the account of your token (HF_TOKEN), and see that the token may read gated repositories.';
+        : 'Accept its terms there with the account of your token (HF_TOKEN), and check that the token may read gated repositories.';
     throw new BackboneError('model_gated', `${model} is open only to those who accepted its terms: ${page}. ${how}`);
   }
   if (status === 401 && settings.token !== undefined)
@@ -186,12 +195,12 @@ async function refuse({ settings }: HubClient, name: ModelName, response: Respon
 function unreachable({ settings }: HubClient, name: ModelName, reason: string, cause?: unknown): BackboneError {
   return new BackboneError(
     'hub_unreachable',
-    `Cannot get ${showModelName(name)} from ${settings.endpoint}: ${reason}. What was downloaded is kept: the same command goes on from there. Check the network, name a mirror with HF_ENDPOINT, or ${name.kind === 'dataset' ? 'name a folder as dataset_path' : 'set model.path to a folder'}.`,
+    `Cannot get ${showModelName(name)} from ${settings.endpoint}: ${reason}. The downloaded bytes are kept, and the same command continues from there. Check the network, name a mirror with HF_ENDPOINT, or ${name.kind === 'dataset' ? 'name a folder as dataset_path' : 'set model.path to a folder'}.`,
     cause === undefined ? {} : { cause },
   );
 }
 
-/** fetch hides the reason one level down. */
+/** fetch hides the reason in its cause. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && cause.name === 'TimeoutError') return 'it does not answer';

@@ -5,15 +5,15 @@ import { ConfigError } from '@agentjet/core';
 
 /** Where models come from and where they are kept. */
 export type HubSettings = {
-  /** Without a slash at its end. */
+  /** The address, without a slash at its end. */
   readonly endpoint: string;
-  /** Undefined: public models only. */
+  /** If it is undefined, only public models can be downloaded. */
   readonly token: string | undefined;
   /** The folder that holds a folder for each model. */
   readonly cacheDir: string;
-  /** True: nothing is asked of the hub. */
+  /** True if no request may be sent to the hub. */
   readonly isOffline: boolean;
-  /** A connection that is silent for so long is made anew. */
+  /** A connection that is silent for this long is opened again. */
   readonly stallMs: number;
 };
 
@@ -25,7 +25,9 @@ export function readCacheHome(env: Environment = process.env): string {
   return expandHome(given === '' ? path.join('~', '.cache') : given);
 }
 
-/** From the variables that Hugging Face's own programs read, so that they share a cache with us. Throws ConfigError `bad_token`. */
+/**
+ * Reads the variables of Hugging Face's own programs, so they share a cache with us. Throws ConfigError `bad_token`.
+ */
 export function readHubSettings(env: Environment = process.env): HubSettings {
   const given = (name: string): string | undefined => (env[name] === '' ? undefined : env[name]);
   const home = expandHome(given('HF_HOME') ?? path.join(readCacheHome(env), 'huggingface'));
@@ -41,23 +43,23 @@ export function readHubSettings(env: Environment = process.env): HubSettings {
   };
 }
 
-/** Without the spaces around it. What cannot be sent is refused here, since the error of a request would show it. */
+/** Trims the token. A token that cannot be sent is refused here, because the error of a request would show it. */
 function checkToken(given: string | undefined): string | undefined {
   const token = given?.trim() ?? '';
   if (token === '') return undefined;
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new ConfigError(
     'bad_token',
-    'The token for the model hub (HF_TOKEN, or what `hf auth login` has kept) has a space or a character that no token has. Copy it again.',
+    'The token for the model hub (HF_TOKEN, or the token that `hf auth login` stored) has a space or a character that no token has. Copy it again.',
   );
 }
 
-/** Where `hf auth login` leaves it. */
+/** Reads the file of `hf auth login`. */
 function readToken(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    return undefined; // most users have none
+    return undefined; // most users have no such file
   }
 }
 

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 
-/** All files below a folder, sorted, with slashes on every platform. */
+/** Lists all files below a folder, sorted, with slashes on every platform. */
 export async function listFiles(dir: string): Promise<readonly string[]> {
   const entries = await readdir(dir, { withFileTypes: true, recursive: true });
   return entries

@@ -1,20 +1,23 @@
 import { BackboneError, parseJsonObject } from '@agentjet/core';
 
-/** Which files of a repository a model needs here: no other weights, no images, no second copy for another library. */
+/**
+ * Chooses the files of a repository that a model needs here. It leaves out other weights, images, and copies for other
+ * libraries.
+ */
 
 /** A file as the hub describes it. */
 export type HubFile = {
   readonly path: string;
-  /** Bytes. */
+  /** The size in bytes. */
   readonly size: number;
   /** The name of its blob in the cache: its sha256 (large files) or its git hash. */
   readonly etag: string;
 };
 
-/** Without these no model can be opened. */
+/** A model cannot be opened without these. */
 export const requiredFiles = ['config.json', 'tokenizer.json'] as const;
 
-/** Models have some of them. A cache says of each whether it exists. */
+/** Models have some of these. A cache records for each whether it exists. */
 export const optionalFiles = [
   'tokenizer_config.json',
   'generation_config.json',
@@ -29,14 +32,16 @@ export const indexFile = 'model.safetensors.index.json';
 const described: ReadonlySet<string> = new Set([...requiredFiles, ...optionalFiles]);
 const shardName = /^\w[\w.-]*\.safetensors$/;
 
-/** The small files, which say what the model is. Throws BackboneError `bad_model_files` if a required one is missing. */
+/**
+ * Returns the small files that describe the model. Throws BackboneError `bad_model_files` if a required one is missing.
+ */
 export function chooseDescription(model: string, files: readonly HubFile[]): readonly HubFile[] {
   const missing = requiredFiles.find((name) => !files.some(({ path }) => path === name));
   if (missing !== undefined) throw lacks(model, missing, files);
   return files.filter(({ path }) => described.has(path));
 }
 
-/** The files of the weights: one, or the index. Throws BackboneError `bad_model_files` if there are none. */
+/** Returns the file of the weights, or their index. Throws BackboneError `bad_model_files` if there are none. */
 export function chooseWeights(model: string, files: readonly HubFile[]): HubFile {
   const found = [weightsFile, indexFile].map((name) => files.find(({ path }) => path === name));
   const weights = found.find((file) => file !== undefined);
@@ -44,7 +49,7 @@ export function chooseWeights(model: string, files: readonly HubFile[]): HubFile
   return weights;
 }
 
-/** The names in an index. Throws BackboneError `bad_model_files` for an index that names other than files next to it. */
+/** Reads the names in an index. Throws BackboneError `bad_model_files` if a name is not a file next to the index. */
 export function readShardNames(model: string, indexText: string): readonly string[] {
   const shards = [...new Set(Object.values(weightMapOf(indexText)))];
   const isRight = (shard: unknown): shard is string => typeof shard === 'string' && shardName.test(shard);

@@ -2,12 +2,12 @@ type FetchOptions = RequestInit & { readonly headers: Readonly<Record<string, st
 
 const proxyNames = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'];
 
-/** One for the process, so that connections are used again. */
+/** One client for the process, so connections are reused. */
 let throughProxy: Promise<(url: string, options: FetchOptions) => Promise<Response>> | undefined;
 
 /**
- * Node's own `fetch` knows no proxies before Node 24. With `HTTP_PROXY` or `HTTPS_PROXY` set, undici's is used, which honours them
- * and `NO_PROXY`.
+ * Node's own `fetch` supports no proxies before Node 24. If `HTTP_PROXY` or `HTTPS_PROXY` is set, undici's fetch is
+ * used, which honours them and `NO_PROXY`.
  */
 export async function fetchThroughProxy(url: string, options: FetchOptions): Promise<Response> {
   if (!proxyNames.some((name) => (process.env[name] ?? '') !== '')) return fetch(url, options);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Documents and search results are text to the model: their title, what is said about them, and what they contain. */
+/** The model sees documents and search results as text: their title, their description and their content. */
 
 const textBlock = z.looseObject({ type: z.literal('text'), text: z.string() });
 const blocks = z.array(textBlock);
@@ -24,7 +24,7 @@ const searchResult = z.looseObject({
 
 const join = (parts: z.infer<typeof blocks>): string => parts.map(({ text }) => text).join('\n');
 
-/** Undefined for a block that is neither, or that holds a file instead of text. */
+/** Undefined for any other block, and for a document that holds a file. */
 export function toDocumentText(block: unknown): string | undefined {
   const given = document.safeParse(block);
   if (given.success) {

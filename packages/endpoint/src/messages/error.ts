@@ -10,7 +10,7 @@ const types: Readonly<Record<number, string>> = {
   415: 'invalid_request_error',
 };
 
-/** What Anthropic's API calls a request that cannot go on from a conversation on the server; its clients act upon it. */
+/** Anthropic's code for a request that cannot continue a conversation on the server. Its clients react to this code. */
 export const threadsUnsupported = 'thread_unsupported_request';
 
 export function toAnthropicErrorBody(error: ApiError): unknown {

@@ -11,7 +11,7 @@ const toolResult = z.looseObject({
   tool_use_id: z.string(),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
 });
-/** How arguments went out that are no object. */
+/** The form in which arguments that are not an object were sent out. */
 const rawInput = z.strictObject({ _raw: z.string() });
 
 const thinking = z.looseObject({ type: z.literal('thinking'), thinking: z.string() });
@@ -31,7 +31,7 @@ const tool = z.looseObject({
 
 const outputFormat = z.looseObject({ type: z.literal('json_schema'), schema: jsonObject });
 
-/** Everything of Anthropic's Messages API that this server honours; the rest is refused by name. */
+/** All parameters of Anthropic's Messages API that this server honours. Others are refused by name. */
 export const messagesSchema = z.strictObject({
   model: z.string(),
   messages: z.array(message).min(1),
@@ -54,7 +54,7 @@ export const messagesSchema = z.strictObject({
   output_config: z.looseObject({ format: outputFormat.nullish() }).optional(),
 });
 
-/** The same without an answer. */
+/** The same schema for a request without an answer. */
 export const countTokensSchema = messagesSchema.omit({ max_tokens: true });
 export type MessagesBody = z.infer<typeof messagesSchema>;
 
@@ -105,7 +105,7 @@ function toResponseFormat(config: MessagesBody['output_config']): Pick<ChatReque
     : { responseFormat: { type: 'json_schema', name: 'answer', schema: format.schema } };
 }
 
-/** One Anthropic message; tool results inside a user message become tool messages before its text. */
+/** Converts one Anthropic message. Tool results inside a user message become tool messages before its text. */
 function toMessages({ role, content }: z.infer<typeof message>): ChatMessage[] {
   const blocks: readonly Block[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   if (role === 'assistant') return [toAssistant(blocks)];
@@ -139,7 +139,7 @@ function toAssistant(blocks: readonly Block[]): ChatMessage {
   };
 }
 
-/** The reverse of `toInput`. */
+/** Reverses `toInput`. */
 function toArguments(input: unknown): string {
   const raw = rawInput.safeParse(input);
   return raw.success ? raw.data._raw : JSON.stringify(input ?? {});

@@ -21,7 +21,10 @@ function toStop({ finishReason, stopText }: ChatResponse): {
     : { stop_reason: stopReasons[finishReason], stop_sequence: null };
 }
 
-/** Anthropic carries arguments as an object. Text that is not one is kept whole under `_raw`, and the tool will say so. */
+/**
+ * Anthropic carries arguments as an object. Text that is not an object is kept whole under `_raw`, and the tool reports
+ * the mistake.
+ */
 function toInput(text: string): JsonObject {
   return parseJsonObject(text) ?? { _raw: text };
 }
@@ -55,7 +58,7 @@ function toUsage({ promptTokens, completionTokens }: TokenUsage) {
   };
 }
 
-/** Turns deltas into Anthropic's block events. */
+/** Converts deltas to Anthropic's block events. */
 export function createMessageWriter(stream: EventStream, id: string, model: string) {
   let index = -1;
   let open: 'text' | 'thinking' | undefined;

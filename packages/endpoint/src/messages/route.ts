@@ -12,7 +12,7 @@ const protocol: EventProtocol = {
   heartbeat: `event: ping\ndata: ${JSON.stringify({ type: 'ping' })}\n\n`,
 };
 
-/** POST /v1/messages */
+/** Handles POST /v1/messages. */
 export async function handleMessages(call: Call): Promise<Response> {
   refuseThread(call.body);
   const body = parseBody('messages', messagesSchema, call.body);
@@ -29,7 +29,10 @@ export async function handleMessages(call: Call): Promise<Response> {
   }, protocol);
 }
 
-/** POST /v1/messages/count_tokens: without it, Claude Code asks for answers of one token, and those would be trained. */
+/**
+ * Handles POST /v1/messages/count_tokens. Without it, Claude Code asks for answers of one token, and those would be
+ * trained.
+ */
 export async function handleCountTokens(call: Call): Promise<Response> {
   refuseThread(call.body);
   const body = parseBody('messages', countTokensSchema, call.body);
@@ -40,7 +43,10 @@ export async function handleCountTokens(call: Call): Promise<Response> {
   );
 }
 
-/** The tool runner of Anthropic's SDK asks for a conversation that the server keeps; told so in these words, it sends all of it each time. */
+/**
+ * The tool runner of Anthropic's SDK asks for a conversation that the server keeps. After this error, it sends the
+ * whole conversation each time.
+ */
 function refuseThread(body: unknown): void {
   if (typeof body !== 'object' || body === null || !('thread' in body) || body.thread === null) return;
   throw new ApiError(

@@ -43,16 +43,16 @@ const reasoningItem = z.looseObject({
   summary: parts.optional(),
   content: parts.nullish(),
 });
-/** Tools that are given among the messages, as Codex does by default. */
+/** Tools that are listed among the messages, as Codex does by default. */
 const toolsItem = z.looseObject({
   type: z.literal('additional_tools'),
   tools: z.array(z.looseObject({ type: z.string() })),
 });
-/** An item of another model's answer that says what its server did. */
+/** An item of another model's answer that describes the work of its server. */
 const othersItem = z.looseObject({ type: z.string().refine(isOthersItem), role: z.undefined().optional() });
 const item = z.union([callItem, customCallItem, outputItem, reasoningItem, toolsItem, messageItem, othersItem]);
 export type InputItem = z.infer<typeof item>;
-/** An item of an earlier answer in this episode, by its id. */
+/** A reference to an item of an earlier answer in this episode. */
 const itemReference = z.strictObject({ type: z.literal('item_reference').optional(), id: z.string() });
 const sentItem = z.union([...item.options, itemReference], {
   error: ({ input }) =>
@@ -75,7 +75,7 @@ const allowedTools = z.object({
   tools: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })),
 });
 
-/** Everything of the Responses API that this server honours; the rest is refused by name. */
+/** All parameters of the Responses API that this server honours. Others are refused by name. */
 export const responsesSchema = z.strictObject({
   model: z.string(),
   input: z.union([z.string(), z.array(sentItem)]),
@@ -103,7 +103,7 @@ export const responsesSchema = z.strictObject({
 });
 export type ResponsesBody = z.infer<typeof responsesSchema>;
 
-/** `recall` gives the stored item of an id. Throws WireError 400 for an item that is not stored. */
+/** `recall` returns the stored item with an id. Throws WireError 400 for an item that is not stored. */
 export function toInputItems(
   { input }: ResponsesBody,
   recall: (id: string) => InputItem | undefined,
@@ -118,13 +118,16 @@ export function toInputItems(
     throw new ApiError(
       400,
       'item_not_found',
-      `The item_reference '${id}' is of no item that is stored in this episode. Send the item itself; items of requests with store: false are not kept.`,
+      `The item_reference '${id}' does not match an item that is stored in this episode. Send the item itself; items of requests with store: false are not kept.`,
       'input',
     );
   });
 }
 
-/** The tools of the request, and those that its items add. All are shown in one place, where the chat template has them. */
+/**
+ * Lists the tools of the request and the tools that its items add. All of them are shown in one place, which the chat
+ * template chooses.
+ */
 export function listTools(
   { tools = [] }: ResponsesBody,
   items: readonly InputItem[],
@@ -132,7 +135,7 @@ export function listTools(
   return [...tools, ...items.flatMap((entry) => (isToolsItem(entry) ? entry.tools : []))];
 }
 
-/** `items` are the stored items of earlier responses followed by this request's input. */
+/** `items` are the stored items of earlier responses, followed by this request's input. */
 export function fromResponsesBody(
   body: ResponsesBody,
   { items, tools, requestId }: { items: readonly InputItem[]; tools: ResponseTools; requestId: string },
@@ -161,7 +164,7 @@ function chooseTools(
   return { tools: tools.specs.filter(({ name }) => allowed.has(tools.toWireName(name).name)), toolChoice: choice.mode };
 }
 
-/** Items of one assistant turn (reasoning, text, calls) become one message again. */
+/** Joins the items of one assistant turn (reasoning, text, calls) into one message. */
 function toMessages(items: readonly InputItem[], tools: ResponseTools): ChatMessage[] {
   const messages: ChatMessage[] = [];
   let turn: { content: string; reasoning: string; toolCalls: ToolCall[] } | undefined;
@@ -175,7 +178,7 @@ function toMessages(items: readonly InputItem[], tools: ResponseTools): ChatMess
       messages.push(toInputMessage(entry));
       continue;
     }
-    // A text after calls, or a reasoning after anything, starts the next turn.
+    // Text after calls, or reasoning after anything, starts the next turn.
     if (turn !== undefined && startsTurn(entry, turn)) flush();
     turn ??= { content: '', reasoning: '', toolCalls: [] };
     if (isCallItem(entry)) turn.toolCalls.push(toToolCall(entry, tools));

@@ -133,7 +133,7 @@ export function toFailedBody(head: ResponseHead, body: ResponsesBody, { code, me
 const toPart = (type: 'message' | 'reasoning', text: string) =>
   type === 'message' ? textPart(text) : thoughtPart(text);
 
-/** What a call says: its arguments, or the text of a custom tool, in pieces and then whole. */
+/** Returns the events of a call's arguments, or of a custom tool's text: first in pieces, then whole. */
 function callEvents(call: ToolCall, { name, isCustom }: WireName): readonly ({ readonly type: string } & object)[] {
   const kind = isCustom === true ? 'response.custom_tool_call_input' : 'response.function_call_arguments';
   const text = isCustom === true ? readCustomInput(call.arguments) : call.arguments;
@@ -141,7 +141,7 @@ function callEvents(call: ToolCall, { name, isCustom }: WireName): readonly ({ r
   return [...inPieces(text).map((delta) => ({ type: `${kind}.delta`, delta })), { type: `${kind}.done`, ...whole }];
 }
 
-/** Turns deltas into the event sequence of the Responses API; `finish` closes what is open and returns the items. */
+/** Converts deltas to the event sequence of the Responses API. `finish` closes open items and returns all items. */
 export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
   let stream: EventStream | undefined;
   let sequence = 0;
@@ -152,7 +152,7 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
     stream?.send({ type, sequence_number: sequence++, ...fields }, type);
   const place = (id: string) => ({ item_id: id, output_index: output.length, content_index: 0 });
 
-  /** The logprobs of all tokens are known at the end, and go with the last text. */
+  /** The logprobs of all tokens are known at the end and are sent with the last text. */
   const close = (logprobs: Logprobs = []): void => {
     if (open === undefined) return;
     const { id, text, type } = open;
@@ -204,13 +204,13 @@ export function createResponseWriter({ tools, withLogprobs }: ResponseView) {
       send('response.created', { response });
       send('response.in_progress', { response });
     },
-    /** Tokens that go with the next text; the whole answer has them all. */
+    /** Tokens to send with the next text. The whole answer has all of them. */
     tokens: (tokens: Logprobs): void => pending.add(tokens),
     delta: (delta: ChatDelta): void => {
       if (delta.type === 'tool_call') writeCall(delta.toolCall);
       else writeText(delta.type === 'content' ? 'message' : 'reasoning', delta.text);
     },
-    /** Like `toOutputItems`: an answer without calls has a message, be it empty. */
+    /** Like `toOutputItems`: an answer without calls has a message, even if it is empty. */
     finish({ message, logprobs }: ChatResponse): readonly OutputItem[] {
       if (message.content === '' && message.toolCalls === undefined) ensureOpen('message');
       close(withLogprobs ? logprobs : []);

@@ -39,7 +39,7 @@ describe('item references', () => {
       if (call?.type !== 'function_call') throw new Error('the second answer is a call');
       const result = { type: 'function_call_output' as const, call_id: call.call_id, output: '3' };
       await send([user('hi'), ...said, user('1+2?'), reference(call.id ?? ''), result]);
-      // qwen3's template takes earlier thinking out: no fork has another cause.
+      // qwen3's template removes earlier thinking. No fork has another cause.
       const { stats } = finish();
       expect(stats.foreignMessages).toEqual({});
       expect(Object.keys(stats.forks['solver'] ?? {})).toEqual(['template']);
@@ -107,7 +107,7 @@ describe('tools', () => {
     },
   );
 
-  it('of one name in two namespaces are told apart', async () => {
+  it('of one name in two namespaces are distinguished', async () => {
     const { openai, engine } = open([callText('b_run')]);
     const tools = ['a', 'b'].map((name) => ({ ...agents, name, tools: [ask('run')] }));
     const { output } = await openai.responses.create({ model: 'm', input: 'go', tools });

@@ -7,7 +7,7 @@ import { type InputItem, listTools, responsesSchema, fromResponsesBody, toInputI
 import { createResponseWriter, type OutputItem, toFailedBody, toOutputItems, toResponseBody } from './response.js';
 import { readTools } from './tools.js';
 
-/** POST /v1/responses */
+/** Handles POST /v1/responses. */
 export async function handleResponses(call: Call): Promise<Response> {
   const body = parseBody('responses', responsesSchema, call.body);
   const head = { id: `resp_${randomUUID()}`, created_at: Math.floor(Date.now() / 1000) };
@@ -66,6 +66,6 @@ function recall(call: Call, previousId: string | undefined): readonly InputItem[
       'previous_response_id',
     );
   }
-  // Only what this session's own handler has put there.
+  // The items are trusted, because only this session's own handler stores them.
   return items as readonly InputItem[];
 }

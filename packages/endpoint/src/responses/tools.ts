@@ -11,15 +11,15 @@ const namespaceTool = z.looseObject({
   tools: z.array(z.looseObject({ type: z.string() })),
 });
 
-/** How a function is called on the wire: Codex, for one, groups functions in namespaces. */
+/** The name of a function on the wire. Codex, for example, groups functions in namespaces. */
 export type WireName = {
   readonly name: string;
   readonly namespace?: string | undefined;
-  /** Its calls are text. */
+  /** True if its calls are plain text. */
   readonly isCustom?: true;
 };
 
-/** The functions of a request, as the model sees them. It knows no namespaces, so each function has one name. */
+/** The functions of a request as the model sees them. The model has no namespaces, so each function has one name. */
 export interface ResponseTools {
   readonly specs: readonly ToolSpec[];
   toShownName(wire: WireName): string;
@@ -28,7 +28,10 @@ export interface ResponseTools {
 
 type Named = { readonly wire: WireName; readonly shown: string; readonly spec: ToolSpec };
 
-/** A tool that is given again replaces the earlier one. Throws WireError 400 for tools that are neither functions nor run by a server. */
+/**
+ * A repeated tool replaces the earlier one. Throws WireError 400 for tools that are neither functions nor run by a
+ * server.
+ */
 export function readTools(tools: readonly { readonly type: string }[]): ResponseTools {
   const all = tools.flatMap((tool) => readFunctions(tool));
   const functions = [...new Map(all.map((one) => [JSON.stringify([one.wire.namespace, one.wire.name]), one])).values()];
@@ -64,7 +67,10 @@ function readFunctions(tool: { readonly type: string }, namespace?: string): rea
   );
 }
 
-/** The body with all its tools in one list, in which the table of parameters looks: also those in namespaces and among the items. */
+/**
+ * Gathers all tools of the body in one list for the table of parameters, including those in namespaces and among the
+ * items.
+ */
 export function gatherTools(body: unknown): unknown {
   if (!isJsonObject(body)) return body;
   const added = toList(body['input']).flatMap((item) =>

@@ -1,6 +1,9 @@
 import type { ModelHost } from '../host.js';
 
-/** One answer of a scripted server: a body with its status, a broken connection, or nothing until the request is given up. */
+/**
+ * One answer of a scripted server: a body with its status, a broken connection, or silence until the request is
+ * abandoned.
+ */
 export type ScriptedAnswer =
   | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
   | 'broken'
@@ -12,7 +15,7 @@ export type SeenRequest = {
   readonly body: Readonly<Record<string, unknown>>;
 };
 
-/** A whole answer with this text. */
+/** Creates a whole answer with this text. */
 export function says(text: string): ScriptedAnswer {
   const body = {
     choices: [{ message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
@@ -21,7 +24,7 @@ export function says(text: string): ScriptedAnswer {
   return { status: 200, body: JSON.stringify(body) };
 }
 
-/** A host without a network, whose clock goes on only while somebody sleeps. `reply` makes each answer. */
+/** A host without a network. Its clock advances only while somebody sleeps. `reply` makes each answer. */
 export function scriptedHost(
   reply: (request: SeenRequest, at: number) => ScriptedAnswer,
   environment: Readonly<Record<string, string>> = { KEY: 'secret-1' },

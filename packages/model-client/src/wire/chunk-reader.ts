@@ -3,8 +3,8 @@ import { createParser, type EventSourceParser } from 'eventsource-parser';
 import { toChatResponse, type Mistake } from './to-chat-response.js';
 
 /**
- * Reads a streamed completion: text in as it comes from the connection, deltas out, and the whole answer at the end. A tool
- * call is passed on once all of its pieces are there.
+ * Reads a streamed completion. It takes text as it arrives from the connection, emits deltas, and returns the whole
+ * answer at the end. A tool call is emitted once all of its pieces are there.
  */
 export class ChunkReader {
   readonly #onDelta: (delta: ChatDelta) => void;
@@ -33,7 +33,7 @@ export class ChunkReader {
     return this.#error;
   }
 
-  /** The whole answer, or that it did not come to its end. */
+  /** Returns the whole answer, or the mistake that it did not reach its end. */
   finish(fallback: { readonly id: string; readonly model: string }): ChatResponse | Mistake {
     if (!this.#isDone) return { mistake: 'The stream broke off' };
     this.#emitCalls(this.#toolCalls.length);
@@ -79,7 +79,7 @@ export class ChunkReader {
       if (known.id === '') known.id = call.id ?? '';
       known.name += call.function?.name ?? '';
       known.arguments += call.function?.arguments ?? '';
-      this.#emitCalls(index); // those before it are whole
+      this.#emitCalls(index); // the calls before it are complete
     }
   }
 

@@ -21,7 +21,7 @@ type WireBody = {
 };
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
-/** 0 if the server does not say. */
+/** 0 if the server does not report it. */
 const toCount = (value: unknown): number =>
   typeof value === 'number' && value >= 0 && Number.isFinite(value) ? value : 0;
 
@@ -49,7 +49,7 @@ function toFinishReason(reason: unknown, message: AssistantMessage): ChatFinishR
   return message.toolCalls === undefined ? 'stop' : 'tool_calls';
 }
 
-/** What an OpenAI-compatible server answered. */
+/** Converts the answer of an OpenAI-compatible server. */
 export function toChatResponse(
   body: unknown,
   fallback: { readonly id: string; readonly model: string },
@@ -67,7 +67,7 @@ export function toChatResponse(
   };
 }
 
-/** Whether the answer in a body has text, even if it is empty: a refusal, and thinking that was cut off, have none. */
+/** Whether the answer in a body has text, even if it is empty. A refusal, and thinking that was cut off, have none. */
 export function hasText(body: unknown): boolean {
   return typeof ((body ?? {}) as WireBody).choices?.[0]?.message?.content === 'string';
 }

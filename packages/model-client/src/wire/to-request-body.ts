@@ -35,7 +35,10 @@ function toWireFormat(format: ChatRequest['responseFormat']): unknown {
     : format;
 }
 
-/** The body of a call to an OpenAI-compatible `/chat/completions`. Fields that are not asked for are undefined, which JSON leaves out. */
+/**
+ * Creates the body of a call to an OpenAI-compatible `/chat/completions`. Options that are not set are undefined, which
+ * JSON leaves out.
+ */
 export function toRequestBody(request: ChatRequest, model: string): Record<string, unknown> {
   const { temperature, topP, topK, maxTokens, stop, seed } = request.sampling ?? {};
   return {

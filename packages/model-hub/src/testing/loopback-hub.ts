@@ -3,40 +3,44 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 
-/** A model hub on this machine, over HTTP: its API and its content with ranges. It can break connections and refuse. */
+/**
+ * A model hub on this machine, over HTTP, with its API and with ranges of content. It can break connections and refuse.
+ */
 
 export type LoopbackModel = {
-  /** A model unless given. */
+  /** Default: a model. */
   readonly kind?: 'dataset';
-  /** `org/name`. */
+  /** The name as `org/name`. */
   readonly id: string;
-  /** The branch that the commit is on: `main` unless given. */
+  /** The branch of the commit. Default: `main`. */
   readonly branch?: string;
-  /** Content by path in the repository. */
+  /** The content of each file, by path in the repository. */
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Only who shows this token gets content. */
+  /** Content needs this token. */
   readonly gatedBy?: string;
-  /** Only who shows this token hears of it. */
+  /** The repository is visible only with this token. */
   readonly privateTo?: string;
-  /** Another hub, which content is fetched from. */
+  /** Another hub that serves the content. */
   readonly contentAt?: string;
 };
 
 export type LoopbackHub = {
   readonly endpoint: string;
-  /** `GET /path bytes=5-` of every request, in order. */
+  /** The line `GET /path bytes=5-` of every request, in order. */
   readonly requests: readonly string[];
   /** The header `authorization` of every request. */
   readonly authorizations: readonly (string | undefined)[];
-  /** Bytes of content sent. */
+  /** The number of content bytes sent. */
   readonly sentBytes: () => number;
-  /** How many bytes of the n-th content request (0, 1, ...) are sent before the connection breaks. Infinity: all. */
+  /**
+   * How many bytes of the n-th content request (0, 1, ...) are sent before the connection breaks. Infinity means all.
+   */
   cutAfter: (contentRequest: number, size: number) => number;
-  /** Content is changed on its way. */
+  /** Changes the content on its way. */
   isTampering: boolean;
-  /** It sends the whole file where a range is asked for. */
+  /** Sends the whole file even if a range is requested. */
   ignoresRanges: boolean;
-  /** It lists names alone, without sizes and sums. */
+  /** Lists only names, without sizes and checksums. */
   listsNamesAlone: boolean;
   /** Statuses for the next requests, before any other answer. */
   readonly refusals: number[];
@@ -49,7 +53,7 @@ type Commit = LoopbackModel & { readonly commit: string };
 
 const largeFile = /\.(safetensors|parquet)$/;
 
-/** The files of a folder, to be served as a model. */
+/** Reads the files of a folder, to be served as a model. */
 export async function readFolder(dir: string): Promise<Readonly<Record<string, Uint8Array>>> {
   const names = await readdir(dir);
   const contents = await Promise.all(names.map((name) => readFile(path.join(dir, name))));
