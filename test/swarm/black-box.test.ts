@@ -180,9 +180,9 @@ describe('a reward command', () => {
 
   it.each([
     ['fails', 'echo oops >&2; exit 1', /ended with 1: oops/],
-    ['says something else', 'echo well done', /said "well done"\. Its last line must be a number/],
-    ['says nothing', 'true', /said ""/],
-    ['says what is not a number', 'echo NaN', /said "NaN"/],
+    ['says something else', 'echo well done', /printed "well done"\. Its last line must be a number/],
+    ['says nothing', 'true', /printed ""/],
+    ['says what is not a number', 'echo NaN', /printed "NaN"/],
   ])('that %s is an outage, never a reward', async (_what, command, message) => {
     await expect(ask(command)).rejects.toMatchObject({ code: 'outage', message: expect.stringMatching(message) });
   });

@@ -3,7 +3,7 @@ import type { MetricsRecord } from '@agentjet/run-folder';
 import { stepsKept, type EpisodeFacts, type Finding, type Rule } from './rule.js';
 import { rules as allRules } from './rules.js';
 
-/** The diagnosis of a run in progress: each rule is asked after every step until it finds something. */
+/** The diagnosis of a run in progress. It asks each rule after every step until the rule finds something. */
 export class Diagnosis {
   readonly #config: CommonConfig;
   #steps: readonly MetricsRecord[] = [];
@@ -14,7 +14,9 @@ export class Diagnosis {
     this.#silent = rules;
   }
 
-  /** `metrics`: the line of the step; undefined for an evaluation. `episodes`: those since the last call. */
+  /**
+   * `metrics` is the line of the step, or undefined for an evaluation. `episodes` are the episodes since the last call.
+   */
   look(metrics: MetricsRecord | undefined, episodes: readonly EpisodeFacts[]): readonly Finding[] {
     if (metrics !== undefined) this.#steps = [...this.#steps, metrics].slice(-stepsKept);
     const records = { config: this.#config, steps: this.#steps, episodes };

@@ -19,19 +19,19 @@ export type RunRecords = {
   readonly config: CommonConfig;
   /** The last lines of `metrics.jsonl` that this process has seen, oldest first, at most `stepsKept`. */
   readonly steps: readonly MetricsRecord[];
-  /** The lines of the episodes since the rules were last asked; those of an evaluation too. */
+  /** The lines of the episodes since the rules were last asked, including those of an evaluation. */
   readonly episodes: readonly EpisodeFacts[];
 };
 
 export type Finding = {
-  /** The message says what is wrong, with its figure, and what helps. */
+  /** The message names the problem with its figure, and the remedy. */
   readonly message: string;
 };
 
 /** One thing that can keep a run from learning. */
 export interface Rule {
-  /** snake_case. */
+  /** The name in snake_case. */
   readonly name: string;
-  /** Undefined if the records do not show it. Must be cheap: it is called after every step. */
+  /** Undefined if the records do not show the problem. It is called after every step, so it must be cheap. */
   find(records: RunRecords): Finding | undefined;
 }

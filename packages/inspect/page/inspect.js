@@ -1,4 +1,4 @@
-// What happens on a click in the page of an episode. The page holds the text; ids and numbers stand in #data:
+// Handles clicks in the page of an episode. The page holds the text. #data holds ids and numbers:
 // { turns: [{ facts, logprobs, advantages, promptTokens, sample }], branches: [{ start, ids }], samples: number }
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
@@ -44,7 +44,7 @@
     ];
   };
 
-  /** As a string literal, so that space can be seen. */
+  /** Shows the text as a string literal, so blanks are visible. */
   const textOf = ({ textContent: text }, { dataset: { author } }) => {
     if (text === '▫') return 'part of the character that the next token completes';
     return JSON.stringify(author === 'template' ? text.replaceAll('⏎', '\n') : text);
@@ -93,7 +93,7 @@
         details.open = button.dataset.open === 'true';
   });
 
-  // Arrow keys go from token to token.
+  // Arrow keys move from token to token.
   document.addEventListener('keydown', (event) => {
     const [token] = chosen;
     if (token?.tagName !== 'I' || (event.key !== 'ArrowRight' && event.key !== 'ArrowLeft')) return;

@@ -9,7 +9,10 @@ import { formatTokens } from './terminal/format-tokens.js';
 import { choosePalette, colourPalette, plainPalette } from './terminal/palette.js';
 import { renderPage } from './page/render-page.js';
 
-/** Two answers to one question; the second was sent back with a foreign message, and forks. Ids are letters of a made-up alphabet. */
+/**
+ * Two answers to one question. The second was sent back with a foreign message and forks. Ids are letters of an
+ * invented alphabet.
+ */
 const decoder = { push: (id: number) => String.fromCodePoint(id), flush: () => '' };
 const ids = (text: string): number[] => [...text].map((letter) => letter.codePointAt(0) ?? 0);
 const masked = (text: string, spans: readonly (readonly [number, number])[]): number[] =>
@@ -210,8 +213,8 @@ describe('the page', () => {
     });
     expect(page.clickCall(1)).toMatchObject({
       title: 'Call #1',
-      prompt: '8 tokens, 6 of them known before',
-      generated: '2 tokens, cut by a limit or a stop text',
+      prompt: '8 tokens, 6 of them reused',
+      generated: '2 tokens, cut by a limit or a stop string',
       spliced: 'the answer of call #0, recognised by text',
       'foreign messages': 'unknown 1',
       row: '1',
@@ -245,7 +248,7 @@ function createElement(): FakeElement {
   return element;
 }
 
-/** Runs the page's script over as little of a document as it needs. */
+/** Runs the page's script over a minimal document. */
 function openPage(html: string) {
   const data = /<script type="application\/json" id="data">(.*?)<\/script>/.exec(html)?.[1] ?? '';
   const script = /<script>([\s\S]*?)<\/script>/.exec(html)?.[1] ?? '';

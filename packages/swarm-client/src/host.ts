@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
 
-/** Everything the client's protocol takes from the machine, so that a simulation can replace it. */
+/** Everything that the client's protocol uses from the machine, so a simulation can replace it. */
 export type ClientHost = {
-  /** Milliseconds on a clock that never goes back. */
+  /** The time in milliseconds of a clock that never goes back. */
   readonly now: () => number;
   /** Runs the action once. The returned function cancels it. */
   readonly after: (ms: number, action: () => void) => () => void;
-  /** Uniform in [0, 1). */
+  /** A random number, uniform in [0, 1). */
   readonly random: () => number;
 };
 
@@ -19,10 +19,10 @@ export const systemClientHost: ClientHost = {
   random: () => Math.random(),
 };
 
-/** Looked up at each call, so that a fetch that was replaced meanwhile is used. */
+/** Looks up fetch at each call, so a replacement made in the meantime is used. */
 export const systemFetch = (url: string, init: RequestInit): Promise<Response> => globalThis.fetch(url, init);
 
-/** A random name. */
+/** Creates a random name. */
 export function newId({ random }: Pick<ClientHost, 'random'>): string {
   const part = (): string =>
     Math.floor(random() * 2 ** 48)

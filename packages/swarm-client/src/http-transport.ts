@@ -12,10 +12,10 @@ import {
 import type { SwarmTransport } from './protocol/worker.js';
 
 export type HttpTransportOptions = {
-  /** Of the server, without a path: `http://127.0.0.1:8700`. */
+  /** The address of the server, without a path: `http://127.0.0.1:8700`. */
   readonly url: string;
   readonly key?: string;
-  /** A request without an answer after so long is repeated. */
+  /** A request without an answer after this time is repeated. */
   readonly timeoutMs?: number;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 };
@@ -27,7 +27,7 @@ export type Send = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<unknown>;
 
-/** A header holds visible characters. The message does not show the key. */
+/** A header may hold only visible characters. The message does not show the key. */
 function checkKey(given: string | undefined): string | undefined {
   const key = given?.trim();
   if (key === undefined || /^[!-~]+$/.test(key)) return key;
@@ -37,7 +37,10 @@ function checkKey(given: string | undefined): string | undefined {
   );
 }
 
-/** One request to a server. An error of the server is a WireError; everything else means that it was not reached. */
+/**
+ * Sends one request to a server. Rejects with WireError if the server answers with an error; any other rejection means
+ * that it was not reached.
+ */
 export function createSender(options: HttpTransportOptions): Send {
   const { url, timeoutMs = 60_000 } = options;
   const key = checkKey(options.key);
@@ -60,7 +63,7 @@ export function createSender(options: HttpTransportOptions): Send {
   };
 }
 
-/** Requests of a client over HTTP. */
+/** The requests of a client over HTTP. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const send = createSender(options);
   const on = (episodeId: string, verb: string): string => `/episodes/${encodeURIComponent(episodeId)}/${verb}`;
@@ -85,14 +88,14 @@ export type HttpTransport = SwarmTransport & {
   readonly server: () => Promise<ServerAnswer>;
 };
 
-/** JSON would make null of them, and null is a reward that comes later. */
+/** JSON would turn them into null, and a null reward means that the reward comes later. */
 function requireNumbers({ reward, rewards = {} }: EndRequest): void {
   const wrong = [reward, ...Object.values(rewards)].find((value) => value !== null && !Number.isFinite(value));
   if (wrong === undefined) return;
   throw new WireError('invalid_request', `The reward is ${String(wrong)}. Give a finite number.`);
 }
 
-/** An answer in other words than the swarm's is a proxy whose server is away, or not a swarm at all. */
+/** An answer in another form comes from a proxy whose server is away, or from a server that is not a swarm. */
 function toError(status: number, answer: unknown, url: string): Error {
   const parsed = errorSchema.safeParse(answer);
   if (parsed.success) {

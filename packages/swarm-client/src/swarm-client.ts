@@ -37,60 +37,66 @@ import { Tally, type RunResult, type SwarmEvent } from './run/tally.js';
 import { watchServer } from './run/watch-server.js';
 
 export type SwarmClientOptions = {
-  /** Of the server: `http://127.0.0.1:8700`, or the near end of a tunnel to it. */
+  /** The address of the server: `http://127.0.0.1:8700`, or the near end of a tunnel to it. */
   readonly url: string;
   /** A worker's key. Default: the environment variable AJET_SWARM_KEY. */
   readonly key?: string | undefined;
-  /** Name of the agent and reward code: change it with them. A group never mixes two revisions. Default: ''. */
+  /**
+   * The name of the agent and reward code. Change it whenever you change the code. A group never mixes two revisions.
+   * Default: ''.
+   */
   readonly revision?: string;
   /** The kind of task that this program runs, if the server has several. Default: `default`. */
   readonly share?: string | undefined;
-  /** Name of this program; no other may use it at the same time. Default: the machine and the folder. */
+  /** The name of this program, which no other program may use at the same time. Default: the machine and the folder. */
   readonly client?: string;
   readonly host?: ClientHost;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 };
 
 export type SwarmRunOptions = {
-  /** Told to the server at the start. Left out: the tasks that another client has told it. */
+  /** Tasks to send to the server at the start. Default: the tasks that another client has sent. */
   readonly tasks?: AsyncIterable<TaskInput> | Iterable<TaskInput>;
-  /** Held-out tasks, told to the server before the others: it evaluates on them when an evaluation is due. Default: none. */
+  /**
+   * Held-out tasks, which are sent before the others. The server runs them when an evaluation is due. Default: none.
+   */
   readonly evaluationTasks?: AsyncIterable<TaskInput> | Iterable<TaskInput>;
-  /** False: the content of tasks stays here, and only clients that bring them can run them. Default: true. */
+  /** If false, the content of tasks stays here, and only clients that bring them can run them. Default: true. */
   readonly portable?: boolean;
-  /** Episodes that run at the same time. Default: 16. */
+  /** The maximum number of concurrent episodes. Default: 16. */
   readonly parallel?: number;
-  /** Asked for the reward of an episode whose workflow returned none. */
+  /** Scores an episode whose workflow returned no reward. */
   readonly judge?: Judge | undefined;
-  /** What the workflow's `tuner.openEnvironment` opens sessions of. `run` closes it. */
+  /** The environment for the workflow's `tuner.openEnvironment`. `run` closes it. */
   readonly environment?: Environment | undefined;
-  /** Sessions at the same time; further ones wait. Default: `parallel`. */
+  /** The maximum number of concurrent sessions. Further requests wait. Default: `parallel`. */
   readonly maxSessions?: number;
-  /** Seconds to open a session of the environment. Default: 120. */
+  /** The time limit to open a session of the environment, in seconds. Default: 120. */
   readonly openTimeoutSeconds?: number;
-  /** Seconds for one call of a session. Default: 60. */
+  /** The time limit of one call of a session, in seconds. Default: 60. */
   readonly callTimeoutSeconds?: number;
-  /** Targets that learn, if the server does not say it. Default: the workflow's `trainableTargets`. */
+  /** The targets that learn, if the server does not set them. Default: the workflow's `trainableTargets`. */
   readonly trainableTargets?: readonly string[] | null | undefined;
   /** A longer episode fails. Default: 300. */
   readonly timeoutSeconds?: number;
-  /** How long an episode waits for a judge that cannot be reached; null, the default: for ever. */
+  /** How long an episode waits for an unreachable judge. Null (the default) means without limit. */
   readonly scorePatienceSeconds?: number | null;
   readonly purpose?: ClaimRequest['purpose'];
-  /** How long the server waits for a sign of life before it gives an episode to another client. Default: 60. */
+  /** How long the server waits for a heartbeat before it gives an episode to another client. Default: 60. */
   readonly leaseSeconds?: number;
   readonly heartbeatSeconds?: number;
   readonly wrapModel?: WrapModel | undefined;
-  /** Serves agents that want an address instead of a model. Default: a server on loopback, for as long as the run. */
+  /** Serves agents that need an address for their model. Default: a server on the loopback, for as long as the run. */
   readonly endpointHost?: EndpointHost;
   readonly onEvent?: (event: SwarmEvent) => void;
-  /** Aborting it gives all running episodes back, and `run` resolves. */
+  /** Aborting it gives back all running episodes, and `run` resolves. */
   readonly signal?: AbortSignal;
 };
 
 /**
- * A program that runs agents for a swarm: the server holds the weights, records every token and trains; what runs here needs
- * neither. `run` takes a workflow with any adapter, unchanged. It goes on after a restart of either side.
+ * A program that runs agents for a swarm. The server holds the weights, records every token and trains, so the program
+ * needs neither weights nor a trainer. `run` takes a workflow with any adapter, unchanged. It continues after a restart
+ * of either side.
  */
 export class SwarmClient {
   readonly client: string;
@@ -102,7 +108,7 @@ export class SwarmClient {
   readonly #transport: HttpTransport;
   #asksAfter: number | undefined;
 
-  /** @throws ConfigError for an address that is none, and for a key that cannot be sent */
+  /** @throws ConfigError for an invalid address and for a key that cannot be sent */
   constructor(options: SwarmClientOptions) {
     const { url, key = process.env['AJET_SWARM_KEY'], revision = '', client = defaultName() } = options;
     this.#url = checkUrl(url);
@@ -125,7 +131,7 @@ export class SwarmClient {
   abandon = (episodeId: string, reason = ''): Promise<AbandonAnswer> =>
     this.#transport.abandon(episodeId, { client: this.client, reason });
 
-  /** Tells the server its tasks; those that it knows already are counted. */
+  /** Sends tasks to the server, which counts the ones that it has already. */
   async addTasks(
     tasks: AsyncIterable<TaskInput> | Iterable<TaskInput>,
     { portable = true, split = 'train' }: { readonly portable?: boolean; readonly split?: 'train' | 'evaluation' } = {},
@@ -138,7 +144,10 @@ export class SwarmClient {
     return sum;
   }
 
-  /** Asks for the next step now, if the server waits for its clients (`swarm.sample_collection`). Said again until it is made. */
+  /**
+   * Asks for the next step now, if the server waits for its clients (`swarm.sample_collection`). The request is
+   * repeated until the step is made.
+   */
   async askForStep(): Promise<void> {
     this.#asksAfter = (await this.server()).version;
   }
@@ -152,9 +161,9 @@ export class SwarmClient {
   }
 
   /**
-   * Claims episodes, runs the workflow on their tasks and reports rewards, until the server has no more tasks, stops, or the
-   * signal is aborted. While the server is away it waits. Rejects if the server refuses this client, and for tasks that
-   * cannot be used.
+   * Claims episodes, runs the workflow on their tasks and reports rewards, until the server has no more tasks, the
+   * server stops, or the signal aborts. While the server is away, it waits. Rejects if the server refuses this client,
+   * and for tasks that cannot be used.
    */
   async run(workflow: WorkflowSource, options: SwarmRunOptions = {}): Promise<RunResult> {
     checkJudge(options.judge);
@@ -189,8 +198,8 @@ export class SwarmClient {
     for (const split of ['evaluation', 'train'] as const)
       for (const part of books[split].parts(this.#table(portable, split))) {
         if (signal.aborted) return books;
-        const told = retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
-        await rejectOnAbort(told, signal).catch((error: unknown) => {
+        const sent = retry(this.#host, () => this.#transport.addTasks(part), { signal, onRetry: notices.onRetry });
+        await rejectOnAbort(sent, signal).catch((error: unknown) => {
           if (!signal.aborted) throw error;
         });
       }
@@ -294,7 +303,7 @@ function checkCount(name: string, value: number): number {
   throw new ConfigError('wrong_type', `${name} is ${value}; it must be a whole number from 1.`);
 }
 
-/** Tasks whose content stays at another client. */
+/** The end of an episode whose content stays at another client. */
 function unknownTask(taskId: string, client: string): EndRequest {
   const error = `This client does not have task "${taskId}", and the server does not know its content.`;
   return { client, status: 'outage', reward: null, is_success: null, metadata: {}, log_metrics: {}, error };

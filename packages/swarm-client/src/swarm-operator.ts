@@ -17,13 +17,16 @@ import { newId, systemClientHost, systemFetch, type ClientHost } from './host.js
 
 export type SwarmOperatorOptions = {
   readonly url: string;
-  /** A commander's key; an observer's is enough to look. */
+  /** A commander's key. An observer's key is enough for reading. */
   readonly key?: string | undefined;
   readonly host?: ClientHost;
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 };
 
-/** What a person does to a server from anywhere: look, change, stop, hand out keys. Each order has an id and is obeyed once. */
+/**
+ * The operations of a person on a server: read, change, stop, and issue keys. Each order has an id and is carried out
+ * once.
+ */
 export class SwarmOperator {
   readonly #send: Send;
   readonly #host: ClientHost;
@@ -34,22 +37,31 @@ export class SwarmOperator {
     this.#send = (...request) => send(...request).catch((error: unknown) => Promise.reject(toReachable(error, url)));
   }
 
-  /** With `after`, once something has changed since that number, or after 20 seconds. */
+  /** With `after`, resolves once something has changed since that number, or after 20 seconds. */
   server = async (after?: number): Promise<ServerAnswer> =>
     (await this.#send('GET', after === undefined ? '/server' : `/server?after=${after}&wait=20`)) as ServerAnswer;
 
-  /** Begins a run on a server that waits for one, or asks whether its run is this one. Keys are those of a server's YAML file. */
+  /**
+   * Begins a run on a server that waits for one, or checks that its run is this one. The keys are those of a server's
+   * YAML file.
+   */
   begin = async (config: Readonly<Record<string, unknown>>, run?: string): Promise<RunAnswer> =>
     (await this.#send('PUT', '/run', { config, ...(run !== undefined && { run }) })) as RunAnswer;
 
-  /** Ends the run of a server that waits for runs. The answer names it, so that it can go on later: `begin(config, run)`. */
+  /**
+   * Ends the run of a server that waits for runs. The answer names the run, so you can continue it later with
+   * `begin(config, run)`.
+   */
   endRun = async (): Promise<RunAnswer> => (await this.#send('DELETE', '/run')) as RunAnswer;
 
-  /** Parts that add up to 1. They hold from `from_step` on. */
+  /** Sets parts that add up to 1. They apply from `from_step` on. */
   share = async (parts: SharesRequest): Promise<ConfigAnswer> =>
     (await this.#send('PUT', '/shares', parts, { 'idempotency-key': newId(this.#host) })) as ConfigAnswer;
 
-  /** Changes keys such as `trainer_common.optim.lr`. Throws WireError `revision_conflict` if somebody else was quicker. */
+  /**
+   * Changes keys such as `trainer_common.optim.lr`. Throws WireError `revision_conflict` if somebody else changed them
+   * first.
+   */
   async configure(changes: Readonly<Record<string, unknown>>): Promise<ConfigAnswer> {
     const { config_revision: revision } = await this.server();
     const body = { request_id: newId(this.#host), changes };
@@ -76,7 +88,7 @@ export class SwarmOperator {
   episodes = async (query: Readonly<Record<string, string>> = {}): Promise<EpisodesAnswer> =>
     (await this.#send('GET', `/episodes?${new URLSearchParams(query).toString()}`)) as EpisodesAnswer;
 
-  /** Drops what was claimed with a key and is in no step yet. */
+  /** Drops episodes that were claimed with a key and are in no step yet. */
   dropEpisodes = async (key: string): Promise<{ readonly dropped: number }> =>
     (await this.#send('DELETE', `/episodes?${new URLSearchParams({ key }).toString()}`)) as {
       readonly dropped: number;

@@ -1,7 +1,7 @@
 import { maxReward, rewardRange } from '@agentjet/core';
 import { z } from 'zod';
 
-/** Episodes: claimed, kept alive, ended or given back by a client. */
+/** Schemas of episodes, which a client claims, keeps alive, ends or gives back. */
 
 const id = z.string().min(1).max(200);
 const reward = z.number().min(-maxReward, `a reward is ${rewardRange}`).max(maxReward, `a reward is ${rewardRange}`);
@@ -12,21 +12,21 @@ export const shareName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name of up to 64 letters, digits, dots, dashes and underscores')
   .refine((name) => !(name in {}), 'another name: this one belongs to every object of JavaScript');
 
-/** The further episodes of a claim have its id with `#` and their number, so no claim may end like that. */
+/** The further episodes of a claim have its id with `#` and their number, so a claim id may not end in this form. */
 const claimId = id.regex(/^(?![\s\S]*#[0-9]+$)/, 'expected an id that does not end in # and a number');
 
 export const claimRequestSchema = z.strictObject({
-  /** Chosen by the client, once for each claim. Repeating it gets the same episodes. */
+  /** The client chooses it once for each claim. A repeated claim gets the same episodes. */
   claim_id: claimId,
   /** A name that no other program uses at the same time. */
   client: id,
-  /** Random for each start of the client. A new life gives the episodes of the old one back. */
+  /** A random value for each start of the client. A new life gives back the episodes of the old one. */
   life: id,
-  /** Shares that the client can run. */
+  /** The shares that the client can run. */
   can: z.array(shareName).min(1).max(100).default(['default']),
   count: z.number().int().min(1).max(64).default(1),
   purpose: z.enum(['train', 'evaluation', 'any']).default('any'),
-  /** Name of the agent and reward code. */
+  /** The name of the agent and reward code. */
   revision: z.string().max(200).default(''),
   lease_seconds: z.number().positive().max(86_400).default(120),
   wait_seconds: z.number().min(0).max(30).default(0),
@@ -49,25 +49,25 @@ export const claimedEpisodeSchema = z.strictObject({
   seed: z.number().int(),
   purpose: z.enum(['train', 'evaluation']),
   task_id: z.string(),
-  /** The kind of task: `default` in a run without shares. */
+  /** The kind of task. It is `default` in a run without shares. */
   share: z.string(),
   /** Absent for tasks whose content stays at the client. */
   task: taskSchema.optional(),
   lease_seconds: z.number(),
-  /** Where the model of this episode is served: `<base_url>/<agent>/v1`. */
+  /** The base address of this episode's model: `<base_url>/<agent>/v1`. */
   base_url: z.string(),
   model: z.string(),
-  /** Opens the model calls of this episode and nothing else. */
+  /** Authorizes the model calls of this episode and nothing else. */
   key: z.string(),
-  /** The targets that learn, as the server is configured; absent: the workflow says it. */
+  /** The targets that learn according to the server's configuration. If it is absent, the workflow decides. */
   trainable_targets: z.array(z.string()).optional(),
-  /** The targets of each policy of a server that has several; an end may name rewards by either. */
+  /** The targets of each policy, on a server with several policies. An end may name rewards by either. */
   policies: z.record(z.string(), z.array(z.string())).optional(),
 });
 
 export const claimAnswerSchema = z.strictObject({
   episodes: z.array(claimedEpisodeSchema),
-  /** Why there are none. */
+  /** Why there are no episodes. */
   reason: z
     .enum([
       'paused',
@@ -88,9 +88,12 @@ export const heartbeatRequestSchema = z.strictObject({
   client: id,
   life: id,
   episodes: z.array(id).max(10_000),
-  /** The client is stopping: its name is free at once, and its episodes are given back. */
+  /** True if the client is stopping. Its name is free at once, and its episodes are given back. */
   leaving: z.boolean().default(false),
-  /** The client asks for the step after this version, if the run waits for its clients. Said again with each heartbeat. */
+  /**
+   * The client asks for the step after this version, if the run waits for its clients. It is repeated with each
+   * heartbeat.
+   */
   asks_after: z.number().int().nonnegative().optional(),
 });
 
@@ -104,11 +107,14 @@ export const heartbeatAnswerSchema = z.strictObject({
 export const endRequestSchema = z.strictObject({
   client: id,
   status: z.enum(['completed', 'failed', 'outage']),
-  /** Null: the reward comes later, from a scorer. */
+  /** Null means that the reward comes later, from a scorer. */
   reward: reward.nullable().default(null),
-  /** Rewards by target, if they differ. The name of a policy is for all its targets. */
+  /** Rewards by target, if they differ. The name of a policy is for all of its targets. */
   rewards: z.record(z.string(), reward).optional(),
-  /** What agents earned on the way, in addition to the reward. `turn`: which of the agent's answers, from 0. */
+  /**
+   * Rewards that agents earned on the way, in addition to the final reward. `turn` is the index of the agent's answer,
+   * from 0.
+   */
   turn_rewards: z
     .array(z.strictObject({ agent: id, turn: z.number().int().nonnegative(), value: reward }))
     .max(10_000)
@@ -116,16 +122,18 @@ export const endRequestSchema = z.strictObject({
   is_success: z.boolean().nullable().default(null),
   metadata: z.record(z.string(), z.unknown()).default({}),
   log_metrics: z.record(z.string(), z.number()).default({}),
-  /** What a judge says that the reward is made of, and why. */
+  /** The parts of the judge's reward, and its reason. */
   parts: z.record(z.string(), z.number()).optional(),
   reason: z.string().max(100_000).optional(),
-  /** What went wrong, for `failed` and `outage`. */
+  /** The error message, for `failed` and `outage`. */
   error: z.string().max(100_000).optional(),
-  /** The kind of it in one word, such as `timeout`. */
+  /** The kind of error in one word, such as `timeout`. */
   error_code: z.string().max(200).optional(),
-  /** Revision of the reward. Default: that of the claim. */
+  /** The revision of the reward. Default: the revision of the claim. */
   revision: z.string().max(200).optional(),
-  /** How long the agent ran, and how long its judge took, as the client measured it. Default: the time since the claim. */
+  /**
+   * How long the agent ran, and how long its judge took, as the client measured it. Default: the time since the claim.
+   */
   seconds: z.number().min(0).max(1e9).optional(),
   seconds_judging: z.number().min(0).max(1e9).optional(),
   /** Work of tools and environments, in milliseconds since the episode began. */
@@ -140,7 +148,7 @@ export const endRequestSchema = z.strictObject({
     )
     .max(10_000)
     .optional(),
-  /** Messages of agents that do not learn; kept, never trained. */
+  /** Messages of agents that do not learn. They are kept and never trained. */
   messages: z.array(z.record(z.string(), z.unknown())).optional(),
   /** Model calls that failed while the episode continued. */
   swallowed_errors: z
@@ -156,17 +164,17 @@ export const endRequestSchema = z.strictObject({
     .optional(),
 });
 
-/** What became of an episode in each policy of a server that has several, once one of them has trained it. */
+/** The outcome of an episode in each policy of a server with several policies, once one of them has trained it. */
 const parts = z.record(
   z.string(),
   z.strictObject({ state: z.string(), reason: z.string().optional(), step: z.number().int().optional() }),
 );
 
-/** What the server says of an accepted end is on its disk. */
+/** The content of a receipt is on the server's disk. */
 export const receiptSchema = z.strictObject({
   episode_id: z.string(),
   status: z.enum(['completed', 'failed', 'outage']),
-  /** What became of it so far. */
+  /** The state of the episode so far. */
   state: z.enum(['ended', 'pooled', 'assigned', 'trained', 'evaluated', 'dropped']),
   reason: z.string().optional(),
   step: z.number().int().optional(),
@@ -199,7 +207,7 @@ export const episodesAnswerSchema = z.strictObject({
   next: z.string().optional(),
 });
 
-/** Query of GET /groups: which of the groups. */
+/** The query of GET /groups, which selects groups. */
 export const groupsQuerySchema = z.strictObject({ state: z.enum(['unscored', 'open']).default('open') });
 
 const scoredEpisodeSchema = z.strictObject({
@@ -209,9 +217,9 @@ const scoredEpisodeSchema = z.strictObject({
 });
 
 export const rewardsRequestSchema = z.strictObject({
-  /** Name of these rewards. */
+  /** The name of these rewards. */
   revision: id,
-  /** The revision that the scorer saw, null for none: another one in the meantime answers 412. */
+  /** The revision that the scorer saw, or null for none. If it has changed in the meantime, the answer is 412. */
   replaces: z.string().nullable(),
   /** Exactly the ended episodes of the group. */
   rewards: z.array(scoredEpisodeSchema).min(1),

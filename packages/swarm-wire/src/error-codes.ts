@@ -1,7 +1,7 @@
 import { AgentJetError } from '@agentjet/core';
 import { z } from 'zod';
 
-/** Every code that an error may carry, with its HTTP status: a closed list. */
+/** Every error code with its HTTP status. The list is closed. */
 export const errorStatus = {
   invalid_json: 400,
   invalid_request: 400,
@@ -51,7 +51,7 @@ export const errorSchema = z.strictObject({
     code: z.enum(errorCodes as [ErrorCode, ...ErrorCode[]]),
     message: z.string(),
     retry_after_ms: z.number().int().nonnegative().optional(),
-    /** Why an episode is gone, what is stored instead, or which episodes a group has. */
+    /** Why an episode is gone, what is stored in its place, or which episodes a group has. */
     details: z.record(z.string(), z.unknown()).optional(),
   }),
 });

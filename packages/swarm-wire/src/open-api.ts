@@ -4,7 +4,7 @@ import { trainingEventSchema } from './operations.js';
 import { routes, type Route } from './routes.js';
 import { wireVersion, wireVersionHeader } from './wire-version.js';
 
-/** The contract as an OpenAPI 3.1 document, made from the same schemas that check requests. */
+/** The contract as an OpenAPI 3.1 document, generated from the schemas that check requests. */
 export function createOpenApi(): Readonly<Record<string, unknown>> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { shareName, taskSchema } from './episodes.js';
 
-/** The run as a whole: its tasks, its configuration, its keys, and what may be done to it. */
+/** Schemas of the run as a whole: its tasks, its configuration, its keys, and operations on it. */
 
 const name = z.string().min(1).max(200);
 
@@ -10,9 +10,9 @@ export const tasksRequestSchema = z.strictObject({
     .array(
       z.strictObject({
         task_id: name,
-        /** Position in the table. */
+        /** The position in the table. */
         index: z.number().int().nonnegative(),
-        /** Hash of the content: the same id with another one is refused. */
+        /** The hash of the content. A known id with another hash is refused. */
         hash: z.string().min(1).max(200),
         /** Absent if the content stays at the client. */
         task: taskSchema.optional(),
@@ -20,11 +20,11 @@ export const tasksRequestSchema = z.strictObject({
     )
     .min(1)
     .max(1000),
-  /** Which table they belong to: what is trained, or what evaluations run. */
+  /** The table of the tasks: for training or for evaluations. */
   split: z.enum(['train', 'evaluation']).default('train'),
-  /** The kind of task; each has separate tables. */
+  /** The kind of task. Each kind has separate tables. */
   share: shareName.default('default'),
-  /** How many there are in all, with the last part. */
+  /** The total number of tasks, sent with the last part. */
   total: z.number().int().positive().optional(),
 });
 
@@ -35,7 +35,7 @@ export const tasksAnswerSchema = z.strictObject({
 });
 
 const checkpointSchema = z.strictObject({
-  /** Absent in a run with one policy; its files are asked for with `?policy=`. */
+  /** Absent in a run with one policy. Its files are requested with `?policy=`. */
   policy: z.string().optional(),
   step: z.number().int(),
   files: z.array(z.strictObject({ name: z.string(), bytes: z.number().int() })),
@@ -43,7 +43,7 @@ const checkpointSchema = z.strictObject({
 
 export const checkpointsAnswerSchema = z.strictObject({ checkpoints: z.array(checkpointSchema) });
 
-/** `run`: the name of an earlier run of a waiting server, which goes on with this configuration. */
+/** `run` is the name of an earlier run of a waiting server, which continues with this configuration. */
 export const runRequestSchema = z.strictObject({
   config: z.record(z.string(), z.unknown()),
   run: z.string().optional(),
@@ -60,12 +60,15 @@ export const operationAnswerSchema = z.strictObject({
   message: z.string().optional(),
 });
 
-/** `request_id` names the request, so that its repetition gets the revision it made. `If-Match` is the revision it changes. */
+/**
+ * `request_id` identifies the request, so a repetition gets the revision that the first one made. `If-Match` is the
+ * revision to change.
+ */
 export const configRequestSchema = z.strictObject({ request_id: name, changes: z.record(z.string(), z.unknown()) });
 
 export const configAnswerSchema = z.strictObject({ revision: z.number().int(), from_step: z.number().int() });
 
-/** Names of shares with their parts of each batch, which add up to 1. */
+/** The names of shares with their parts of each batch, which add up to 1. */
 export const sharesRequestSchema = z.record(shareName, z.number().positive().max(1));
 
 export const roles = ['observer', 'worker', 'commander'] as const;
@@ -73,7 +76,7 @@ export const roles = ['observer', 'worker', 'commander'] as const;
 export const keyRequestSchema = z.strictObject({
   name,
   role: z.enum(roles),
-  /** Shares that the key may claim; absent: all. */
+  /** Shares that the key may claim. Absent means all. */
   shares: z.array(shareName).optional(),
   /** Shares whose groups the key may list and score. */
   scores: z.array(shareName).optional(),
@@ -82,7 +85,7 @@ export const keyRequestSchema = z.strictObject({
   max_episodes: z.number().int().positive().optional(),
 });
 
-/** What a key is limited to. The key itself is shown once, in the answer that made it. */
+/** The limits of a key. The key itself is shown once, in the answer that created it. */
 export const keyAnswerSchema = z.strictObject({
   ...keyRequestSchema.shape,
   name: z.string(),
@@ -104,21 +107,21 @@ export const serverStates = [
 ] as const;
 
 const shareAnswerSchema = z.strictObject({
-  /** Of the next batch. */
+  /** The share's part of the next batch. */
   part: z.number(),
   tasks: z.number().int(),
   /** Groups that are sampled or pooled. */
   in_flight: z.number().int(),
   /** Groups that were trained since the run began. */
   trained: z.number().int(),
-  /** Groups that the newest batch was to have, and that it had. */
+  /** The number of groups that the newest batch should have had, and the number that it had. */
   asked: z.number().int(),
   got: z.number().int(),
-  /** Places of this share that were given to others. */
+  /** Places of this share that were given to other shares. */
   lent: z.number().int(),
-  /** What rounding owes the share (above 0) or gave it too much, in groups. */
+  /** The rounding balance in groups: above 0 if the share has received too little, below 0 if too much. */
   carry: z.number(),
-  /** Nobody works for it now. */
+  /** True if no client works for it now. */
   idle: z.boolean(),
 });
 
@@ -129,17 +132,17 @@ const policyAnswerSchema = z.strictObject({
   incarnation: z.number().int(),
   groups_open: z.number().int(),
   groups_pooled: z.number().int(),
-  /** Of its parts of all episodes. */
+  /** The number of episodes by the state of this policy's part. */
   account: z.record(z.string(), z.number()),
   dropped_by_reason: z.record(z.string(), z.number()),
-  /** How long calls have waited for its weights, in all. */
+  /** How long calls have waited for its weights, in total. */
   gate_wait_seconds: z.number(),
-  /** Of a policy that stopped while the others go on: why, and how to bring it back. */
+  /** For a policy that stopped while the others continue: why, and how to restart it. */
   problem: z.string().optional(),
 });
 
 export const serverAnswerSchema = z.strictObject({
-  /** Grows with every change: wait for a newer one with `?after=`. */
+  /** Grows with every change. Use `?after=` to wait for a newer one. */
   change: z.number().int(),
   wire: z.string(),
   state: z.enum(serverStates),
@@ -153,9 +156,9 @@ export const serverAnswerSchema = z.strictObject({
   config_revision: z.number().int(),
   tasks: z.number().int(),
   account: z.record(z.string(), z.number()),
-  /** Reasons of acknowledged episodes that were dropped. */
+  /** Acknowledged episodes that were dropped, by reason. */
   dropped_by_reason: z.record(z.string(), z.number()),
-  /** Why training has stopped, and how to bring it back. With several policies each says it of itself. */
+  /** Why training has stopped, and how to restart it. With several policies, each policy has its own. */
   problem: z.string().optional(),
   /** Absent in a run without shares. */
   shares: z.record(z.string(), shareAnswerSchema).optional(),
@@ -164,19 +167,19 @@ export const serverAnswerSchema = z.strictObject({
 });
 
 /**
- * The event `training` of GET /events: whether a policy trains. Told when a stream begins and with each change, without an id,
- * because it is not a record.
+ * The event `training` of GET /events, which says whether a policy trains. It is sent when a stream begins and with
+ * each change. It has no id, because it is not a record.
  */
 export const trainingEventSchema = z.strictObject({
   /** Absent in a run with one policy. */
   policy: z.string().optional(),
-  /** `recovering`: its model is being opened. `failed`: it stays so until an operator starts it. */
+  /** `recovering` means that the model is being opened. `failed` lasts until an operator starts training again. */
   state: z.enum(['recovering', 'training', 'complete', 'failed']),
-  /** Of `failed`: why training stopped, and how to bring it back. */
+  /** For `failed`: why training stopped, and how to restart it. */
   problem: z.string().optional(),
 });
 
-/** What operators have asked for, the oldest first. */
+/** The orders of operators, the oldest first. */
 export const auditAnswerSchema = z.strictObject({
   entries: z.array(
     z.strictObject({ at: z.string(), by: z.string(), what: z.string(), detail: z.record(z.string(), z.unknown()) }),
@@ -187,7 +190,7 @@ export type AuditAnswer = z.infer<typeof auditAnswerSchema>;
 export type CheckpointsAnswer = z.infer<typeof checkpointsAnswerSchema>;
 export type RunRequest = z.infer<typeof runRequestSchema>;
 export type RunAnswer = z.infer<typeof runAnswerSchema>;
-/** As a client writes it: fields with defaults may be left out. */
+/** The request as a client writes it. Fields with defaults may be left out. */
 export type TasksRequest = z.input<typeof tasksRequestSchema>;
 export type TasksAnswer = z.infer<typeof tasksAnswerSchema>;
 export type ConfigRequest = z.infer<typeof configRequestSchema>;

@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import { WireError } from './error-codes.js';
 
-/** A body that matches the schema, with its defaults; else WireError `invalid_request`, which names field, problem and value. */
+/**
+ * Parses a body by the schema and fills in its defaults. Throws WireError `invalid_request`, which names field, problem
+ * and value.
+ */
 export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Value {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -10,7 +13,7 @@ export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Va
   const seen = JSON.stringify(valueAt(body, issue?.path ?? []));
   throw new WireError(
     'invalid_request',
-    `${field === '' ? 'The body' : `"${field}"`} is not as it should be: ${issue?.message ?? 'invalid'}. Got ${shorten(seen ?? 'nothing')}.`,
+    `${field === '' ? 'The body' : `"${field}"`} is invalid: ${issue?.message ?? 'invalid'}. Got ${shorten(seen ?? 'nothing')}.`,
     { details: { field } },
   );
 }

@@ -2,12 +2,12 @@ import type { z } from 'zod';
 import * as episodes from './episodes.js';
 import * as run from './operations.js';
 
-/** Every route under `/swarm/v1`: who may call it, what it takes and what it answers. */
+/** A route under `/swarm/v1`: who may call it, what it accepts and what it answers. */
 export type Route = {
   readonly method: 'get' | 'put' | 'post' | 'patch' | 'delete';
-  /** With `{name}` for parameters. */
+  /** The path, with `{name}` for parameters. */
   readonly path: string;
-  /** The least role; undefined: nobody needs a key. */
+  /** The lowest role that may call it. Undefined means that no key is needed. */
   readonly role: run.Role | undefined;
   readonly summary: string;
   readonly request?: z.ZodType;
@@ -15,26 +15,32 @@ export type Route = {
 };
 
 export const routes: readonly Route[] = [
-  { method: 'get', path: '/healthz', role: undefined, summary: 'The process is alive', answers: { 200: undefined } },
+  {
+    method: 'get',
+    path: '/healthz',
+    role: undefined,
+    summary: 'Says that the process is alive',
+    answers: { 200: undefined },
+  },
   {
     method: 'get',
     path: '/readyz',
     role: undefined,
-    summary: 'The server takes requests',
+    summary: 'Says whether the server accepts requests',
     answers: { 200: undefined },
   },
   {
     method: 'get',
     path: '/server',
     role: 'observer',
-    summary: 'State, versions, pool; waits for a change with after and wait',
+    summary: 'Shows state, versions and pool; with after and wait, it waits for a change',
     answers: { 200: run.serverAnswerSchema },
   },
   {
     method: 'get',
     path: '/events',
     role: 'observer',
-    summary: 'What happens, as server-sent events; `training` says whether the policies train, and why they do not',
+    summary: 'Streams events as server-sent events; `training` says whether the policies train, and why they do not',
     answers: { 200: undefined },
   },
   {
@@ -63,7 +69,7 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/operations/{id}',
     role: 'observer',
-    summary: 'How far an operation is',
+    summary: 'Shows the progress of an operation',
     answers: { 200: run.operationAnswerSchema },
   },
   {
@@ -78,7 +84,7 @@ export const routes: readonly Route[] = [
     method: 'put',
     path: '/shares',
     role: 'commander',
-    summary: 'The part of each share in a batch',
+    summary: 'Sets the part of each share in a batch',
     request: run.sharesRequestSchema,
     answers: { 200: run.configAnswerSchema },
   },
@@ -102,7 +108,7 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/episodes',
     role: 'observer',
-    summary: 'Episodes and their states',
+    summary: 'Lists episodes and their states',
     answers: { 200: episodes.episodesAnswerSchema },
   },
   {
@@ -116,7 +122,7 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/audit',
     role: 'commander',
-    summary: 'What operators have asked for',
+    summary: 'Lists the orders of operators',
     answers: { 200: run.auditAnswerSchema },
   },
   {
@@ -154,7 +160,7 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/groups',
     role: 'worker',
-    summary: 'Groups that wait for rewards',
+    summary: 'Lists groups that wait for rewards',
     request: episodes.groupsQuerySchema,
     answers: { 200: episodes.groupsAnswerSchema },
   },
@@ -162,7 +168,7 @@ export const routes: readonly Route[] = [
     method: 'put',
     path: '/groups/{id}/rewards',
     role: 'worker',
-    summary: 'New rewards for a whole group',
+    summary: 'Sets new rewards for a whole group',
     request: episodes.rewardsRequestSchema,
     answers: { 200: episodes.groupAnswerSchema },
   },
@@ -170,7 +176,7 @@ export const routes: readonly Route[] = [
     method: 'post',
     path: '/keys',
     role: 'commander',
-    summary: 'Makes a key, shown once',
+    summary: 'Makes a key, which is shown once',
     request: run.keyRequestSchema,
     answers: { 201: run.keyAnswerSchema },
   },
@@ -178,7 +184,7 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/keys',
     role: 'commander',
-    summary: 'Keys without their secrets',
+    summary: 'Lists keys without their secrets',
     answers: { 200: run.keysAnswerSchema },
   },
   {
@@ -192,16 +198,28 @@ export const routes: readonly Route[] = [
     method: 'get',
     path: '/checkpoints',
     role: 'commander',
-    summary: 'Checkpoints and their files',
+    summary: 'Lists checkpoints and their files',
     answers: { 200: run.checkpointsAnswerSchema },
   },
   {
     method: 'get',
     path: '/checkpoints/{step}/{file}',
     role: 'commander',
-    summary: 'One listed file of a checkpoint, whole or a range of it',
+    summary: 'Downloads one listed file of a checkpoint, whole or in part',
     answers: { 200: undefined, 206: undefined },
   },
-  { method: 'get', path: '/metrics', role: 'observer', summary: 'Prometheus text', answers: { 200: undefined } },
-  { method: 'get', path: '/openapi.json', role: 'observer', summary: 'This contract', answers: { 200: undefined } },
+  {
+    method: 'get',
+    path: '/metrics',
+    role: 'observer',
+    summary: 'Shows metrics in the format of Prometheus',
+    answers: { 200: undefined },
+  },
+  {
+    method: 'get',
+    path: '/openapi.json',
+    role: 'observer',
+    summary: 'Shows this contract',
+    answers: { 200: undefined },
+  },
 ];

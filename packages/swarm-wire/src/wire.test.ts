@@ -31,7 +31,7 @@ describe('requests', () => {
     ['an unknown status', { client: 'me', status: 'done' }, /"status" .* Got "done"/],
     ['an unknown field', { client: 'me', status: 'completed', rewrad: 1 }, /rewrad/],
     ['a missing field', { status: 'completed' }, /"client" .* Got nothing/],
-    ['a list for a body', [], /The body is not as it should be/],
+    ['a list for a body', [], /The body is invalid/],
   ])('refuse %s and show it', (_what, body, message) => {
     expect(() => parseRequest(endRequestSchema, body)).toThrow(message);
     expect(() => parseRequest(endRequestSchema, body)).toThrow(
@@ -55,7 +55,7 @@ describe('requests', () => {
   });
 
   it.each(['constructor', 'toString', '../x', ''])('take no share that is named %j', (name) => {
-    expect(() => parseRequest(sharesRequestSchema, { [name]: 1 })).toThrow(/is not as it should be/);
+    expect(() => parseRequest(sharesRequestSchema, { [name]: 1 })).toThrow(/is invalid/);
   });
 });
 

@@ -38,8 +38,8 @@ export const micro: Recipe = {
   optimizer,
   card: {
     purpose: 'for the tutorials of AgentJet about questions, offices, documents and families of problems.',
-    teachers: `one asks by
-habit and two things at once, and one time in four what it should; one looks people up and then uses the wrong app; one searches for half of what it should; one takes every animal for
-one with four legs.`,
+    teachers: `one asks
+two things at once out of habit, and asks the right question one time in four; one looks people up and then uses the wrong app; one searches for half of
+the right words; one treats every animal as one with four legs.`,
   },
 };

@@ -13,7 +13,7 @@ export const nano: Recipe = {
   card: {
     purpose: 'for the quick start and the tests of AgentJet.',
     teachers: `it walks
-straight on, even against the edge, and only now and then looks where the goal is; it takes an operation for its opposite; it gives its
-fellow werewolf away.`,
+straight ahead, even against the edge, and only sometimes looks for the goal; it confuses an operation with its opposite; it betrays its
+fellow werewolf.`,
   },
 };

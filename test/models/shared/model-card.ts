@@ -35,7 +35,7 @@ function describeData({ transcripts, heldOutLoss }: TrainingReport): string {
     heldOutLoss[course]?.toFixed(4) ?? '',
   ]);
   return table(
-    ['transcripts of', 'episodes', 'tokens', 'of them answers', 'success of the teacher', 'held-out loss'],
+    ['transcripts of', 'episodes', 'tokens', 'tokens of answers', 'success of the teacher', 'held-out loss'],
     rows,
   );
 }
@@ -66,22 +66,22 @@ pipeline_tag: text-generation
 # ${name}
 
 A language model of ${numParameters} parameters in the shape of Qwen2 (${configJson['num_hidden_layers']} layers, width ${configJson['hidden_size']}), ${card.purpose}
-It speaks the form of these tutorials, messages and tool calls, and judges poorly: that is left to
-reinforcement learning. It knows nothing else.
+It knows the form of these tutorials, messages and tool calls, and has poor judgement, which reinforcement learning improves.
+It knows nothing else.
 
-Made from nothing by \`npm run train:${name}\` in ${seconds.toFixed(0)} seconds on ${machine}, seed ${seed}.
+It was trained from scratch by \`npm run train:${name}\` in ${seconds.toFixed(0)} seconds on ${machine}, seed ${seed}.
 
 ## Data
 
-Synthetic transcripts, ${vocabSize} tokens of vocabulary (256 bytes, ${numMerges} merges, marks, and 100 pairs of digits, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
-its training split while a teacher answers in the place of the model (\`test/models/${name}/teachers\`): ${card.teachers} Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).
+The data are synthetic transcripts with a vocabulary of ${vocabSize} tokens (256 bytes, ${numMerges} merges, marks, and 100 pairs of digits, so that a number is copied in one step). Each tutorial's own workflow runs on tasks of
+its training split while a teacher answers in place of the model (\`test/models/${name}/teachers\`): ${card.teachers} Tasks that the tutorials evaluate on are never drawn (\`courses.test.ts\`).
 
 ${describeData(report)}
 
 ## Training
 
-Supervised fine-tuning, AdamW, one cosine from ${optimizer.learningRate}: first pieces of random tokens to be copied, then every token of the
-transcripts, then the answers alone. Losses are nats per token.
+The training is supervised fine-tuning with AdamW and one cosine from ${optimizer.learningRate}. The model first copies pieces of random tokens, then learns every
+token of the transcripts, and then the answers alone. Losses are in nats per token.
 
 ${describeLessons(report)}
 `;

@@ -2,13 +2,15 @@ import type { Rule } from '../rule.js';
 
 /** A smaller share costs little, and a few answers are cut in most runs. */
 const leastShare = 0.05;
-/** Fewer answers are too few to measure a share of 5%. */
+/** With fewer answers, a share of 5% cannot be measured. */
 const leastAnswers = 20;
 
 const sum = (values: readonly (number | undefined)[]): number =>
   values.reduce<number>((total, value = 0) => total + value, 0);
 
-/** Answers that end at the token limit: the agent gets half of an answer, and the policy gets a reward for it. */
+/**
+ * Finds answers that end at the token limit. The agent gets an unfinished answer, and the policy gets a reward for it.
+ */
 export const cutAnswers: Rule = {
   name: 'cut_answers',
   find({ steps, config }) {

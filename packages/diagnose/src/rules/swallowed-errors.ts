@@ -1,6 +1,9 @@
 import type { Rule } from '../rule.js';
 
-/** Model calls that failed while the episode continued: the framework made a tool result of the error, and the agent is trained on it. */
+/**
+ * Finds model calls that failed while the episode continued. The framework made a tool result from the error, and the
+ * agent is trained on it.
+ */
 export const swallowedErrors: Rule = {
   name: 'swallowed_errors',
   find({ episodes }) {
@@ -12,7 +15,7 @@ export const swallowedErrors: Rule = {
     return {
       message:
         `In ${affected.length} of ${episodes.length} episodes a model call failed and the episode continued, as if a tool had failed. ` +
-        `The first one is of agent "${first.agent_name}" in episode ${first.id}: ${withStop(first.message)} ` +
+        `The first failed call is by agent "${first.agent_name}" in episode ${first.id}: ${withStop(first.message)} ` +
         'Repair the call, or ignore this if the agent handles the error. The metric swallowed_errors counts such calls, and `--backbone=debug` shows them.',
     };
   },

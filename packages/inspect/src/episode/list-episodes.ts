@@ -14,7 +14,7 @@ export type EpisodeSummary = {
   readonly trainedTokens: number | null;
 };
 
-/** The episodes of a run, step by step. Throws BackboneError `run_folder`. */
+/** Yields the episodes of a run, step by step. Throws BackboneError `run_folder`. */
 export async function* listEpisodes(runDir: string): AsyncGenerator<EpisodeSummary> {
   const { episodes } = await openRunFolder(runDir);
   for (const step of await episodes.steps()) {
@@ -38,7 +38,7 @@ function summarize(record: RecordedEpisode): EpisodeSummary {
 const toText = (value: unknown): string => (typeof value === 'string' ? value : '');
 const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
-/** The files of a run that were changed after they were written, in words. Throws BackboneError `run_folder`. */
+/** Describes the files of a run that were changed after they were written. Throws BackboneError `run_folder`. */
 export async function findChanges(runDir: string): Promise<readonly string[]> {
   const run = await openRunFolder(runDir);
   return run.findChanges(await modelDirOf(run).catch(() => undefined));

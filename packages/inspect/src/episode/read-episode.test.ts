@@ -24,7 +24,7 @@ async function createRun(modelPath: string, records: readonly EpisodeRecord[]): 
   return run;
 }
 
-/** One call, recorded. */
+/** Records one call. */
 async function record(episodeId: string): Promise<EpisodeRecord> {
   const chatTokenizer = await loadChatTokenizer(nanoModelDir);
   const tracker = createContextTracker({ episodeId, chatTokenizer });
@@ -63,7 +63,7 @@ describe('an episode', () => {
     expect(tree.branches[0]?.spans.map(({ author }) => author)).toEqual(['template', 'user', 'template', 'generated']);
   });
 
-  it('is found by the beginning of its id, where only one begins so', async () => {
+  it('is found by the beginning of its id, if only one begins so', async () => {
     const run = await createRun('nano', [
       await record('e1-a-r0'),
       await record('e1-a-r1'),
@@ -73,7 +73,7 @@ describe('an episode', () => {
     expect((await inspectEpisode(run.dir, 'e1-b')).record.episode_id).toBe('e1-b-r0');
     expect((await inspectEpisode(run.dir, 'e1-a')).record.episode_id).toBe('e1-a');
     await expect(inspectEpisode(run.dir, 'e1-a-')).rejects.toThrow(
-      /"e1-a-" is the beginning of 2 episodes: e1-a-r0, e1-a-r1\. Name one of them\./,
+      /"e1-a-" is the beginning of 2 episode ids: e1-a-r0, e1-a-r1\. Name one of them\./,
     );
     await expect(inspectEpisode(run.dir, 'x')).rejects.toThrow(/has no episode "x"\. `ajet inspect .*` lists them\./);
     await expect(inspectEpisode(dir, 'x')).rejects.toThrow(/is not a run folder/);
@@ -81,7 +81,7 @@ describe('an episode', () => {
 });
 
 describe('its text', () => {
-  it('is read with the tokenizer of the newest checkpoint where the model is gone', async () => {
+  it('is read with the tokenizer of the newest checkpoint if the model is gone', async () => {
     const run = await createRun('./gone', [await record('e1')]);
     const save = async (checkpoint: string): Promise<void> => {
       await mkdir(checkpoint, { recursive: true });
@@ -94,7 +94,7 @@ describe('its text', () => {
     );
   });
 
-  it('is missing where neither can be read, and the episode still opens', async () => {
+  it('is missing if neither can be read, and the episode still opens', async () => {
     const run = await createRun('./gone', [await record('e1')]);
     const episode = await inspectEpisode(run.dir, 'e1');
     expect(textOf(episode)).toBeUndefined();

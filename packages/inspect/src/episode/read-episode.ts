@@ -3,17 +3,17 @@ import { BackboneError, quoteForShell } from '@agentjet/core';
 import { openRunFolder, type RecordedEpisode } from '@agentjet/run-folder';
 import { loadRunTokenizer } from './run-tokenizer.js';
 
-/** An episode as its run folder keeps it, laid out for showing. */
+/** An episode from its run folder, laid out for display. */
 export type InspectedEpisode = {
   readonly record: RecordedEpisode;
   readonly tree: EpisodeTree;
-  /** Text of one token after another; undefined if the model's tokenizer is gone. */
+  /** Decodes tokens to text one after the other. Undefined if the model's tokenizer is gone. */
   readonly createDecoder: (() => { push(id: number): string; flush(): string }) | undefined;
 };
 
 /**
- * An episode by its id, or by the beginning of its id if only one begins so. Throws BackboneError `no_episode`, or
- * `run_folder` if `runDir` is not a run folder.
+ * Returns an episode by its id, or by a prefix that only one id has. Throws BackboneError `no_episode`, or `run_folder`
+ * if `runDir` is not a run folder.
  */
 export async function inspectEpisode(runDir: string, episodeId: string): Promise<InspectedEpisode> {
   const run = await openRunFolder(runDir);
@@ -43,7 +43,7 @@ function pickOne(runDir: string, prefix: string, ids: readonly string[]): string
   if (second === undefined) return first;
   throw new BackboneError(
     'no_episode',
-    `"${prefix}" is the beginning of ${ids.length} episodes: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}. Name one of them.`,
+    `"${prefix}" is the beginning of ${ids.length} episode ids: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', ...' : ''}. Name one of them.`,
   );
 }
 

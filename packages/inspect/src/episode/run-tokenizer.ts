@@ -8,14 +8,17 @@ import type { RunFolder } from '@agentjet/run-folder';
 import { loadChatTokenizer, type Tokenizer } from '@agentjet/tokenizer';
 import { parse } from 'yaml';
 
-/** The tokenizer of the model that the run trains, or of its newest checkpoint; undefined if neither can be read any more. */
+/**
+ * Loads the tokenizer of the model that the run trains, or of its newest checkpoint. Undefined if neither can be read
+ * any longer.
+ */
 export async function loadRunTokenizer(run: RunFolder): Promise<Tokenizer | undefined> {
   for (const findDir of [modelDirOf, checkpointDirOf]) {
     try {
       const dir = await findDir(run);
       if (dir !== undefined) return (await loadChatTokenizer(dir)).tokenizer;
     } catch {
-      continue; // a run that was copied elsewhere has lost its model, but may hold checkpoints; ids can be shown without either
+      continue; // a run that was copied elsewhere has lost its model but may have checkpoints; without either, ids are shown
     }
   }
   return undefined;
@@ -23,7 +26,7 @@ export async function loadRunTokenizer(run: RunFolder): Promise<Tokenizer | unde
 
 const bundledModelDirs: { readonly [name in BundledModel]: string } = { nano: nanoModelDir, micro: microModelDir };
 
-/** Reads one key and nothing else of config.yaml: a run may have sections that only an outside package knows. */
+/** Reads a single key of config.yaml, because a run may have sections that only an external package knows. */
 export async function modelDirOf(run: RunFolder): Promise<string | undefined> {
   const config: unknown = parse(await run.readConfig());
   const model = isJsonObject(config) && isJsonObject(config['ajet']) ? config['ajet']['model'] : undefined;

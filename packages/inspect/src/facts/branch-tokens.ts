@@ -1,7 +1,7 @@
 import type { Branch } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 
-/** What the tokens of a branch are and say; text stands with the token that completes it. */
+/** The ids and texts of a branch's tokens. A character belongs to the token that completes it. */
 export type BranchTokens = { readonly ids: readonly number[]; readonly texts: readonly string[] };
 
 export function readBranchTokens({ createDecoder }: InspectedEpisode, branch: Branch): BranchTokens {
@@ -13,7 +13,10 @@ export function readBranchTokens({ createDecoder }: InspectedEpisode, branch: Br
   return { ids, texts: rest === '' ? texts : [...texts.slice(0, -1), `${texts.at(-1)}${rest}`] };
 }
 
-/** The branch in which most of what follows stands is shown as going on; the others branch off before it. */
+/**
+ * The child with most of the following tokens is shown as the continuation. The others are shown before it, as side
+ * branches.
+ */
 export function splitChildren({ children }: Branch): {
   readonly side: readonly Branch[];
   readonly main: Branch | undefined;

@@ -1,7 +1,7 @@
 import type { TurnDescription } from '@agentjet/context-tracker';
 import type { InspectedEpisode } from '../episode/read-episode.js';
 
-/** The table of calls: a heading, and how a call fills it. */
+/** A column of the table of calls: its title and its value for a call. */
 export type CallColumn = {
   readonly title: string;
   readonly isText?: true;
@@ -38,14 +38,14 @@ export function callColumns({ record, tree }: InspectedEpisode): readonly CallCo
   ];
 }
 
-/** The name, and what it is trained as where that is another. */
+/** The agent's name, and its target if that has another name. */
 function formatAgent({ agentName, targetTag }: TurnDescription): string {
   return agentName === targetTag ? agentName : `${agentName} (${targetTag})`;
 }
 
 type Samples = InspectedEpisode['record']['samples'];
 
-/** Shape [G]: of what the turn sampled. */
+/** The logprobs of the tokens that the turn sampled, shape [G]. */
 export function logprobsOf(
   samples: Samples,
   { sample, promptTokens, generatedTokens }: TurnDescription,

@@ -5,7 +5,7 @@ import { describeUntrained } from './untrained-facts.js';
 
 export type Fact = readonly [label: string, value: string];
 
-/** What is to be said of an episode before its tokens are shown. */
+/** The facts about an episode that are shown before its tokens. */
 export function describeEpisode({ record, tree, createDecoder }: InspectedEpisode): readonly Fact[] {
   const generated =
     numberAt(record, 'generated_tokens') ?? tree.turns.reduce((sum, { generatedTokens }) => sum + generatedTokens, 0);
@@ -25,7 +25,7 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ],
     [
       'rows',
-      `${record.samples.length}, together ${formatInteger(tree.rowTokens)} tokens; laid over one another ${formatInteger(tree.treeTokens)} (row / tree = ${sharing.toFixed(2)})`,
+      `${record.samples.length}, ${formatInteger(tree.rowTokens)} tokens in all, ${formatInteger(tree.treeTokens)} as a tree (row / tree = ${sharing.toFixed(2)})`,
     ],
     ['calls', formatCounts(record['calls'], { answered: tree.turns.length }) || 'none'],
     ['forks', formatByAgent(record['forks'])],
@@ -41,11 +41,11 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
       : [
           [
             'note',
-            'this episode was kept without its calls: who wrote the prompts and why calls forked is not known',
+            'this episode was kept without its calls, so the authors of the prompts and the causes of forks are not known',
           ] as const,
         ]),
     ...(createDecoder === undefined
-      ? [['note', "the model's tokenizer cannot be read any more: ids are shown instead of text"] as const]
+      ? [['note', "the model's tokenizer cannot be read, so ids are shown and not text"] as const]
       : []),
   ];
 }
@@ -82,7 +82,7 @@ function messageOf(error: unknown): string {
   return typeof error === 'string' ? error : 'no reason was kept';
 }
 
-/** Counts that are not 0, as `answered 3, truncated 1`. */
+/** Lists the counts that are not 0, such as `answered 3, truncated 1`. */
 function formatCounts(counts: unknown, fallback: JsonObject = {}): string {
   const entries = Object.entries(isJsonObject(counts) ? counts : fallback).filter(([, count]) => count !== 0);
   return entries
@@ -90,7 +90,10 @@ function formatCounts(counts: unknown, fallback: JsonObject = {}): string {
     .join(', ');
 }
 
-/** `wolf-1: template 2, rewritten 1; wolf-2: tools 1`. Runs from before there were causes have a number for each agent. */
+/**
+ * Formats counts as `wolf-1: template 2, rewritten 1; wolf-2: tools 1`. Older runs have no causes but a number for each
+ * agent.
+ */
 function formatByAgent(counts: unknown): string {
   const agents = Object.entries(isJsonObject(counts) ? counts : {}).map(
     ([agent, causes]) => `${agent}: ${isJsonObject(causes) ? formatCounts(causes) : String(causes)}`,
@@ -106,7 +109,7 @@ function formatSwallowed(calls: unknown): string {
     .join('\n');
 }
 
-/** Nothing rather than `none`. */
+/** Returns an empty string in place of `none`. */
 function formatOptional(counts: unknown): string {
   return isJsonObject(counts) && Object.keys(counts).length > 0 ? formatByAgent(counts) : '';
 }

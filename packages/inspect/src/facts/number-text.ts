@@ -1,9 +1,9 @@
-/** 12345 as 12,345. */
+/** Formats 12345 as 12,345. */
 export function formatInteger(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** `0-3, 7` for [0, 1, 2, 3, 7]; `mark` stands before each number. */
+/** Formats [0, 1, 2, 3, 7] as `0-3, 7`. `mark` is put before each number. */
 export function formatRanges(numbers: readonly number[], mark = ''): string {
   const ranges: [number, number][] = [];
   for (const number of numbers) {

@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 import type { Fact } from './episode-facts.js';
 
-/** What agents that do not learn were asked and answered, in the order in which their calls ended. */
+/** The requests and answers of agents that do not learn, in the order in which their calls ended. */
 export function describeUntrained(record: JsonObject): readonly Fact[] {
   const calls = Array.isArray(record['untrained_calls']) ? record['untrained_calls'].filter(isJsonObject) : [];
   if (calls.length === 0) return [];
   return [['not trained', summarize(calls)], ...calls.flatMap(describeCall)];
 }
 
-/** `writer: 3 calls to gpt-4, 2.1 s; critic: 1 call to nano, 0.1 s` */
+/** Formats calls as `writer: 3 calls to gpt-4, 2.1 s; critic: 1 call to nano, 0.1 s`. */
 function summarize(calls: readonly JsonObject[]): string {
   const agents = [...new Set(calls.map(agentOf))];
   return agents

@@ -7,7 +7,7 @@ import { escapeHtml } from './html-text.js';
 import { formatInteger, formatRanges } from '../facts/number-text.js';
 import { brightnessOf } from '../facts/brightness.js';
 
-/** The token tree as nested, collapsible branches, and the ids that its script looks up. */
+/** Renders the token tree as nested, collapsible branches, and collects the ids that the script looks up. */
 export class PageBranches {
   readonly html: readonly string[];
   readonly #data: { start: number; ids: readonly number[] }[] = [];
@@ -18,7 +18,7 @@ export class PageBranches {
     this.html = episode.tree.branches.flatMap((root) => [...this.#renderChain(root)]);
   }
 
-  /** In the order of their numbers in the page. */
+  /** The branches in the order of their numbers in the page. */
   get data(): readonly { readonly start: number; readonly ids: readonly number[] }[] {
     return this.#data;
   }
@@ -72,7 +72,7 @@ export class PageBranches {
     return [...new Set(turns.map((index) => this.#episode.tree.turns[index]?.agentName ?? ''))].join(' ');
   }
 
-  /** Of the first turn that sampled the span. */
+  /** The logprobs of the first turn that sampled the span. */
   #logprobsOf({ start, end, turns: [index = -1] }: TokenSpan): readonly number[] {
     const turn = this.#episode.tree.turns[index];
     return turn === undefined
@@ -81,7 +81,7 @@ export class PageBranches {
   }
 }
 
-/** A token that ends within a character has no text of its own. */
+/** A token that ends within a character has no text. */
 function renderToken(text: string, logprob: number | undefined): string {
   const shown = text === '' ? '▫' : escapeHtml(text);
   return logprob === undefined ? `<i>${shown}</i>` : `<i class="p${brightnessOf(logprob)}">${shown}</i>`;

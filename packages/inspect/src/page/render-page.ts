@@ -7,10 +7,10 @@ import { forkReasons } from '@agentjet/context-tracker';
 import { escapeHtml } from './html-text.js';
 import { PageBranches } from './page-branches.js';
 
-/** What the page may load: nothing. */
+/** The page may load nothing. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-/** One self-contained page: an episode to click through. */
+/** Renders an episode as one self-contained page. */
 export function renderPage(episode: InspectedEpisode): string {
   const title = escapeHtml(episode.record.episode_id);
   const branches = new PageBranches(episode);
@@ -23,7 +23,7 @@ export function renderPage(episode: InspectedEpisode): string {
     renderFacts(describeEpisode(episode)),
     `<h2>Calls</h2>${renderCalls(episode)}`,
     '<h2>Token tree <button data-open="true">open all</button> <button data-open="false">close all</button></h2>',
-    '<p>Every token once. Green: sampled and trained, the likelier the brighter. Click a token, a call, or the name of whoever sampled; the arrow keys go on to the next token.</p>',
+    '<p>The tree shows every token once. Green tokens were sampled and trained; likelier ones are brighter. Click a token, a call or an agent. The arrow keys move to the next token.</p>',
     ...branches.html,
     '</main><aside><div id="panel"><p>Click a token or a call.</p></div></aside>',
     `<script type="application/json" id="data">${JSON.stringify(data).replaceAll('<', '\\u003c')}</script>`,
@@ -52,7 +52,7 @@ function renderCalls(episode: InspectedEpisode): string {
   return `<div class="scroll"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
-/** What the page shows of a call, and of each token that it sampled. */
+/** The data of a call and of each token that it sampled. */
 function toTurnData({ record: { samples } }: InspectedEpisode, turn: TurnDescription) {
   const { promptTokens, generatedTokens, sample } = turn;
   const advantages = samples[sample ?? -1]?.advantages.slice(promptTokens, promptTokens + generatedTokens) ?? [];
@@ -85,8 +85,8 @@ function toTurnFacts(turn: TurnDescription): readonly Fact[] {
     ['agent', agentName],
     ['trained as', targetTag],
     ['policy version', String(policyVersion)],
-    ['prompt', `${promptTokens} tokens, ${reusedTokens} of them known before`],
-    ['generated', `${generatedTokens} tokens${isTruncated ? ', cut by a limit or a stop text' : ''}`],
+    ['prompt', `${promptTokens} tokens, ${reusedTokens} of them reused`],
+    ['generated', `${generatedTokens} tokens${isTruncated ? ', cut by a limit or a stop string' : ''}`],
     ['forked', fork === null ? 'no' : `${fork}: ${forkReasons[fork]}`],
     [
       'spliced',

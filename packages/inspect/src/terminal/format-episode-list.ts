@@ -1,7 +1,10 @@
 import type { EpisodeSummary } from '../episode/list-episodes.js';
 import { makeVisible } from './make-visible.js';
 
-/** The episodes of a run as a table for a terminal: a heading, then a line per episode. Nothing if there are none. */
+/**
+ * Formats the episodes of a run as a table for a terminal: a heading, then a line per episode. It yields nothing if
+ * there are none.
+ */
 export async function* formatEpisodeList(episodes: AsyncIterable<EpisodeSummary>): AsyncGenerator<string> {
   let numListed = 0;
   for await (const episode of episodes) {

@@ -5,7 +5,7 @@ import { formatTree } from './format-tree.js';
 import { makeVisible } from './make-visible.js';
 import type { Palette } from './palette.js';
 
-/** An episode for a terminal: what is known of it, its calls, its token tree. */
+/** Formats an episode for a terminal: its facts, its calls and its token tree. */
 export function* formatEpisode(episode: InspectedEpisode, palette: Palette): Generator<string> {
   yield* formatFacts(describeEpisode(episode), palette);
   yield '';
@@ -13,7 +13,7 @@ export function* formatEpisode(episode: InspectedEpisode, palette: Palette): Gen
   yield '';
   yield palette.tone(
     'faint',
-    'The tree shows every token once. ⟦ ⟧: sampled and trained, the likelier the brighter. Numbers: place in the row. ⏎: a line end beside a message.',
+    'The tree shows every token once. Tokens between ⟦ ⟧ were sampled and trained; likelier ones are brighter. Numbers are places in the row. ⏎ is a line end next to a message.',
   );
   yield* formatTree(episode, palette);
 }

@@ -7,7 +7,7 @@ import { makeVisible } from './make-visible.js';
 import { formatRanges } from '../facts/number-text.js';
 import { labelSpan, labelWidthOf } from '../facts/span-label.js';
 
-/** An episode as a table, a line per token of its tree: for reading closely, and for grep. */
+/** Formats an episode as a table with one line per token of its tree, for close reading and for grep. */
 export function* formatTokens(episode: InspectedEpisode): Generator<string> {
   for (const [label, value] of describeEpisode(episode)) yield `${label}  ${makeVisible(value)}`;
   yield '';

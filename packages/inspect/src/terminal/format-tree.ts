@@ -9,8 +9,8 @@ import type { Palette } from './palette.js';
 import { labelSpan, labelWidthOf } from '../facts/span-label.js';
 
 /**
- * The token tree, line by line. A branch that others leave goes on at the same depth of indentation where most of the
- * tokens follow, so that a conversation of hundreds of forks stays readable.
+ * Formats the token tree, line by line. The child with most of the following tokens continues at the same indentation,
+ * so a conversation with hundreds of forks remains readable.
  */
 export function* formatTree(episode: InspectedEpisode, palette: Palette): Generator<string> {
   const printer: Printer = { episode, palette, labelWidth: labelWidthOf(episode) };
@@ -49,7 +49,7 @@ function formatHeading({ start, end, rows, begun }: Branch, { palette }: Printer
   );
 }
 
-/** Why calls left what was known in here. */
+/** Says why calls forked in this branch. */
 function* formatForks({ begun }: Branch, { episode: { tree }, palette }: Printer): Generator<string> {
   for (const index of begun) {
     const turn = tree.turns[index];
@@ -83,10 +83,10 @@ function textOf(span: TokenSpan, { branch, tokens, printer }: SpanText): string 
   if (span.author === 'generated') return generatedText(span, texts, printer);
   const text = makeVisible(texts.join(''));
   if (span.author === 'template') return palette.tone('template', text.replaceAll('\n', '⏎'));
-  return text.replace(/\n+$/, (ends) => '⏎'.repeat(ends.length)); // a token may hold the end of a message and what the template prints behind it
+  return text.replace(/\n+$/, (ends) => '⏎'.repeat(ends.length)); // a token may hold the end of a message and the template's text after it
 }
 
-/** Between brackets, with the logprobs behind it: of each turn that sampled it, as sum and mean. */
+/** Puts the text in brackets, followed by the logprobs of each turn that sampled it, as sum and mean. */
 function generatedText(span: TokenSpan, texts: readonly string[], { palette, episode }: Printer): string {
   const { record, tree } = episode;
   const sampled = span.turns.flatMap((index) => {

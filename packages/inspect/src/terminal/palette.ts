@@ -3,10 +3,10 @@ import type { SpanAuthor } from '@agentjet/context-tracker';
 
 export type Tone = Exclude<SpanAuthor, 'generated'> | 'title' | 'faint' | 'warning';
 
-/** How text is shown: on a terminal by colour, elsewhere by marks alone. */
+/** The way to mark text: by colour on a terminal, and only by characters elsewhere. */
 export type Palette = {
   readonly tone: (tone: Tone, text: string) => string;
-  /** A sampled token: the likelier, the brighter. */
+  /** Colours a sampled token. Likelier tokens are brighter. */
   readonly generated: (logprob: number, text: string) => string;
 };
 
@@ -36,7 +36,7 @@ export const colourPalette: Palette = {
 
 export const plainPalette: Palette = { tone: (_, text) => text, generated: (_, text) => text };
 
-/** Colours on a terminal that has them, and where FORCE_COLOR demands them; NO_COLOR forbids them. */
+/** Uses colours on a terminal that supports them, or if FORCE_COLOR is set. NO_COLOR turns them off. */
 export function choosePalette(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Palette {
   const isForced = (env['FORCE_COLOR'] ?? '0') !== '0';
   const hasColours = isForced || (stream.isTTY && stream.hasColors(256, env));

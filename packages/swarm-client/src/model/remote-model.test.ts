@@ -14,7 +14,7 @@ afterEach(() => {
   }
 });
 
-/** Answers the first request with the first handler, and so on; the last one stays. Notes the ids of calls. */
+/** Answers the first request with the first handler, and so on; the last handler repeats. Records the ids of calls. */
 async function serve(handlers: readonly Handler[]): Promise<{ readonly address: string; readonly ids: string[] }> {
   const ids: string[] = [];
   const server = createServer((request, response) => {
@@ -64,7 +64,7 @@ it('repeats a call with one id while the server is away, and says so', async () 
   expect(away[1]).toContain('it is not_ready');
 });
 
-it('goes on with a stream that was cut, and shows no word twice', async () => {
+it('continues a stream that was cut, and shows no word twice', async () => {
   const { address, ids } = await serve([
     streamed(['one ', 'two '], 'cut'),
     streamed(['one ', 'two ', 'three'], 'whole'),
@@ -77,7 +77,7 @@ it('goes on with a stream that was cut, and shows no word twice', async () => {
   expect(new Set(ids).size).toBe(1);
 });
 
-it('fails a call whose second answer does not go on from what the agent has seen', async () => {
+it('fails a call whose second answer does not continue what the agent has seen', async () => {
   const { address } = await serve([streamed(['one '], 'cut'), streamed(['two '], 'whole')]);
   const generate = modelAt(address).generate(ask, { onDelta: () => undefined });
   await expect(generate).rejects.toMatchObject({ code: 'failed' });

@@ -5,30 +5,33 @@ import { newId, type ClientHost } from '../host.js';
 import { pause } from '../protocol/retry.js';
 
 /**
- * The tuned model of an agent, behind the address that the server gave to its episode. It answers as the model in the server's
- * own process does: same errors, same streams, same aborts. A call is repeated with one id for as long as the server is away,
- * so an outage of the server costs time and never a second sample.
+ * The tuned model of an agent, at the address that the server gave to its episode. It behaves as the model in the
+ * server's own process does: the same errors, the same streams, the same aborts. While the server is away, a call is
+ * repeated with one id. So an outage of the server costs time and never makes a second sample.
  */
 export type RemoteModelOptions = {
   readonly host: ClientHost;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Of one agent, with `/v1` at its end. */
+  /** The address of one agent. It ends in `/v1`. */
   readonly address: string;
   readonly key: string;
   readonly name: string;
-  /** A connection that says nothing for so long is given up, and the call sent again. The server sends a sign of life every 15 s. */
+  /**
+   * A connection that is silent for this long is abandoned, and the call is sent again. The server sends a keep-alive
+   * every 15 s.
+   */
   readonly silenceMs?: number;
-  /** Called before a wait for a server that is away. */
+  /** Called before each wait for a server that is away. */
   readonly onAway?: ((message: string, waitMs: number) => void) | undefined;
   /** Called after each answer that is trained, with the id of its call. */
   readonly onTurn?: ((callId: string) => void) | undefined;
-  /** The server says that the episode is over. */
+  /** Called when the server says that the episode is over. */
   readonly onGone?: ((message: string) => void) | undefined;
-  /** The server does not train this agent's target. */
+  /** Called when the server does not train this agent's target. */
   readonly onNotTrained?: ((message: string) => void) | undefined;
 };
 
-/** Calls reject with EngineError, as those of `createTunedModel` do. An answer has the id of its call. */
+/** Calls reject with EngineError, as those of `createTunedModel` do. The id of an answer is the id of its call. */
 export function createRemoteModel(options: RemoteModelOptions): ChatModel {
   const { host, address, key, name, silenceMs = 60_000, onAway, onTurn, onGone, onNotTrained } = options;
   const model = createChatModel(
@@ -65,7 +68,9 @@ export function createRemoteModel(options: RemoteModelOptions): ChatModel {
   };
 }
 
-/** The server samples as it is configured unless a request says otherwise, so that a limit which is switched off is said, too. */
+/**
+ * The server samples as it is configured unless a request says otherwise, so a limit that is switched off is sent too.
+ */
 function toFields(request: ChatRequest, name: string) {
   return {
     body: { model: request.model ?? name, top_k: request.sampling?.topK },

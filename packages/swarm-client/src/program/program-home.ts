@@ -8,13 +8,13 @@ export type ProgramEpisode = {
   readonly attempt: number;
   readonly task: Task;
   readonly endpoint: OpenAIEndpoint;
-  /** A folder for this episode alone; removed after it. */
+  /** A folder for this episode alone. It is removed afterwards. */
   readonly home: string;
 };
 
 /**
- * What a program finds in its environment: the address and key of its model as the clients of OpenAI and Anthropic know them, and
- * the task. Codex and OpenCode want a file or a text of configuration in addition; both are made here.
+ * The environment variables of a program: the address and key of its model, as the clients of OpenAI and Anthropic
+ * expect them, and the task. Codex and OpenCode also need configuration, as a file or a string; both are created here.
  */
 export function environmentOf({ episodeId, attempt, task, endpoint, home }: ProgramEpisode): NodeJS.ProcessEnv {
   const { baseUrl, apiKey, model } = endpoint;
@@ -27,7 +27,7 @@ export function environmentOf({ episodeId, attempt, task, endpoint, home }: Prog
     ...inherited,
     NO_PROXY: direct,
     no_proxy: direct,
-    // Codex runs no command if CODEX_HOME is in the folder for temporary files.
+    // Codex refuses to run commands if CODEX_HOME is in the folder for temporary files.
     TMPDIR: scratch,
     TEMP: scratch,
     TMP: scratch,
@@ -39,12 +39,12 @@ export function environmentOf({ episodeId, attempt, task, endpoint, home }: Prog
     ANTHROPIC_API_KEY: apiKey,
     ANTHROPIC_AUTH_TOKEN: apiKey,
     ANTHROPIC_MODEL: model,
-    ANTHROPIC_DEFAULT_HAIKU_MODEL: aside(model), // titles and summaries
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: aside(model), // used for titles and summaries
     DISABLE_TELEMETRY: '1',
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     CLAUDE_CONFIG_DIR: path.join(home, 'claude'),
-    // OpenCode would keep its sessions in one database for all episodes, and read the settings of the user.
+    // By default, OpenCode would keep the sessions of all episodes in one database and read the user's settings.
     XDG_CONFIG_HOME: path.join(home, 'config'),
     XDG_DATA_HOME: path.join(home, 'data'),
     XDG_STATE_HOME: path.join(home, 'state'),
@@ -59,7 +59,7 @@ export function environmentOf({ episodeId, attempt, task, endpoint, home }: Prog
   };
 }
 
-/** The same model; `rollout.untrained_models` keeps these calls from being trained. */
+/** The same model under a name that `rollout.untrained_models` matches, so these calls are not trained. */
 const aside = (model: string): string => `${model}:untrained`;
 
 function writeCodexHome(dir: string, { baseUrl, model }: OpenAIEndpoint): string {

@@ -10,22 +10,26 @@ import { filesOf, readFiles, writeTaskFiles, type TaskFiles } from './task-files
 
 export type ProgramWorkflowOptions = {
   readonly command: string;
-  /** `{query}` and `{task_id}` are replaced by the task's. */
+  /** `{query}` and `{task_id}` are replaced by the task's values. */
   readonly args: readonly string[];
-  /** A shell command that says the reward; default: 1 if the program ends with 0, else 0. False: a judge says it. */
+  /**
+   * A shell command that prints the reward. Default: 1 if the program exits with 0, otherwise 0. False leaves the
+   * reward to a judge.
+   */
   readonly reward?: string | false | undefined;
   /**
-   * A folder that is copied for each episode, and is the program's working directory; default: the present one, uncopied. If a
-   * task brings files (`metadata.files`), they are written into the copy, or into an empty folder.
+   * A folder that is copied for each episode and becomes the program's working directory. Default: the current
+   * directory, which is not copied. If a task has files (`metadata.files`), they are written to the copy, or to an
+   * empty folder.
    */
   readonly folder?: string | undefined;
-  /** What the program is called in the records. Default: agent. */
+  /** The program's name in the records. Default: agent. */
   readonly agentName?: string | undefined;
 };
 
 /**
- * An episode around any program. It learns of its model and its task by environment variables alone, talks to the model as it
- * would to OpenAI's or Anthropic's, and ends.
+ * Creates a workflow that runs any program as an episode. The program gets its model and its task only through
+ * environment variables, and calls the model as it would call OpenAI or Anthropic.
  */
 export function createProgramWorkflow(
   options: ProgramWorkflowOptions,
@@ -63,7 +67,7 @@ function openFolder(folder: string | undefined, files: TaskFiles | undefined, ho
   return work;
 }
 
-/** For people, and for a judge: `answer` is what the program printed. */
+/** Metadata for people and for a judge. `answer` is the program's output. */
 const metadataOf = ({ exitCode, stdout, stderr }: ProgramEnd): NonNullable<WorkflowOutput['metadata']> => ({
   exit_code: exitCode,
   answer: stdout.trim().slice(-8000),
@@ -78,7 +82,10 @@ type Asked = {
   readonly signal: AbortSignal;
 };
 
-/** The command runs where the program ran, with its output on standard input and its exit code in AJET_EXIT_CODE. */
+/**
+ * Runs the command in the folder of the program, with the program's output on standard input and its exit code in
+ * AJET_EXIT_CODE.
+ */
 async function askReward(command: string, { end, cwd, env, signal }: Asked): Promise<WorkflowOutput> {
   const asked = { ...env, AJET_EXIT_CODE: String(end.exitCode ?? 'signal') };
   const shell = process.platform === 'win32' ? (['cmd', '/c'] as const) : (['sh', '-c'] as const);

@@ -1,14 +1,15 @@
 import { isJsonObject, Outage, parseJson, type WorkflowOutput } from '@agentjet/core';
 import type { ProgramEnd } from './spawn-program.js';
 
-/** Without a reward command: a program that ends with 0 has done it. */
+/** Without a reward command, a program that exits with 0 has succeeded. */
 export function rewardOfExit({ exitCode }: Pick<ProgramEnd, 'exitCode'>): WorkflowOutput {
   return { reward: exitCode === 0 ? 1 : 0, isSuccess: exitCode === 0 };
 }
 
 /**
- * What a reward command says: its last line is a number, or JSON with `reward` and any of `is_success`, `metadata`, `log_metrics`.
- * @throws Outage for anything else: a wrong reward would be worse than none
+ * Reads the output of a reward command. Its last line is a number, or JSON with `reward` and any of `is_success`,
+ * `metadata` and `log_metrics`.
+ * @throws Outage for any other output, because a wrong reward would be worse than none
  */
 export function readReward(command: string, { exitCode, stdout, stderr }: ProgramEnd): WorkflowOutput {
   const line = stdout.trim().split('\n').at(-1)?.trim() ?? '';
@@ -22,7 +23,7 @@ export function readReward(command: string, { exitCode, stdout, stderr }: Progra
   const { reward, is_success: isSuccess, metadata, log_metrics: logMetrics } = (said ?? {}) as Said;
   if (typeof reward !== 'number' || !Number.isFinite(reward))
     throw new Outage(
-      `The reward command "${command}" said ${shown}. Its last line must be a number, or JSON such as {"reward": 1, "is_success": true}.`,
+      `The reward command "${command}" printed ${shown}. Its last line must be a number, or JSON such as {"reward": 1, "is_success": true}.`,
     );
   return {
     reward,

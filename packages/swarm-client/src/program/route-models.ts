@@ -1,14 +1,17 @@
 import type { ChatModel } from '@agentjet/core';
 import type { WrapModel } from '@agentjet/rollout';
 
-/** Which calls of a program are not to be trained, by the name of the model that it asks for. `*` matches anything. */
+/** Selects calls of a program that are not trained, by the name of the requested model. `*` matches any characters. */
 export type ModelRoute = {
   readonly pattern: string;
-  /** Who answers instead; undefined: the model that learns, and its answer is not trained. */
+  /** The model that answers these calls. Undefined means the model that learns, whose answer is then not trained. */
   readonly model?: ChatModel;
 };
 
-/** Puts the routes around the models of an episode. The first one that matches holds; what none matches is trained. */
+/**
+ * Applies the routes to the models of an episode. The first matching route is used. A call that matches no route is
+ * trained.
+ */
 export function routeModels(routes: readonly ModelRoute[]): WrapModel {
   const found = routes.map(({ pattern, model }) => ({ expression: toExpression(pattern), model }));
   const routeOf = (name: string | undefined) =>

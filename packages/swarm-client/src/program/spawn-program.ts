@@ -4,7 +4,7 @@ import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams as Spawne
 export type ProgramEnd = {
   /** Null if a signal ended it. */
   readonly exitCode: number | null;
-  /** The last 64 KiB of each. */
+  /** The last 64 KiB of each output. */
   readonly stdout: string;
   readonly stderr: string;
 };
@@ -14,27 +14,30 @@ export type ProgramOptions = {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Written to its standard input, which is then closed. */
+  /** Text for its standard input, which is then closed. */
   readonly input?: string;
-  /** Aborting it ends the program and everything that it started. */
+  /** Aborting it ends the program and every process that the program started. */
   readonly signal: AbortSignal;
 };
 
 const mostBytes = 64 * 1024;
 const patienceMs = 3000;
 
-/** What runs now, each in a separate group of processes: the end of this one would not be its end. */
+/** Running programs, each in a separate process group, so that the end of this process would not end them. */
 const running = new Map<ChildProcess, Promise<unknown>>();
 const killAll = (): void => {
   for (const child of running.keys()) signalGroup(child, 'SIGKILL');
 };
 
-/** Resolves once every program that was told to end has done so. One that does not is killed after a few seconds. */
+/**
+ * Resolves once every program that was asked to end has ended. A program that does not end is killed after a few
+ * seconds.
+ */
 export async function programsEnded(): Promise<void> {
   await Promise.allSettled(running.values());
 }
 
-/** Runs a program to its end. Rejects if it cannot be started, and with the signal's reason if that is aborted. */
+/** Runs a program to its end. Rejects if it cannot be started, and with the signal's reason if the signal aborts. */
 export async function spawnProgram(options: ProgramOptions): Promise<ProgramEnd> {
   const { command, args, cwd, env, signal } = options;
   signal.throwIfAborted();
@@ -69,14 +72,17 @@ async function watch(child: Spawned, { input, signal }: ProgramOptions): Promise
   } finally {
     clearTimeout(killing);
     signal.removeEventListener('abort', onAbort);
-    signalGroup(child, 'SIGKILL'); // what it left running would use up the next episode's time
+    signalGroup(child, 'SIGKILL'); // processes that it left running would take time from the next episode
   }
 }
 
-/** Windows has no groups of processes. */
+/** Windows has no process groups. */
 const canGroup = process.platform !== 'win32';
 
-/** Resolves once it has ended and its output is read; what it started may keep the pipes open for ever, so not much later. */
+/**
+ * Resolves once the program has ended and its output is read. Processes that it started may keep the pipes open
+ * forever, so it does not wait much longer.
+ */
 function endOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -91,7 +97,7 @@ function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
     if (canGroup) process.kill(-child.pid, name);
     else child.kill(name);
   } catch {
-    // it has ended
+    // it has already ended
   }
 }
 

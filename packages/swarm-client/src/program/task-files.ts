@@ -2,14 +2,14 @@ import { lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Task } from '@agentjet/core';
 
-/** Files of a task, `metadata.files`: texts by their paths in the folder of the episode. */
+/** The files of a task, `metadata.files`: contents by their paths in the folder of the episode. */
 export type TaskFiles = Readonly<Record<string, string>>;
 
-/** Most bytes of a file that is read again for the judge. */
+/** The maximum size of a file that is read back for the judge, in bytes. */
 const mostBytes = 64 * 1024;
 
 /**
- * The files that a task brings; undefined if it brings none.
+ * Returns the files of a task. Undefined if it has none.
  * @throws TypeError for a path that leaves the folder, or a file that is not text
  */
 export function filesOf({ taskId, metadata: { files } }: Task): TaskFiles | undefined {
@@ -30,7 +30,10 @@ export function writeTaskFiles(files: TaskFiles, folder: string): void {
   }
 }
 
-/** What has become of them: one that is gone, or no longer a file of at most 64 KiB, is left out. */
+/**
+ * Returns the files after the episode. A file that is gone, or that is not a file of at most 64 KiB any longer, is left
+ * out.
+ */
 export function readFiles(files: TaskFiles, folder: string): TaskFiles {
   const left: Record<string, string> = {};
   for (const name of Object.keys(files)) {

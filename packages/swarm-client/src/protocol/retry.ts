@@ -3,9 +3,9 @@ import { WireError } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 
 /**
- * Repeats a request with the same ids until the server gives an answer that would not change: it may be away for as long
- * as it likes. Gaps grow to a limit and are spread by chance. Ends early only if the signal is aborted. For the swarm's own
- * protocol, not the OpenAI wire: its errors say themselves what is final.
+ * Repeats a request with the same ids until the server gives an answer that would not change. The server may be away
+ * for any time. Gaps grow to a limit and vary at random. It ends early only if the signal aborts. It is for the swarm's
+ * own protocol and not for the OpenAI wire, because its errors say themselves whether they are final.
  */
 export async function retry<Answer>(
   host: ClientHost,
@@ -28,9 +28,9 @@ export type RetryOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly firstGapMs?: number;
   readonly maxGapMs?: number;
-  /** Whether another try cannot change the answer. Default: a refusal of the server. */
+  /** Whether another try cannot change the answer. Default: true for a refusal of the server. */
   readonly isFinal?: ((error: unknown) => boolean) | undefined;
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onRetry?: ((error: unknown, waitMs: number) => void) | undefined;
 };
 
@@ -40,14 +40,16 @@ function askedGapOf(error: unknown): number {
   return typeof asked === 'number' ? asked : 0;
 }
 
-/** A refusal that another try cannot change. A name that is taken is free again once its old life is silent. */
+/**
+ * Recognizes a refusal that another try cannot change. A name that is taken becomes free once its old life is silent.
+ */
 function isRefusal(error: unknown): boolean {
   if (error instanceof ConfigError) return true;
   if (!(error instanceof WireError)) return false; // the connection failed
   return error.status < 500 && error.status !== 429 && error.status !== 408 && error.retryAfterMs === undefined;
 }
 
-/** Resolves after so many milliseconds, or at once if the signal is aborted. */
+/** Resolves after this many milliseconds, or at once if the signal is aborted. */
 export async function pause(host: ClientHost, ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {

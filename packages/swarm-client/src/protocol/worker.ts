@@ -15,7 +15,7 @@ import {
 import type { ClientHost } from '../host.js';
 import { pause, retry } from './retry.js';
 
-/** How requests reach a server. A request that gets no answer rejects with anything but a WireError. */
+/** The connection to a server. A request without an answer rejects with an error other than WireError. */
 export type SwarmTransport = {
   readonly claim: (request: ClaimRequest) => Promise<ClaimAnswer>;
   readonly heartbeat: (request: HeartbeatRequest) => Promise<HeartbeatAnswer>;
@@ -24,19 +24,19 @@ export type SwarmTransport = {
 };
 
 /**
- * A client's side of the protocol: claims episodes, keeps them alive, runs them, and repeats an end until it has the
- * receipt. It goes on after a restart of the server by itself, because every request is repeated with the same ids.
+ * A client's side of the protocol. It claims episodes, keeps them alive, runs them, and repeats an end until it has the
+ * receipt. After a restart of the server it continues by itself, because every request is repeated with the same ids.
  */
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #running = new Map<string, AbortController>();
   readonly #life: string;
-  /** Follows the caller's signal, which then has one listener however many episodes run. */
+  /** Follows the caller's signal, so that signal has one listener however many episodes run. */
   readonly #stop = new AbortController();
-  /** Why the server knows this client no more. */
+  /** Why the server no longer accepts this client. */
   #lockedOut: WireError | undefined;
   #numClaims = 0;
-  /** In a row. */
+  /** The number of consecutive outages. */
   #numOutages = 0;
 
   constructor(options: WorkerOptions) {
@@ -45,8 +45,8 @@ export class Worker {
   }
 
   /**
-   * Runs episodes until the signal is aborted, or until `isDone` says that there are no more. Either way it leaves: what it
-   * was running is given back at once, and its name is free. Rejects if the server refuses the client as such.
+   * Runs episodes until the signal aborts, or until `isDone` says that there are no more. Either way, it then leaves:
+   * running episodes are given back at once, and its name is free. Rejects if the server refuses the client as such.
    */
   async run(): Promise<void> {
     const { parallel, signal } = this.#options;
@@ -61,7 +61,7 @@ export class Worker {
     const beating = this.#sendHeartbeats(heartbeats.signal);
     const work = (): Promise<void> =>
       this.#work().catch((error: unknown) => {
-        this.#stop.abort(error); // the others stop too
+        this.#stop.abort(error); // the other loops stop too
         throw error;
       });
     try {
@@ -91,7 +91,7 @@ export class Worker {
     }
   }
 
-  /** After several outages in a row another claim would only use up the attempts of another place. */
+  /** After several consecutive outages, another claim would only use up the attempts of another place. */
   async #rest(): Promise<void> {
     const { host, outageGapMs = 0 } = this.#options;
     if (outageGapMs === 0 || this.#numOutages === 0) return;
@@ -130,7 +130,7 @@ export class Worker {
     this.#running.set(episodeId, controller);
     try {
       const end = await execute(episode, controller.signal);
-      if (controller.signal.aborted) return; // it is over, or was given back
+      if (controller.signal.aborted) return; // the episode is over or was given back
       this.#numOutages = end.status === 'outage' ? this.#numOutages + 1 : 0;
       const receipt = await this.#end(episodeId, end);
       onEnd?.(receipt, end);
@@ -181,7 +181,10 @@ export class Worker {
     }
   }
 
-  /** A key that was deleted, or has expired: what runs is over on the server. Otherwise the next heartbeat may be answered. */
+  /**
+   * If the key was deleted or has expired, the running episodes are over on the server. Otherwise the next heartbeat
+   * may be answered.
+   */
   #stopIfLockedOut(error: unknown): undefined {
     if (!(error instanceof WireError) || error.status !== 401) return;
     this.#lockedOut ??= error;
@@ -195,9 +198,9 @@ export type WorkerOptions = {
   /** A name that no other program uses at the same time. */
   readonly client: string;
   readonly revision: string;
-  /** Kinds of tasks that this client runs. Default: `default`. */
+  /** The shares that this client runs. Default: `default`. */
   readonly shares?: readonly string[] | undefined;
-  /** The version after which the client asks for a step; undefined: it does not. */
+  /** The version after which the client asks for a step. Undefined if it does not ask. */
   readonly asksAfter?: () => number | undefined;
   readonly purpose: ClaimRequest['purpose'];
   readonly parallel: number;
@@ -207,22 +210,22 @@ export type WorkerOptions = {
   readonly idleMs: number;
   readonly firstGapMs: number;
   readonly maxGapMs: number;
-  /** Runs one episode. The signal is aborted if it is over on the server, or if the client stops. */
+  /** Runs one episode. The signal aborts if the episode is over on the server or the client stops. */
   readonly execute: (episode: ClaimedEpisode, signal: AbortSignal) => Promise<EndRequest>;
   readonly isDone: (answer: ClaimAnswer) => boolean;
   readonly onEnd?: (receipt: Receipt, end: EndRequest) => void;
-  /** An episode ended on the server before it ended here. */
+  /** Called when an episode ended on the server before it ended here. */
   readonly onGone?: (episodeId: string, reason: string) => void;
   readonly onNotice?: (message: string) => void;
-  /** Told before a request is repeated. */
+  /** Called before a request is repeated. */
   readonly onRetry?: (error: unknown, waitMs: number) => void;
-  /** How long to wait after an outage before the next claim; it doubles with each in a row. Default: not at all. */
+  /** How long to wait after an outage before the next claim, doubled with each consecutive one. Default: no wait. */
   readonly outageGapMs?: number;
   readonly signal: AbortSignal;
 };
 
 const longestRestMs = 60_000;
-/** A server that is away learns of it from the leases. */
+/** If the server is away, it notices later, when the leases expire. */
 const longestLeaveMs = 3000;
 
 function toFailedEnd(error: string, client: string): EndRequest {

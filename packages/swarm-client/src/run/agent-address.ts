@@ -1,9 +1,9 @@
 import type { AgentIdentity } from '@agentjet/context-tracker';
 
 /**
- * Where an agent's model is served. The server names the episode's path; the host is the one that the client itself reaches
- * the server at, which may be the near end of a tunnel. The agent is part of the address, and its target if that has
- * another name.
+ * Returns the address of an agent's model. The server sets the episode's path. The host is the one at which the client
+ * itself reaches the server, which may be the near end of a tunnel. The address includes the agent, and its target if
+ * that has another name.
  */
 export function agentAddress(
   { url, baseUrl }: { readonly url: string; readonly baseUrl: string },
@@ -14,7 +14,9 @@ export function agentAddress(
   return `${url.replace(/\/+$/, '')}${path}/${encode(agentName)}${target}/v1`;
 }
 
-/** `~` divides agent and target, and encodeURIComponent leaves it as it is; a name of dots would be taken for a folder. */
+/**
+ * `~` separates agent and target, and encodeURIComponent does not change it. A name of dots would be read as a folder.
+ */
 function encode(name: string): string {
   const encoded = encodeURIComponent(name).replaceAll('~', '%7E');
   return /^\.+$/.test(encoded) ? encoded.replaceAll('.', '%2E') : encoded;

@@ -15,7 +15,7 @@ import { agentAddress } from './agent-address.js';
 import type { JudgeWatch } from './judge-watch.js';
 import { toEnd } from './to-end.js';
 
-/** What all episodes of a client share. */
+/** Options that all episodes of a client share. */
 export type ExecuteOptions = {
   readonly host: ClientHost;
   readonly fetch: RemoteModelOptions['fetch'];
@@ -24,23 +24,24 @@ export type ExecuteOptions = {
   readonly workflow: WorkflowSource;
   readonly judge?: Judge | undefined;
   readonly judgeWatch: JudgeWatch;
-  /** Targets that learn, if the server does not say it; undefined: the workflow's field decides. */
+  /** The targets that learn, if the server does not set them. Undefined leaves it to the workflow's field. */
   readonly trainableTargets?: readonly string[] | null | undefined;
   readonly timeoutMs: number;
-  /** How long an episode waits for a judge that cannot be reached, ms; null: for ever. */
+  /** How long an episode waits for an unreachable judge, in ms. Null means without limit. */
   readonly scorePatienceMs: number | null;
-  /** For agents that want an address instead of a model. */
+  /** Serves agents that need an address for their model. */
   readonly endpointHost: EndpointHost;
-  /** What the workflow's `tuner.openEnvironment` opens sessions of. */
+  /** The environment for the workflow's `tuner.openEnvironment`. */
   readonly environment?: EnvironmentHost | undefined;
   readonly wrapModel?: WrapModel | undefined;
   readonly onNotice: (message: string) => void;
 };
 
 /**
- * Runs a claimed episode as any other is run, with models that answer from the server. What the tracker would record is
- * recorded there.
- * @throws ConfigError if an agent's target learns here and not on the server: it would be the same in every episode
+ * Runs a claimed episode like any other, with models that answer from the server. The server records what the tracker
+ * would record.
+ * @throws ConfigError if an agent's target learns here and not on the server, because that would repeat in every
+ * episode
  */
 export async function executeWorkflow(
   options: ExecuteOptions,
@@ -100,5 +101,5 @@ export async function executeWorkflow(
   return toEnd(finished, { client, awayMs, turnIds });
 }
 
-/** The server samples as it is configured; requests say what they want otherwise. */
+/** The server samples as it is configured. Requests override it. */
 const servedSampling = { temperature: 1, topP: 1, topK: -1, maxTokens: 1 };

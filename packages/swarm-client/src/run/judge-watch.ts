@@ -1,30 +1,30 @@
-/** Says once for all the episodes of a run that the judge cannot be reached, and once that it is back. */
+/** Reports once for all episodes of a run that the judge cannot be reached, and once that it is back. */
 export class JudgeWatch {
-  readonly #tell: (message: string) => void;
+  readonly #report: (message: string) => void;
   readonly #onBack = new Set<() => void>();
   #isAway = false;
 
-  constructor(tell: (message: string) => void) {
-    this.#tell = tell;
+  constructor(report: (message: string) => void) {
+    this.#report = report;
   }
 
   away(message: string): void {
     if (this.#isAway) return;
     this.#isAway = true;
-    this.#tell(
+    this.#report(
       `The judge cannot be reached (${message}). Episodes that have ended wait for it, and ask again after growing gaps.`,
     );
   }
 
-  /** It gave a verdict. */
+  /** Called when the judge has given a verdict. */
   answered(): void {
     if (!this.#isAway) return;
     this.#isAway = false;
-    this.#tell('The judge is back.');
+    this.#report('The judge is back.');
     for (const listener of this.#onBack) listener();
   }
 
-  /** Tells those that wait when the judge is back. What it returns ends that. */
+  /** Calls the listener when the judge is back. Returns a function that removes the listener. */
   onBack = (listener: () => void): (() => void) => {
     this.#onBack.add(listener);
     return () => void this.#onBack.delete(listener);

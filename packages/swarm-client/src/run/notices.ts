@@ -2,27 +2,27 @@ import { toErrorMessage } from '@agentjet/core';
 import { WireError } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 
-/** For how long the same words are not said again. */
+/** How long an identical message is suppressed. */
 const quietMs = 30_000;
-/** A request that is repeated for less is nobody's news. */
+/** Shorter waits for a repeated request are not reported. */
 const shortWaitMs = 400;
 
-/** Tells people what goes wrong, once for all the episodes that it happens to. */
+/** Reports problems to people, once for all affected episodes. */
 export class Notices {
   readonly #host: ClientHost;
-  readonly #tell: (message: string) => void;
+  readonly #report: (message: string) => void;
   readonly #saidMs = new Map<string, number>();
 
-  constructor(host: ClientHost, tell: (message: string) => void) {
+  constructor(host: ClientHost, report: (message: string) => void) {
     this.#host = host;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   say = (message: string): void => {
     const now = this.#host.now();
     if (now - (this.#saidMs.get(message) ?? -Infinity) < quietMs) return;
     this.#saidMs.set(message, now);
-    this.#tell(message);
+    this.#report(message);
   };
 
   onRetry = (error: unknown, waitMs: number): void => {
@@ -32,7 +32,7 @@ export class Notices {
   };
 }
 
-/** fetch says only "fetch failed"; the reason is in its cause. */
+/** fetch says only "fetch failed". The reason is in its cause. */
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? ` (${toErrorMessage(error.cause)})` : '';
   return `${toErrorMessage(error)}${cause}`;

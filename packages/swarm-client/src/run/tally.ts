@@ -1,6 +1,6 @@
 import type { ClaimAnswer, ClaimedEpisode, EndRequest, Receipt, ServerAnswer } from '@agentjet/swarm-wire';
 
-/** What a listener of a run is told. */
+/** An event for the listener of a run. */
 export type SwarmEvent =
   | { readonly type: 'episode_started'; readonly episode: ClaimedEpisode }
   | {
@@ -9,17 +9,17 @@ export type SwarmEvent =
       readonly taskId: string;
       readonly seconds: number;
       readonly end: EndRequest;
-      /** What it says is on the server's disk. */
+      /** The content of the receipt is on the server's disk. */
       readonly receipt: Receipt;
     }
   | { readonly type: 'episode_gone'; readonly episodeId: string; readonly reason: string }
-  /** After each change that the client sees. */
+  /** Emitted after each change that the client sees. */
   | { readonly type: 'server'; readonly server: ServerAnswer }
   | { readonly type: 'notice'; readonly message: string };
 
-/** What a run has done. */
+/** The result of a run. */
 export type RunResult = {
-  /** Why it is over: all tasks were drawn, the server stops, or the signal was aborted. */
+  /** Why it is over: all tasks were drawn, the server stops, or the signal aborted. */
   readonly reason: 'no_task' | 'stopped' | 'interrupted';
   /** Episodes with a receipt. */
   readonly ended: number;
@@ -28,11 +28,11 @@ export type RunResult = {
   readonly outages: number;
   /** Episodes that the server took back before they had ended. */
   readonly gone: number;
-  /** Of completed episodes with a reward; null if there are none. */
+  /** The mean over completed episodes with a reward. Null if there are none. */
   readonly meanReward: number | null;
 };
 
-/** Counts what becomes of episodes, and tells the listener. */
+/** Counts the outcomes of episodes and calls the listener. */
 export class Tally {
   readonly #onEvent: (event: SwarmEvent) => void;
   readonly #begun = new Map<string, { readonly taskId: string; readonly atMs: number }>();
@@ -67,7 +67,7 @@ export class Tally {
     this.#onEvent({ type: 'episode_gone', episodeId, reason });
   }
 
-  /** Whether an empty claim says that nothing is left. A client without tasks waits for those of others. */
+  /** Whether an empty claim means that nothing is left. A client without tasks waits for those of other clients. */
   isDone(reason: ClaimAnswer['reason'], hasTasks: boolean): boolean {
     this.#lastReason = reason;
     const hasRun = this.#counts.completed + this.#counts.failed + this.#counts.outage > 0;

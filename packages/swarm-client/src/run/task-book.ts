@@ -5,11 +5,11 @@ import type { TasksRequest, WireTask } from '@agentjet/swarm-wire';
 
 type Row = TasksRequest['tasks'][number];
 
-/** The tasks that a client brings: told to the server once, and looked up when an episode of one is claimed. */
+/** The tasks that a client brings. They are sent to the server once and looked up when an episode of one is claimed. */
 export class TaskBook {
   readonly #tasks = new Map<string, Task>();
 
-  /** Throws TaskError for a task that cannot be used, and for an id that comes twice. */
+  /** Throws TaskError for a task that cannot be used, and for a repeated id. */
   static async read(source: AsyncIterable<TaskInput> | Iterable<TaskInput>): Promise<TaskBook> {
     const book = new TaskBook();
     for await (const input of source) {
@@ -29,12 +29,12 @@ export class TaskBook {
     return this.#tasks.size;
   }
 
-  /** The client's own task, else the content that the server knows; undefined if neither has it. */
+  /** Returns the client's own task, or the content that the server has. Undefined if neither exists. */
   find(taskId: string, known: WireTask | undefined): Task | undefined {
     return this.#tasks.get(taskId) ?? (known === undefined ? undefined : fromWire(known));
   }
 
-  /** The table in parts that one request can hold. Content is left out if it must stay at the client. */
+  /** Splits the table into parts that fit in one request. Content is left out if it must stay at the client. */
   *parts({ isPortable, ...table }: TableOptions): Generator<TasksRequest> {
     let rows: Row[] = [];
     let numBytes = 0;
@@ -57,11 +57,11 @@ export class TaskBook {
   }
 }
 
-/** Of which kind the tasks are, and whether their content is told. */
+/** The kind of the tasks, and whether their content is sent. */
 export type TableOptions = Pick<TasksRequest, 'share' | 'split'> & { readonly isPortable: boolean };
 
 const maxRows = 1000;
-/** Characters; the server reads 8 MiB. */
+/** In characters. The server reads up to 8 MiB. */
 const maxBytes = 2 ** 21;
 
 function toWire({ taskId, mainQuery, initMessages, metadata }: Task): WireTask {
@@ -74,7 +74,7 @@ function fromWire({ task_id, main_query, init_messages, metadata }: WireTask): T
 
 const hashOf = (json: string): string => createHash('sha256').update(json).digest('hex');
 
-/** JSON with sorted keys, so that clients in all languages agree on the hash of a task. */
+/** Prints JSON with sorted keys, so clients in all languages agree on the hash of a task. */
 function toCanonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)

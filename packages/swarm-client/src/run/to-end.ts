@@ -1,12 +1,12 @@
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 import type { EndRequest } from '@agentjet/swarm-wire';
 
-/** Longer than that, what untrained agents said is left out: it is for people. */
+/** Longer conversations of untrained agents are left out, because they are only for people. */
 const maxMessageBytes = 2 ** 20;
 const maxErrorLength = 100_000;
 const maxCodeLength = 200;
 
-/** Ids of the answers of each agent that are trained, in their order. */
+/** The ids of the trained answers of each agent, in order. */
 export type TurnIds = ReadonlyMap<string, readonly string[]>;
 
 type More = {
@@ -16,7 +16,7 @@ type More = {
   readonly turnIds: TurnIds;
 };
 
-/** What the server is told of an episode. */
+/** The end of an episode as it is sent to the server. */
 export function toEnd(episode: Episode, { client, awayMs, turnIds }: More): EndRequest {
   const { metadata, logMetrics, seconds, secondsJudging } = episode;
   const shared = {

@@ -22,10 +22,10 @@ const answer: ServerAnswer = {
 const policy = { step: 1, version: 1, incarnation: 0, groups_open: 0, groups_pooled: 0, gate_wait_seconds: 0 };
 const worker = { ...policy, state: 'failed' as const, account: {}, dropped_by_reason: {} };
 
-it('tells that one policy of several has stopped, though the server goes on in the same version', async () => {
+it('reports that one policy of several has stopped, though the server continues in the same version', async () => {
   const answers = [answer, answer, { ...answer, policies: { worker: { ...worker, problem: 'The device is gone.' } } }];
   const stop = new AbortController();
-  const told: ServerAnswer[] = [];
+  const reported: ServerAnswer[] = [];
   let asked = 0;
   await watchServer({
     host: { ...systemClientHost, after: (_ms, run) => systemClientHost.after(0, run) },
@@ -34,7 +34,7 @@ it('tells that one policy of several has stopped, though the server goes on in t
       return answers[Math.min(asked++, 2)] ?? answer;
     },
     signal: stop.signal,
-    onEvent: (event) => void (event.type === 'server' && told.push(event.server)),
+    onEvent: (event) => void (event.type === 'server' && reported.push(event.server)),
   });
-  expect(told).toEqual([answers[0], answers[2]]);
+  expect(reported).toEqual([answers[0], answers[2]]);
 });

@@ -6,11 +6,14 @@ import type { SwarmEvent } from './tally.js';
 
 const gapMs = 1000;
 
-/** Tells the listener of each change of the server's state or version, or of why it does not train, until the signal is aborted. */
+/**
+ * Calls the listener with each change of the server's state or version, or of the reason why it does not train, until
+ * the signal aborts.
+ */
 export async function watchServer({ host, server, signal, onEvent }: Watch): Promise<void> {
   let seen = '';
   while (!signal.aborted) {
-    const found = await rejectOnAbort(server(), signal).catch(() => undefined); // requests of the run say what is wrong
+    const found = await rejectOnAbort(server(), signal).catch(() => undefined); // requests of the run report what is wrong
     const key = found === undefined ? seen : newsOf(found);
     if (found !== undefined && key !== seen) onEvent({ type: 'server', server: found });
     seen = key;
