@@ -161,5 +161,5 @@ it('so does an evaluation, after its line of JSON', async () => {
   ]);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ success: 0, episodes: 1, failed_episodes: 1 });
-  expect(stderr).toMatch(/error: Not one of 1 episodes completed, so this says nothing of the model/);
+  expect(stderr).toMatch(/error: None of the 1 episodes completed, so the result says nothing about the model/);
 });

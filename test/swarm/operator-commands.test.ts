@@ -150,7 +150,7 @@ it('drop what came with a key: its places are open again', async () => {
   expect(await ajet('keys')).toMatchObject({ keys: [{ name: 'first' }] });
   await expect(ajet('keys', 'delete', 'intern')).rejects.toThrow('There is no key "intern".');
   await expect(ajet('keys', 'make', 'intern', '--expires', '2020-01-31T00:00:00Z')).rejects.toThrow(
-    '--expires is 2020-01-31T00:00:00Z, which is past: the key would open nothing.',
+    '--expires is 2020-01-31T00:00:00Z, which is in the past, so nobody could use the key.',
   );
 });
 

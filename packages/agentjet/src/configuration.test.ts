@@ -61,7 +61,7 @@ describe('loadConfig', () => {
     expect(config.rollout.numRepeat).toBe(8);
   });
 
-  it('finds paths beside the file first, then in the working directory, and writes below the working directory', () => {
+  it('finds paths next to the file first, then in the working directory, and writes below the working directory', () => {
     mkdirSync(path.join(cwd, 'deep'), { recursive: true });
     writeFileSync(path.join(cwd, 'deep/agent.ts'), '');
     writeFileSync(path.join(cwd, 'tasks.jsonl'), '');
@@ -157,7 +157,7 @@ describe('what is wrong with a configuration', () => {
       'Unknown key "hydra" at the top of math-agent.yaml:2. Everything belongs under "ajet:"',
     ],
     [
-      'a text for a number',
+      'a string for a number',
       'ajet:\n  rollout:\n    top_p: 1\n    num_repeat: many\n',
       'wrong_type',
       '"rollout.num_repeat" in math-agent.yaml:4 is "many", but must be a number.',
@@ -199,7 +199,7 @@ describe('what is wrong with a configuration', () => {
       '"backbone" in math-agent.yaml:2 is "Trinity-RFT", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
     ],
     [
-      'a value where a section belongs',
+      'a value in place of a section',
       'ajet:\n  rollout: 4\n',
       'wrong_type',
       '"rollout" in math-agent.yaml:2 is 4, but must be a section.',
@@ -230,7 +230,7 @@ describe('what is wrong with a configuration', () => {
       '"trainer_common.optim.betas" in math-agent.yaml:4 is [0.9], but must be 2 values.',
     ],
     [
-      'a number that is none',
+      'text that is not a number',
       'ajet:\n  rollout:\n    temperature: .nan\n',
       'wrong_type',
       '"rollout.temperature" in math-agent.yaml:3 is NaN, but must be a number.',

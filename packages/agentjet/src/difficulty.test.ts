@@ -21,7 +21,7 @@ it('trains on the tasks that the model solves sometimes, and the run says which 
     ],
   });
   await job.tune({ onEvent: () => {} });
-  expect(Object.fromEntries(episodes)).toEqual({ easy: 2, hard: 2, a: 6, b: 6 }); // nothing is probed twice
+  expect(Object.fromEntries(episodes)).toEqual({ easy: 2, hard: 2, a: 6, b: 6 }); // no task is probed twice
 });
 
 it('probes again in another world', async () => {

@@ -46,7 +46,7 @@ describe('YAML that no person writes', () => {
     },
   );
 
-  it('__proto__ in an override is an unknown key, and names of Object.prototype are no keys either', () => {
+  it('__proto__ in an override is an unknown key, and names of Object.prototype are not keys either', () => {
     expect(errorOf('ajet: {}\n', '__proto__.backbone=debug').code).toBe('unknown_key');
     expect(errorOf('ajet: {}\n', 'rollout.__proto__={num_repeat: 3}').code).toBe('unknown_key');
     expect(errorOf('ajet:\n  constructor: 3\n').message).toMatch(/^Unknown key "constructor" in job\.yaml:2/);

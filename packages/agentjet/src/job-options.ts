@@ -13,50 +13,50 @@ import {
 import type { TemplateFamily } from '@agentjet/tokenizer';
 import type { AgentJetConfig, ConfigInput } from './registrations.js';
 
-/** The settings that a job is usually made with, by the names of the original; `config` takes everything else. */
+/** The common settings of a job, by the names of the original AgentJet. `config` takes all other settings. */
 export type JobOptions = {
   readonly projectName?: string;
   readonly experimentName?: string;
   readonly experimentDir?: string;
-  /** A name, `path/file.ts->Export`, a registration, or a backbone that is open. It is closed when the job ends. */
+  /** A name, `path/file.ts->Export`, a registration, or an open backbone, which is closed when the job ends. */
   readonly backbone?: AgentJetConfig['backbone'] | BackboneRegistration | Backbone;
-  /** Model folder, `nano` or `micro`. */
+  /** A model folder, `nano` or `micro`. */
   readonly model?: string;
-  /** How replies are read, if the model's chat template does not show it. */
+  /** How replies are parsed, if the model's chat template does not show it. */
   readonly templateFamily?: AgentJetConfig['model']['templateFamily'] | TemplateFamily;
-  /** A name, `path/file.ts->Export`, a registration, or an algorithm itself. */
+  /** A name, `path/file.ts->Export`, a registration, or an algorithm object. */
   readonly algorithm?: AgentJetConfig['trainerCommon']['algorithm']['advEstimator'] | AlgorithmRegistration | Algorithm;
-  /** GPUs of this machine; backbone torch. */
+  /** The number of GPUs of this machine, for backbone torch. */
   readonly nGpu?: number;
   /** Episodes per task. */
   readonly numRepeat?: number;
   /** Tasks per optimizer step. */
   readonly batchSize?: number;
   readonly maxEnvWorker?: number;
-  /** Tokens, like the three below. */
+  /** In tokens, like the three options below. */
   readonly maxPromptLength?: number;
   readonly maxResponseLength?: number;
   readonly maxResponseLengthInOneTurn?: number;
   readonly maxModelLen?: number;
-  /** Optimizer steps that a batch is divided into. */
+  /** The number of optimizer steps that a batch is divided into. */
   readonly miniBatchNum?: number;
   /** Passes over a batch. */
   readonly ppoEpochs?: number;
   readonly loraRank?: number;
   readonly loraAlpha?: number;
   readonly loraTargetModules?: 'all-linear' | readonly string[];
-  /** Share of a GPU's memory that vLLM takes. */
+  /** The share of a GPU's memory that vLLM uses. */
   readonly gpuMemoryUtilization?: number;
   readonly tensorModelParallelSize?: number;
   readonly maxNumSeqs?: number;
   readonly useKlLoss?: boolean;
   readonly lr?: number;
   readonly seed?: number;
-  /** Anything of the configuration, in camelCase; the options above go before it. */
+  /** Any part of the configuration, in camelCase. The options above override it. */
   readonly config?: ConfigInput;
 };
 
-/** What an option gave that no file can hold. */
+/** The values of options that no file can hold. */
 type GivenKinds = {
   readonly backbone?: unknown;
   readonly algorithm?: unknown;
@@ -95,18 +95,22 @@ const paths: Readonly<Record<OptionName, string>> = {
   seed: 'trainerCommon.seed',
 };
 
-/** Arguments of the Python AgentJet that ask for nothing special with these values, and what to give instead of others. */
+/** Arguments of the Python AgentJet that have no effect with these values, and advice for other values. */
 const original: Readonly<Record<string, { readonly plain: readonly unknown[]; readonly advice: string }>> = {
   nnodes: {
     plain: [1],
-    advice: 'One machine trains: give nGpu for its GPUs; several: config: { torch: { launch: "attach", numNodes } }.',
+    advice:
+      'Set nGpu for the GPUs of one machine, or config: { torch: { launch: "attach", numNodes } } for several machines.',
   },
   nGpuForInfer: {
     plain: [null],
-    advice: 'Give config: { rollout: { name: "vllm", colocated: false, tensorModelParallelSize } }.',
+    advice: 'Set config: { rollout: { name: "vllm", colocated: false, tensorModelParallelSize } }.',
   },
   useKlInReward: { plain: [false], advice: 'Give useKlLoss.' },
-  logging: { plain: ['console'], advice: 'Give config: { trainerCommon: { logger } }: tensorboard, wandb or swanlab.' },
+  logging: {
+    plain: ['console'],
+    advice: 'Set config: { trainerCommon: { logger } } to tensorboard, wandb or swanlab.',
+  },
   baseYamlConfig: { plain: [null], advice: 'Call loadJobFromYaml(file).' },
   ensureNewExperiment: { plain: [true], advice: 'Every run has its own folder, named by its time; leave it out.' },
   swarmMode: { plain: [false], advice: 'A job trains in this process; leave it out.' },
@@ -114,7 +118,7 @@ const original: Readonly<Record<string, { readonly plain: readonly unknown[]; re
   loraLoadFormat: { plain: ['safetensors'], advice: 'Adapters are always safetensors; leave it out.' },
   layeredSummon: { plain: [true, false], advice: 'Leave it out.' },
   ulyssesSequenceParallelSize: { plain: [1], advice: 'Leave it out.' },
-  ppoMaxTokenLenPerGpu: { plain: [], advice: 'Give config: { trainerCommon: { maxPackTokens } }.' },
+  ppoMaxTokenLenPerGpu: { plain: [], advice: 'Set config: { trainerCommon: { maxPackTokens } }.' },
 };
 
 function toCamel(name: string): string {
@@ -135,14 +139,17 @@ function checkObject(value: unknown, name: string): void {
   );
 }
 
-/** Whether the original's argument may be left out with this value. Throws ConfigError `unknown_key` with what to give instead. */
+/**
+ * Whether the original's argument may be left out with this value. Throws ConfigError `unknown_key` with the
+ * replacement otherwise.
+ */
 function checkOriginal(name: string, value: unknown): void {
   const known = Object.hasOwn(original, name) ? original[name] : undefined;
   if (known === undefined) {
     const nearest = findNearestName(name, Object.keys(paths));
     const repair =
       nearest === undefined
-        ? `It has ${Object.keys(paths).join(', ')}, and config for all else.`
+        ? `It has ${Object.keys(paths).join(', ')}, and config for all other settings.`
         : `Did you mean "${toCamel(nearest)}"?`;
     throw new ConfigError('unknown_key', `AgentJetJob has no option "${cutText(name)}". ${repair}`);
   }
@@ -155,7 +162,7 @@ function checkOriginal(name: string, value: unknown): void {
 
 const kindOptions = ['backbone', 'algorithm', 'templateFamily'] as const;
 
-/** An entry or an instance, which the configuration records by its name. */
+/** Recognizes a registration or an instance, which the configuration records by its name. */
 function isGiven(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
@@ -166,8 +173,8 @@ function nameOf(value: object, fallback: string): string {
 }
 
 /**
- * The part of a configuration that the options stand for, and what they give as objects. Names may be written in the
- * original's snake_case. Throws ConfigError `unknown_key` or `wrong_type`.
+ * Converts the options to a part of the configuration and to the objects that they hold. Names may be in the original's
+ * snake_case. Throws ConfigError `unknown_key` or `wrong_type`.
  */
 export function toConfigInput(given: JobOptions): { readonly input: ConfigInput; readonly kinds: GivenKinds } {
   checkObject(given, 'What AgentJetJob() got');

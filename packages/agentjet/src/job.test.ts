@@ -62,7 +62,7 @@ describe('AgentJetJob', () => {
     expect(job.config.taskReader.jsonlDatasetFile.validation.filePath).toBe(path.resolve('test.jsonl'));
   });
 
-  it('says so where the YAML file cannot be written', () => {
+  it('says so if the YAML file cannot be written', () => {
     expect(() => new AgentJetJob().dumpJobAsYaml(folder)).toThrow(
       new RegExp(`Cannot write ${folder}: EISDIR.*Choose another file`),
     );
@@ -74,7 +74,7 @@ describe('AgentJetJob', () => {
       .setWorkflow(Silent)
       .setData({ training: [{ taskId: 'a', mainQuery: 'x' }] })
       .dumpJobAsYaml(file);
-    expect(readFileSync(file, 'utf8')).toMatch(/^# Given in code, not in this file: setWorkflow\(\), setData\(\)\./);
+    expect(readFileSync(file, 'utf8')).toMatch(/^# Set in code and not in this file: setWorkflow\(\), setData\(\)\./);
   });
 
   it('keeps what code has set when a YAML file is loaded', async () => {

@@ -33,14 +33,17 @@ import { configuration, type AgentJetConfig, type ConfigInput } from './registra
 export type RunOptions = {
   /** Default: a line per event on stderr. */
   readonly onEvent?: JobListener;
-  /** Aborting finishes the step, saves a checkpoint and ends with `isInterrupted`. */
+  /** Aborting it finishes the step, saves a checkpoint and ends with `isInterrupted`. */
   readonly signal?: AbortSignal;
 };
 
 export type TuneOptions = RunOptions & {
-  /** True: go on from the last checkpoint of the experiment's run that was written last. A string: of that run folder. */
+  /** True continues from the last checkpoint of the experiment's newest run. A string is the run folder to continue. */
   readonly resume?: boolean | string;
-  /** With `resume`: go on from this checkpoint, such as `step-20`, instead of the last. Later ones are set aside. */
+  /**
+   * With `resume`, continues from this checkpoint, such as `step-20`, and not from the last one. Later checkpoints are
+   * set aside.
+   */
   readonly from?: string;
 };
 
@@ -50,25 +53,26 @@ export type EvaluateOptions = RunOptions & {
 };
 
 export type CalibrateOptions = {
-  /** A label of at least this is a success, unless it says so itself. Default: half of the highest. */
+  /** Labels from this value are a success, unless the line says so itself. Default: half of the highest label. */
   readonly successFrom?: number | null;
-  /** Examples at a time. Default: 8. */
+  /** The number of concurrent examples. Default: 8. */
   readonly parallel?: number;
   readonly signal?: AbortSignal;
 };
 
-/** What the processes of `rollout.workflow_processes` run. */
+/** The program of the processes of `rollout.workflow_processes`. */
 const workflowProcess = new URL('./workflow-process.js', import.meta.url);
 
 type Given = { -readonly [Key in keyof GivenInputs]?: GivenInputs[Key] };
 
 /**
- * What `ajet` does, from code:
+ * Runs everything that `ajet` does from code:
  * ```ts
- * const job = new AgentJetJob({ model: 'nano', algorithm: 'grpo' }).setWorkflow(MathAgent).setData({ training: 'train.jsonl' });
+ * const job = new AgentJetJob({ model: 'nano', algorithm: 'grpo' }).setWorkflow(MathAgent).setData({ training:
+ * 'train.jsonl' });
  * const { modelDir } = await job.tune();
  * ```
- * Every method throws ConfigError for what is wrong, before anything runs.
+ * Every method throws ConfigError for wrong input before anything runs.
  */
 export class AgentJetJob {
   #config: AgentJetConfig;
@@ -80,20 +84,20 @@ export class AgentJetJob {
     this.#config = configuration.create(input);
   }
 
-  /** The present configuration; change it with the options, `setConfig` or a YAML file. */
+  /** The current configuration. Change it with the options, `setConfig` or a YAML file. */
   get config(): AgentJetConfig {
     return this.#config;
   }
 
-  /** Changes some keys, in camelCase; the others stay. */
+  /** Changes some keys, in camelCase. The other keys keep their values. */
   setConfig(input: ConfigInput): this {
     this.#config = configuration.create(mergeInput(this.#config, input) as ConfigInput);
     return this;
   }
 
   /**
-   * Settings of a registration that this job was given as its backbone, algorithm, data or judge, typed by its own section.
-   * Throws ConfigError `not_given` for another one.
+   * Sets the settings of a registration that this job got as its backbone, algorithm, data or judge, typed by its own
+   * section. Throws ConfigError `not_given` for any other registration.
    */
   setSection<Section extends z.ZodObject>(
     entry: { readonly name: string; readonly section: Section; readonly isFlat?: boolean },
@@ -112,7 +116,7 @@ export class AgentJetJob {
     return this.setConfig(camelKeys(input as JsonObject) as ConfigInput);
   }
 
-  /** A Workflow class, a function (task, tuner), or `path/file.ts->Export`. */
+  /** Sets the workflow: a Workflow class, a function (task, tuner), or `path/file.ts->Export`. */
   setWorkflow(workflow: WorkflowSource | string): this {
     if (typeof workflow === 'string') {
       delete this.#given.workflow;
@@ -122,7 +126,7 @@ export class AgentJetJob {
     return this;
   }
 
-  /** Where tasks come from; a part that is left out has none. */
+  /** Sets the sources of tasks. A part that is left out has no tasks. */
   setData(data: JobData): this {
     const given = readJobData(data);
     delete this.#given.reader;
@@ -133,7 +137,7 @@ export class AgentJetJob {
       : this;
   }
 
-  /** A judge, a class of one, a function (task, output), a registration, or `path/file.ts->Export`. */
+  /** Sets the judge: an object, a class, a function (task, output), a registration, or `path/file.ts->Export`. */
   setJudge(judge: Judge | Judge['judge'] | (new () => Judge) | JudgeRegistration | string): this {
     if (typeof judge === 'string') {
       delete this.#given.judge;
@@ -143,7 +147,9 @@ export class AgentJetJob {
     return isRegistration(judge) ? this.setConfig({ taskJudge: { judgeType: nameGivenInCode(judge.name) } }) : this;
   }
 
-  /** The world that `tuner.openEnvironment(task)` opens sessions of: an object, a class of one, a registration, or `path/file.ts->Export`. */
+  /**
+   * Sets the world for `tuner.openEnvironment(task)`: an object, a class, a registration, or `path/file.ts->Export`.
+   */
   setEnvironment(environment: Environment | (new () => Environment) | EnvironmentRegistration | string): this {
     if (typeof environment === 'string') {
       delete this.#given.environment;
@@ -154,13 +160,15 @@ export class AgentJetJob {
     return this.setConfig({ environment: { protocol: nameGivenInCode(isEntry ? environment.name : 'environment') } });
   }
 
-  /** Writes the configuration as a file that `ajet --conf` takes. What only code can give is named in a comment on top. */
+  /**
+   * Writes the configuration to a file for `ajet --conf`. A comment at the top names the values that only code can set.
+   */
   dumpJobAsYaml(file: string): this {
     const inCode = Object.keys(this.#given).map((name) => givenBy[name as keyof Given]);
     const comment =
       inCode.length === 0
         ? ''
-        : `Given in code, not in this file: ${inCode.join(', ')}. To run this file with ajet, name an export for each: path/file.ts->Export.`;
+        : `Set in code and not in this file: ${inCode.join(', ')}. To run this file with ajet, name an export for each: path/file.ts->Export.`;
     try {
       makeFolders(path.dirname(path.resolve(file)));
       writeFileSync(file, configuration.format(this.#config, comment));
@@ -174,13 +182,16 @@ export class AgentJetJob {
     return this;
   }
 
-  /** Takes the whole configuration from a file; what code has set (workflow, data, judge, backbone, algorithm) stays. */
+  /**
+   * Takes the whole configuration from a file. Values that code has set (workflow, data, judge, backbone, algorithm)
+   * remain.
+   */
   loadJobFromYaml(file: string, overrides: readonly string[] = []): this {
     this.#config = configuration.load(file, [...overrides, ...nameGiven(this.#given)]);
     return this;
   }
 
-  /** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
+  /** Trains as the configuration says. With backbone `debug`, it runs a few episodes and trains nothing. */
   async tune(options: TuneOptions = {}): Promise<JobResult> {
     checkFrom(options);
     const { withTrackers, tuneJob } = await loadRunning();
@@ -190,8 +201,9 @@ export class AgentJetJob {
   }
 
   /**
-   * Trains the model to answer as the transcripts of `sft.transcripts` do: what a large model said, collected with
-   * `debug.collect`, or a file of conversations. `tune` goes on from the result with `model.path`. Needs no workflow.
+   * Trains the model to answer as the transcripts of `sft.transcripts` do: the answers of a large model, collected with
+   * `debug.collect`, or a file of conversations. `tune` continues from the result with `model.path`. It needs no
+   * workflow.
    */
   async sft(options: TuneOptions = {}): Promise<SftResult> {
     checkFrom(options);
@@ -207,7 +219,7 @@ export class AgentJetJob {
     );
   }
 
-  /** Runs the evaluation tasks. Null when the signal ended it. */
+  /** Runs the evaluation tasks. Null if the signal ended it. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
     const { evaluateJob } = await loadRunning();
     const onEvent = await listenerOf(options);
@@ -216,9 +228,9 @@ export class AgentJetJob {
   }
 
   /**
-   * Asks the judge about answers that people have scored: a JSONL file with main_query, answer and score (or label, is_success,
-   * ranked) in each line. The answer is the agent's last message; `output_metadata` is what the workflow returned. Throws ConfigError
-   * `no_judge` if the configuration leaves rewards to the workflow.
+   * Asks the judge about answers that people have scored: a JSONL file with main_query, answer and score (or label,
+   * is_success, ranked) in each line. The answer is the agent's last message, and `output_metadata` is the metadata
+   * that the workflow returned. Throws ConfigError `no_judge` if the configuration leaves rewards to the workflow.
    */
   async calibrateJudge(file: string, options: CalibrateOptions = {}): Promise<Calibration> {
     const { signal = new AbortController().signal, successFrom = null, parallel = 8 } = options;
@@ -235,11 +247,14 @@ export class AgentJetJob {
       return calibrateJudge(judge, examples, { signal, successFrom, parallel, agents: [...new Set(agents)] });
     throw new ConfigError(
       'no_judge',
-      'The configuration names no judge: rewards come from the workflow. Set task_judge.judge_type, or task_judge.judge_protocol.',
+      'The configuration names no judge, so rewards come from the workflow. Set task_judge.judge_type, or task_judge.judge_protocol.',
     );
   }
 
-  /** What the configuration names, opened, and the configuration with the sections of what came from outside. */
+  /**
+   * Opens everything that the configuration names, and adds the sections of external registrations to the
+   * configuration.
+   */
   async #load(listener: JobListener, signal: AbortSignal | undefined) {
     const { loadInputs, loadTrainer } = await loadRunning();
     await loadTrainer();
@@ -251,7 +266,7 @@ export class AgentJetJob {
   }
 }
 
-/** What a run needs, and an agent that only imports this package does not. */
+/** Loads the code of a run, which an agent that only imports this package does not need. */
 async function loadRunning() {
   const [session, { withTrackers }] = await Promise.all([import('@agentjet/session'), import('./with-trackers.js')]);
   return { ...session, withTrackers };
@@ -266,10 +281,13 @@ async function listenerOf({ onEvent }: RunOptions): Promise<JobListener> {
 
 function checkFrom({ from, resume = false }: TuneOptions): void {
   if (from !== undefined && resume === false)
-    throw new ConfigError('wrong_value', 'from names a checkpoint of a run to go on with; give resume as well.');
+    throw new ConfigError(
+      'wrong_value',
+      'The option from names a checkpoint of a run to continue, so it needs the option resume. Set both.',
+    );
 }
 
-/** Where a job keeps what code gave, and the kind that it is. */
+/** The option that holds each object from code, and its kind. */
 const kindOptions = [
   ['backbone', 'backbones'],
   ['algorithm', 'algorithms'],
@@ -292,7 +310,7 @@ function isRegistration(value: unknown): value is { readonly name: string; reado
   return isJsonObject(value) && typeof value['open'] === 'function' && typeof value['name'] === 'string';
 }
 
-/** Overrides that record what code gave instead of what a file names. */
+/** Creates overrides that record values from code in place of the names from a file. */
 function nameGiven({
   backbone,
   algorithm,

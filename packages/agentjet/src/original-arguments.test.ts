@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentJetJob, ConfigError, type JobOptions } from './index.js';
 
-/** The arguments that the documents of the Python AgentJet name. */
+/** The arguments that the documentation of the Python AgentJet names. */
 
 let folder: string;
 beforeAll(() => {
@@ -52,9 +52,9 @@ describe('AgentJetJob', () => {
   it('takes what asks for nothing special, and answers the rest with what to use', () => {
     expect(() => createJob({ nnodes: 1, n_gpu_for_infer: null, swarm_mode: false, logging: 'console' })).not.toThrow();
     for (const [options, advice] of [
-      [{ nnodes: 2 }, 'The option "nnodes" with the value 2 has no meaning here. One machine trains: give nGpu'],
+      [{ nnodes: 2 }, 'The option "nnodes" with the value 2 has no meaning here. Set nGpu for the GPUs of one machine'],
       [{ use_kl_in_reward: true }, 'Give useKlLoss.'],
-      [{ logging: 'wandb' }, 'Give config: { trainerCommon: { logger } }'],
+      [{ logging: 'wandb' }, 'Set config: { trainerCommon: { logger } }'],
       [{ numRepeats: 2 }, 'AgentJetJob has no option "numRepeats". Did you mean "numRepeat"?'],
     ] as const)
       expect(() => createJob(options)).toThrow(advice);

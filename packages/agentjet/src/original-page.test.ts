@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { configuration } from './registrations.js';
 
-/** The five examples of the Python AgentJet's configuration page, written out from its key names. */
+/** The five examples of the Python AgentJet's configuration page, written from its key names. */
 const page = (name: string): string => path.join(import.meta.dirname, 'original-page', `${name}.yaml`);
 
 let cwd: string;
@@ -90,7 +90,7 @@ describe('a key of the Python AgentJet', () => {
     expect(load(`ajet:\n  backbone: ${backbone}\n`).backbone).toBe(backbone);
   });
 
-  it('is taken if another key does the same, and told if both are given and differ', () => {
+  it('is taken if another key does the same, and reported if both are given and differ', () => {
     expect(load('ajet:\n  trainer_common: { clip_ratio: 0.1 }\n').trainerCommon).toMatchObject({
       clipRatioLow: 0.1,
       clipRatioHigh: 0.1,

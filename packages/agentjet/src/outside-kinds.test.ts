@@ -10,7 +10,7 @@ import { AgentJetJob } from './job.js';
 import type { JobOptions } from './job-options.js';
 import { configuration } from './registrations.js';
 
-/** Kinds that no file of ours knows: given in code, or named by a path. */
+/** Tests kinds that are in none of our files: given in code, or named by a path. */
 
 let dir: string;
 beforeAll(() => {
@@ -174,7 +174,7 @@ describe('a kind named by path/file.ts->Export', () => {
     expect(inputs.judge).toMatchObject({ judge: expect.any(Function) });
   });
 
-  it('brings its own section, whose mistakes are told like any other', async () => {
+  it('brings its own section, whose mistakes are reported like any other', async () => {
     const text = (key: string): string =>
       `ajet:\n  trainer_common:\n    algorithm:\n      adv_estimator: ./mine.ts->Tuned\n      tuned:\n        ${key}\n`;
     const { config } = load(`${text('how_much: 7')}  task_reader: { type: random_dummy }\n`);
@@ -192,7 +192,7 @@ describe('a kind named by path/file.ts->Export', () => {
     expect(() => load('ajet:\n  other:\n    x: 1\n')).toThrow(ConfigError);
   });
 
-  it('a name that is almost one of ours is told which', () => {
+  it('a name that is almost one of ours gets a suggestion', () => {
     expect(() => createJob({ algorithm: 'gpro' } as unknown as JobOptions)).toThrow(
       '"trainer_common.algorithm.adv_estimator" in the options given in code is "gpro", but must be one of grpo, reinforce, maxrl, sft, dr_grpo, rloo, reinforce_plus_plus, dapo, gspo, cispo. Did you mean "grpo"?',
     );

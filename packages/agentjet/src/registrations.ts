@@ -9,19 +9,19 @@ import { dataGeneration } from './readers/data-generation.js';
 import { feedbackTracing } from './readers/feedback-tracing.js';
 
 /**
- * The one list of everything that a configuration may name. What it names is loaded when it is opened; listing it costs its
- * settings alone.
+ * The one list of everything that a configuration may name. An entry is loaded when it is opened; listing it loads only
+ * its settings.
  */
 const algorithms = [...ownAlgorithms, ...presets] as const;
 const judges = [...ownJudges, ...namedJudges] as const;
 const readers = [...tableReaders, dataGeneration, feedbackTracing, ...ownReaders, ...worldReaders] as const;
 const registrations = { backbones, algorithms, readers, judges, environments, templates };
 
-/** The resolved configuration of a job: every key has a value, paths are absolute. */
+/** The resolved configuration of a job. Every key has a value, and paths are absolute. */
 export type AgentJetConfig = ConfigOf<typeof registrations>;
 
-/** Some of the configuration, as code gives it; the rest are defaults. */
+/** A part of the configuration, as code sets it. Other keys have their defaults. */
 export type ConfigInput = InputOf<AgentJetConfig>;
 
-/** What a configuration may say, and how it is read. */
+/** The keys of a configuration, and how they are read. */
 export const configuration: ConfigComposition<AgentJetConfig> = composeConfig(registrations);

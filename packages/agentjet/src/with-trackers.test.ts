@@ -16,7 +16,7 @@ afterEach(() => {
 });
 
 const plan = { firstStep: 1, totalSteps: 1, tasksPerStep: 1, episodesPerTask: 1 };
-/** What a job does, as far as trackers see it. */
+/** Runs the part of a job that trackers see. */
 const runJob = async (onEvent: JobListener): Promise<string> => {
   onEvent({ type: 'run_started', runDir, model: 'nano', plan });
   writeFileSync(path.join(runDir, 'metrics.jsonl'), '{"step":1,"reward_mean":0.5}\n');

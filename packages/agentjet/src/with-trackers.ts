@@ -4,7 +4,10 @@ import { followRun, trackerNames, type FollowedRun, type TrackersConfig } from '
 /** Events after which there is a line to send. */
 const wakers: ReadonlySet<string> = new Set(['step_finished', 'evaluated', 'held_out']);
 
-/** Runs a job, and the trackers that its configuration names. They follow the run's files: the job waits for them at its end alone. */
+/**
+ * Runs a job and the trackers that its configuration names. Trackers follow the run's files, so the job waits for them
+ * only at its end.
+ */
 export async function withTrackers<T>(
   config: TrackersConfig,
   onEvent: JobListener,

@@ -1,4 +1,4 @@
-/** The module of `rollout.workflow_processes`: a process that runs the workflows of a run. */
+/** The program of `rollout.workflow_processes`: a process that runs the workflows of a run. */
 
 import type { ConfigComposition } from '@agentjet/core';
 import { serveWorkflows } from '@agentjet/session/workflows';

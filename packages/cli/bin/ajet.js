@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Lies in the repository, so that `npm ci` links the command before the first build.
+// This file is in the repository, so `npm ci` links the command before the first build.
 import { existsSync } from 'node:fs';
 
 const main = new URL('../dist/main.js', import.meta.url);

@@ -10,7 +10,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Signals at the given times of the clock, in ms; returns the exit code that the work ends with, and that of an exit at once. */
+/**
+ * Sends signals at the given times of the clock, in ms. Returns the exit code of the work, and that of an immediate
+ * exit.
+ */
 async function interruptAt(
   times: readonly number[],
 ): Promise<{ readonly code: number; readonly exits: readonly unknown[] }> {

@@ -3,14 +3,14 @@ import { AgentJetError } from '@agentjet/core';
 import { closeBackbones, failEpisodesThatExit } from '@agentjet/session';
 import { watchLauncher } from './watch-launcher.js';
 
-/** Ctrl-C once asks to stop, twice ends the process. */
+/** The first Ctrl-C asks to stop, and the second ends the process. */
 type Interrupt = {
   /** Aborts at the first signal. */
   readonly signal: AbortSignal;
-  /** 130 after SIGINT, 143 after SIGTERM; undefined when there was none. */
+  /** 130 after SIGINT, 143 after SIGTERM. Undefined if there was no signal. */
   exitCode(): number | undefined;
   signalName(): SignalName | undefined;
-  /** After the second signal: whatever fails from then on is no news. */
+  /** True after the second signal. Later failures are not reported. */
   isExiting(): boolean;
   dispose(): void;
 };
@@ -20,7 +20,9 @@ type SignalName = keyof typeof exitCodes;
 
 const closeLimitMs = 1500;
 
-/** Exits as soon as the backbone's thread is out of native code; dies by the signal itself if that takes too long. */
+/**
+ * Exits as soon as the backbone's thread has left native code. If that takes too long, the process dies by the signal.
+ */
 async function exitNow(name: SignalName): Promise<void> {
   const isClosed = await Promise.race([closeBackbones().then(() => true), sleep(closeLimitMs, false)]);
   if (isClosed) return process.exit(exitCodes[name]);
@@ -29,8 +31,8 @@ async function exitNow(name: SignalName): Promise<void> {
 }
 
 /**
- * On a terminal Ctrl-C reaches npm and us, and npm passes it on: where its shell has made room for us (macOS, bash) that is a
- * second one to us, milliseconds later. Nobody presses so fast.
+ * On a terminal, Ctrl-C reaches both npm and us, and npm passes it on. If npm's shell replaced itself with our process
+ * (macOS, bash), we get it a second time, milliseconds later. People do not press so fast.
  */
 function isEcho(msSinceFirst: number): boolean {
   return process.env['npm_lifecycle_event'] !== undefined && process.stdin.isTTY && msSinceFirst < 100;
@@ -70,20 +72,20 @@ function listenForInterrupt(onFirst: () => void): Interrupt {
   };
 }
 
-/** An end of the process that nobody here asked for would look like success. */
-function tellEarlyExit(): void {
-  const code = Number(process.exitCode ?? 0); // 13: nothing was left to do
+/** An end of the process that nobody here requested would look like success. */
+function reportEarlyExit(): void {
+  const code = Number(process.exitCode ?? 0); // 13 means that nothing was left to do
   console.error(
     code === 13
-      ? 'error: Nothing is left to wait for, yet the work has not ended: something awaits a promise that never settles. Look at the top level of the modules that the YAML file names.'
+      ? 'error: Nothing is left to wait for, but the work has not ended, because some code awaits a promise that never settles. Look at the top level of the modules that the YAML file names.'
       : `error: The process was ended by process.exit(${code}) before the work was done. Look at the modules that the YAML file names.`,
   );
   process.exitCode = code === 13 ? 1 : code || 1;
 }
 
 /**
- * Runs a command's work and gives its exit code: its own, or that of the signal that ended it. `codes`: of signals that a command
- * takes as an order to end in peace.
+ * Runs the work of a command and returns its exit code: the command's own, or that of the signal that ended it. `codes`
+ * are the exit codes of signals that a command treats as a request for a graceful end.
  */
 export async function runInterruptibly(
   onFirst: () => void,
@@ -94,10 +96,10 @@ export async function runInterruptibly(
   const interrupt = listenForInterrupt(onFirst);
   const codeOf = (name: SignalName | undefined): number | undefined =>
     name === undefined ? undefined : (codes[name] ?? exitCodes[name]);
-  let isThrown = false; // then Node says itself what ended it
+  let isThrown = false; // then Node itself reports what ended it
   const onThrown = (): void => void (isThrown = true);
   const onExit = (code: number): void => {
-    if (!interrupt.isExiting() && !(isThrown && code !== 0)) tellEarlyExit();
+    if (!interrupt.isExiting() && !(isThrown && code !== 0)) reportEarlyExit();
   };
   process.on('uncaughtExceptionMonitor', onThrown);
   process.on('exit', onExit);

@@ -4,7 +4,7 @@ import { reportError } from './report-error.js';
 process.setSourceMapsEnabled(true);
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // Whoever read along (`| head`) has gone; a run goes on without a reader.
+    // The reader (`| head`) has left. A run continues without a reader.
     if (error.code !== 'EPIPE') throw error;
   });
 }
@@ -19,19 +19,19 @@ async function main(): Promise<void> {
     reportError(error);
     exitCode = 1;
   }
-  // An exit would cut what the reader of a pipe has not taken yet.
+  // An exit would cut output that the reader of a pipe has not read yet.
   await Promise.all([process.stdout, process.stderr].map(taken));
-  // A workflow may have left timers or sockets open; the run is over.
+  // A workflow may have left timers or sockets open, but the run is over.
   process.exit(exitCode);
 }
 
-/** Resolves once all that was written is taken, or its reader is gone. */
+/** Resolves once all output has been read, or its reader is gone. */
 async function taken(stream: NodeJS.WriteStream): Promise<void> {
   if (stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve));
 }
 
 // With an await at the top level, Node would print a line of this file if a module of the user never settles.
 process.once('beforeExit', () => {
-  process.exitCode = 13; // as Node does for that await
+  process.exitCode = 13; // Node uses this code for such an await
 });
 void main();

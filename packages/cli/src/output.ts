@@ -3,7 +3,7 @@ import type { JobListener } from 'agentjet';
 import { createLineListener, type TranscriptStyle } from 'agentjet/printing';
 import { createTerminalListener } from './terminal.js';
 
-/** Where a command writes: with `--json`, stdout is left to the one line of JSON. */
+/** The output of a command. With `--json`, stdout holds only the line of JSON. */
 export type Output = {
   readonly listener: JobListener;
   readonly writeLine: (line: string) => void;
@@ -13,7 +13,7 @@ export type Output = {
 const styles = { title: 'bold', label: 'gray', model: 'cyan', good: 'green', bad: 'red' } as const;
 const colors: TranscriptStyle = (kind, text) => styleText(styles[kind], text);
 
-/** Bars and colours on a terminal, plain lines elsewhere. */
+/** Uses bars and colours on a terminal, and plain lines elsewhere. */
 export function createOutput(flags: { readonly json?: boolean }): Output {
   const stream = flags.json === true ? process.stderr : process.stdout;
   const writeLine = (line: string): void => void stream.write(`${line}\n`);

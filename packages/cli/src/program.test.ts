@@ -37,6 +37,6 @@ it('looks at what a program needs before its first episode', async () => {
   await expect(run('--folder', 'not-there')).rejects.toThrow('--folder is "not-there", which is not a folder.');
   await expect(run('--folder', import.meta.filename)).rejects.toThrow('which is not a folder');
   await expect(run('--task', 'a.json', '--tasks', 'a.jsonl')).rejects.toThrow(
-    'Give --tasks, a task per line, or --task',
+    'Set either --tasks, a file with one task per line, or --task',
   );
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addSwarm, overridesHelp } from './swarm-program.js';
 
-/** What a person typed, parsed. The commands themselves are loaded when they run: `--help` starts fast. */
+/** Parses the command line. The commands themselves are loaded when they run, so `--help` starts fast. */
 export type RunFlags = {
   readonly conf: string;
   readonly backbone?: string;
@@ -28,7 +28,7 @@ export type ServeFlags = {
   readonly toolCalls?: string;
   readonly maxTokens?: string;
   readonly seed?: string;
-  /** False: `--no-key`. */
+  /** False if `--no-key` is set. */
   readonly key?: boolean;
   readonly json?: boolean;
 };
@@ -48,7 +48,7 @@ export type JudgeFlags = {
 };
 export type InspectFlags = { readonly html?: boolean | string; readonly tokens?: boolean };
 
-/** The version of this package. */
+/** Reads the version of this package. */
 function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   return typeof manifest === 'object' && manifest !== null && 'version' in manifest
@@ -62,9 +62,9 @@ Examples:
   ajet --conf math_agent.yaml                              train, as the file says
   ajet --conf math_agent.yaml rollout.num_repeat=4         ... with one key changed
   ajet --conf math_agent.yaml --backbone=debug             run a few episodes, print them, train nothing
-  ajet --conf math_agent.yaml --resume                     go on where the newest run of this experiment stopped
+  ajet --conf math_agent.yaml --resume                     continue the newest run of this experiment
   ajet sft --conf math_agent.yaml sft.transcripts=<run>   learn to answer as a collected large model did
-  ajet eval --conf math_agent.yaml --checkpoint <run>      how good is that run's model on the evaluation tasks
+  ajet eval --conf math_agent.yaml --checkpoint <run>      measure that run's model on the evaluation tasks
   ajet inspect <run> <episode>                             an episode token by token
   ajet model check Qwen/Qwen2.5-0.5B-Instruct              what memory and time a model needs here
   ajet judge --conf m.yaml --examples labelled.jsonl       does the judge agree with people
@@ -72,9 +72,9 @@ Examples:
   ajet export <run> my-model                               the same as a folder for transformers, vLLM and others
   ajet export <run> agent.gguf --type q8_0                 the same as a file for llama.cpp and Ollama
 
-Ctrl-C once finishes the step, saves a checkpoint and exits with 130; twice exits at once.`;
+The first Ctrl-C finishes the step, saves a checkpoint and exits with 130. The second exits at once.`;
 
-/** The command line. Each action returns the exit code through `setExitCode`. */
+/** Creates the command line. Each action returns the exit code through `setExitCode`. */
 export function createProgram(setExitCode: (code: number) => void): Command {
   const program = new Command('ajet')
     .description('Trains the language model behind an agent with reinforcement learning.')
@@ -86,11 +86,11 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       '--backbone <name>',
       'onnx: train on this CPU; torch: train on GPUs; verl: train on GPUs through verl and Ray; tinker: train on a server; debug: run episodes and train nothing',
     )
-    .option('--resume', "go on from the last checkpoint of the experiment's newest run")
-    .option('--run <folder>', 'with --resume: the run to go on with')
+    .option('--resume', "continue from the last checkpoint of the experiment's newest run")
+    .option('--run <folder>', 'with --resume: the run to continue')
     .option(
       '--from <checkpoint>',
-      'with --resume: the checkpoint to go on from, such as step-20; later ones are set aside',
+      'with --resume: the checkpoint to continue from, such as step-20; later ones are set aside',
     )
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .addHelpText('after', examples)
@@ -103,11 +103,11 @@ export function createProgram(setExitCode: (code: number) => void): Command {
 
   program
     .command('eval')
-    .description('Runs the evaluation tasks and reports success and reward; trains nothing.')
+    .description('Runs the evaluation tasks and reports success and reward. It trains nothing.')
     .usage('--conf <file.yaml> [--checkpoint <folder>] [key.path=value ...]')
     .argument('[overrides...]', overridesHelp)
     .requiredOption('--conf <file>', 'the YAML file of the job')
-    .option('--backbone <name>', 'as above')
+    .option('--backbone <name>', 'onnx, torch, verl or tinker')
     .option(
       '--checkpoint <folder>',
       'a run folder (its last checkpoint), a checkpoint, a model folder or a model of the hub (org/name); default: model.path',
@@ -124,7 +124,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
     .argument('<run>', 'run folder')
     .argument('[episode]', 'episode id, or the beginning of one; default: list the episodes')
     .option('--tokens', 'a line per token: place, id, author, mask, logprob, text')
-    .option('--html [file]', 'write one self-contained page instead')
+    .option('--html [file]', 'write one self-contained page')
     .action(async (run: string, episode: string | undefined, flags: InspectFlags) => {
       const { inspectRun } = await import('./commands/inspect-run.js');
       setExitCode(await inspectRun(run, episode, flags));
@@ -143,14 +143,14 @@ export function createProgram(setExitCode: (code: number) => void): Command {
 function addSft(program: Command, setExitCode: (code: number) => void): void {
   program
     .command('sft')
-    .description('Trains the model to answer as the transcripts of sft.transcripts do: those of a large model, say.')
+    .description('Trains the model to answer as the transcripts of sft.transcripts do, such as those of a large model.')
     .usage('--conf <file.yaml> [sft.transcripts=<run folder or file.jsonl>] [key.path=value ...]')
     .argument('[overrides...]', overridesHelp)
     .requiredOption('--conf <file>', 'the YAML file of the job; its agent and judge are not needed')
     .option('--backbone <name>', 'onnx, torch, tinker or verl')
-    .option('--resume', 'go on from the last checkpoint of the newest such run of this experiment')
-    .option('--run <folder>', 'with --resume: the run to go on with')
-    .option('--from <checkpoint>', 'with --resume: the checkpoint to go on from, such as step-20')
+    .option('--resume', 'continue from the last checkpoint of the newest such run of this experiment')
+    .option('--run <folder>', 'with --resume: the run to continue')
+    .option('--from <checkpoint>', 'with --resume: the checkpoint to continue from, such as step-20')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], flags: RunFlags) => {
       const { runSftJob } = await import('./commands/run-sft-job.js');
@@ -161,9 +161,11 @@ function addSft(program: Command, setExitCode: (code: number) => void): void {
 function addInit(program: Command, setExitCode: (code: number) => void): void {
   program
     .command('init')
-    .description('Writes a project that trains as it is: an agent with a tool, tasks, settings. Overwrites nothing.')
-    .argument('[folder]', 'default: this one', '.')
-    .option('--framework <name>', 'of the agent: langgraph, openai, ai-sdk, openai-agents or react')
+    .description(
+      'Writes a project that you can train unchanged: an agent with a tool, tasks and settings. It overwrites nothing.',
+    )
+    .argument('[folder]', 'default: the current folder', '.')
+    .option('--framework <name>', 'framework of the agent: langgraph, openai, ai-sdk, openai-agents or react')
     .action(async (folder: string, { framework }: { readonly framework?: string }) => {
       const { initProject } = await import('./commands/init-project.js');
       setExitCode(await initProject(folder, { framework, version: readVersion() }));
@@ -176,12 +178,12 @@ function addJudge(program: Command, setExitCode: (code: number) => void): void {
     .description('Asks the judge about answers that people have scored, and says how well they agree.')
     .usage('--conf <file.yaml> --examples <labelled.jsonl> [key.path=value ...]')
     .argument('[overrides...]', overridesHelp)
-    .requiredOption('--conf <file>', 'the YAML file: its task_judge')
+    .requiredOption('--conf <file>', 'the YAML file with task_judge')
     .requiredOption(
       '--examples <file>',
       "JSONL with main_query, answer (the agent's last message) and score (or label, is_success, ranked) in each line",
     )
-    .option('--success-from <score>', 'a label of at least this is a success; default: half of the highest')
+    .option('--success-from <score>', 'lowest label of a success; default: half of the highest label')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], flags: JudgeFlags) => {
       const { judgeExamples } = await import('./commands/judge-examples.js');
@@ -191,12 +193,10 @@ function addJudge(program: Command, setExitCode: (code: number) => void): void {
 
 function addModel(program: Command, setExitCode: (code: number) => void): void {
   const json = ['--json', 'end with one line of JSON on stdout; everything else goes to stderr'] as const;
-  const model = program
-    .command('model')
-    .description('Models by name: what is here, downloads, and what a model needs.');
+  const model = program.command('model').description('Lists and downloads models, and says what a model needs.');
   model
     .command('list')
-    .description('The models that model.path may name without a download.')
+    .description('Lists the models that model.path may name without a download.')
     .option(...json)
     .action(async (flags: ModelFlags) => {
       const { listKnownModels } = await import('./commands/model.js');
@@ -218,13 +218,16 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
     });
   model
     .command('check')
-    .description('Says what memory and time a model needs on each backbone, and what to do if it does not fit.')
+    .description('Says how much memory and time a model needs on each backbone, and what to do if it does not fit.')
     .argument('<model>', 'a model folder, a GGUF file, org/name of the hub, smollm2-135m, nano or micro')
     .argument('[overrides...]', overridesHelp)
-    .option('--conf <file>', 'the YAML file of the job: its lengths, batch and settings; default: the defaults')
-    .option('--gpus <number>', 'instead of the GPUs of this machine, with --gpu-memory')
-    .option('--gpu-memory <amount>', 'of each GPU, such as 80GiB')
-    .option('--gpu-name <name>', 'such as H100 or A100, to say how long a step trains')
+    .option(
+      '--conf <file>',
+      'the YAML file of the job, for its lengths, batch and settings; default: the default settings',
+    )
+    .option('--gpus <number>', 'number of GPUs, if they are not in this machine; needs --gpu-memory')
+    .option('--gpu-memory <amount>', 'memory of each GPU, such as 80GiB')
+    .option('--gpu-name <name>', 'name of the GPUs, such as H100 or A100, to estimate the time of a step')
     .option(...json)
     .action(async (name: string, overrides: string[], flags: CheckFlags) => {
       const { checkNamedModel } = await import('./commands/model.js');
@@ -235,19 +238,22 @@ function addModel(program: Command, setExitCode: (code: number) => void): void {
 function addServe(program: Command, setExitCode: (code: number) => void): void {
   program
     .command('serve')
-    .description('Serves a trained model to clients of OpenAI and Anthropic, until Ctrl-C.')
+    .description('Serves a trained model to clients of OpenAI and Anthropic until Ctrl-C.')
     .argument(
       '<model>',
       'a run folder (its last checkpoint), a checkpoint, any model folder, a GGUF file, a model of the hub (org/name), nano or micro',
     )
-    .option('--engine <name>', 'embedded, the default: this CPU; vllm: starts the vLLM that is installed here')
+    .option('--engine <name>', 'embedded (the default) runs on this CPU; vllm starts the vLLM that is installed here')
     .option('--port <number>', 'default: 8000; 0 picks a free one')
-    .option('--host <address>', 'default: 127.0.0.1, this machine alone')
-    .option('--no-key', 'ask for no key; on this machine alone. With a key: AJET_SERVE_KEY, else a new random one')
-    .option('--name <name>', 'what clients see as the model; default: the name of the folder')
+    .option('--host <address>', 'default: 127.0.0.1, which only this machine can reach')
+    .option(
+      '--no-key',
+      'require no key, which is allowed only on this machine; otherwise the key is AJET_SERVE_KEY or a new random one',
+    )
+    .option('--name <name>', 'name of the model for clients; default: the name of the folder')
     .option(
       '--max-model-len <tokens>',
-      'most tokens of prompt and answer together; default: 8192 or what the model allows; with vLLM what the model allows',
+      'maximum tokens of prompt and answer together; default: 8192 or the maximum of the model; with vLLM the maximum of the model',
     )
     .option(
       '--chat-template-kwargs <json>',
@@ -255,8 +261,11 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
     )
     .option('--tools <way>', 'auto, system or refuse: as "model.tools"; default: that of the run')
     .option('--tool-calls <reading>', 'strict or lenient: as "model.tool_calls"; default: that of the run')
-    .option('--max-tokens <tokens>', 'most tokens of an answer whose request does not say; default: what is left')
-    .option('--seed <number>', 'of what is drawn for requests without a seed; default: random')
+    .option(
+      '--max-tokens <tokens>',
+      'maximum tokens of an answer if its request sets none; default: the rest of the context',
+    )
+    .option('--seed <number>', 'seed for requests without a seed; default: random')
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
     .action(async (model: string, flags: ServeFlags) => {
       const { serveRun } = await import('./commands/serve-run.js');
@@ -281,7 +290,7 @@ function addExport(program: Command, setExitCode: (code: number) => void): void 
     });
 }
 
-/** Settings are written with dashes by whoever knows other trainers. */
+/** People who know other trainers write settings with dashes. */
 function addAdvice(error: string): string {
   const setting = /unknown option '--(\w+(?:\.\w+)*(?:=[^\n]*)?)'/.exec(error)?.[1];
   if (setting === undefined || !/[.=]/.test(setting)) return error;

@@ -1,6 +1,6 @@
 import { AgentJetError } from '@agentjet/core';
 
-/** Our errors explain themselves; anything else is a defect, of ours or of user code, and keeps its stack. */
+/** Our own errors explain themselves. Any other error is a defect, of ours or of user code, and keeps its stack. */
 export function reportError(error: unknown): void {
   if (error instanceof AgentJetError) {
     console.error(`error: ${error.message.replaceAll('\n', '\n       ')}`);

@@ -3,7 +3,7 @@ import type { BeginFlags } from './commands/begin-run.js';
 import type { EpisodesFlags, MakeKeyFlags, OperatorFlags } from './commands/swarm-operate.js';
 import { serverOf } from './commands/server-of.js';
 
-/** The commands below `ajet swarm`: a server, its clients, and what an operator does from any machine. */
+/** The commands below `ajet swarm`: a server, its clients, and the commands of an operator from any machine. */
 
 export const overridesHelp = 'settings that change the file, such as trainer_common.optim.lr=1e-5';
 
@@ -23,12 +23,12 @@ export type SwarmFlags = {
   readonly behindProxy?: boolean;
   readonly publicUrl?: string;
   readonly drainSeconds?: string;
-  /** False: `--no-keys`. */
+  /** False if `--no-keys` is set. */
   readonly keys?: boolean;
   readonly json?: boolean;
 };
 export type SwarmRunFlags = {
-  /** Undefined: a program after `--` takes the place of a workflow. */
+  /** Undefined if a program after `--` replaces the workflow. */
   readonly conf?: string;
   readonly server: string;
   readonly client?: string;
@@ -43,9 +43,9 @@ export type SwarmRunFlags = {
   readonly timeout?: string;
   readonly untrained?: readonly string[];
   readonly debugModel?: readonly string[];
-  /** False: `--no-portable`. */
+  /** False if `--no-portable` is set. */
   readonly portable?: boolean;
-  /** False: `--no-keys`. */
+  /** False if `--no-keys` is set. */
   readonly keys?: boolean;
   readonly json?: boolean;
 };
@@ -53,32 +53,32 @@ export type VerifyFlags = { readonly json?: boolean };
 export function addSwarm(program: Command, setExitCode: (code: number) => void): void {
   const swarm = program
     .command('swarm')
-    .description('What belongs to a swarm: a model that agents elsewhere learn with.');
+    .description('Commands for a swarm: one model that learns from agents on other machines.');
   swarm
     .command('serve')
     .description(
-      'Serves the model to agents on other machines, and trains on what they report. The same command goes on after a crash.',
+      'Serves the model to agents on other machines and trains on their reports. After a crash, the same command continues.',
     )
     .usage('--conf <file.yaml> [options] [key.path=value ...]')
     .argument('[overrides...]', overridesHelp)
-    .option('--conf <file>', 'the YAML file: the model, and how it is trained')
+    .option('--conf <file>', 'the YAML file with the model and its training')
     .option(
       '--standby <folder>',
-      'instead of --conf: wait for `ajet swarm begin` from any machine; runs and the key are kept in the folder',
+      'without --conf: wait for `ajet swarm begin` from any machine; the folder keeps the runs and the key',
     )
     .option('--backbone <name>', 'onnx or torch')
     .option('--port <number>', 'default: 8700; 0 picks a free one')
-    .option('--host <address>', 'default: 127.0.0.1, this machine alone')
-    .option('--run <folder>', "the run to go on with; default: the experiment's newest, if it has a ledger")
+    .option('--host <address>', 'default: 127.0.0.1, which only this machine can reach')
+    .option('--run <folder>', "the run to continue; default: the experiment's newest, if it has a ledger")
     .option('--new', 'begin a new run')
-    .option('--from <checkpoint>', 'go back to a checkpoint, such as step-20: the steps after it are void')
-    .option('--take-over', 'take the ledger over from a server that may still be alive; that one stops')
-    .option('--tls-cert <file>', 'certificate; beyond this machine TLS is needed')
-    .option('--tls-key <file>', 'its key')
-    .option('--behind-proxy', 'a proxy in front of the server speaks TLS')
-    .option('--public-url <url>', 'how clients reach the server; default: as their requests say')
-    .option('--drain-seconds <number>', 'after SIGTERM: most seconds that running episodes have to end; default: 30')
-    .option('--no-keys', 'ask for no keys; on this machine alone')
+    .option('--from <checkpoint>', 'go back to a checkpoint, such as step-20; later steps are void')
+    .option('--take-over', 'take over the ledger of a server that may still be alive; that server stops')
+    .option('--tls-cert <file>', 'TLS certificate, which is needed if other machines connect')
+    .option('--tls-key <file>', 'key of the certificate')
+    .option('--behind-proxy', 'declare that a proxy in front of the server uses TLS')
+    .option('--public-url <url>', 'address at which clients reach the server; default: the address of their requests')
+    .option('--drain-seconds <number>', 'maximum time for running episodes to end after SIGTERM; default: 30')
+    .option('--no-keys', 'require no keys, which is allowed only on this machine')
     .option('--json', 'one line of JSON on stdout when it listens; everything else goes to stderr')
     .action(async (overrides: string[], flags: SwarmFlags) => {
       const { serveSwarmJob } = await import('./commands/serve-swarm.js');
@@ -90,38 +90,47 @@ export function addSwarm(program: Command, setExitCode: (code: number) => void):
 }
 
 const serverHelp =
-  'of the server, or the near end of a tunnel to it; default: AJET_SWARM_SERVER, else http://127.0.0.1:8700';
+  'address of the server, or the near end of a tunnel to it; default: AJET_SWARM_SERVER or http://127.0.0.1:8700';
 
 function addRun(swarm: Command, setExitCode: (code: number) => void): void {
   swarm
     .command('run')
     .description(
-      "Runs the YAML's workflow, or any program, for a server, and reports rewards. The key comes from AJET_SWARM_KEY.",
+      'Runs the workflow of a YAML file, or any program, for a server and reports rewards. The key comes from AJET_SWARM_KEY.',
     )
     .usage('--conf <file.yaml> [options] [key.path=value ...] | [options] -- <program> [argument ...]')
     .argument('[overrides...]', overridesHelp)
     .option(
       '--conf <file>',
-      'the YAML file: workflow, tasks, judge; for a program: its judge, and tasks if none are named',
+      'the YAML file with workflow, tasks and judge; for a program: with its judge, and its tasks if no others are named',
     )
     .option('--server <url>', serverHelp)
-    .option('--client <name>', 'of this program, which no other uses now; default: the machine and the folder')
-    .option('--revision <name>', 'of the agent and reward code; default: follows from the files of workflow and judge')
+    .option(
+      '--client <name>',
+      'name of this program, which no other program uses now; default: the machine and the folder',
+    )
+    .option(
+      '--revision <name>',
+      'revision of the agent and reward code; default: derived from the files of workflow and judge',
+    )
     .option('--share <name>', 'the kind of task that this client runs, if the server has several')
-    .option('--parallel <number>', 'episodes at the same time; default: rollout.max_env_worker')
+    .option('--parallel <number>', 'maximum number of concurrent episodes; default: rollout.max_env_worker')
     .option(
       '--tasks <file>',
-      'for a program: tasks, one JSON object a line; default: those that others have told the server',
+      'for a program: tasks, one JSON object per line; default: the tasks that other clients have sent',
     )
     .option('--task <file>', 'for a program: one task, as JSON')
-    .option('--reward <command>', 'for a program: its last line is the reward; default: 1 if the program ends with 0')
-    .option('--folder <folder>', 'for a program: copied for each episode, and its working directory')
-    .option('--agent <name>', 'for a program: what it is called in the records; default: agent')
-    .option('--timeout <seconds>', 'for a program: a longer run fails; default: 1800')
+    .option(
+      '--reward <command>',
+      'for a program: the last line of its output is the reward; default: 1 if the program exits with 0',
+    )
+    .option('--folder <folder>', 'for a program: folder that is copied for each episode and is its working directory')
+    .option('--agent <name>', 'for a program: its name in the records; default: agent')
+    .option('--timeout <seconds>', 'for a program: time limit, after which the episode fails; default: 1800')
     .option('--untrained <patterns...>', 'for a program: models whose answers are not trained, such as *haiku*')
-    .option('--debug-model <pattern=model...>', 'for a program: models that are asked at AJET_DEBUG_BASE_URL instead')
-    .option('--no-portable', 'keep the content of tasks here: only clients that have them can run them')
-    .option('--no-keys', 'the server asks for no key')
+    .option('--debug-model <pattern=model...>', 'for a program: models to call at AJET_DEBUG_BASE_URL')
+    .option('--no-portable', 'keep the content of tasks here, so only clients that have them can run them')
+    .option('--no-keys', 'the server needs no key')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], given: Omit<SwarmRunFlags, 'server'> & { readonly server?: string }) => {
       const flags = { ...given, server: serverOf(given) };
@@ -132,7 +141,7 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
       }
       const settings = overrides.slice(0, overrides.length - program.length);
       if (flags.conf === undefined && settings.length > 0)
-        swarm.error('error: settings before -- change a YAML file: name it with --conf');
+        swarm.error('error: settings before -- change a YAML file, so name the file with --conf');
       const { runProgram } = await import('./commands/run-program.js');
       setExitCode(await runProgram(flags, program, settings));
     });
@@ -141,7 +150,7 @@ function addRun(swarm: Command, setExitCode: (code: number) => void): void {
 function addStores(swarm: Command, setExitCode: (code: number) => void): void {
   swarm
     .command('backup')
-    .description('Copies a run, while its server goes on, to a folder from which another server can go on.')
+    .description('Copies a run, while its server continues, to a folder from which another server can continue.')
     .argument('<run>', 'run folder')
     .argument('<folder>', 'a new folder')
     .option('--json', 'one line of JSON')
@@ -151,7 +160,7 @@ function addStores(swarm: Command, setExitCode: (code: number) => void): void {
     });
   swarm
     .command('verify')
-    .description('Folds the ledger of a run offline, and says where every acknowledged episode is.')
+    .description('Reads the ledger of a run offline and says where every acknowledged episode is.')
     .argument('<run>', 'run folder, or the folder of its ledger')
     .option('--json', 'one line of JSON')
     .action(async (run: string, flags: VerifyFlags) => {
@@ -160,7 +169,7 @@ function addStores(swarm: Command, setExitCode: (code: number) => void): void {
     });
 }
 
-/** What was typed after `--`. */
+/** The arguments after `--`. */
 function afterDashes(program: Command | null): readonly string[] {
   const typed = (program as { readonly rawArgs?: readonly string[] } | null)?.rawArgs ?? [];
   const at = typed.indexOf('--');
@@ -169,22 +178,24 @@ function afterDashes(program: Command | null): readonly string[] {
 
 type Add = (swarm: Command, setExitCode: (code: number) => void) => void;
 
-/** Options of every command that asks a server for something. */
+/** Adds the options of every command that sends a request to a server. */
 const toServer = (command: Command): Command =>
   command
     .option('--server <url>', serverHelp)
-    .option('--no-keys', 'the server asks for no key')
+    .option('--no-keys', 'the server needs no key')
     .option('--json', 'one line of JSON on stdout');
 
 const addOperations: Add = (swarm, setExitCode) => {
   toServer(swarm.command('status'))
-    .description('What the server does now. The key of this and the commands below comes from AJET_SWARM_KEY.')
+    .description(
+      'Shows what the server does now. The key of this command and the ones below comes from AJET_SWARM_KEY.',
+    )
     .action(async (flags: OperatorFlags) => {
       const { showStatus } = await import('./commands/swarm-operate.js');
       setExitCode(await showStatus(flags));
     });
   toServer(swarm.command('top'))
-    .description('The same, drawn anew with each change, until Ctrl-C.')
+    .description('Shows the same and updates it with each change until Ctrl-C.')
     .action(async (flags: OperatorFlags) => {
       const { watchSwarm } = await import('./commands/swarm-top.js');
       setExitCode(await watchSwarm(flags));
@@ -197,7 +208,7 @@ const addOperations: Add = (swarm, setExitCode) => {
       setExitCode(await setConfig(assignments, flags));
     });
   toServer(swarm.command('shares'))
-    .description('Shows the shares of a batch, or gives them other parts, such as math=0.4 code=0.6.')
+    .description('Shows the shares of a batch, or sets their parts, such as math=0.4 code=0.6.')
     .argument('[name=part...]')
     .action(async (assignments: string[], flags: OperatorFlags) => {
       const { setShares } = await import('./commands/swarm-operate.js');
@@ -207,13 +218,13 @@ const addOperations: Add = (swarm, setExitCode) => {
     .description('Begins the run of a YAML file on a server that was started with --standby.')
     .argument('[overrides...]', overridesHelp)
     .requiredOption('--conf <file>', 'the YAML file; workflow, tasks and judge stay here')
-    .option('--run <name>', 'go on with a run that was ended, as `ajet swarm end` called it')
+    .option('--run <name>', 'continue a run that was ended, by the name that `ajet swarm end` printed')
     .action(async (overrides: string[], flags: BeginFlags) => {
       const { beginRun } = await import('./commands/begin-run.js');
       setExitCode(await beginRun(flags, overrides));
     });
   toServer(swarm.command('end'))
-    .description('Ends the run of a server that was started with --standby; then another may begin.')
+    .description('Ends the run of a server that was started with --standby, so another run may begin.')
     .action(async (flags: OperatorFlags) => {
       const { endRun } = await import('./commands/swarm-operate.js');
       setExitCode(await endRun(flags));
@@ -226,7 +237,7 @@ const addOperations: Add = (swarm, setExitCode) => {
         setExitCode(await operate(operation, flags));
       });
   toServer(swarm.command('audit'))
-    .description('Who asked the server for what, and when.')
+    .description('Shows who asked the server for what, and when.')
     .action(async (flags: OperatorFlags) => {
       const { showAudit } = await import('./commands/swarm-operate.js');
       setExitCode(await showAudit(flags));
@@ -238,18 +249,18 @@ const addOperations: Add = (swarm, setExitCode) => {
 const operations = ['pause', 'resume', 'drain', 'stop', 'start', 'checkpoint'] as const;
 
 const describeOperation: Readonly<Record<(typeof operations)[number], string>> = {
-  pause: 'Model calls wait, and no step is made, until `resume`.',
+  pause: 'Makes model calls wait and makes no step until `resume`.',
   resume: 'Ends a pause.',
-  drain: 'Draws no new tasks; what is sampled is trained. `start` ends it.',
-  stop: 'Drops what is in flight, and takes no more claims. `start` ends it.',
-  start: 'Ends a drain or a stop, and opens a policy that stopped again.',
+  drain: 'Draws no new tasks and trains the sampled groups. `start` ends it.',
+  stop: 'Drops everything in flight and accepts no claims. `start` ends it.',
+  start: 'Ends a drain or a stop, and reopens a policy that stopped.',
   checkpoint: 'Saves a checkpoint as soon as no step is being made.',
 };
 
 const addKeys: Add = (swarm, setExitCode) => {
-  const keys = swarm.command('keys').description('Keys for workers, observers and other commanders.');
+  const keys = swarm.command('keys').description('Manages keys for workers, observers and other commanders.');
   toServer(keys.command('list', { isDefault: true }))
-    .description('All keys, without their secrets.')
+    .description('Lists all keys without their secrets.')
     .action(async (flags: OperatorFlags) => {
       const { printKeyList } = await import('./commands/swarm-operate.js');
       setExitCode(await printKeyList(flags));
@@ -258,16 +269,16 @@ const addKeys: Add = (swarm, setExitCode) => {
     .description('Makes a key, and shows it once.')
     .argument('<name>')
     .option('--role <role>', 'worker (the default), observer or commander')
-    .option('--shares <names>', 'shares that it may claim, with commas; default: all')
-    .option('--scores <names>', 'shares whose groups it may score, with commas')
-    .option('--max-episodes <number>', 'most episodes that it may run at a time')
-    .option('--expires <time>', 'such as 2027-01-31T00:00:00Z')
+    .option('--shares <names>', 'shares that it may claim, separated by commas; default: all')
+    .option('--scores <names>', 'shares whose groups it may score, separated by commas')
+    .option('--max-episodes <number>', 'maximum number of its concurrent episodes')
+    .option('--expires <time>', 'expiry, such as 2027-01-31T00:00:00Z')
     .action(async (name: string, flags: MakeKeyFlags) => {
       const { makeKey } = await import('./commands/swarm-operate.js');
       setExitCode(await makeKey(name, flags));
     });
   toServer(keys.command('delete'))
-    .description('Deletes a key; what it is running is given back.')
+    .description('Deletes a key and gives its running episodes back.')
     .argument('<name>')
     .action(async (name: string, flags: OperatorFlags) => {
       const { deleteKey } = await import('./commands/swarm-operate.js');
@@ -276,17 +287,17 @@ const addKeys: Add = (swarm, setExitCode) => {
 };
 
 const addEpisodes: Add = (swarm, setExitCode) => {
-  const episodes = swarm.command('episodes').description('Episodes and their states.');
+  const episodes = swarm.command('episodes').description('Lists or drops episodes.');
   toServer(episodes.command('list', { isDefault: true }))
-    .description('Running and known episodes, in the order of their claims.')
+    .description('Lists running and known episodes in the order of their claims.')
     .option('--state <state>', 'running, ended, pooled, assigned, trained, evaluated or dropped')
-    .option('--limit <number>', 'at most so many; default: 100')
+    .option('--limit <number>', 'maximum number of episodes; default: 100')
     .action(async (flags: EpisodesFlags) => {
       const { printEpisodeList } = await import('./commands/swarm-operate.js');
       setExitCode(await printEpisodeList(flags));
     });
   toServer(episodes.command('drop'))
-    .description('Drops what was claimed with a key and is in no step yet: its places are open again.')
+    .description('Drops episodes that were claimed with a key and are in no step yet. Their places are open again.')
     .requiredOption('--key <name>', 'name of the key')
     .action(async (flags: EpisodesFlags) => {
       const { dropEpisodes } = await import('./commands/swarm-operate.js');

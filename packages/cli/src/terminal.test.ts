@@ -54,7 +54,7 @@ function createEpisode(reward: number): Episode {
   };
 }
 
-it('shows a bar with rewards, tokens and time left, and leaves a line behind', () => {
+it('shows a bar with rewards, tokens and time left, and leaves a line at its end', () => {
   const stream = new FakeTerminal();
   const listener = createTerminalListener(stream);
   const events: JobEvent[] = [
@@ -78,7 +78,7 @@ it('shows a bar with rewards, tokens and time left, and leaves a line behind', (
   expect(shown).toBeGreaterThan(stream.text.lastIndexOf('\u001B[?25l'));
 });
 
-it('tells no time left while the run is paused', () => {
+it('shows no time left while the run is paused', () => {
   const stream = new FakeTerminal();
   const listener = createTerminalListener(stream);
   listener({ type: 'phase_started', phase: 'sample', step: 1, episodes: 2 });

@@ -34,7 +34,7 @@ function createBar(stream: NodeJS.WritableStream): cliProgress.SingleBar {
 
 const secondsSince = (start: number): number => (performance.now() - start) / 1000;
 
-/** Time left in the whole run, from the steps made so far. */
+/** The time left in the whole run, estimated from the steps made so far. */
 class RunClock {
   #plan: RunPlan | undefined;
   #firstStepAt: number | undefined;
@@ -67,7 +67,7 @@ class PhaseTotals {
   /** Episodes that fill a place. */
   finished = 0;
   #failed = 0;
-  /** Attempts that the world lost; most of them are made again. */
+  /** Attempts that the world lost. Most of them are made again. */
   #lost = 0;
   #rewardSum = 0;
   #tokens = 0;
@@ -108,13 +108,13 @@ type ShownPhase = {
   readonly totals: PhaseTotals;
 };
 
-/** A bar while a phase runs, and a line for each event that has one. For a stream that is a terminal. */
+/** Shows a bar while a phase runs, and a line for each event that has one. The stream must be a terminal. */
 class Terminal {
   readonly #stream: NodeJS.WritableStream;
   readonly #clock = new RunClock();
   #bar: cliProgress.SingleBar | undefined;
   #isPaused = false;
-  /** Phases that are going on; several if sampling runs ahead. The bar shows the one that began last. */
+  /** The running phases; there are several if sampling runs ahead. The bar shows the one that began last. */
   readonly #phases = new Map<string, ShownPhase>();
 
   constructor(stream: NodeJS.WritableStream) {
@@ -140,7 +140,7 @@ class Terminal {
     this.#stream.write(`${line}\n`);
   }
 
-  /** Gives the cursor back. */
+  /** Shows the cursor again. */
   stopBar(): void {
     this.#bar?.stop();
     this.#bar = undefined;
@@ -166,7 +166,7 @@ class Terminal {
   }
 }
 
-/** Shows the events of a job on a terminal; `style` colours the transcripts of debugged episodes. */
+/** Shows the events of a job on a terminal. `style` colours the transcripts of debugged episodes. */
 export function createTerminalListener(stream: NodeJS.WritableStream, style?: TranscriptStyle): JobListener {
   const terminal = new Terminal(stream);
   return (event) => terminal.show(event, formatEvent(event, style));

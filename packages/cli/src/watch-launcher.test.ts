@@ -5,7 +5,7 @@ import { readParents, watchLauncher } from './watch-launcher.js';
 
 const env = { npm_command: 'exec' };
 
-it('tells once that npx has ended before us', async () => {
+it('reports once that npx has ended before us', async () => {
   const seen = ['7 6', '7 6', '7 1', '1 0'];
   let last = '';
   const parents = (): string => (last = seen.shift() ?? last);

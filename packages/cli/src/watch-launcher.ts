@@ -2,13 +2,16 @@ import { readFileSync } from 'node:fs';
 
 const everyMs = 1000;
 
-/** The parent of this process and, on Linux, the parent's parent: npx starts a command through a shell, which may stay between. */
+/**
+ * Returns the parent of this process and, on Linux, the parent's parent: npx starts a command through a shell, which
+ * may remain between them.
+ */
 export function readParents(pid: number = process.ppid): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return `${pid} ${stat.slice(stat.lastIndexOf(')')).split(' ')[2]}`;
   } catch {
-    return String(pid); // another system, or the parent has just ended
+    return String(pid); // this is another system, or the parent has just ended
   }
 }
 
@@ -19,8 +22,8 @@ type Launch = {
 };
 
 /**
- * Calls `onGone` once if this command was started by npx, and npx ends before it: a signal that kills npx does not always reach us, and a
- * server without its npx would keep its port. Returns a function that ends the watch.
+ * Calls `onGone` once if npx started this command and ends before it. A signal that kills npx does not always reach us,
+ * and a server without its npx would keep its port. Returns a function that ends the watch.
  */
 export function watchLauncher(
   onGone: () => void,

@@ -37,7 +37,7 @@ const addUp: WorkflowFunction = async (task, tuner) => {
   return { reward: 1 };
 };
 
-/** Runs the workflow with backbone `debug` on a model behind a real address; gives what is printed and how it ended. */
+/** Runs the workflow with backbone `debug` on a model at a real address. Returns the printed text and the result. */
 async function debug(workflow: WorkflowFunction, config: ConfigInput = {}, model: ChatModel = scripted) {
   const lines: string[] = [];
   const end = new AbortController();
@@ -67,17 +67,17 @@ it('runs the first tasks and prints each episode once, with the line where it br
   expect(text).toMatch(/failed \(workflow_failed\): .*the board is broken\n +at .*debug-run\.test\.ts:\d+:\d+/);
 });
 
-it('says when an agent sends another history', async () => {
+it('says when an agent sends a different history', async () => {
   const { text } = await debug(async (_, tuner) => {
     const model = tuner.selectModel({ agentName: 'solver' }, (tuned) => tuned);
     await model.generate({ messages: [{ role: 'user', content: 'one' }] });
     await model.generate({ messages: [{ role: 'user', content: 'two' }] });
     return { reward: 0 };
   });
-  expect(text).toContain('solver sends another history:');
+  expect(text).toContain('solver sends a different history:');
 });
 
-it('shows what it can of a request that is none, and what was wrong with it', async () => {
+it('shows what it can of a value that is not a request, and what was wrong with it', async () => {
   const circular: Record<string, unknown> = { role: 'user', content: 'hello' };
   circular['self'] = circular;
   for (const request of [
@@ -89,7 +89,7 @@ it('shows what it can of a request that is none, and what was wrong with it', as
   ]) {
     const { ending, text } = await debug(async (_, tuner) => {
       await tuner.selectModel({ agentName: 'solver' }, (tuned) => tuned).generate(request as never);
-      throw new Error('the workflow went on');
+      throw new Error('the workflow continued');
     });
     expect(ending).toContain('2 of 2 episodes failed');
     expect(text).toMatch(/^--- episode a-r0/);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { JobResult } from '@agentjet/session';
 import { formatEvent } from './event-lines.js';
 
-it('a step is one line, with its failures where there are some', () => {
+it('a step is one line, with its failures if there are some', () => {
   const metrics = {
     reward_mean: 0.5,
     success_rate: 0.25,
@@ -87,7 +87,7 @@ it('a run says what is before it, a finished one that nothing is', () => {
   ).toBe('run /r: 1 step of 1 task, 1 episode each, model nano');
 });
 
-it('the end tells where the time went and where the model is', () => {
+it('the end shows where the time went and where the model is', () => {
   const result: JobResult = {
     runDir: '/runs/a',
     modelDir: '/runs/a/checkpoints/step-000002',

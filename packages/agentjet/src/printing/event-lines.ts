@@ -31,7 +31,7 @@ function formatEvaluation(evaluation: Evaluation, subject: string | undefined): 
 }
 
 function formatStep(step: number, totalSteps: number, metrics: StepMetrics): string {
-  const measured = metrics['trained_tokens'] === 0 ? {} : metrics; // a step that trained nothing has no entropy, not an entropy of 0
+  const measured = metrics['trained_tokens'] === 0 ? {} : metrics; // a step that trained nothing has no entropy, which differs from an entropy of 0
   const parts = [
     `step ${String(step).padStart(String(totalSteps).length)}/${totalSteps}`,
     `reward ${fixed(metrics['reward_mean'], 3)}`,
@@ -47,7 +47,7 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
   return [...parts, ...(failed > 0 ? [`failed ${failed}`] : [])].join('  ');
 }
 
-/** What of the training's time was not computing, where the backbone tells it. */
+/** The part of the training time that was not computing, if the backbone reports it. */
 function formatWaits(metrics: StepMetrics): string {
   const waits = [
     ['queued', metrics['seconds_queued'] ?? 0],
@@ -57,7 +57,7 @@ function formatWaits(metrics: StepMetrics): string {
   return long.length === 0 ? '' : ` (${long.map(([name, seconds]) => `${name} ${formatSeconds(seconds)}`).join(', ')})`;
 }
 
-/** A step of a run that imitates: nothing was sampled in it. */
+/** Formats a step of a run that imitates, in which nothing was sampled. */
 function formatSftStep(step: number, totalSteps: number, metrics: StepMetrics): string {
   const seconds = metrics['seconds_training'] ?? 0;
   const parts = [
@@ -116,15 +116,15 @@ function formatResult(result: JobResult): string {
   return lines.join('\n');
 }
 
-/** Relative where that is shorter. */
+/** Uses a relative path if it is shorter. */
 function showPath(file: string): string {
   const relative = path.relative(process.cwd(), file);
   return relative.length < file.length && relative !== '' ? relative : file;
 }
 
 /**
- * What an event says in a log; undefined for what only a progress bar shows. `style` colours the transcript of a debugged
- * episode; without it the text is plain.
+ * Formats an event for a log. Undefined for events that only a progress bar shows. `style` colours the transcript of a
+ * debugged episode; without it, the text is plain.
  */
 export function formatEvent(event: JobEvent, style?: TranscriptStyle): string | undefined {
   switch (event.type) {
@@ -153,7 +153,7 @@ export function formatEvent(event: JobEvent, style?: TranscriptStyle): string | 
   }
 }
 
-/** Writes each event's line, and now and then how far a long phase is. */
+/** Writes the line of each event, and from time to time the progress of a long phase. */
 export function createLineListener(write: (line: string) => void): JobListener {
   const progress = new ProgressLines(write);
   return (event) => {

@@ -67,11 +67,11 @@ function toText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
-    return String(value); // it refers to itself
+    return String(value); // the value refers to itself
   }
 }
 
-/** A workflow may hand in anything, and the debug run is where its author looks for what was wrong with it. */
+/** A workflow may pass any value, and its author looks for mistakes in the output of the debug run. */
 function toReadable(message: unknown): ChatMessage {
   const { role, content } = (typeof message === 'object' && message !== null ? message : {}) as {
     readonly role?: unknown;
@@ -86,7 +86,10 @@ function readMessages(request: Partial<ChatRequest> | undefined): readonly ChatM
   return Array.isArray(messages) ? messages.map(toReadable) : [];
 }
 
-/** Each agent's messages once, in the order of the calls; what an agent sends again unchanged is not repeated. */
+/**
+ * Shows each agent's messages once, in the order of the calls. Messages that an agent sends again unchanged are not
+ * repeated.
+ */
 function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly string[] {
   const seen = new Map<string, readonly string[]>();
   return calls.flatMap((call) => {
@@ -96,7 +99,7 @@ function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly s
     const before = seen.get(agentName) ?? [];
     const shared = countShared(before, sent);
     const continues = shared === before.length;
-    const note = continues ? [] : [writer.style('label', `${agentName} sends another history:`)];
+    const note = continues ? [] : [writer.style('label', `${agentName} sends a different history:`)];
     const ownTurn = continues && before.length > 0 && messages[shared]?.role === 'assistant' ? 1 : 0;
     const known = shared + ownTurn;
     seen.set(agentName, sent);
@@ -122,7 +125,9 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
   return `${style('bad', failure)}\n(${facts}${whose})`;
 }
 
-/** Failed calls that did not end the episode. Some failed before the model was asked, so they are not among its calls. */
+/**
+ * Failed calls that did not end the episode. Some failed before the model was asked, so they are not among its calls.
+ */
 function formatSwallowed(style: TranscriptStyle, { episode: { swallowedErrors = [] } }: Transcript): readonly string[] {
   return swallowedErrors.map(({ agentName, message, times }) => {
     const count = times === 1 ? '' : ` ${times} times`;
@@ -130,7 +135,10 @@ function formatSwallowed(style: TranscriptStyle, { episode: { swallowedErrors = 
   });
 }
 
-/** An episode for reading: each agent's messages once, the model's answers, and how it ended. Plain text unless a style is given. */
+/**
+ * Formats an episode for reading: each agent's messages once, the model's answers, and the outcome. It is plain text
+ * unless a style is given.
+ */
 export function formatTranscript(transcript: Transcript, style: TranscriptStyle = plain): string {
   const { episode, calls } = transcript;
   const writer = { style, nameWidth: Math.max(0, ...calls.map((call) => call.agentName.length)) };

@@ -13,7 +13,7 @@ const finished = (reward: number): JobEvent =>
     episode: { status: 'completed', reward },
   }) as unknown as JobEvent;
 
-it('tells how far a long evaluation is, also before its first episode has ended, and nothing after it', () => {
+it('shows the progress of a long evaluation, also before its first episode has ended, and nothing after it', () => {
   const lines: string[] = [];
   const listener = createLineListener((line) => lines.push(line));
   listener({ type: 'phase_started', phase: 'evaluate', step: 0, episodes: 100 });
@@ -41,7 +41,7 @@ it('names the step, and says nothing of short phases', () => {
   expect(lines).toEqual(['step 4 sampling: 0/8 episodes after 15 s']);
 });
 
-it('tells no time left while the run is paused', () => {
+it('shows no time left while the run is paused', () => {
   const lines: string[] = [];
   const listener = createLineListener((line) => lines.push(line));
   listener({ type: 'phase_started', phase: 'evaluate', step: 0, episodes: 4 });

@@ -1,9 +1,9 @@
 import { formatSeconds, type JobEvent } from '@agentjet/session';
 
-/** Phases whose episodes come one by one. */
+/** Phases whose episodes end one by one. */
 const names: Readonly<Record<string, string>> = { evaluate: 'evaluating', sample: 'sampling' };
 
-/** Nothing is said of a phase that takes less. */
+/** A shorter phase is not reported. */
 const everyMs = 15_000;
 
 type Phase = {
@@ -13,12 +13,12 @@ type Phase = {
   readonly timer: NodeJS.Timeout;
   /** Episodes that fill a place. */
   finished: number;
-  /** Attempts that the world lost; most of them are made again. */
+  /** Attempts that the world lost. Most of them are made again. */
   lost: number;
   rewardSum: number;
 };
 
-/** Says how far an evaluation, or the sampling of a step, is, for logs without a progress bar. */
+/** Reports the progress of an evaluation, or of the sampling of a step, in logs without a progress bar. */
 export class ProgressLines {
   readonly #write: (line: string) => void;
   readonly #clock: () => number;
@@ -48,7 +48,7 @@ export class ProgressLines {
     const [key, name] = [`${phase} ${step}`, names[phase]];
     this.#end(key);
     if (name === undefined) return;
-    const timer = setInterval(() => this.#tell(key), everyMs);
+    const timer = setInterval(() => this.#report(key), everyMs);
     timer.unref();
     const label = step === 0 ? name : `step ${step} ${name}`;
     this.#phases.set(key, {
@@ -67,7 +67,7 @@ export class ProgressLines {
     this.#phases.delete(key);
   }
 
-  #tell(key: string): void {
+  #report(key: string): void {
     const phase = this.#phases.get(key);
     if (phase === undefined) return;
     const { name, episodes, startedAt, finished, lost, rewardSum } = phase;

@@ -12,10 +12,10 @@ export const dataGeneration = defineReader({
         document_path: setting(
           z.array(z.string().min(1)),
           [],
-          'files or patterns, such as docs/**/*.pdf: .pdf, .docx, .html, .md, .txt; none: variations of the examples',
+          'files or patterns, such as docs/**/*.pdf (.pdf, .docx, .html, .md, .txt); without any, the tasks are variations of the examples',
           { path: 'file' },
         ),
-        chunk_size: setting(z.int().min(200), 5120, 'characters of a passage, in whole sentences'),
+        chunk_size: setting(z.int().min(200), 5120, 'length of a passage in characters; it ends with a whole sentence'),
       }),
       query_reader: z.strictObject({
         file_path: setting(z.string().min(1).nullable(), null, 'examples: .jsonl, .json, .csv or .parquet', {
@@ -23,7 +23,7 @@ export const dataGeneration = defineReader({
         }),
         fields: tableSettings.fields,
       }),
-      task_num: setting(z.int().positive(), 10, 'training tasks that are wanted'),
+      task_num: setting(z.int().positive(), 10, 'number of training tasks'),
       evaluation: setting(
         z.number().min(0).lt(1),
         0.2,
@@ -32,11 +32,15 @@ export const dataGeneration = defineReader({
       model: modelSettings,
       checks: z
         .strictObject({
-          evidence: setting(z.boolean(), true, 'the evidence is in the passage word for word'),
-          with_passage: setting(z.boolean(), true, 'the model finds the answer in the passage'),
-          without_passage: setting(z.boolean(), true, 'the model does not know the answer without the passage'),
+          evidence: setting(z.boolean(), true, 'requires that the evidence is in the passage word for word'),
+          with_passage: setting(z.boolean(), true, 'requires that the model finds the answer in the passage'),
+          without_passage: setting(
+            z.boolean(),
+            true,
+            'requires that the model does not know the answer without the passage',
+          ),
         })
-        .describe('of questions about documents'),
+        .describe('checks of questions about documents'),
       similarity: setting(
         z.number().gt(0).max(1),
         0.8,
@@ -48,11 +52,13 @@ export const dataGeneration = defineReader({
           base_url: modelSettings.shape.base_url,
           keys: modelSettings.shape.keys,
           backup_keys: modelSettings.shape.backup_keys,
-          similarity: setting(z.number().gt(0).max(1), 0.9, 'cosine from which two questions mean the same'),
+          similarity: setting(z.number().gt(0).max(1), 0.9, 'lowest cosine of two questions with the same meaning'),
         })
-        .describe('a model of embeddings that finds questions of the same meaning; name null: words alone decide'),
+        .describe('embedding model that finds questions with the same meaning; name null: only words are compared'),
     })
-    .describe('tasks that a model makes from documents, or from a few examples; made once, and kept next to the runs'),
+    .describe(
+      'tasks that a model makes from documents or a few examples; they are made once and kept next to the runs',
+    ),
   async open(section, { config, onNotice = () => undefined, signal }) {
     const { documentReader, queryReader } = section;
     if (documentReader.documentPath.length === 0 && queryReader.filePath === null)

@@ -17,14 +17,10 @@ export const feedbackTracing = defineReader({
         file_path: setting(
           z.string().min(1).nullable(),
           null,
-          'JSON Lines with id or conversation_id, and thumb, score or correction; null: what the traces themselves say',
+          'JSON Lines with id or conversation_id, and thumb, score or correction; null: the traces themselves have the feedback',
           { path: 'file' },
         ),
-        good_from: setting(
-          z.number().nullable(),
-          null,
-          'score from which an answer was good; null: scores are no labels',
-        ),
+        good_from: setting(z.number().nullable(), null, 'lowest score of a good answer; null: scores are not labels'),
       }),
       filters: z.strictObject({
         keep: setting(
@@ -35,7 +31,7 @@ export const feedbackTracing = defineReader({
         rubric: setting(
           z.string().min(1).nullable(),
           null,
-          'which questions are worth training on, in words, for the model below; null: all are',
+          'description of the questions worth training on, for the model below; null: all questions',
         ),
         model: modelSettings,
       }),
@@ -43,7 +39,7 @@ export const feedbackTracing = defineReader({
         file_path: setting(
           z.string().min(1).nullable(),
           null,
-          'tasks for evaluation, the same ones however many traces come; null: a share of the conversations',
+          'file of evaluation tasks, which remain the same when traces are added; null: a share of the conversations',
           { path: 'file' },
         ),
       }),
@@ -51,11 +47,11 @@ export const feedbackTracing = defineReader({
         evaluation: setting(
           z.number().min(0).lt(1),
           0.3,
-          'share of the conversations that is for evaluation, without validation.file_path',
+          'share of the conversations for evaluation, if validation.file_path is null',
         ),
       }),
     })
-    .describe('questions that a deployed agent was asked, and what people said of its answers'),
+    .describe('questions to a deployed agent, and the feedback of people on its answers'),
   async open(section, { config, onNotice = () => undefined, signal }) {
     if (section.sources.length === 0)
       throw new ConfigError(

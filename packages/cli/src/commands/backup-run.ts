@@ -8,28 +8,32 @@ import type { VerifyFlags } from '../swarm-program.js';
 import { findStore } from './verify-store.js';
 
 /**
- * `ajet swarm backup`: a copy of a run from which a server can go on, taken while another one writes it. First checkpoints and all
- * else, then the ledger: it may be ahead of the newest checkpoint, never the other way round.
+ * `ajet swarm backup` copies a run, while its server writes to it, to a folder from which another server can continue.
+ * It copies the checkpoints and all other files first, and then the ledger, because the ledger may be ahead of the
+ * newest checkpoint but never older.
  */
 export async function backupRun(run: string, target: string, flags: VerifyFlags): Promise<number> {
   if (existsSync(target) && (await readdir(target)).length > 0)
-    throw new ConfigError('wrong_value', `${target} is not empty. Name a new folder: a backup replaces nothing.`);
+    throw new ConfigError(
+      'wrong_value',
+      `${target} is not empty. Name a new folder, because a backup never overwrites files.`,
+    );
   const store = findStore(run);
   for (let tries = 0; ; tries++) {
     await mkdir(target, { recursive: true });
     await copyFolder(run, target, store.dir);
     const step = await copyLedger(store.dir, path.join(target, store.name));
-    if (step !== undefined) return tell(target, step, flags);
+    if (step !== undefined) return print(target, step, flags);
     if (tries === 2)
       throw new ConfigError(
         'busy',
-        'Three times, the ledger moved on while its checkpoints were copied. Pause the run: ajet swarm pause.',
+        'The ledger changed three times while its checkpoints were copied. Pause the run first: ajet swarm pause.',
       );
     await rm(target, { recursive: true, force: true });
   }
 }
 
-function tell(target: string, step: number, flags: VerifyFlags): number {
+function print(target: string, step: number, flags: VerifyFlags): number {
   const output = createOutput(flags);
   output.writeLine(
     `Backed up to ${target}, at step ${step}. To continue from it: ajet swarm serve --conf <file> --run ${quoteForShell(target)}`,
@@ -48,7 +52,7 @@ async function copyFolder(run: string, target: string, storeDir: string): Promis
   }
 }
 
-/** The step that the copy is at; undefined if it lacks steps after its newest checkpoint. */
+/** Copies the ledger and returns the step of the copy. Undefined if it lacks steps after its newest checkpoint. */
 async function copyLedger(from: string, to: string): Promise<number | undefined> {
   const store = await LmdbStore.open(from, { isReadOnly: true });
   try {
@@ -72,7 +76,7 @@ async function copyLedger(from: string, to: string): Promise<number | undefined>
   }
 }
 
-/** The last step of a policy; undefined if manifests are missing that its newest checkpoint does not hold. */
+/** The last step of a policy. Undefined if manifests are missing that its newest checkpoint does not contain. */
 async function lastStep(state: LedgerState, policy: string, run: string): Promise<number | undefined> {
   const { step: last, manifests } = lineOf(state, policy);
   const folder = policy === defaultPolicy ? run : path.join(run, 'policies', policy);

@@ -5,14 +5,14 @@ import { openOperator, type OperatorFlags } from './swarm-operate.js';
 
 export type BeginFlags = OperatorFlags & { readonly conf: string; readonly run?: string };
 
-/** `ajet swarm begin`: sends a server its configuration, and waits until its run is open. */
+/** `ajet swarm begin` sends a configuration to a server and waits until its run is open. */
 export async function beginRun({ conf, run, ...flags }: BeginFlags, overrides: readonly string[]): Promise<number> {
   const operator = openOperator(flags);
   const { config } = new AgentJetJob().loadJobFromYaml(conf, overrides);
   const begun = await operator.begin(toServerKeys(snakeKeys(config as unknown as JsonObject)), run);
   for (;;) {
     const server = await operator.server().catch((error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'no_run') throw error; // it could not begin, and says why
+      if (error instanceof Error && 'code' in error && error.code === 'no_run') throw error; // the run could not begin, and the error says why
       return undefined;
     });
     if (server !== undefined && server.state !== 'recovering') {
@@ -25,7 +25,7 @@ export async function beginRun({ conf, run, ...flags }: BeginFlags, overrides: r
   }
 }
 
-/** Code, tasks and folders of this machine mean nothing there. */
+/** Removes keys for code, tasks and folders of this machine, which are meaningless on the server. */
 function toServerKeys(config: JsonObject): JsonObject {
   const { experiment_dir: _dir, task_reader: _reader, task_judge: _judge, rollout, ...others } = config;
   const { user_workflow: _workflow, ...kept } = (rollout ?? {}) as JsonObject;

@@ -3,7 +3,7 @@ import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { ExportFlags } from '../program.js';
 
-/** `ajet export`: returns the exit code. */
+/** Runs `ajet export` and returns the exit code. */
 export async function exportRun(model: string, folder: string, flags: ExportFlags): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(

@@ -5,7 +5,7 @@ import { isModule } from '../init/complete-manifest.js';
 import { frameworks, isFramework, planProject } from '../init/plan-project.js';
 import { writeProject } from '../init/write-project.js';
 
-/** `ajet init`: writes a project that trains as it is. Returns the exit code. */
+/** Runs `ajet init`, which writes a project that can be trained unchanged. Returns the exit code. */
 export async function initProject(
   folder: string,
   { framework, version }: { readonly framework: string | undefined; readonly version: string },
@@ -15,7 +15,7 @@ export async function initProject(
   const { written, completed, kept } = await writeProject(dir, project.files);
   console.log(written.length === 0 ? `${dir} has all of it already.` : `Written to ${dir}: ${written.join(', ')}`);
   if (completed) console.log('Completed: package.json');
-  if (kept.length > 0) console.log(`Left as it was: ${kept.join(', ')}`);
+  if (kept.length > 0) console.log(`Not changed: ${kept.join(', ')}`);
   if (!isModule(path.join(dir, 'package.json')))
     console.log('These files are ES modules: package.json needs "type": "module".');
   console.log(['', 'Next:', ...listSteps(dir, project.dependencies, kept)].join('\n'));
@@ -33,7 +33,7 @@ function parseFramework(framework: string | undefined): Parameters<typeof planPr
   );
 }
 
-/** What npm takes for a name, made from the folder's. */
+/** Makes a valid npm name from the folder's name. */
 function toPackageName(dir: string): string {
   const name = path
     .basename(dir)
@@ -54,7 +54,7 @@ function listSteps(
   const steps = [
     ...(here === '' ? [] : [[`cd ${quoteForShell(here)}`, '']]),
     ...(missing.length === 0 ? [] : [[describeInstall(dir, missing, kept), '']]),
-    [`${run} --backbone=debug`, 'a few episodes, printed'],
+    [`${run} --backbone=debug`, 'runs a few episodes and prints them'],
     [run, 'trains; the reward rises within two minutes'],
   ] as const;
   return steps.map(([command = '', comment = '']) =>
@@ -62,10 +62,10 @@ function listSteps(
   );
 }
 
-/** npm before 11.16 does not read allowScripts, and would run them. */
+/** npm before 11.16 does not read allowScripts and would run the install scripts. */
 const install = 'npm install --ignore-scripts';
 
-/** Packages of ours that lie in a folder above serve this project too; others belong beside them. */
+/** Packages of ours in a folder above serve this project too. Other packages must be installed next to them. */
 function describeInstall(
   dir: string,
   missing: readonly (readonly [name: string, version: string])[],
@@ -78,7 +78,7 @@ function describeInstall(
   return kept.includes('package.json') ? `${install} ${packages}` : install;
 }
 
-/** As Node looks for packages: the folder, or the nearest above it, whose node_modules has this one. */
+/** Finds the folder as Node does: the nearest one, at or above the project, whose node_modules has the package. */
 function findInstalled(dir: string, name: string): string | undefined {
   if (existsSync(path.join(dir, 'node_modules', name, 'package.json'))) return dir;
   const parent = path.dirname(dir);

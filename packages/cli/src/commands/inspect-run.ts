@@ -13,13 +13,13 @@ import {
 } from '@agentjet/inspect';
 import type { InspectFlags } from '../program.js';
 
-/** `ajet inspect`. Returns the exit code. */
+/** Runs `ajet inspect` and returns the exit code. */
 export async function inspectRun(
   run: string,
   episode: string | undefined,
   { html = false, tokens = false }: InspectFlags,
 ): Promise<number> {
-  // `--html <run> <episode>` reads as if the run were the page's file.
+  // In `--html <run> <episode>`, the run is parsed as the file of the page.
   if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
   if (episode === undefined && html === true)
     throw new AgentJetError(
@@ -39,7 +39,7 @@ async function printEpisodes(run: string): Promise<void> {
     hasEpisodes = true;
     console.log(line);
   }
-  if (!hasEpisodes) console.log(`${run} holds no episodes: no step was finished.`);
+  if (!hasEpisodes) console.log(`${run} has no episodes, because no step was finished.`);
 }
 
 async function printEpisode(run: string, episodeId: string, isTable: boolean): Promise<void> {

@@ -3,7 +3,7 @@ import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { JudgeFlags } from '../program.js';
 
-/** `ajet judge`. Returns the exit code. */
+/** Runs `ajet judge` and returns the exit code. */
 export async function judgeExamples(flags: JudgeFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
@@ -37,7 +37,7 @@ function describe(report: Calibration): readonly string[] {
     `agreement         ${show(report.agreement)} of the successes`,
     `rank correlation  ${show(report.rankCorrelation)} of rewards and scores`,
     `spread of votes   ${show(report.voteSpread)}`,
-    `cost              ${calls} calls, ${promptTokens} tokens in, ${completionTokens} tokens out; answers that were known cost nothing`,
+    `cost              ${calls} calls, ${promptTokens} tokens in, ${completionTokens} tokens out; answers from the cache cost nothing`,
     `time              ${report.seconds.toFixed(1)} s`,
   ];
 }

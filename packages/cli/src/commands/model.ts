@@ -15,14 +15,14 @@ import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { CheckFlags, ModelFlags } from '../program.js';
 
-/** `ajet model list`. Returns the exit code. */
+/** Runs `ajet model list` and returns the exit code. */
 export async function listKnownModels(flags: ModelFlags): Promise<number> {
   const output = createOutput(flags);
   const { cacheDir, models } = await listModelsJob();
   for (const { name, bytes, hasWeights, dir } of models)
     output.writeLine(`${name}  ${formatBytes(bytes)}${hasWeights ? '' : ', without weights'}  ${dir}`);
   if (models.every(({ commit }) => commit === null))
-    output.writeLine(`none of the hub in ${cacheDir}; \`ajet model get org/name\` downloads one`);
+    output.writeLine(`There are no models of the hub in ${cacheDir}. \`ajet model get org/name\` downloads one.`);
   output.writeJson({
     cache_dir: cacheDir,
     models: models.map(({ name, commit, dir, bytes, hasWeights, source }) => ({
@@ -37,11 +37,11 @@ export async function listKnownModels(flags: ModelFlags): Promise<number> {
   return 0;
 }
 
-/** `ajet model get`. Returns the exit code. */
+/** Runs `ajet model get` and returns the exit code. */
 export async function getNamedModel(name: string, flags: ModelFlags): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
-    () => output.writeLine('Stopping. What has come is kept.'),
+    () => output.writeLine('Stopping. The downloaded bytes are kept.'),
     async (signal) => {
       const { commit, dir, bytes, source } = await getModelJob(name, { signal, onNotice: output.writeLine });
       output.writeLine(`${name}  ${formatBytes(bytes)}  ${dir}`);
@@ -51,7 +51,9 @@ export async function getNamedModel(name: string, flags: ModelFlags): Promise<nu
   );
 }
 
-/** `ajet model check`. Returns the exit code: 0 also for a model that does not fit, for that is an answer. */
+/**
+ * Runs `ajet model check` and returns the exit code. It is 0 even if a model does not fit, because that is an answer.
+ */
 export async function checkNamedModel(model: string, flags: CheckFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   const config = configuration.load(flags.conf ?? null, overrides);
@@ -103,7 +105,7 @@ function describe({ model, machine, backbones }: ModelCheck): readonly string[] 
 }
 
 function describeBackbone({ name, training, sampling, problem, waysOut }: BackboneCheck): readonly string[] {
-  if (problem !== undefined) return [`${name}: cannot run it. ${problem}`];
+  if (problem !== undefined) return [`${name}: cannot run the model. ${problem}`];
   if (training === undefined) return [`${name}: unknown`];
   const { need, fits, packTokens } = training;
   if (need.place === 'none') return [`${name}: the server has the model; ${describeNeed(training)}`];

@@ -4,11 +4,11 @@ import { createOutput } from '../output.js';
 import type { EvalFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
 
-/** `ajet eval`. Returns the exit code. */
+/** Runs `ajet eval` and returns the exit code. */
 export async function runEvaluation(flags: EvalFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
-    () => output.writeLine('Stopping. Once more to exit now.'),
+    () => output.writeLine('Stopping. Press Ctrl-C again to exit now.'),
     async (signal) => {
       const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
       const evaluation = await job.evaluate({
@@ -27,7 +27,7 @@ export async function runEvaluation(flags: EvalFlags, overrides: readonly string
       if (evaluation.failedEpisodes === evaluation.episodes) {
         throw new AgentJetError(
           'nothing_completed',
-          `Not one of ${evaluation.episodes} episodes completed, so this says nothing of the model. \`--backbone=debug\` shows a few of them.`,
+          `None of the ${evaluation.episodes} episodes completed, so the result says nothing about the model. \`--backbone=debug\` shows a few of them.`,
         );
       }
       return 0;

@@ -4,7 +4,7 @@ import { createOutput } from '../output.js';
 import type { RunFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
 
-/** The line that a script reads. */
+/** The JSON line for scripts. */
 function toJson({ collected, ...result }: JobResult): Record<string, unknown> {
   const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
   return {
@@ -21,11 +21,11 @@ function toJson({ collected, ...result }: JobResult): Record<string, unknown> {
   };
 }
 
-/** `ajet --conf`: trains, or debugs. Returns the exit code. */
+/** Runs `ajet --conf`, which trains or debugs. Returns the exit code. */
 export async function runJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   const onFirst = (): void =>
-    output.writeLine('Stopping: what is under way is finished and saved. Once more to exit now.');
+    output.writeLine('Stopping after the running step, which is finished and saved. Press Ctrl-C again to exit now.');
   return runInterruptibly(onFirst, async (signal) => {
     const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
     const result = await job.tune({

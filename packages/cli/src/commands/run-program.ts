@@ -17,8 +17,8 @@ import { describeRun, loadConfig, loadRun, readSwarmKey, revisionOf, toParallel 
 import { SwarmPrinter } from './swarm-printer.js';
 
 /**
- * `ajet swarm run ... -- <program>`: an episode for each run of the program, until its tasks are done or a signal. With `--conf` the
- * judge of a YAML file scores it, and its tasks are run unless others are named.
+ * `ajet swarm run ... -- <program>` runs the program once per episode, until its tasks are done or a signal arrives.
+ * With `--conf`, the judge of a YAML file scores the episodes, and its tasks are run unless other tasks are named.
  */
 export async function runProgram(
   flags: SwarmRunFlags,
@@ -66,7 +66,7 @@ export async function runProgram(
   );
 }
 
-/** Programs that ignore the order to end are killed before this process ends, too. */
+/** Programs that ignore the request to end are killed before this process ends. */
 async function runToTheEnd(
   client: SwarmClient,
   ...work: Parameters<SwarmClient['run']>
@@ -83,7 +83,7 @@ type Configured = {
   readonly options: Pick<SwarmRunOptions, 'judge' | 'tasks' | 'evaluationTasks'>;
 };
 
-/** The judge of a YAML file, and its tasks, those of its evaluation too, if no others are named. */
+/** Reads the judge of a YAML file, and its tasks (including those for evaluation) if no other tasks are named. */
 async function readConfigured(
   flags: SwarmRunFlags,
   overrides: readonly string[],
@@ -92,19 +92,19 @@ async function readConfigured(
   if (flags.conf === undefined) return { revision: '', options: {} };
   const config = loadConfig(flags, overrides);
   const { options } = await loadRun(config, flags, {
-    workflow: async () => ({}), // the program takes its place
+    workflow: async () => ({}), // the program replaces it
     ...(tasks !== undefined && { reader: { trainingTasks: () => tasks, evaluationTasks: () => [] } }),
   });
   const { judge } = options;
   if (judge !== undefined && flags.reward !== undefined)
     throw new ConfigError(
       'wrong_value',
-      `${flags.conf} has a judge, and --reward says another reward. Leave one of them out.`,
+      `${flags.conf} has a judge, and --reward sets another reward. Leave one of them out.`,
     );
   if (judge === undefined && flags.reward === undefined)
     throw new ConfigError(
       'wrong_value',
-      `${flags.conf} has no judge (task_judge), so it says nothing of a program's reward. Leave --conf out, or give --reward.`,
+      `${flags.conf} has no judge (task_judge), so it cannot score a program. Leave out --conf, or set --reward.`,
     );
   const { evaluationTasks } = options;
   return {
@@ -117,10 +117,10 @@ async function readConfigured(
   };
 }
 
-/** A path is that of the shell's folder, wherever the program runs. */
+/** A path is relative to the shell's folder, even if the program runs in another one. */
 const locate = (command: string): string => (/[/\\]/.test(command) ? path.resolve(command) : command);
 
-/** Found now, not once for each episode. */
+/** Checks the program once at the start, and not in each episode. */
 function requireProgram(command: string): void {
   const isThere = (file: string): boolean => {
     try {
@@ -136,21 +136,27 @@ function requireProgram(command: string): void {
   if (places.some((place) => endings.some((ending) => isThere(place + ending)))) return;
   throw new ConfigError(
     'no_program',
-    `"${command}" is not a program that can be run: it is not there, or not executable. Name one after "--", such as -- ./agent.sh.`,
+    `"${command}" cannot be run: it does not exist or is not executable. Name one after "--", such as -- ./agent.sh.`,
   );
 }
 
-/** Missing, it would fail every episode as if the agent had. */
+/** Without this check, a missing folder would fail every episode as if the agent had failed. */
 function requireFolder(folder: string | undefined): void {
   if (folder === undefined || statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   throw new ConfigError('no_folder', `--folder is ${JSON.stringify(folder)}, which is not a folder. Correct the path.`);
 }
 
-/** A file with a task per line, or one with a single task; undefined: the tasks that others have told the server. */
+/**
+ * Reads a file with one task per line, or a file with a single task. Undefined means the tasks that other clients have
+ * sent to the server.
+ */
 function readTasks({ tasks, task }: SwarmRunFlags): readonly TaskInput[] | undefined {
   const file = tasks ?? task;
   if (tasks !== undefined && task !== undefined)
-    throw new ConfigError('wrong_value', 'Give --tasks, a task per line, or --task, one task, and not both.');
+    throw new ConfigError(
+      'wrong_value',
+      'Set either --tasks, a file with one task per line, or --task, a file with one task, but not both.',
+    );
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw new ConfigError('no_tasks', `There is no file ${file}.`);
   const text = readFileSync(file, 'utf8');
@@ -179,7 +185,7 @@ function parseRow(text: string, where: string): Readonly<Record<string, unknown>
   throw new ConfigError('bad_task', `${where} is not a JSON object: ${text.slice(0, 120)}`);
 }
 
-/** `--untrained '*haiku*'`, and `--debug-model '*mini*=gpt-4o-mini'` at AJET_DEBUG_BASE_URL. */
+/** Reads `--untrained '*haiku*'`, and `--debug-model '*mini*=gpt-4o-mini'` at AJET_DEBUG_BASE_URL. */
 async function readRoutes({ untrained = [], debugModel = [] }: SwarmRunFlags): Promise<readonly ModelRoute[]> {
   const others = await Promise.all(
     debugModel.map(async (text) => {
@@ -188,7 +194,7 @@ async function readRoutes({ untrained = [], debugModel = [] }: SwarmRunFlags): P
       if (pattern === undefined || model === undefined || baseUrl === undefined)
         throw new ConfigError(
           'wrong_value',
-          `--debug-model is ${JSON.stringify(text)}; give a pattern and a model, such as '*mini*=gpt-4o-mini', and the address of that model in AJET_DEBUG_BASE_URL (its key in AJET_DEBUG_API_KEY).`,
+          `--debug-model is ${JSON.stringify(text)}; write a pattern and a model, such as '*mini*=gpt-4o-mini', and set AJET_DEBUG_BASE_URL to the address of that model (and AJET_DEBUG_API_KEY to its key).`,
         );
       const key = { value: process.env['AJET_DEBUG_API_KEY'], name: 'AJET_DEBUG_API_KEY' };
       const { createChatModel } = await import('@agentjet/model-client');

@@ -4,7 +4,7 @@ import { createOutput } from '../output.js';
 import type { RunFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
 
-/** The line that a script reads. */
+/** The JSON line for scripts. */
 function toJson(result: SftResult): Record<string, unknown> {
   const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
   return {
@@ -22,11 +22,11 @@ function toJson(result: SftResult): Record<string, unknown> {
   };
 }
 
-/** `ajet sft`. Returns the exit code. */
+/** Runs `ajet sft` and returns the exit code. */
 export async function runSftJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   const onFirst = (): void =>
-    output.writeLine('Stopping: the step under way is finished and saved. Once more to exit now.');
+    output.writeLine('Stopping after the running step, which is finished and saved. Press Ctrl-C again to exit now.');
   return runInterruptibly(onFirst, async (signal) => {
     const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
     const result = await job.sft({

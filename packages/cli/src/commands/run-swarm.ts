@@ -8,7 +8,10 @@ import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
-/** `ajet swarm run`: runs the workflow of a YAML file for a server, until its tasks are done or a signal. Returns the exit code. */
+/**
+ * `ajet swarm run` runs the workflow of a YAML file for a server, until its tasks are done or a signal arrives. Returns
+ * the exit code.
+ */
 export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
@@ -27,14 +30,14 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
   );
 }
 
-/** The key never comes from the command line, where every user of the machine could read it. */
+/** The key never comes from the command line, because every user of the machine could read it there. */
 export function readSwarmKey({ keys }: SwarmRunFlags): string | undefined {
   const key = process.env['AJET_SWARM_KEY'];
   if (key !== undefined && key !== '') return key;
   if (keys === false) return undefined;
   throw new ConfigError(
     'no_key',
-    "There is no key. Put a worker's key into the environment variable AJET_SWARM_KEY, or say --no-keys for a server that asks for none.",
+    "There is no key. Put a worker's key into the environment variable AJET_SWARM_KEY, or pass --no-keys if the server needs no key.",
   );
 }
 
@@ -55,7 +58,7 @@ export function loadConfig({ conf }: SwarmRunFlags, overrides: readonly string[]
   return new AgentJetJob().loadJobFromYaml(conf, overrides).config;
 }
 
-/** What a configuration says of a client's work. `given`: what takes the place of its workflow or its tasks. */
+/** Reads the parts of a configuration that a client uses. `given` replaces its workflow or its tasks. */
 export async function loadRun(
   config: AgentJetConfig,
   flags: SwarmRunFlags,
@@ -85,7 +88,7 @@ export async function loadRun(
   };
 }
 
-/** Changes with the files of workflow and judge; what they import is not read. */
+/** The revision changes with the files of workflow and judge. Files that they import are not read. */
 export function revisionOf(config: AgentJetConfig): string {
   const hashes = hashCode({ workflow: config.rollout.userWorkflow, judge: config.taskJudge });
   return createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 12);

@@ -5,7 +5,7 @@ import { createOutput } from '../output.js';
 import type { ServeFlags } from '../program.js';
 import { untilAborted } from './until-aborted.js';
 
-/** `ajet serve`: answers until a signal. Returns the exit code. */
+/** `ajet serve` answers requests until a signal arrives. Returns the exit code. */
 export async function serveRun(dir: string, flags: ServeFlags): Promise<number> {
   const output = createOutput(flags);
   return runInterruptibly(
@@ -25,7 +25,7 @@ export async function serveRun(dir: string, flags: ServeFlags): Promise<number> 
 
 function isVllm({ engine = 'embedded' }: ServeFlags): boolean {
   if (engine === 'embedded' || engine === 'vllm') return engine === 'vllm';
-  throw new ConfigError('wrong_value', `--engine is ${JSON.stringify(engine)}. There are embedded and vllm.`);
+  throw new ConfigError('wrong_value', `--engine is ${JSON.stringify(engine)}. Use embedded or vllm.`);
 }
 
 function toOptions(flags: ServeFlags): ServeModelOptions {
@@ -88,7 +88,7 @@ function describe(dir: string, { baseUrl, apiKey, model }: ServedModel): readonl
   const body = JSON.stringify({ model, max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] });
   return [
     `Serving ${dir} as ${JSON.stringify(model)}: ${baseUrl}`,
-    apiKey === null ? 'no key: any client on this machine is answered' : `key: ${apiKey}`,
+    apiKey === null ? 'no key: the server answers any client on this machine' : `key: ${apiKey}`,
     `curl ${baseUrl}/chat/completions${header} -H ${quoteForShell('content-type: application/json')} -d ${quoteForShell(body)}`,
     'Ctrl-C ends it.',
   ];

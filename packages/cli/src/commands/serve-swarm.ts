@@ -8,14 +8,14 @@ import type { SwarmFlags } from '../swarm-program.js';
 import { listOverrides } from './list-overrides.js';
 import { untilAborted } from './until-aborted.js';
 
-/** `ajet swarm serve`: serves and trains until a signal. Returns the exit code. */
+/** `ajet swarm serve` serves and trains until a signal arrives. Returns the exit code. */
 export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly string[]): Promise<number> {
   const output = createOutput(flags);
   const drainMs = 1000 * toSeconds(flags.drainSeconds ?? '30');
   return runInterruptibly(
     () =>
       output.writeLine(
-        'Stopping. What was acknowledged is kept; the same command goes on. SIGTERM lets running episodes end first.',
+        'Stopping. Acknowledged episodes are kept, and the same command continues the run. SIGTERM lets running episodes end first.',
       ),
     async (signal) => {
       const onNotice = (message: string): void => output.writeLine(message);
@@ -30,9 +30,9 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
         onNotice,
       });
       const { url, firstKey } = swarm.server;
-      output.writeLine(`${swarm.isResumed ? 'Going on with' : 'New run'} ${swarm.runDir}`);
+      output.writeLine(`${swarm.isResumed ? 'Continuing' : 'New run'} ${swarm.runDir}`);
       output.writeLine(`Serving the swarm at ${url}`);
-      tellKey(flags, firstKey);
+      printKey(flags, firstKey);
       output.writeJson({ url, key: firstKey ?? null, run_dir: swarm.runDir });
       const deposed = await Promise.race([untilAborted(signal), swarm.server.deposed]);
       if (isSigterm(signal)) await swarm.server.finish(drainMs);
@@ -44,7 +44,7 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
   );
 }
 
-/** A service manager asks for an end in peace; a person who presses Ctrl-C wants it now. */
+/** A service manager asks for a graceful end. A person who presses Ctrl-C wants it now. */
 const isSigterm = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.message.endsWith('SIGTERM');
 
 function toSeconds(text: string): number {
@@ -53,7 +53,7 @@ function toSeconds(text: string): number {
   throw new ConfigError('wrong_type', `--drain-seconds is ${JSON.stringify(text)}, not a number from 0.`);
 }
 
-/** A server without a run, until a commander sends one. */
+/** Runs a server without a run until a commander sends one. */
 async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }: StandbyParts): Promise<number> {
   const dir = flags.standby ?? '';
   const standby = await serveStandby({
@@ -65,8 +65,8 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }:
     follow: loadRunFollower,
     onNotice,
   });
-  output.writeLine(`Waiting for a run at ${standby.url}, or going on with the one in ${dir}`);
-  tellKey(flags, standby.firstKey);
+  output.writeLine(`Waiting for a run at ${standby.url}, or continuing the one in ${dir}`);
+  printKey(flags, standby.firstKey);
   output.writeJson({ url: standby.url, key: standby.firstKey ?? null, run_dir: null });
   const failure = await Promise.race([untilAborted(signal), standby.failed]);
   if (failure !== undefined) throw failure;
@@ -75,8 +75,8 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }:
   return 0;
 }
 
-/** With --json the line on stdout has it: it is in one place. */
-function tellKey(flags: SwarmFlags, key: string | undefined): void {
+/** With --json, the line on stdout has the key, so it is shown in one place. */
+function printKey(flags: SwarmFlags, key: string | undefined): void {
   if (key !== undefined && flags.json !== true)
     createOutput(flags).writeLine(`key of the commander, shown only now: ${key}`);
 }
@@ -95,13 +95,13 @@ async function finish(served: Promise<ServedSwarm>, drainMs: number): Promise<vo
 
 function requireConf({ conf }: SwarmFlags): string {
   if (conf !== undefined) return conf;
-  throw new ConfigError('no_conf', 'Name the run with --conf <file.yaml>, or wait for one with --standby <folder>.');
+  throw new ConfigError('no_conf', 'Name the run with --conf <file.yaml>, or wait for a run with --standby <folder>.');
 }
 
 function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
   const { tlsCert, tlsKey } = flags;
   if ((tlsCert === undefined) !== (tlsKey === undefined))
-    throw new ConfigError('wrong_value', 'TLS needs both files: give --tls-cert and --tls-key.');
+    throw new ConfigError('wrong_value', 'TLS needs two files. Set both --tls-cert and --tls-key.');
   return {
     port: toPort(flags.port ?? '8700'),
     ...(flags.host !== undefined && { hostname: flags.host }),
@@ -118,7 +118,7 @@ function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
   };
 }
 
-/** `step-20`, or `planner=step-20,worker=step-40` for some of several policies. */
+/** Parses `step-20`, or `planner=step-20,worker=step-40` for some of several policies. */
 function toRewind(text: string): number | Readonly<Record<string, number>> {
   if (!text.includes('=')) return toStep(text);
   return Object.fromEntries(

@@ -3,7 +3,10 @@ import { SwarmOperator, type KeysAnswer, type Operation, type Role, type ServerA
 import { createOutput, type Output } from '../output.js';
 import { serverOf } from './server-of.js';
 
-/** What an operator does to a swarm's server from any machine. The key comes from AJET_SWARM_KEY, never from the command line. */
+/**
+ * The commands of an operator for a swarm's server, from any machine. The key comes from AJET_SWARM_KEY and never from
+ * the command line.
+ */
 export type OperatorFlags = { readonly server?: string; readonly keys?: boolean; readonly json?: boolean };
 
 export function openOperator({ keys, ...flags }: OperatorFlags): SwarmOperator {
@@ -11,43 +14,43 @@ export function openOperator({ keys, ...flags }: OperatorFlags): SwarmOperator {
   if ((key === undefined || key === '') && keys !== false)
     throw new ConfigError(
       'no_key',
-      "There is no key. Put a commander's key into the environment variable AJET_SWARM_KEY, or say --no-keys for a server that asks for none.",
+      "There is no key. Put a commander's key into the environment variable AJET_SWARM_KEY, or pass --no-keys if the server needs no key.",
     );
   return new SwarmOperator({ url: serverOf(flags), key });
 }
 
-/** `ajet swarm status`: one look at the server. */
+/** `ajet swarm status` shows the state of the server once. */
 export async function showStatus(flags: OperatorFlags): Promise<number> {
   const server = await openOperator(flags).server();
-  tell(flags, describeServer(server), server);
+  print(flags, describeServer(server), server);
   return 0;
 }
 
-/** `ajet swarm set key=value ...`: changes keys of the configuration while training runs. */
+/** `ajet swarm set key=value ...` changes keys of the configuration while training runs. */
 export async function setConfig(assignments: readonly string[], flags: OperatorFlags): Promise<number> {
   const changes = Object.fromEntries(assignments.map(readAssignment));
   const answer = await openOperator(flags).configure(changes);
-  tell(flags, [`Revision ${answer.revision}, from step ${answer.from_step} on.`], answer);
+  print(flags, [`Revision ${answer.revision} applies from step ${answer.from_step} on.`], answer);
   return 0;
 }
 
-/** `ajet swarm shares [name=part ...]`: shows the shares, or gives them other parts. */
+/** `ajet swarm shares [name=part ...]` shows the shares, or sets their parts. */
 export async function setShares(assignments: readonly string[], flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
   const { shares = {} } = await operator.server();
   if (assignments.length === 0) {
-    tell(flags, describeShares(shares), { shares });
+    print(flags, describeShares(shares), { shares });
     return 0;
   }
   const parts = Object.fromEntries(assignments.map(readPart));
   const answer = await operator.share(parts);
   const [added, left] = [minus(parts, shares), minus(shares, parts)];
-  tell(
+  print(
     flags,
     [
-      `Revision ${answer.revision}: the parts hold from step ${answer.from_step} on.`,
-      ...(added.length > 0 ? [`New, without tasks until a client tells them: ${added.join(', ')}`] : []),
-      ...(left.length > 0 ? [`Without a part from then on: ${left.join(', ')}`] : []),
+      `Revision ${answer.revision}: the parts apply from step ${answer.from_step} on.`,
+      ...(added.length > 0 ? [`New shares, which have no tasks until a client sends some: ${added.join(', ')}`] : []),
+      ...(left.length > 0 ? [`Shares without a part from that step on: ${left.join(', ')}`] : []),
     ],
     answer,
   );
@@ -57,7 +60,7 @@ export async function setShares(assignments: readonly string[], flags: OperatorF
 const minus = (all: object, others: object): readonly string[] =>
   Object.keys(all).filter((name) => !Object.hasOwn(others, name));
 
-/** `ajet swarm pause | resume | drain | stop | start | checkpoint`. */
+/** Runs `ajet swarm pause | resume | drain | stop | start | checkpoint`. */
 export async function operate(operation: Operation, flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
   let answer = await operator.operate(operation);
@@ -65,24 +68,24 @@ export async function operate(operation: Operation, flags: OperatorFlags): Promi
     await new Promise((resolve) => setTimeout(resolve, 200));
     answer = { ...answer, ...(await operator.operation(answer.operation_id).catch(unlessRefused)) };
   }
-  tell(flags, [`${operation}: ${answer.state}${answer.message === undefined ? '' : `. ${answer.message}`}`], answer);
+  print(flags, [`${operation}: ${answer.state}${answer.message === undefined ? '' : `. ${answer.message}`}`], answer);
   return answer.state === 'failed' ? 1 : 0;
 }
 
-/** A server that is being opened again says so, and answers a moment later. */
+/** A server that is being reopened says so and answers a moment later. */
 function unlessRefused(error: unknown): undefined {
   const status = error instanceof Error && 'status' in error ? error.status : undefined;
   if (typeof status !== 'number' || status < 500) throw error;
 }
 
-/** `ajet swarm end`: ends the run of a server that was started with --standby. */
+/** `ajet swarm end` ends the run of a server that was started with --standby. */
 export async function endRun(flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
   const { run } = await operator.endRun();
   while ((await operator.server().catch(toCode)) !== 'no_run') await new Promise((resolve) => setTimeout(resolve, 200));
-  tell(
+  print(
     flags,
-    [`The run ${run} is ended. Continue it with: ajet swarm begin --conf <file> --run ${quoteForShell(run)}`],
+    [`The run ${run} has ended. Continue it with: ajet swarm begin --conf <file> --run ${quoteForShell(run)}`],
     { run },
   );
   return 0;
@@ -98,14 +101,14 @@ export type MakeKeyFlags = OperatorFlags & {
   readonly expires?: string;
 };
 
-/** `ajet swarm keys list | make <name> | delete <name>`. */
+/** Runs `ajet swarm keys list | make <name> | delete <name>`. */
 export async function printKeyList(flags: OperatorFlags): Promise<number> {
   const answer = await openOperator(flags).keys();
-  tell(flags, answer.keys.map(describeKey), answer);
+  print(flags, answer.keys.map(describeKey), answer);
   return 0;
 }
 
-/** A key with its limits, in a line. */
+/** Shows a key with its limits in one line. */
 function describeKey({ name, role, ...limits }: KeysAnswer['keys'][number]): string {
   const { shares, scores, reward_bounds: bounds, max_episodes: most, expires_at: until } = limits;
   const said = [
@@ -121,7 +124,10 @@ function describeKey({ name, role, ...limits }: KeysAnswer['keys'][number]): str
 export async function makeKey(name: string, flags: MakeKeyFlags): Promise<number> {
   const { role = 'worker', shares, scores, maxEpisodes, expires } = flags;
   if (expires !== undefined && Date.parse(expires) <= Date.now())
-    throw new ConfigError('wrong_value', `--expires is ${expires}, which is past: the key would open nothing.`);
+    throw new ConfigError(
+      'wrong_value',
+      `--expires is ${expires}, which is in the past, so nobody could use the key. Choose a later time.`,
+    );
   const answer = await openOperator(flags).makeKey({
     name,
     role: readRole(role),
@@ -130,20 +136,20 @@ export async function makeKey(name: string, flags: MakeKeyFlags): Promise<number
     ...(maxEpisodes !== undefined && { max_episodes: Number(maxEpisodes) }),
     ...(expires !== undefined && { expires_at: expires }),
   });
-  tell(flags, [`key "${name}" (${role}), shown only now: ${answer.key}`], answer);
+  print(flags, [`key "${name}" (${role}), shown only now: ${answer.key}`], answer);
   return 0;
 }
 
 export async function deleteKey(name: string, flags: OperatorFlags): Promise<number> {
   if (!(await openOperator(flags).deleteKey(name)))
     throw new ConfigError('wrong_value', `There is no key ${JSON.stringify(name)}. \`ajet swarm keys\` lists them.`);
-  tell(flags, [`The key "${name}" is deleted; what it was running is given back.`], { deleted: true });
+  print(flags, [`The key "${name}" is deleted. Its running episodes are given back.`], { deleted: true });
   return 0;
 }
 
 export type EpisodesFlags = OperatorFlags & { readonly state?: string; readonly limit?: string; readonly key?: string };
 
-/** `ajet swarm episodes [--state pooled]`. */
+/** Runs `ajet swarm episodes [--state pooled]`. */
 export async function printEpisodeList({ state, limit = '100', ...flags }: EpisodesFlags): Promise<number> {
   const answer = await openOperator(flags).episodes({ limit, ...(state !== undefined && { state }) });
   const lines = answer.episodes.map(({ episode_id, state: found, group_id = '', client = '', reward, reason, step }) =>
@@ -159,35 +165,35 @@ export async function printEpisodeList({ state, limit = '100', ...flags }: Episo
       .filter((part) => part !== '')
       .join('  '),
   );
-  tell(flags, lines.length > 0 ? lines : ['There are none.'], answer);
+  print(flags, lines.length > 0 ? lines : ['There are no such episodes.'], answer);
   return 0;
 }
 
-/** `ajet swarm episodes drop --key <name>`. */
+/** Runs `ajet swarm episodes drop --key <name>`. */
 export async function dropEpisodes({ key, ...flags }: EpisodesFlags): Promise<number> {
-  if (key === undefined) throw new ConfigError('wrong_value', 'Name the key whose episodes are dropped: --key <name>.');
+  if (key === undefined) throw new ConfigError('wrong_value', 'Name the key whose episodes to drop: --key <name>.');
   const answer = await openOperator(flags).dropEpisodes(key);
-  tell(flags, [`${answer.dropped} episodes of the key "${key}" are dropped; their places are open again.`], answer);
+  print(flags, [`${answer.dropped} episodes of the key "${key}" are dropped. Their places are open again.`], answer);
   return 0;
 }
 
-/** `ajet swarm audit`: who asked for what, and when. */
+/** `ajet swarm audit` shows who asked for what, and when. */
 export async function showAudit(flags: OperatorFlags): Promise<number> {
   const answer = await openOperator(flags).audit();
   const lines = answer.entries.map(
     ({ at, by, what, detail }) => `${at}  ${by === '' ? '(no key)' : by}  ${what}  ${JSON.stringify(detail)}`,
   );
-  tell(flags, lines.length > 0 ? lines : ['Nobody has asked for anything yet.'], answer);
+  print(flags, lines.length > 0 ? lines : ['Nobody has asked for anything yet.'], answer);
   return 0;
 }
 
-function tell(flags: OperatorFlags, lines: readonly string[], value: unknown): void {
+function print(flags: OperatorFlags, lines: readonly string[], value: unknown): void {
   const output: Output = createOutput(flags);
   if (flags.json === true) output.writeJson(value);
   else for (const line of lines) output.writeLine(line);
 }
 
-/** The state of a server in a few lines. */
+/** Shows the state of a server in a few lines. */
 export function describeServer(server: ServerAnswer): readonly string[] {
   const {
     state,
@@ -204,7 +210,7 @@ export function describeServer(server: ServerAnswer): readonly string[] {
   const count = (fate: string): number => account[fate] ?? 0;
   return [
     `${state}, step ${step}, weights ${version}${incarnation > 0 ? `, incarnation ${incarnation}` : ''}`,
-    `${running} of ${capacity} episodes run; ${open} groups are sampled, ${pooled} wait for their step`,
+    `${running} of ${capacity} episodes running; ${open} groups sampling, ${pooled} waiting for their step`,
     `${count('acknowledged')} acknowledged = ${count('trained')} trained + ${count('assigned')} assigned + ${count('pooled')} pooled + ${count('unscored')} unscored + ${count('evaluated')} evaluated + ${count('dropped')} dropped`,
     ...(dropped.length > 0 ? [`dropped: ${dropped.join(', ')}`] : []),
     ...(server.problem === undefined ? [] : [server.problem]),
@@ -219,7 +225,7 @@ function describePolicies(policies: NonNullable<ServerAnswer['policies']>): read
     ([name, { state, step, version, incarnation, account, groups_pooled: pooled, problem }]) => {
       const raised = incarnation > 0 ? `, incarnation ${incarnation}` : '';
       const { trained = 0, dropped = 0 } = account;
-      const line = `${name.padEnd(width)}  ${state}, step ${step}, weights ${version}${raised}: ${trained} trained, ${dropped} dropped, ${pooled} groups wait for its step`;
+      const line = `${name.padEnd(width)}  ${state}, step ${step}, weights ${version}${raised}: ${trained} trained, ${dropped} dropped, ${pooled} groups waiting for its step`;
       return problem === undefined ? [line] : [line, `${' '.repeat(width)}  ${problem}`];
     },
   );
@@ -227,7 +233,7 @@ function describePolicies(policies: NonNullable<ServerAnswer['policies']>): read
 
 function describeShares(shares: NonNullable<ServerAnswer['shares']>): readonly string[] {
   const rows = Object.entries(shares);
-  if (rows.length === 0) return ['There are no shares: all tasks are of one kind.'];
+  if (rows.length === 0) return ['There are no shares, because all tasks are of one kind.'];
   const width = Math.max(...rows.map(([name]) => name.length));
   const all = rows.reduce((sum, [, { trained }]) => sum + trained, 0);
   return rows.map(([name, { part, tasks, in_flight: inFlight, trained, lent, idle }]) => {
@@ -258,5 +264,5 @@ function readPart(text: string): readonly [string, number] {
 
 function readRole(text: string): Role {
   if (text === 'observer' || text === 'worker' || text === 'commander') return text;
-  throw new ConfigError('wrong_value', `--role is ${JSON.stringify(text)}; there are observer, worker and commander.`);
+  throw new ConfigError('wrong_value', `--role is ${JSON.stringify(text)}; use observer, worker or commander.`);
 }

@@ -21,16 +21,16 @@ it('says once why training stopped, and that it works again', () => {
     'Training has stopped: The device is gone.',
     'step 4, failed',
     'step 4, rolling',
-    'Training goes on.',
+    'Training continues.',
   ]);
 });
 
-it('says which policy has stopped while the others go on', () => {
+it('says which policy has stopped while the others continue', () => {
   const stopped: ServerAnswer = { ...server, policies: { worker: { ...worker, problem: 'The device is gone.' } } };
   const again: ServerAnswer = { ...server, policies: { worker: { ...worker, state: 'waiting' } } };
   expect(print(stopped, again)).toEqual([
     'step 3, rolling',
     'Training of the policy "worker" has stopped: The device is gone.',
-    'Training of the policy "worker" goes on.',
+    'Training of the policy "worker" continues.',
   ]);
 });

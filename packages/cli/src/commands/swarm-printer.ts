@@ -1,6 +1,8 @@
 import type { ServerAnswer, SwarmEvent } from '@agentjet/swarm-client';
 
-/** A line for each new version of the weights, with what was reported since the last one, and a line for what goes wrong. */
+/**
+ * Prints a line for each new version of the weights, with the reports since the last one, and a line for each problem.
+ */
 export class SwarmPrinter {
   readonly #writeLine: (line: string) => void;
   #rewards: number[] = [];
@@ -8,7 +10,7 @@ export class SwarmPrinter {
   #numFailed = 0;
   #numGone = 0;
   #title = '';
-  /** Why training has stopped; by policy in a run with several. */
+  /** Why training has stopped, by policy in a run with several. */
   #problems: ReadonlyMap<string | undefined, string> = new Map();
 
   constructor(writeLine: (line: string) => void) {
@@ -22,7 +24,7 @@ export class SwarmPrinter {
     if (event.type === 'server') this.#noteServer(event.server);
   };
 
-  /** What was reported since the last line. */
+  /** Prints the reports since the last line. */
   flush(title = 'since then'): void {
     const { length } = this.#rewards;
     const mean = this.#rewards.reduce((sum, reward) => sum + reward, 0) / length;
@@ -46,7 +48,7 @@ export class SwarmPrinter {
     for (const [policy, problem] of problems)
       if (this.#problems.get(policy) !== problem) this.#writeLine(`${trainingOf(policy)} has stopped: ${problem}`);
     for (const policy of this.#problems.keys())
-      if (!problems.has(policy)) this.#writeLine(`${trainingOf(policy)} goes on.`);
+      if (!problems.has(policy)) this.#writeLine(`${trainingOf(policy)} continues.`);
     this.#problems = problems;
   }
 
@@ -67,7 +69,7 @@ export class SwarmPrinter {
   }
 }
 
-/** Why training has stopped, by policy; undefined for the only one. */
+/** Why training has stopped, by policy. The key is undefined in a run with one policy. */
 function problemsOf({ problem, policies = {} }: ServerAnswer): ReadonlyMap<string | undefined, string> {
   const all = [
     [undefined, problem] as const,

@@ -4,8 +4,8 @@ import { runInterruptibly } from '../interrupt.js';
 import { describeServer, openOperator, type OperatorFlags } from './swarm-operate.js';
 
 /**
- * `ajet swarm top`: the server at a glance, drawn anew with each change. Where stdout is not a terminal, a block of lines for each
- * new step, and for what stops training; with --json, a line of JSON for each change.
+ * `ajet swarm top` shows the server and redraws with each change. If stdout is not a terminal, it prints a block of
+ * lines for each new step and for each problem. With --json, it prints a line of JSON for each change.
  */
 export async function watchSwarm(flags: OperatorFlags): Promise<number> {
   const operator = openOperator(flags);
@@ -23,7 +23,7 @@ export async function watchSwarm(flags: OperatorFlags): Promise<number> {
           change = server.change;
           isAway = false;
           screen.show(server);
-          await pause(aborted, 250); // changes come faster than anybody reads
+          await pause(aborted, 250); // changes come faster than people read
         } catch (error) {
           if (isRefusal(error)) throw error;
           if (!isAway) screen.away(toErrorMessage(error));
@@ -50,7 +50,7 @@ function createScreen({ json }: OperatorFlags): Screen {
     const draw = (lines: readonly string[]): void => void stdout.write(`\u001b[H\u001b[2J${lines.join('\n')}\n`);
     return {
       show: (server) =>
-        draw([...describeServer(server), rates.describe(server), '', 'Ctrl-C leaves; the server goes on.']),
+        draw([...describeServer(server), rates.describe(server), '', 'Press Ctrl-C to leave; the server continues.']),
       away: (message) => draw([`The server cannot be reached: ${message}`, 'Waiting for it.']),
     };
   }
@@ -71,7 +71,7 @@ function newsOf({ step, problem, policies = {} }: ServerAnswer): string {
   return JSON.stringify([step, problem, Object.values(policies).map((policy) => policy.problem)]);
 }
 
-/** How fast things have gone in the last minute. */
+/** The speed in the last minute. */
 class Rates {
   #seen: { readonly ms: number; readonly ended: number; readonly step: number }[] = [];
 

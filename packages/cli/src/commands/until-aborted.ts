@@ -1,4 +1,4 @@
-/** Resolves once the signal aborts. A server with idle sockets does not keep the process alive; this does. */
+/** Resolves once the signal aborts. It keeps the process alive, which a server with idle sockets does not. */
 export function untilAborted(signal: AbortSignal): Promise<undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   return new Promise((resolve) => {

@@ -3,7 +3,7 @@ import { LmdbStore, verifyStore, type PolicyVerdict, type StoreVerdict } from '@
 import { findLedgerOfRun, hasLedger, type LedgerOfRun } from '@agentjet/session/served';
 import type { VerifyFlags } from '../swarm-program.js';
 
-/** `ajet swarm verify`: folds the ledger of a run and changes nothing. Returns 1 if the ledger contradicts itself. */
+/** `ajet swarm verify` folds the ledger of a run and changes nothing. Returns 1 if the ledger contradicts itself. */
 export async function verifyRunStore(run: string, { json = false }: VerifyFlags): Promise<number> {
   const store = await LmdbStore.open(findStore(run).dir, { isReadOnly: true });
   try {

@@ -1,13 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * `npm install <packages>` in an empty folder writes a package.json of dependencies alone. Without `"type": "module"` the project would
- * load the CommonJS half of a framework, and the adapter its other half. Nobody wrote such a file by hand, so it can be completed.
+ * In an empty folder, `npm install <packages>` writes a package.json with only dependencies. Without `"type":
+ * "module"`, the project would load the CommonJS half of a framework, and the adapter its other half. Nobody wrote such
+ * a file by hand, so it can be completed.
  */
 
 type Manifest = Readonly<Record<string, unknown>>;
 
-/** The text of a package.json that npm alone wrote with what `planned` has beyond it; its own dependencies win. Undefined: there is none, or it is somebody's own. */
+/**
+ * Completes a package.json that npm alone wrote with the fields of `planned`. Its own dependencies win. Undefined if
+ * there is no file or somebody wrote it.
+ */
 export function completeManifest(file: string, planned: string): string | undefined {
   const present = readManifest(file);
   if (present === undefined || Object.keys(present).join() !== 'dependencies') return undefined;
@@ -21,7 +25,7 @@ export function isModule(file: string): boolean {
   return readManifest(file)?.['type'] === 'module';
 }
 
-/** Undefined if there is no file, or none that can be read; npm says what is wrong with it. */
+/** Undefined if there is no readable file. npm reports what is wrong with it. */
 function readManifest(file: string): Manifest | undefined {
   if (!existsSync(file)) return undefined;
   try {

@@ -10,7 +10,7 @@ const root = path.join(import.meta.dirname, '../../../..');
 let dir = '';
 let lines: string[] = [];
 beforeEach(() => {
-  // Within the repository, so that the projects find its packages.
+  // The folder is in the repository, so the projects find its packages.
   mkdirSync(path.join(root, 'saved_experiments'), { recursive: true });
   dir = mkdtempSync(path.join(root, 'saved_experiments/init-'));
   lines = [];
@@ -63,7 +63,7 @@ it('overwrites nothing: keeps what a project may have, and refuses a folder with
   writeFileSync(path.join(dir, 'package.json'), '{"name":"mine"}');
   await init(dir, 'react');
   expect(readFileSync(path.join(dir, 'package.json'), 'utf8')).toBe('{"name":"mine"}');
-  expect(lines).toContain('Left as it was: package.json');
+  expect(lines).toContain('Not changed: package.json');
   await init(dir, 'react');
   expect(lines).toContain(`${dir} has all of it already.`);
 
@@ -80,7 +80,7 @@ it('completes a package.json that npm alone wrote, and keeps its dependencies', 
   expect(manifest).toMatchObject({ type: 'module', scripts: { start: 'ajet --conf agent.yaml' } });
   expect(manifest).toMatchObject({ dependencies: { agentjet, langchain: '1.5.14', '@agentjet/langgraph': '0.1.0' } });
   expect(lines).toContain('Completed: package.json');
-  expect(lines.join()).not.toContain('Left as it was');
+  expect(lines.join()).not.toContain('Not changed');
 });
 
 it('leaves a package.json alone if it refuses the folder', async () => {

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What `ajet init` writes, as text. The templates are files, so that an editor can read them. */
+/** Plans the files that `ajet init` writes, as text. The templates are files, so an editor can read them. */
 
-/** Packages that the agent of each framework needs, with the versions that the templates were tried with. */
+/** The packages that the agent of each framework needs, in the versions with which the templates were tested. */
 const frameworkPackages = {
   langgraph: { '@langchain/core': '1.2.13', '@langchain/langgraph': '1.4.17', langchain: '1.5.14', zod: '4.6.7' },
   openai: { openai: '6.49.0' },
@@ -22,13 +22,13 @@ export function isFramework(name: string): name is Framework {
 }
 
 export type Project = {
-  /** Text by path, relative to the project's folder, with `/`. */
+  /** Contents by path, relative to the project's folder, with `/`. */
   readonly files: ReadonlyMap<string, string>;
-  /** Version by package. */
+  /** Versions by package. */
   readonly dependencies: Readonly<Record<string, string>>;
 };
 
-/** `name` is that of the package; `version` that of ours. */
+/** `name` is the name of the project's package, and `version` is the version of ours. */
 export function planProject(
   framework: Framework,
   options: { readonly name: string; readonly version: string },
@@ -50,7 +50,8 @@ export function planProject(
       train: 'ajet --conf agent.yaml',
     },
     dependencies,
-    // No package needs its install script; that of onnxruntime-node downloads CUDA libraries that nothing here uses.
+    // No package needs its install script. The script of onnxruntime-node downloads CUDA libraries that are not used
+    // here.
     allowScripts: { 'onnxruntime-node': false, esbuild: false, lmdb: false, 'msgpackr-extract': false },
   };
   const files = new Map([

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 import { completeManifest } from './complete-manifest.js';
 
-/** A project may have these already; it keeps its own. */
+/** If a project has these files already, it keeps them. */
 const keptFiles: ReadonlySet<string> = new Set([
   'package.json',
   'tsconfig.json',
@@ -15,13 +15,16 @@ const keptFiles: ReadonlySet<string> = new Set([
 
 export type WrittenProject = {
   readonly written: readonly string[];
-  /** Whether package.json had dependencies alone, and got the rest. */
+  /** True if package.json had only dependencies and was completed. */
   readonly completed: boolean;
-  /** Files that were there and are other than ours. */
+  /** Existing files that differ from ours. */
   readonly kept: readonly string[];
 };
 
-/** Writes what is missing, completes a package.json that npm alone wrote, and overwrites nothing. Rejects with AgentJetError `file_exists` before it writes anything, or `unwritable_folder`. */
+/**
+ * Writes missing files, completes a package.json that npm alone wrote, and overwrites nothing. Rejects with
+ * AgentJetError `file_exists` before it writes anything, or with `unwritable_folder`.
+ */
 export async function writeProject(dir: string, files: ReadonlyMap<string, string>): Promise<WrittenProject> {
   if (existsSync(dir) && !statSync(dir).isDirectory())
     throw new AgentJetError('file_exists', `${dir} is a file. Name a folder for the project.`);
@@ -35,7 +38,7 @@ export async function writeProject(dir: string, files: ReadonlyMap<string, strin
   if (conflicts.length > 0)
     throw new AgentJetError(
       'file_exists',
-      `${dir} has its own ${conflicts.join(', ')}, which nothing here overwrites. Name another folder: ajet init <folder> --framework <name>.`,
+      `${dir} has its own ${conflicts.join(', ')}, which are not overwritten. Name another folder: ajet init <folder> --framework <name>.`,
     );
   const missing = [...files].filter(([name]) => !existsSync(path.join(dir, name)));
   try {

@@ -1,6 +1,6 @@
 import type { ServerAnswer } from '@agentjet/swarm-client';
 
-/** What a server with nothing to do says of itself. */
+/** The answer of a server that has nothing to do. */
 export const serverAnswer: ServerAnswer = {
   change: 1,
   wire: '1',
