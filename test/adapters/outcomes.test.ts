@@ -13,8 +13,8 @@ const call = (name: string, args: string): string =>
 const faults: Readonly<Record<string, string>> = {
   'an unknown tool': call('nope', '{"a": 1}'),
   'an unknown tool next to a known one': call('add', '{"a": 1}') + call('nope', '{}'),
-  'arguments that are no JSON': call('add', '{"a": 1, "b": '),
-  'arguments that are no object': call('add', '[1, 2]'),
+  'arguments that are not JSON': call('add', '{"a": 1, "b": '),
+  'arguments that are not an object': call('add', '[1, 2]'),
   'a call without a name': '<tool_call>\n{"arguments": {}}\n</tool_call>',
   'a call that never closes': '<tool_call>\n{"name": "add", "arguments": {}}',
   nothing: '',

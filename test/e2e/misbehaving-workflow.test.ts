@@ -97,7 +97,7 @@ it.concurrent('keeps failed episodes as data with their errors, and trains on th
   expect(errors.get('strays')).toMatchObject({ message: expect.stringContaining('nobody awaited this') });
 });
 
-it.concurrent('counts a failed episode with reward 0 where the policy says so', async () => {
+it.concurrent('counts a failed episode with reward 0 if the policy says so', async () => {
   const oneTask = {
     'train.jsonl': toJsonLines([
       { task_id: 'throws', main_query: 'x' },

@@ -109,7 +109,7 @@ it('a tool that is given again is shown once, as it was given last', async () =>
   expect(engine.requests[0]?.text?.match(/"name": "sleep"|Sleeps[^"]*/g)).toEqual(['"name": "sleep"', 'Sleeps long.']);
 });
 
-it('added tools that are no list are refused by name', async () => {
+it('added tools that are not a list are refused by name', async () => {
   const { post } = open('hello');
   const response = await post('/responses', { ...asCodex, input: [{ ...added, tools: 'exec' }, ...conversation] });
   expect([response.status, await response.json()]).toEqual([

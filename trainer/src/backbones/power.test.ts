@@ -21,7 +21,7 @@ it('is exact if the result has an exact value', () => {
   ]);
 });
 
-it('vanishes where a bias correction does', () => {
+it('vanishes if a bias correction does', () => {
   expect(power(0.9, 1_000_000)).toBe(0);
   expect(1 - power(0.999, 1_000_000)).toBe(1);
 });

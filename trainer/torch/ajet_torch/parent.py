@@ -1,7 +1,7 @@
 """Ends a process with the process that started it, however that one ended.
 
 As a script it runs another program in this way: `parent.py PROGRAM ARGUMENT...`. Then no code of this package runs
-between fork and exec, where threads of the worker could have left a lock that is never released.
+between fork and exec. It could wait for a lock that a thread of the worker held at the fork and that nobody releases.
 """
 
 from __future__ import annotations

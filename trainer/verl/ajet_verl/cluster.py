@@ -118,7 +118,7 @@ def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any
 
 
 def free_address() -> tuple[str, str]:
-    """Returns the address of the node that it runs on, where the workers meet."""
+    """Returns the address of the node that it runs on. The workers meet there."""
     with socket.socket() as sock:
         sock.bind(("", 0))
         return ray.util.get_node_ip_address().strip("[]"), str(sock.getsockname()[1])

@@ -172,7 +172,7 @@ describe('without training', () => {
     await backbone.close();
   });
 
-  it('asks for an optimizer where it is to train', async () => {
+  it('asks for an optimizer if it has to train', async () => {
     await expect(createOnnxBackbone({ modelDir })).rejects.toMatchObject({ code: 'bad_options' });
   });
 });

@@ -34,7 +34,7 @@ export type TinkerBackboneOptions = {
   readonly keepStateEvery?: number;
   /** Set if training will ask for a KL estimate. The model that keeps the initial weights is then made at once. */
   readonly usesKl?: boolean;
-  /** The limit of the truncated importance weight between trainer and sampler. Defaults to 0, which is none. */
+  /** The limit of the truncated importance weight between trainer and sampler. Defaults to 0, which means no limit. */
   readonly tisCap?: number;
   /** `adapter` (default) saves the server's adapter; `merged` merges it into the weights of `modelDir`. */
   readonly checkpoint?: CheckpointKind;

@@ -21,7 +21,7 @@ export type TinkerParts = {
    * trained from.
    */
   readonly baseDir: string;
-  /** The limit of the truncated importance weight between trainer and sampler; 0 is none. */
+  /** The limit of the truncated importance weight between trainer and sampler; 0 means no limit. */
   readonly tisCap: number;
   /** Which files a checkpoint downloads. */
   readonly checkpoint: CheckpointKind;

@@ -21,7 +21,7 @@ export type RowLogprobs = {
 /** Describes a step, and how the backbone was asked to train it. */
 export type Step = {
   readonly batch: BuiltInBatch;
-  /** The limit of the truncated importance weight between trainer and sampler; 0 is none. */
+  /** The limit of the truncated importance weight between trainer and sampler; 0 means no limit. */
   readonly tisCap: number;
 };
 

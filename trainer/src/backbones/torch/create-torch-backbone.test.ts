@@ -100,7 +100,7 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
     expect([...stopped.ids]).toEqual([...free.ids].slice(0, free.ids.indexOf(stopId) + 1));
   });
 
-  test('hands on every token once, in order, and stops where the callback says so', async () => {
+  test('hands on every token once, in order, and stops when the callback says so', async () => {
     const heard: number[] = [];
     const whole = await backbone.engine.generate({ promptIds: prompt, sampling, onToken: (id) => void heard.push(id) });
     expect(heard).toEqual([...whole.ids]);

@@ -87,7 +87,7 @@ describe('what the GPU worker gets from the names of the YAML', () => {
     });
   });
 
-  it('nothing for what was left open, and no learning rate where nothing is trained', () => {
+  it('nothing for what was left open, and no learning rate if nothing is trained', () => {
     const options = toTorchOptions(create().torch, { config: create(), modelDir });
     expect(options.optimizer.learningRate).toBe(0);
     for (const key of ['lora', 'python', 'token', 'attach']) expect(options).not.toHaveProperty(key);

@@ -107,7 +107,7 @@ describe.skipIf(!isHere)('verl on a Ray that it has started', { timeout: 900_000
 });
 
 describe.skipIf(!isHere)('verl on a Ray cluster', { timeout: 900_000 }, () => {
-  test('says how to start it where there is none', async () => {
+  test('says how to start it if there is none', async () => {
     const start = startTinyVerl(await makeTinyModel(), { rayAddress: '127.0.0.1:1' });
     await expect(start).rejects.toMatchObject({
       code: 'no_ray',

@@ -2,8 +2,7 @@
 graph.
 
 The step reads the trained weights in place. Its rows are the answers in progress, not the cache's slots. All values
-that change from step to step come in one small transfer. Drawn tokens stay on the device, where the next step takes
-them.
+that change from step to step come in one small transfer. Drawn tokens stay on the device for the next step.
 """
 
 from __future__ import annotations
@@ -212,7 +211,8 @@ class Buffers:
 
 class CapturedStep:
     """The step of one shape. `table` holds all values from the host as int32: per row slot, position, forced token,
-    start of its own tokens, temperature and draw (float bits); per group source slot, length and member rows.
+    start of the tokens that only it has, temperature and draw (float bits); per group source slot, length and member
+    rows.
     """
 
     def __init__(self, owner: FusedSteps, shape: Shape) -> None:

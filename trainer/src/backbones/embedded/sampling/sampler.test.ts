@@ -92,7 +92,7 @@ describe('drawToken', () => {
     expect(numClear).toBeLessThan(3000);
   });
 
-  it('returns nothing where the probabilities are not numbers', () => {
+  it('returns nothing if the probabilities are not numbers', () => {
     const broken = new Float32Array(4).fill(NaN);
     expect(drawToken(broken, plain, 0)).toBeUndefined();
     expect(drawToken(broken, { ...plain, temperature: 0 }, 0)).toBeUndefined();
@@ -147,7 +147,7 @@ describe('top-k and top-p', () => {
     expect(shares.slice(2)).toEqual([0, 0, 0]);
   });
 
-  it('keep everything with a probability where fewer tokens have one than k asks for', () => {
+  it('keep everything with a probability if fewer tokens have one than k asks for', () => {
     const shares = frequencies(normalize([2, 0, 1, 0, 0, 0]), { topK: 5, topP: 1 }, 4000);
     expect(shares[0]).toBeGreaterThan(0.6);
     expect(shares[1]).toBe(0);

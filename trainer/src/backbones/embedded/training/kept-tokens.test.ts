@@ -42,7 +42,7 @@ describe('what top-p and top-k kept', () => {
     expect(kept.set).toContain(outsideOfSet);
   });
 
-  test('is everything where a token was sampled greedily', async () => {
+  test('is everything if a token was sampled greedily', async () => {
     open();
     const { kept } = await keptOf(packsOf([0, 0, 0, 0.8, 0, 0.8]));
     expect([kept.set[0], kept.set[2]]).toEqual([wholeVocabulary, wholeVocabulary]);

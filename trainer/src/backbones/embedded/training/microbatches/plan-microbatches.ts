@@ -1,7 +1,7 @@
 /**
  * Arranges trees of different sizes into micro-batches, each a grid of rows of one length.
  *
- * A small tree fits inside one row, next to trees of its own size, because attention inside a row costs its length
+ * A small tree fits inside one row, next to trees of similar size, because attention inside a row costs its length
  * squared. Smaller trees fill the ends of rows that would be padding. A large tree with many branches continues over
  * several rows. Each row then also reads the path from the root to its first token, which is far shorter than the tree.
  */

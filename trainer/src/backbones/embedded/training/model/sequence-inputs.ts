@@ -38,12 +38,12 @@ export type GridForm = {
 };
 
 /**
- * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, keys], where keys is T, or S + T with paths (and then the inputs
- * of pathInputs too); cos, sin [P, headDim / 2] for positions below P; head_rows int32 [U] (tokens n = b * T + t whose
- * hidden state predicts) with head_inverse int32 [N] (see gatherUnique); pair_rows, pair_targets int32 [M] (row of the
- * U, predicted id); inverse_temperature, a scalar. With several temperatures instead of the scalar: scaled_rows int32
- * [R] (which of the U) and inverse_temperatures [R, 1]; pair_rows then point at those R rows, and so do the entropies.
- * With rows that are cut, also kept_bias [R, V], which is added to the logits.
+ * Inputs: ids, positions int32 [B, T]; bias [B, 1, T, keys], with keys = T, or S + T with paths (which also need the
+ * inputs of pathInputs); cos, sin [P, headDim / 2] for positions below P; head_rows int32 [U] (tokens n = b * T + t
+ * whose hidden state predicts) with head_inverse int32 [N] (see gatherUnique); pair_rows, pair_targets int32 [M] (row
+ * of the U, predicted id); inverse_temperature, a scalar. With several temperatures instead of the scalar: scaled_rows
+ * int32 [R] (which of the U) and inverse_temperatures [R, 1]; pair_rows then point at those R rows, and so do the
+ * entropies. With rows that are cut, also kept_bias [R, V], which is added to the logits.
  */
 export function scoredTokens(graph: Graph, { config, layout, hasPaths, isMixed, isCut }: GridForm): ScoredTokens {
   const parameters = parameterInputs(graph, layout);
