@@ -142,7 +142,7 @@ describe('what is wrong with a configuration', () => {
       'a key only the original has',
       'ajet:\n  trainer_common:\n    checkpoint_base_dir: x\n',
       'unknown_key',
-      '"trainer_common.checkpoint_base_dir" in math-agent.yaml:3 has no meaning here. Checkpoints are in the run folder',
+      '"trainer_common.checkpoint_base_dir" in math-agent.yaml:3 has no meaning here. Use "experiment_dir". Checkpoints are in the run folder',
     ],
     ...['deduplication', 'deduplication_filter'].map((name) => [
       `data_generation.${name}`,
@@ -184,19 +184,19 @@ describe('what is wrong with a configuration', () => {
       'an unknown environment',
       'ajet:\n  environment:\n    protocol: nemo-gym\n',
       'wrong_type',
-      '"environment.protocol" in math-agent.yaml:3 is "nemo-gym", but must be one of agentjet, openenv, mcp, appworld, none. An environment of your own is named path/file.ts->Export.',
+      '"environment.protocol" in math-agent.yaml:3 is "nemo-gym", but must be one of agentjet, openenv, mcp, appworld, none. To use an environment from your code, write path/file.ts->Export.',
     ],
     [
       'an unknown choice',
       'ajet:\n  backbone: trinity\n',
       'wrong_type',
-      '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
+      '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.',
     ],
     [
       'a choice of the original, written otherwise',
       'ajet:\n  backbone: Trinity-RFT\n',
       'wrong_type',
-      '"backbone" in math-agent.yaml:2 is "Trinity-RFT", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.',
+      '"backbone" in math-agent.yaml:2 is "Trinity-RFT", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.',
     ],
     [
       'a value in place of a section',

@@ -127,7 +127,7 @@ it.each(['../..', '/tmp/elsewhere', 'a/../../b', 'C:\\runs', '..\\up'])(
   'an experiment named %j would leave experiment_dir, and is refused',
   (name) => {
     expect(errorOf(`ajet:\n  experiment_name: '${name}'\n`).message).toContain(
-      'but must be a folder name below experiment_dir, without ".." and not absolute.',
+      'but must be a relative folder name below experiment_dir, without "..".',
     );
   },
 );

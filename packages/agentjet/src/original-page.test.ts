@@ -69,15 +69,15 @@ describe('the configuration page of the Python AgentJet', () => {
 
 describe('a key of the Python AgentJet', () => {
   it.each([
-    ['trainer_common: { nnodes: 2 }', 'One machine trains'],
+    ['trainer_common: { nnodes: 2 }', 'Training runs on one machine'],
     ['trainer_common: { algorithm: { use_kl_in_reward: true } }', 'A KL penalty in the reward is not available.'],
     ['trainer_common: { fsdp_config: { param_offload: true } }', 'give param_offload and optimizer_offload the same'],
     ['trainer_common: { fsdp_config: { wrap_policy: 3 } }', 'Use "torch.cpu_offload"'],
     ['trainer_common: { checkpoint_base_dir: x }', 'Checkpoints are in the run folder'],
     ['rollout: { enable_oversample: true }', 'Use "rollout.refill_groups"'],
     ['rollout: { submit_oversample_multiplier: 2 }', 'swarm.sample_collection: enough_informative_tasks'],
-    ['task_runner: { wrapper_type: x }', '"rollout.workflow_processes" runs their workflows in others'],
-    ['interchange_server: { interchange_server_port: 1 }', 'a run serves its models on a free port by itself'],
+    ['task_runner: { wrapper_type: x }', '"rollout.workflow_processes" runs their workflows in other processes'],
+    ['interchange_server: { interchange_server_port: 1 }', 'A run serves its models on a free port'],
     ['task_reader: { type: hf }', 'Use "huggingface_dat_repo"'],
     ['task_judge: { judge_type: rubrics_auto_grader }', 'task_judge.rubrics'],
     ['backbone: trinity', 'set trainer_common.max_staleness'],

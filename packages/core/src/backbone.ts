@@ -2,8 +2,7 @@ import type { Engine } from './engine.js';
 
 /**
  * One token tree (or forest) that goes through the model in one forward pass: the layout of tree training.
- * Segments stand in depth-first preorder. Query i sees key k iff `k <= i < ends[k]`. Rows are the special case
- * of a forest without branches.
+ * Segments are stored in depth-first preorder. Query i sees key k iff `k <= i < ends[k]`. Rows are a forest without branches.
  *
  * Worked example, rows [5,6,7] and [5,6,8] sharing [5,6], last tokens supervised (weight 1/2 each):
  * ```
@@ -13,7 +12,7 @@ import type { Engine } from './engine.js';
  * ```
  */
 export type TreePack = {
-  /** Shape [N]: token ids in preorder. Padding carries id 0, its own `ends` (i + 1) and no term. */
+  /** Shape [N]: token ids in preorder. Padding has id 0, its own `ends` (i + 1) and no term. */
   readonly ids: Int32Array;
   /** Shape [N]: depth in the row; RoPE uses this, never the packed index. */
   readonly positions: Int32Array;
@@ -40,15 +39,15 @@ export type LossTerms = {
   readonly advantages: Float32Array;
   /** Shape [K]: behaviour logprobs. */
   readonly logprobs: Float32Array;
-  /** Shape [K]: what `Backbone.proximalLogprobs` gave for the terms, in a batch of several optimizer steps. */
+  /** Shape [K]: the result of `Backbone.proximalLogprobs` for these terms. Only a batch of several optimizer steps has it. */
   readonly proximal?: Float32Array;
-  /** Shape [K]: temperature at which each token was sampled, 0 if greedily; absent if all have the loss's. */
+  /** Shape [K]: the temperature at which each token was sampled, 0 if greedily. If absent, all have the temperature of the loss. */
   readonly temperatures?: Float32Array;
-  /** The result of `Backbone.keptTokens` for these terms. A batch of several optimizer steps has it if it was sampled with top-p or top-k. */
+  /** The result of `Backbone.keptTokens` for these terms. Only a batch of several steps that was sampled with top-p or top-k has it. */
   readonly kept?: KeptTokens;
 };
 
-/** Where top-p and top-k cut the distributions that tokens were drawn from. */
+/** Limits of top-p and top-k, which cut the distributions that tokens were drawn from. */
 export type Truncation = {
   /** In (0, 1]; 1 keeps all. */
   readonly topP: number;
@@ -56,22 +55,22 @@ export type Truncation = {
   readonly topK: number;
 };
 
-/** How tokens were drawn, for the sets of tokens that a sampler keeps. */
+/** Settings that determine which tokens a sampler keeps. */
 export type TruncatedSampling = Truncation & { readonly temperature: number };
 
-/** The truncation of a sampler; undefined if it keeps all tokens. Greedy answers are never cut. `topK`: -1 or 0 keeps all. */
+/** Returns the truncation of a sampler, or undefined if it keeps all tokens. Greedy answers are never cut. `topK`: -1 or 0 keeps all. */
 export function truncationOf({ temperature, topP, topK }: TruncatedSampling): Truncation | undefined {
   return temperature === 0 || (topP >= 1 && topK <= 0) ? undefined : { topP, topK: Math.max(0, topK) };
 }
 
 /**
- * Which tokens the sampler kept when it drew the token of each term.
+ * The tokens that the sampler kept when it drew the token of each term.
  *
  * Worked example: term 0 was drawn from tokens 3 and 7, term 1 greedily, and term 2 has a token that is not in its set:
  * `{ set: [0, -1, -2], starts: [0, 2], ids: [3, 7] }`.
  */
 export type KeptTokens = {
-  /** Shape [K]: number of the term's set, or `wholeVocabulary`, or `outsideOfSet`. */
+  /** Shape [K]: the number of the term's set, or `wholeVocabulary`, or `outsideOfSet`. */
   readonly set: Int32Array;
   /** Shape [S + 1]: set s is ids[starts[s]] to ids[starts[s + 1]] (exclusive). */
   readonly starts: Int32Array;
@@ -79,9 +78,9 @@ export type KeptTokens = {
   readonly ids: Int32Array;
 };
 
-/** In `KeptTokens.set`: nothing was cut, because the token was sampled greedily. */
+/** Marks a term in `KeptTokens.set` whose token was sampled greedily, so that nothing was cut. */
 export const wholeVocabulary = -1;
-/** In `KeptTokens.set`: the sampler must have kept the token, but the set that was computed again lacks it. The term is not trained. */
+/** Marks a term in `KeptTokens.set` whose token is missing from the set that was computed again. The term is not trained. */
 export const outsideOfSet = -2;
 
 /**
@@ -94,18 +93,17 @@ export const outsideOfSet = -2;
  *   minus entropyCoef * entropy.
  * - `sft`: -logprob.
  *
- * Training logprobs are taken at the temperature that the token was sampled at: that of `LossTerms.temperatures`, or
- * else of the loss. Those of greedy tokens (0) are taken at 1.
+ * Training logprobs are taken at the temperature that the token was sampled at: that of `LossTerms.temperatures` if it is
+ * given, otherwise that of the loss. Logprobs of greedy tokens (0) are taken at 1.
  *
- * With `truncation` the distribution of a term is the softmax over the tokens that the sampler kept, and nothing else: its
- * logprob, its entropy, and the reference's logprob in the KL estimate are all taken over this set. The sets are
- * `LossTerms.kept`, or else those of the weights that the step begins with. A term whose token is outside of its set
- * counts as one of weight 0.
+ * With `truncation` the distribution of a term is the softmax over the tokens that the sampler kept. Its logprob, its
+ * entropy, and the reference's logprob in the KL estimate are all taken over this set. The sets are `LossTerms.kept` if it
+ * is given, otherwise those of the weights that the step begins with. A term whose token is outside its set has weight 0.
  */
 export type LossOptions =
   | {
       readonly kind: 'sft';
-      /** 1 unless given. */
+      /** Default: 1. */
       readonly temperature?: number;
     }
   | {
@@ -116,16 +114,16 @@ export type LossOptions =
       readonly klCoef: number;
       readonly klEstimator: 'k1' | 'k2' | 'k3';
       readonly entropyCoef: number;
-      /** Temperature the behaviour logprobs were sampled at; training logprobs are taken at it too. */
+      /** Behaviour logprobs were sampled at this temperature, and training logprobs are taken at it. */
       readonly temperature: number;
-      /** How tokens were sampled, if top-p or top-k cut anything. */
+      /** Set if top-p or top-k cut the distributions. */
       readonly truncation?: Truncation;
     };
 
 /**
  * An algorithm's own loss, as its derivative: shape [K], dLoss_k / dlogprob_k for each term, without the term's
- * weight. Backbones run it in two passes: forward for the logprobs, then a cross entropy whose coefficient on each
- * token is -weight * slope, which has the same gradient.
+ * weight. Backbones compute it in two passes. The first gives the logprobs. The second is a cross entropy whose
+ * coefficient on each token is -weight * slope, which has the same gradient.
  *
  * Worked example, the policy gradient without clipping, -ratio * advantage:
  * ```
@@ -134,7 +132,7 @@ export type LossOptions =
  */
 export type LossSlope = (terms: SlopeTerms) => Float64Array | Float32Array | readonly number[];
 
-/** The loss that has this slope. A step reports sum_k weight_k * slope_k * logprob_k as its loss, and no clipping. */
+/** The loss that has this slope. A step reports sum_k weight_k * slope_k * logprob_k as its loss, and reports no clipping. */
 export type SlopeLoss = {
   readonly kind: 'slope';
   readonly slope: LossSlope;
@@ -142,15 +140,15 @@ export type SlopeLoss = {
   readonly truncation?: Truncation;
 };
 
-/** What a slope is computed from: the terms of all packs of one optimizer step, in order. Shape [K] each. */
+/** The input of a slope: the terms of all packs of one optimizer step, in order. Each array has shape [K]. */
 export type SlopeTerms = {
-  /** Under the weights that are about to be trained, as `LossOptions` says. */
+  /** Under the weights that are about to be trained; `LossOptions` defines the temperature. */
   readonly logprobs: Float64Array;
   /** Under the weights that sampled the token. */
   readonly behaviour: Float64Array;
   readonly advantages: Float64Array;
   readonly weights: Float64Array;
-  /** Which row of the step the token belongs to. */
+  /** The row of the step that the token belongs to. */
   readonly sequence: Int32Array;
 };
 
@@ -169,93 +167,93 @@ export type OptimizerOptions = {
   readonly totalSteps: number;
 };
 
-/** Optimizer options of one step alone. `learningRate` is the rate itself: no schedule is applied to it. */
+/** Optimizer options that apply to one step only. `learningRate` is the rate itself: no schedule is applied to it. */
 export type OptimizerOverrides = Partial<
   Pick<OptimizerOptions, 'learningRate' | 'beta1' | 'beta2' | 'epsilon' | 'weightDecay' | 'maxGradNorm'>
 >;
 
-/** Everything one optimizer step needs. The packs of one batch are accumulated, then one update is made. */
+/** The input of one optimizer step. Gradients of all packs are accumulated, then the weights are updated once. */
 export type TrainBatch = {
-  /** For a backbone that takes rows, each is one row without branches. */
+  /** If the backbone takes rows, each pack is one row without branches. */
   readonly packs: readonly TreePack[];
   readonly loss: LossOptions | SlopeLoss;
   /**
-   * True: the present weights sampled every trained token. Then a behaviour logprob that differs from the training one by
+   * True if the present weights sampled every trained token. Then a behaviour logprob that differs from the training one by
    * rounding alone may be taken to equal it, so that the step depends on token ids and advantages and not on the rounding.
    */
   readonly isOnPolicy?: boolean;
-  /** What differs from the options that the backbone was opened with, in this step alone. */
+  /** Replaces options that the backbone was opened with, in this step only. */
   readonly optimizer?: OptimizerOverrides;
-  /** Asks for `TrainStepMetrics.terms`. */
+  /** If true, the step returns `TrainStepMetrics.terms`. */
   readonly reportTerms?: boolean;
 };
 
-/** What a step found at each term of one pack, before the update. Shape [K] each, in the order of the pack's terms. */
+/** The values of each term of one pack, before the update. Each array has shape [K], in the order of the pack's terms. */
 export type TermReport = {
   /** Training logprobs, at the token's temperature. */
   readonly logprobs: Float32Array;
-  /** Of the distribution that the token was drawn from, nats; null if the backbone does not see distributions. */
+  /** Entropy in nats of the distribution that the token was drawn from. Null if the backbone does not see distributions. */
   readonly entropies: Float32Array | null;
   /** exp(training logprob - behaviour logprob). */
   readonly ratios: Float32Array;
-  /** 1 if the clip took the term's gradient away. */
+  /** 1 if the clip removed the term's gradient. */
   readonly clipped: Uint8Array;
 };
 
-/** What one optimizer step found and did. */
+/** The result of one optimizer step. */
 export type TrainStepMetrics = {
   readonly loss: number;
-  /** Before clipping; null if the backbone does not report it. */
+  /** Before clipping. Null if the backbone does not report it. */
   readonly gradNorm: number | null;
-  /** Weighted mean per term, nats; null if the backbone does not see whole distributions. */
+  /** Weighted mean per term, in nats. Null if the backbone does not see whole distributions. */
   readonly entropy: number | null;
-  /** Weighted mean of the KL estimate; 0 when klCoef is 0. */
+  /** Weighted mean of the KL estimate; 0 if klCoef is 0. */
   readonly kl: number;
   /** Share of terms whose ratio was clipped, 0..1. */
   readonly clipFraction: number;
-  /** max and mean over terms of |training logprob - behaviour logprob| before the update. */
+  /** Maximum and mean over terms of |training logprob - behaviour logprob| before the update. */
   readonly logprobGapMax: number;
   readonly logprobGapMean: number;
   readonly learningRate: number;
   /** After the update. */
   readonly policyVersion: number;
-  /** Terms of the loss. */
+  /** Number of terms in the loss. */
   readonly trainedTokens: number;
-  /** Terms that were left out because their token is outside of the set that was computed again. Only a truncated loss has it. */
+  /** Number of terms left out because their token is outside the set that was computed again. Only a truncated loss has it. */
   readonly tokensOutsideSupport?: number;
-  /** Tokens of the rows, and of the trees they were laid out as. */
+  /** Number of tokens of the rows, and of the trees that hold them. */
   readonly rowTokens: number;
   readonly treeTokens: number;
-  /** One per pack, if the batch asked for them. */
+  /** One per pack, if the batch set `reportTerms`. */
   readonly terms?: readonly TermReport[];
 };
 
-/** What a backbone can do: the loop, the configuration and the case suites ask this instead of its name. */
+/** What a backbone can do. The loop, the configuration and the case suites read this instead of the backbone's name. */
 export type BackboneCapabilities = {
   /** `packs`: token trees. `rows`: every pack of a batch must be one row. */
   readonly takes: 'packs' | 'rows';
   /**
-   * The same request with the same seed gives the same tokens, also among other calls, and the same batch gives the same weights, to the
-   * last bit, as long as `Backbone.arithmetic` is the same. So the same run gives the same metrics on-policy. The last digits of a sampled
-   * logprob may depend on other calls, and off-policy the loss reads them.
+   * If true, the same request with the same seed gives the same tokens, even among other calls, and the same batch gives the
+   * same weights to the last bit, as long as `Backbone.arithmetic` is the same. The same run then gives the same metrics
+   * on-policy. Other calls may change the last digits of a sampled logprob, and an off-policy loss reads these digits.
    */
   readonly repeatsSeed: boolean;
   readonly reportsGradNorm: boolean;
-  /** What a loss may hold: `kl` and `entropy` are a policy loss with that coefficient above 0. */
+  /** Losses that it can train. `kl` and `entropy` mean a policy loss with that coefficient above 0. */
   readonly losses: readonly ('sft' | 'policy' | 'kl' | 'entropy' | 'slope')[];
-  /** `onToken` hears each token as it is sampled; otherwise all of them at the end. */
+  /** If true, `onToken` receives each token when it is sampled. If false, it receives all of them at the end. */
   readonly streams: boolean;
-  /** Whether it trains tokens that were sampled at a temperature other than 1; true unless given. */
+  /** Whether it can train tokens that were sampled at a temperature other than 1. Default: true. */
   readonly trainsTemperatures?: boolean;
-  /** Whether it trains tokens that were sampled with top-p or top-k, over what the sampler kept; false unless given. */
+  /** Whether it can train tokens that were sampled with top-p or top-k, over the tokens that the sampler kept. Default: false. */
   readonly trainsTruncation?: boolean;
 };
 
-/** Where the model of a remote backbone is. */
+/** The location of a remote backbone's model. */
 export type ModelHandle = {
   /** Local folder with config.json and the tokenizer's files. */
   readonly tokenizerDir: string;
-  /** The weights, as their owner names them, such as `tinker://run-17/weights/0003`. */
+  /** The name that the owner of the weights gives them, such as `tinker://run-17/weights/0003`. */
   readonly weights: string;
 };
 
@@ -263,33 +261,33 @@ export type ModelHandle = {
 export type TokenRow = { readonly ids: Int32Array };
 
 /**
- * An engine whose weights can be trained. Model folders are the Hugging Face layout, in and out.
+ * An engine whose weights can be trained. It reads and writes model folders in the Hugging Face layout.
  * Errors are BackboneError.
  */
 export interface Backbone {
   readonly engine: Engine;
   readonly capabilities: BackboneCapabilities;
-  /** Folder with config.json, tokenizer.json, tokenizer_config.json and weights it was loaded from, or a handle if the weights are elsewhere. */
+  /** The folder it was loaded from, with config.json, tokenizer.json, tokenizer_config.json and weights; or a handle if the weights are elsewhere. */
   readonly modelDir: string | ModelHandle;
   readonly policyVersion: number;
-  /** What the last digits depend on in addition to the inputs, such as `2 threads, AMD EPYC 9654`. Default: nothing. */
+  /** What the last digits depend on in addition to the inputs, such as `2 threads, AMD EPYC 9654`. Default: they depend on nothing else. */
   readonly arithmetic?: string;
   /**
-   * One optimizer step; the engine samples from the new weights afterwards. Rejects, with the weights unchanged, with `bad_batch`
+   * Makes one optimizer step, after which the engine samples from the new weights. A rejection leaves the weights unchanged. Its code is `bad_batch`
    * (a malformed pack, no supervised token, or a slope that is not a finite number), `non_finite_gradient` or `aborted`.
    */
   trainStep(batch: TrainBatch, options?: { readonly signal?: AbortSignal }): Promise<TrainStepMetrics>;
   /** Shape per row [T]: logprob of ids[t] given ids[0..t) at temperature 1; entry 0 is 0. */
   logprobs(rows: readonly TokenRow[]): Promise<readonly Float32Array[]>;
   /**
-   * Shape per pack [K]: logprob of each term's token under the present weights, at its own temperature or else this one. Only backbones have it whose
-   * loss takes its ratio against the weights that a batch began with instead of those that sampled it (decoupled PPO, Hilton et
-   * al. 2022). Asked before the first of several optimizer steps on a batch.
+   * Shape per pack [K]: logprob of each term's token under the present weights, at the token's own temperature or, without one, at `temperature`.
+   * A backbone has this method if its loss takes its ratio against the weights that a batch began with, instead of those that sampled it
+   * (decoupled PPO, Hilton et al. 2022). It is called before the first of several optimizer steps on a batch.
    */
   proximalLogprobs?(packs: readonly TreePack[], temperature: number): Promise<readonly Float32Array[]>;
   /**
-   * One per pack: what a sampler with the present weights keeps at each term. A backbone that trains truncation has it. Asked
-   * before the first of several optimizer steps on a batch, since the sets stay those of the weights that sampled.
+   * Returns for each pack the tokens that a sampler with the present weights keeps at each term. A backbone that trains truncation has this method.
+   * It is called before the first of several optimizer steps on a batch, because the sets must be those of the weights that sampled.
    */
   keptTokens?(packs: readonly TreePack[], sampling: TruncatedSampling): Promise<readonly KeptTokens[]>;
   /** Writes a Hugging Face model folder, plus `trainer_state/` (optimizer moments, step, policy version) that `load` resumes from. */

@@ -1,6 +1,6 @@
 /**
- * Messages: what agents, adapters and chat templates speak. Token ids belong to `engine.ts`; only the
- * context tracker knows both.
+ * The messages that agents, adapters and chat templates use. Token ids belong to `engine.ts`; only the context tracker
+ * knows both.
  */
 
 /** A tool call as the model wrote it. `arguments` is the model's own text, never parsed and re-printed. */
@@ -38,14 +38,14 @@ export type ToolSpec = {
 /** `required`: at least one call; a name: a call of that tool. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** The form an answer is asked for. It is said in the system message; nothing constrains the sampling. */
+/** The form that the answer should have. The system message asks for it; nothing constrains the sampling. */
 export type ResponseFormat =
   | { readonly type: 'text' }
   | { readonly type: 'json_object' }
   | {
       readonly type: 'json_schema';
       readonly name: string;
-      /** The model sees it with the schema. */
+      /** The model sees it together with the schema. */
       readonly description?: string;
       readonly schema: Readonly<Record<string, unknown>>;
     };
@@ -60,41 +60,41 @@ export type SamplingOptions = {
   readonly topK?: number;
   /** Limit of generated tokens. */
   readonly maxTokens?: number;
-  /** Texts that end the answer; the text itself is not part of the content. */
+  /** Strings that end the answer. The string itself is not part of the content. */
   readonly stop?: readonly string[];
   readonly seed?: number;
 };
 
-/** One model call, as every framework's request comes down to it. */
+/** One model call. Adapters convert the requests of all frameworks to it. */
 export type ChatRequest = {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolSpec[];
   readonly toolChoice?: ToolChoice;
-  /** False: the answer ends with its first tool call. */
+  /** If false, the answer ends after its first tool call. */
   readonly parallelToolCalls?: boolean;
   readonly responseFormat?: ResponseFormat;
   readonly sampling?: SamplingOptions;
   /** Variables of the model's chat template for this call, such as `enable_thinking`. They override those of the configuration. */
   readonly chatTemplateKwargs?: Readonly<Record<string, unknown>>;
-  /** The parameter by which the client asks the model not to think, such as `reasoning_effort`. Absent: it does not ask. */
+  /** The parameter with which the client asks the model not to think, such as `reasoning_effort`. Absent if it does not ask. */
   readonly thinkingOff?: string;
-  /** The model name that the client asked for. Any name is answered; `rollout.untrained_models` is matched against it. */
+  /** The model name that the client asked for. Every name is answered; `rollout.untrained_models` is matched against it. */
   readonly model?: string;
-  /** False: the same weights answer, and the answer is not trained. For calls that no agent made, such as titles. */
+  /** If false, the same weights answer, and the answer is not trained. It is meant for calls that no agent made, such as titles. */
   readonly isTrained?: boolean;
   /** Parameters of the client's request that have no effect here. They are counted. */
   readonly ignoredParameters?: readonly string[];
-  /** Equal requests with the same id are one call (a client's retry): the second gets the first one's answer. Other requests with it are refused. */
+  /** Equal requests with the same id are one call, such as a client's retry: the second gets the answer of the first. A different request with the id is refused. */
   readonly requestId?: string;
 };
 
-/** `stop`: the model ended its turn; `tool_calls`: it ended with calls; `length`: cut by a token limit. */
+/** `stop`: the model ended its turn. `tool_calls`: its turn ended with calls. `length`: a token limit cut the answer. */
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls';
 
-/** Tokens of the whole prompt, reused ones included, and of the answer with its end token. */
+/** Tokens of the whole prompt, reused ones included, and of the answer, its end token included. */
 export type TokenUsage = { readonly promptTokens: number; readonly completionTokens: number };
 
-/** Natural log, under the distribution that the token was sampled from (see `Completion.logprobs`). */
+/** A natural logarithm, under the distribution that the token was sampled from (see `Completion.logprobs`). */
 export type TokenLogprob = { readonly id: number; readonly text: string; readonly logprob: number };
 
 export type ChatResponse = {
@@ -103,16 +103,16 @@ export type ChatResponse = {
   readonly model: string;
   readonly message: AssistantMessage;
   readonly finishReason: ChatFinishReason;
-  /** The stop text (of `SamplingOptions.stop`) that ended the answer; absent where it ended by itself. */
+  /** The string of `SamplingOptions.stop` that ended the answer. Absent if no such string ended it. */
   readonly stopText?: string;
   readonly usage: TokenUsage;
-  /** Of each generated token; absent where the model cannot say (an external debug model). */
+  /** One entry per generated token. Absent if the model does not report logprobs, as an external debug model. */
   readonly logprobs?: readonly TokenLogprob[];
-  /** Tool-call blocks the parser could not read; their text stays in `message.content`. */
+  /** Number of tool-call blocks that the parser could not read. Their text stays in `message.content`. */
   readonly malformedToolCalls?: number;
 };
 
-/** A piece of a streamed answer. A tool call arrives whole, once its block has closed. */
+/** A piece of a streamed answer. A tool call arrives whole, once its block is closed. */
 export type ChatDelta =
   | { readonly type: 'content'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
@@ -120,22 +120,22 @@ export type ChatDelta =
 
 export type ChatOptions = {
   readonly signal?: AbortSignal;
-  /** Called as the engine makes tokens; concatenated deltas equal the final message. */
+  /** Called while the engine samples tokens. The concatenated deltas equal the final message. */
   readonly onDelta?: (delta: ChatDelta) => void;
-  /** With `onDelta`: told before each delta of the tokens that were sampled since the one before. Not every model knows them. */
+  /** Called before each `onDelta` with the tokens sampled since the previous delta. Only some models call it. */
   readonly onTokens?: (tokens: readonly TokenLogprob[]) => void;
 };
 
-/** Messages in, message out. The tuned model, debug models and scripted models all are one. */
+/** Messages in, message out. The tuned model, debug models and scripted models implement it. */
 export interface ChatModel {
   readonly name: string;
   /** Rejects with EngineError: `context_overflow`, `bad_request`, `aborted`, `closed` (the episode has ended), `failed`. */
   generate(request: ChatRequest, options?: ChatOptions): Promise<ChatResponse>;
 }
 
-/** A model that knows how many tokens a prompt has without answering it. */
+/** A model that can count the tokens of a prompt without answering it. */
 export interface CountingChatModel extends ChatModel {
-  /** Tokens of the prompt that this request would have. Rejects as `generate` does. */
+  /** Returns the number of tokens that the prompt of this request would have. Rejects as `generate` does. */
   countPromptTokens(request: ChatRequest): Promise<number>;
 }
 
@@ -144,9 +144,9 @@ export function isCountingChatModel(model: ChatModel): model is CountingChatMode
 }
 
 export type ModelLimits = {
-  /** Most tokens of a prompt and its answer together. */
+  /** Maximum number of tokens of a prompt and its answer together. */
   readonly contextLength: number;
-  /** Most tokens of an answer, unless its request sets another limit. */
+  /** Maximum number of tokens of an answer, unless its request sets another limit. */
   readonly maxTokens: number;
 };
 
@@ -155,12 +155,12 @@ export interface LimitedChatModel extends ChatModel {
   readonly limits: ModelLimits;
 }
 
-/** The limits of a model; undefined if it does not know them, as models of other providers do not. */
+/** Returns the limits of a model, or undefined if it does not know them, as models of other providers do not. */
 export function limitsOf(model: ChatModel | LimitedChatModel): ModelLimits | undefined {
   return 'limits' in model ? model.limits : undefined;
 }
 
-/** A whole answer as one burst of deltas, for a caller who asked for a stream of what is there already. */
+/** Sends a whole answer as deltas at once, to a caller who asked for a stream of an answer that is already complete. */
 export function replayDeltas({ message }: ChatResponse, { onDelta }: ChatOptions): void {
   const { content, reasoning = '', toolCalls = [] } = message;
   if (reasoning !== '') onDelta?.({ type: 'reasoning', text: reasoning });

@@ -1,2 +1,2 @@
-/** One statement of a contract, that every implementation must meet. Needs no test framework: it throws if it is broken. */
+/** One statement of a contract that every implementation must meet. It throws if the statement is false, and needs no test framework. */
 export type ContractCase = { readonly name: string; readonly run: () => Promise<void> };

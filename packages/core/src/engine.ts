@@ -1,4 +1,4 @@
-/** Token ids: what samplers and trainers speak. Nothing here knows text, messages or agents. */
+/** The contract of samplers, in token ids. Nothing here knows text, messages or agents. */
 
 /** Resolved sampling parameters. Every field is set. */
 export type TokenSampling = {
@@ -11,7 +11,7 @@ export type TokenSampling = {
   readonly maxTokens: number;
   /** Ids that end the completion; the id that ended it is its last id and is trained. */
   readonly stopIds: readonly number[];
-  /** The same seed, prompt and weights give the same tokens, whatever else runs beside it. */
+  /** The same seed, prompt and weights give the same tokens, independently of other calls. */
   readonly seed: number;
 };
 
@@ -19,37 +19,37 @@ export type GenerateRequest = {
   /** Shape [P], P >= 1. */
   readonly promptIds: Int32Array;
   readonly sampling: TokenSampling;
-  /** Calls of one episode share the beginnings of their prompts: an engine with several samplers answers them with one. */
+  /** Calls of one episode share the beginnings of their prompts, so an engine with several samplers sends them to the same one. */
   readonly episodeId?: string;
-  /** Aborting frees the slot; the promise rejects with an EngineError of code `aborted`. */
+  /** Aborting frees the slot, and the promise rejects with an EngineError of code `aborted`. */
   readonly signal?: AbortSignal;
   /**
-   * Called for each token in order. Returning 'stop' ends the completion with that very token and finish
-   * reason `stop`; anything the engine has sampled beyond it is discarded.
+   * Called for each token in order. If it returns 'stop', the completion ends with that token and finish reason `stop`;
+   * tokens that the engine has sampled after it are discarded.
    */
   readonly onToken?: (id: number, logprob: number) => 'stop' | undefined;
 };
 
 export type Completion = {
-  /** Shape [G]: the sampled ids, the stop id included, nothing that was not sampled. */
+  /** Shape [G]: the sampled ids, including the stop id. Tokens that were not sampled are not in it. */
   readonly ids: Int32Array;
   /**
-   * Shape [G], natural log. Of each sampled token under the distribution it was sampled from: after
-   * temperature, top-k and top-p renormalisation. With temperature 0 (greedy): of the plain softmax at temperature 1.
+   * Shape [G]: the natural logarithm of each sampled token's probability under the distribution it was sampled from, after
+   * temperature, top-k and top-p renormalisation. With temperature 0 (greedy) it is that of the plain softmax at temperature 1.
    */
   readonly logprobs: Float32Array;
   readonly finishReason: 'stop' | 'length';
-  /** Version of the weights that sampled it; +1 per optimizer step. */
+  /** Version of the weights that sampled it. It grows by 1 per optimizer step. */
   readonly policyVersion: number;
-  /** Where the time went, if the engine measures it. */
+  /** Present if the engine measures time. */
   readonly timing?: CompletionTiming;
 };
 
-/** Milliseconds of one call. Their sum is what the engine had it for. */
+/** Milliseconds of one call. Their sum is the time that the engine spent on the call. */
 export type CompletionTiming = {
-  /** Until its prompt began to be read. */
+  /** Until the engine begins to read the prompt. */
   readonly queuedMs: number;
-  /** Until its first token. */
+  /** Until the first token. */
   readonly prefillMs: number;
   /** From the first token to the last. */
   readonly decodeMs: number;

@@ -1,11 +1,11 @@
 /**
- * One base class, and one class for each boundary crossed. Messages say what is wrong, the value seen and the
- * repair. User code throws plain errors; whoever runs it wraps them here.
+ * One base class, and one class for each boundary that an error can cross. Messages have three parts: what is wrong, the
+ * value seen, and the repair. User code throws plain errors; the code that runs it wraps them in these classes.
  */
 
 type ErrorOptions = { readonly cause?: unknown };
 
-/** Every error of ours. `code` is for programs and stays; the message is for people. */
+/** The base of every error of AgentJet. Programs rely on `code`, which does not change; the message is for people. */
 export class AgentJetError extends Error {
   readonly code: string;
 
@@ -16,13 +16,13 @@ export class AgentJetError extends Error {
   }
 }
 
-/** A wrong configuration: stops the program at start. Codes: `unknown_key`, `wrong_type`, `missing_file`, ... */
+/** The configuration is wrong, and the program stops at start. Codes: `unknown_key`, `wrong_type`, `missing_file`, ... */
 export class ConfigError extends AgentJetError {}
 
-/** Tasks that cannot be read: file and line in the message. */
+/** A task cannot be read. The message names file and line. */
 export class TaskError extends AgentJetError {}
 
-/** The user's workflow failed; the episode is kept as failed with this as its error. */
+/** The user's workflow failed. The episode is kept as failed, with this as its error. */
 export class WorkflowError extends AgentJetError {}
 
 /** The judge failed or gave no usable verdict. */
@@ -35,8 +35,8 @@ export class EngineError extends AgentJetError {}
 export class BackboneError extends AgentJetError {}
 
 /**
- * The world failed, not the agent: a quota is used up, a service is down. Throw it from a workflow, a tool or a judge: the attempt
- * is made again and is never a reward. `host` names who failed; several failures in a row of one host pause the run.
+ * An outside service failed, not the agent: a quota is used up, or a service is down. Throw it from a workflow, a tool or a judge: the attempt
+ * is repeated and gets no reward. `host` names the service that failed; several failures of one host in a row pause the run.
  */
 export class Outage extends AgentJetError {
   readonly host: string | undefined;
@@ -48,16 +48,16 @@ export class Outage extends AgentJetError {
 }
 
 /**
- * An environment refused what the agent did: that is the agent's failure, and a workflow may catch it and tell the agent. Codes:
- * `refused` (an action that the environment cannot take), `limit` (a limit that the agent reached), `closed`. Two are
- * nobody's wrong answer: `bad_answer` (what it gave cannot be used) and `not_opened` (it refuses the task).
+ * An environment refused an action. The agent caused it, and a workflow may catch it and show it to the agent. Codes:
+ * `refused` (an action that the environment does not accept), `limit` (the agent reached a limit), `closed`. The agent does
+ * not cause two others: `bad_answer` (the environment's answer cannot be used) and `not_opened` (it refuses the task).
  */
 export class EnvironmentError extends AgentJetError {}
 
-/** An environment could not be reached, or its session was lost: the attempt is made again in a new session. */
+/** An environment could not be reached, or its session was lost. The attempt is repeated in a new session. */
 export class EnvironmentOutage extends Outage {}
 
-/** The message of anything thrown. */
+/** Returns the message of any thrown value. */
 export function toErrorMessage(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message : thrown);
@@ -66,9 +66,9 @@ export function toErrorMessage(thrown: unknown): string {
   }
 }
 
-/** The last commit that reads what versions before the present formats wrote. */
+/** The last commit that can read files in formats older than the present ones. */
 const lastReader = 'e2a79bc1';
 
-/** Why a file or a folder of an older version is refused, with the repair. */
+/** Returns the message that refuses a file or a folder of an older version. */
 export const tellOlderFormat = (what: string): string =>
   `${what} was written in an older format, which this version does not read. Read it with AgentJet at commit ${lastReader}, or begin a new run.`;

@@ -1,18 +1,18 @@
-/** A JSON object, with whatever it holds. */
+/** A JSON object with any values. */
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** Whether a value is an object with keys: no list, no null. */
+/** Returns whether a value is an object with keys, and neither a list nor null. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The JSON object that a text spells; undefined where it spells anything else. Models often write what is no JSON. */
+/** Parses a JSON object. Returns undefined if the string is anything else, because models often write invalid JSON. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
   return isJsonObject(value) ? value : undefined;
 }
 
-/** The value that a string spells in JSON; undefined if it is not JSON. */
+/** Parses JSON. Returns undefined if the string is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -21,7 +21,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether two values of JSON are equal, in any order of their keys. */
+/** Returns whether two JSON values are equal. The order of keys does not matter. */
 export function isSameJson(left: unknown, right: unknown): boolean {
   if (Array.isArray(left))
     return (
@@ -38,14 +38,14 @@ export function isSameJson(left: unknown, right: unknown): boolean {
   );
 }
 
-/** Whether two strings spell the same value in JSON. A string that is not JSON equals only itself. */
+/** Returns whether two strings contain the same JSON value. A string that is not JSON equals only itself. */
 export function isSameJsonText(left: string, right: string): boolean {
   if (left.trim() === right.trim()) return true;
   const value = parseJson(left);
   return value !== undefined && isSameJson(value, parseJson(right));
 }
 
-/** Whether a value has more lists and objects in one another than `depth`. Looks no deeper, and visits the strings that it passes. */
+/** Returns whether lists and objects are nested deeper than `depth`. Looks no deeper, and calls `visit` for the strings that it passes. */
 export function isDeeperThan(depth: number, value: unknown, visit?: (text: string) => void): boolean {
   if (typeof value === 'string') visit?.(value);
   if (typeof value !== 'object' || value === null) return false;

@@ -1,22 +1,22 @@
 /**
- * The largest request that one call of a model may make. An agent that works stays far below them; without them a broken
- * agent could keep the one event loop that all episodes share busy for seconds.
+ * The largest request that one model call may make. A working agent stays far below these limits. Without them, a broken
+ * agent could block the event loop that all episodes share for seconds.
  */
 export const requestLimits = {
   messages: 4_096,
   tools: 1_024,
-  /** Nested lists and objects, of a request's body or of a tool's parameters. */
+  /** Nested lists and objects in a request's body or in a tool's parameters. */
   depth: 128,
 } as const;
 
 /**
- * The largest reward that is trained, above or below 0. Advantages are 32-bit floats, and on a GPU so is the squared norm of their
- * gradient: an episode with such rewards for thousands of turns stays below what these hold.
+ * The largest absolute reward that is trained. Advantages are 32-bit floats, and so is the squared norm of their gradient on a
+ * GPU: an episode with such rewards for thousands of turns stays below the limit of a float.
  */
 export const maxReward = 1e12;
 
-/** Whether an episode may be rewarded with it. */
+/** Returns whether a value may be the reward of an episode. */
 export const isReward = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= maxReward;
 
-/** What to say to somebody who gave another one. */
+/** The expected range, for messages that refuse another value. */
 export const rewardRange = 'a finite number from -1e12 to 1e12';

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Makes a folder and those above it. Throws what the file system says. (Node's own recursive mkdir never returns where a
- * file system has no room for folders but calls the parent missing, as /proc does.)
+ * Makes a folder and its parents. Throws the errors of the file system. (Node's own recursive mkdir never returns if a file
+ * system cannot hold folders but reports a missing parent, as /proc does.)
  */
 export function makeFolders(dir: string): void {
   if (existsSync(dir)) return;
@@ -12,6 +12,6 @@ export function makeFolders(dir: string): void {
   try {
     mkdirSync(dir);
   } catch (error) {
-    if (!existsSync(dir)) throw error; // else somebody was quicker
+    if (!existsSync(dir)) throw error; // otherwise another process made it first
   }
 }

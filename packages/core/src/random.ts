@@ -1,13 +1,13 @@
-/** Seeded randomness. Every random choice of the system comes from one run seed through `deriveSeed`. */
+/** Every random choice of the system comes from one run seed through `deriveSeed`. */
 
 export type Random = {
-  /** Uniform in [0, 1). */
+  /** Returns a uniform number in [0, 1). */
   next(): number;
-  /** Uniform integer in [0, limit). */
+  /** Returns a uniform integer in [0, limit). */
   int(limit: number): number;
 };
 
-/** Mulberry32 (T. Ettinger): 32 bits of state, period 2^32; good enough for sampling and shuffling, not for secrets. */
+/** Mulberry32 (T. Ettinger) has 32 bits of state and period 2^32. It suits sampling and shuffling, but not secrets. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {
@@ -19,7 +19,7 @@ export function createRandom(seed: number): Random {
   return { next, int: (limit) => Math.floor(next() * limit) };
 }
 
-/** A 32-bit seed from a run seed and the names of what it is for (FNV-1a over the parts, then one avalanche). */
+/** Derives a 32-bit seed from a run seed and names of its purpose (FNV-1a over the parts, then one avalanche). */
 export function deriveSeed(seed: number, ...parts: readonly (string | number)[]): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (const char of parts.map(String).join('\u0000')) {
@@ -30,7 +30,7 @@ export function deriveSeed(seed: number, ...parts: readonly (string | number)[])
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The numbers from 0 up to `count` in random order, the same for the same seed (Fisher and Yates). Shape [count]. */
+/** Returns the numbers from 0 up to `count` in random order, the same for the same seed (Fisher and Yates). Shape [count]. */
 export function shuffleIndices(count: number, seed: number): Uint32Array {
   const random = createRandom(seed);
   const indices = Uint32Array.from({ length: count }, (_, index) => index);

@@ -11,7 +11,7 @@ it('is spent by steps, and begins anew with a checkpoint', () => {
   expect(budget.isDue).toBe(false);
 });
 
-it('lets steps go on where a checkpoint takes long', () => {
+it('lets steps continue if a checkpoint takes long', () => {
   const budget = new RecoveryBudget(120);
   budget.noteSaved(60);
   budget.noteStep(500);

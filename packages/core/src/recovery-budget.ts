@@ -1,23 +1,23 @@
 /**
- * When a checkpoint is due because making the steps since the last one again would take too long. Where saving is slow, steps go on
- * for ten times as long as it takes: checkpoints cost a tenth of the training at most.
+ * Decides when a checkpoint is due: when repeating the steps since the last one would take too long. If saving is slow, it waits
+ * until the steps have taken ten times as long, so that checkpoints take at most a tenth of the training.
  */
 export class RecoveryBudget {
   readonly #maxSeconds: number;
   #sinceSaved = 0;
   #saving = 0;
 
-  /** `maxSeconds`: what a recovery may spend on steps. */
+  /** `maxSeconds`: the longest time that a recovery may spend on repeating steps. */
   constructor(maxSeconds: number) {
     this.#maxSeconds = maxSeconds;
   }
 
-  /** To be told how many seconds the update of a step took. */
+  /** Call this with the seconds that the update of a step took. */
   noteStep(seconds: number): void {
     this.#sinceSaved += seconds;
   }
 
-  /** To be told of every checkpoint, and how many seconds it took. */
+  /** Call this after every checkpoint with the seconds that it took. */
   noteSaved(seconds: number): void {
     this.#sinceSaved = 0;
     this.#saving = seconds;

@@ -5,18 +5,18 @@ import type { Registration } from './config/registration.js';
 import type { EstimateNeed } from './resource-need.js';
 import type { Algorithm } from './sample.js';
 
-/** What every backbone is opened with besides its own section. */
+/** What every backbone gets in addition to its own section. */
 export type BackboneParts = {
   readonly config: CommonConfig;
   /** Folder in the Hugging Face layout. */
   readonly modelDir: string;
-  /** Without it, the backbone only samples. */
+  /** If absent, the backbone only samples. */
   readonly optimizer?: OptimizerOptions;
-  /** Folder of a run that goes on after a restart, for what has to be the same then. */
+  /** The folder of the run. A backbone keeps there what must be the same after a restart. */
   readonly runDir?: string;
-  /** Of a user who stops while it opens: then it rejects with the signal's reason. */
+  /** If the user stops while the backbone opens, it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Tells the user something that takes time or went differently. */
+  /** Informs the user of work that takes time, or of an unexpected choice. */
   notice(message: string): void;
 };
 
@@ -26,18 +26,18 @@ export type BackboneRegistration<
   Flat extends boolean = boolean,
 > = Registration<Name, Section, BackboneParts, Backbone, Flat> & {
   readonly capabilities: BackboneCapabilities;
-  /** False: of the model's folder it takes the small files alone, so weights need not be there. True unless given. */
+  /** If false, it reads only the small files of the model's folder, so the weights may be missing. Default: true. */
   readonly readsWeights?: boolean;
-  /** Loads what says how much a job would need, before it starts; undefined: unknown. */
+  /** Loads the function that estimates what a job needs, before the job starts. Undefined if the need is unknown. */
   loadEstimate?(): Promise<EstimateNeed>;
 };
 
-/** The settings that a backbone allows if it trains whole distributions only. */
+/** Settings that a backbone allows if it trains only whole distributions. */
 const wholeDistribution = { 'rollout.top_p': [1], 'rollout.top_k': [-1, 0] };
 
 /**
- * A backbone that `backbone:` may name, or that `new AgentJetJob({ backbone })` takes. A backbone without
- * `trainsTruncation` is never given truncated distributions.
+ * Defines a backbone that `backbone:` may name, or that `new AgentJetJob({ backbone })` takes. A backbone without
+ * `trainsTruncation` never gets truncated distributions.
  */
 export function defineBackbone<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
   registration: BackboneRegistration<Name, Section, Flat>,
@@ -46,7 +46,7 @@ export function defineBackbone<const Name extends string, Section extends z.ZodO
   return { ...registration, allows: { ...wholeDistribution, ...registration.allows } };
 }
 
-/** What every algorithm is opened with besides its own section. */
+/** What every algorithm gets in addition to its own section. */
 export type AlgorithmParts = { readonly config: CommonConfig };
 
 export type AlgorithmRegistration<
@@ -55,7 +55,7 @@ export type AlgorithmRegistration<
   Flat extends boolean = boolean,
 > = Registration<Name, Section, AlgorithmParts, Algorithm, Flat>;
 
-/** An algorithm that `adv_estimator:` may name, or that `new AgentJetJob({ algorithm })` takes. */
+/** Defines an algorithm that `adv_estimator:` may name, or that `new AgentJetJob({ algorithm })` takes. */
 export function defineAlgorithm<const Name extends string, Section extends z.ZodObject, Flat extends boolean = false>(
   registration: AlgorithmRegistration<Name, Section, Flat>,
 ): AlgorithmRegistration<Name, Section, Flat> {

@@ -3,7 +3,7 @@ import { rejectOnAbort } from './reject-on-abort.js';
 
 const never = new Promise<never>(() => {});
 
-it('is the work without a signal, or where no abort comes', async () => {
+it('settles as the work does without a signal, or if no abort comes', async () => {
   expect(await rejectOnAbort(Promise.resolve(1), undefined)).toBe(1);
   await expect(rejectOnAbort(Promise.reject(new Error('broken')), new AbortController().signal)).rejects.toThrow(
     'broken',
@@ -18,6 +18,6 @@ it('rejects with the reason of the signal, or what is made of it, before or whil
   await expect(waiting).rejects.toThrow('stopped');
 });
 
-it('waits for the work where the abort makes no error', async () => {
+it('waits for the work if the abort makes no error', async () => {
   expect(await rejectOnAbort(Promise.resolve(2), AbortSignal.abort(), () => undefined)).toBe(2);
 });

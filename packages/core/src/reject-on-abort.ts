@@ -1,4 +1,4 @@
-/** What `work` becomes, or a rejection as soon as the signal aborts, whatever `work` does later; not if `toError` then gives undefined. */
+/** Settles as `work` does, but rejects as soon as the signal aborts. It keeps waiting for `work` if `toError` then returns undefined. */
 export async function rejectOnAbort<Result>(
   work: Promise<Result>,
   signal: AbortSignal | undefined,

@@ -1,63 +1,63 @@
 import type { CommonConfig } from './config/compose-schema.js';
 import { isJsonObject, type JsonObject } from './json-object.js';
 
-/** What a job would need, told from config.json and the configuration alone: before weights are downloaded or read. */
+/** Estimates what a job needs from config.json and the configuration alone, before weights are downloaded or read. */
 
 export type NeedRequest = {
   readonly config: CommonConfig;
   /** The backbone's own settings, in camelCase. */
   readonly section: Readonly<Record<string, unknown>>;
-  /** config.json of the model. */
+  /** The content of the model's config.json. */
   readonly model: JsonObject;
-  /** False: it only samples. */
+  /** False if it only samples. */
   readonly trains: boolean;
   readonly cores: number;
-  /** Null: a machine without GPUs. */
+  /** Null for a machine without GPUs. */
   readonly gpus: Gpus | null;
-  /** Instead of what the configuration allows: the longest sample in tokens, or the largest pack. */
+  /** The longest sample in tokens, or the largest pack. Replaces the limits of the configuration. */
   readonly longestSample?: number;
   readonly packTokens?: number;
 };
 
-/** GPUs of one kind, all used. */
+/** GPUs of one kind. All of them are used. */
 export type Gpus = {
   readonly count: number;
-  /** Of each. */
+  /** Memory of each GPU. */
   readonly bytes: number;
-  /** As the driver says it; null if the machine was only described. */
+  /** The name that the driver reports; null if the machine was only described. */
   readonly name: string | null;
 };
 
 export type MemoryPart = {
   readonly name: string;
   readonly bytes: number;
-  /** Of them, what this process holds once, however many models it opens. Default: none. */
+  /** The part of `bytes` that this process holds once, for any number of open models. Default: 0. */
   readonly sharedBytes?: number;
 };
 
 export type ResourceNeed = {
   readonly numParameters: number;
-  /** `host`: this machine's memory. `gpu`: that of each GPU. `none`: the model is elsewhere. */
+  /** `host`: memory of this machine. `gpu`: memory of each GPU. `none`: the model is elsewhere. */
   readonly place: 'host' | 'gpu' | 'none';
-  /** What adds up to the peak with the largest tree of a step, and with one sample as long as the configuration allows. */
+  /** The parts of the peak, with the largest tree of a step and with one sample as long as the configuration allows. */
   readonly parts: readonly MemoryPart[];
   /**
-   * The peak if a pack is as large as `trainer_common.max_pack_tokens` allows, and all of its samples are as long as they may be;
-   * null if nothing is trained.
+   * The peak if a pack is as large as `trainer_common.max_pack_tokens` allows and all of its samples have the maximum length.
+   * Null if nothing is trained.
    */
   readonly fullPackBytes: number | null;
   /**
-   * Of one step if each answer is as long as the configuration allows; on GPUs of its training alone. Null if nothing is
-   * trained, or if it cannot be said.
+   * Seconds of one step if each answer is as long as the configuration allows. On GPUs this counts training only. Null if nothing
+   * is trained, or if the time is unknown.
    */
   readonly stepSeconds: number | null;
-  /** Why a step's time cannot be said, as a clause. */
+  /** The reason why a step's time is unknown, as a clause. */
   readonly timeUnknown?: string;
-  /** Whether the first step also compiles, which takes longer than a step; default false. */
+  /** Whether the first step also compiles, which takes longer than a step. Default: false. */
   readonly compiles?: boolean;
 };
 
-/** The part of config.json that describes the text model: of a model with several kinds of input a section, else the whole. */
+/** Returns the part of config.json that describes the text model: a section if the model has several kinds of input, otherwise the whole. */
 export function textConfigOf(config: JsonObject): JsonObject {
   return isJsonObject(config['text_config']) ? config['text_config'] : config;
 }
@@ -65,7 +65,7 @@ export function textConfigOf(config: JsonObject): JsonObject {
 /** Throws BackboneError `unsupported_model`. */
 export type EstimateNeed = (request: NeedRequest) => ResourceNeed;
 
-/** Bytes of all parts. */
+/** Returns the bytes of all parts together. */
 export function sumParts(parts: readonly MemoryPart[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }

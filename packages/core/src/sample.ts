@@ -1,10 +1,10 @@
 import type { LossSlope, SlopeTerms } from './backbone.js';
 
-/** What the tracker hands to the trainer. */
+/** The data that the tracker hands to the trainer. */
 
 /**
- * Why the tracker started a new branch instead of extending what the model had seen. `edited`: the request has other
- * words or arguments where the model's answer was; `rewritten`: it has other messages.
+ * The reason why the tracker started a new branch instead of extending what the model had seen. `edited`: the request has
+ * other words or arguments in place of the model's answer. `rewritten`: it has other messages.
  */
 export type ForkCause = 'rewritten' | 'edited' | 'template' | 'retokenized' | 'tools' | 'system';
 
@@ -16,8 +16,8 @@ export type ForkCause = 'rewritten' | 'edited' | 'template' | 'retokenized' | 't
  * { ids: [5, 6, 7, 8, 2], lossMask: [0, 0, 0, 1, 1], logprobs: [0, 0, 0, -0.11, -0.02],
  *   policyVersions: [-1, -1, -1, 4, 4], advantages: [0, 0, 0, 0.7, 0.7], ... }
  * ```
- * Position t is predicted from position t-1, so lossMask[0] is always 0. A generated token that is in several
- * rows of one episode has lossMask 1 in exactly one of them.
+ * Position t is predicted from position t-1, so lossMask[0] is always 0. If a generated token is in several rows of one
+ * episode, exactly one of them has lossMask 1 for it.
  */
 export type Sample = {
   readonly episodeId: string;
@@ -25,48 +25,48 @@ export type Sample = {
   readonly targetTag: string;
   /** Shape [T]. */
   readonly ids: Int32Array;
-  /** Shape [T], 0 or 1. 1: this token was sampled by the engine and is trained here. */
+  /** Shape [T], 0 or 1. 1: the engine sampled this token, and it is trained in this row. */
   readonly lossMask: Uint8Array;
   /** Shape [T]: behaviour logprobs where lossMask is 1, else 0. */
   readonly logprobs: Float32Array;
   /** Shape [T]: weights version that sampled the token where lossMask is 1, else -1. */
   readonly policyVersions: Int32Array;
   /**
-   * Shape [T]: which turn of the episode sampled the token where lossMask is 1, else -1. Two turns may sample the same
-   * id in the same context (a retried call); by this number packing keeps both. Without it, a position that several
-   * rows of one episode share is taken to hold one generated token.
+   * Shape [T]: the turn of the episode that sampled the token if lossMask is 1, else -1. Two turns may sample the same id in
+   * the same context (a retried call), and packing keeps both by this number. If absent, a position that several rows of one
+   * episode share is taken to hold one generated token.
    */
   readonly turnIndices?: Int32Array;
   /**
-   * Shape [T]: temperature that the token was sampled at where lossMask is 1 (0: greedily), else 0. Absent: the run's.
+   * Shape [T]: the temperature that the token was sampled at if lossMask is 1 (0: greedily), else 0. Absent: that of the run.
    */
   readonly temperatures?: Float32Array;
-  /** Shape [T]: set by Algorithm.credit where lossMask is 1, else 0. All 0 when the tracker makes it. */
+  /** Shape [T]: set by Algorithm.credit where lossMask is 1, else 0. The tracker sets all to 0. */
   readonly advantages: Float32Array;
 };
 
 /**
- * What the trainer knows of an episode.
+ * The part of an episode that the trainer knows.
  *
- * Worked example, a game of two sides in which the wolf was also paid for its second turn:
+ * Worked example, a game of two sides in which the wolf also got a reward for its second turn:
  * `{ episodeId: 'e', reward: 0, rewards: { wolf: 1, villager: -1 }, turnRewards: [{ agentName: 'Ann', turnIndex: 3, value: 0.5 }], samples }`.
  */
 export type RewardedEpisode = {
   readonly episodeId: string;
-  /** Its place in the group, from 0. Siblings are ordered by their places as strings; default: by their ids. */
+  /** Its place in the group, from 0. Siblings are ordered by their places as strings. Default: by their ids. */
   readonly place?: number;
   readonly reward: number;
-  /** By `Sample.targetTag`; a target that is not named has `reward`. */
+  /** Rewards by `Sample.targetTag`. A target that is not named gets `reward`. */
   readonly rewards?: Readonly<Record<string, number>>;
-  /** What was earned on the way, in addition to the rewards at the end. */
+  /** Rewards that were earned during the episode, in addition to the rewards at the end. */
   readonly turnRewards?: readonly TurnReward[];
   readonly samples: readonly Sample[];
 };
 
-/** What an agent earned with everything up to its turn `turnIndex` (see `Sample.turnIndices`). */
+/** The reward that an agent earned with everything up to its turn `turnIndex` (see `Sample.turnIndices`). */
 export type TurnReward = { readonly agentName: string; readonly turnIndex: number; readonly value: number };
 
-/** The siblings of one task: numRepeat episodes whose rewards are compared with one another. */
+/** The episodes of one task: numRepeat siblings whose rewards are compared with one another. */
 export type EpisodeGroup = {
   readonly groupId: string;
   /** The groups of a batch are ordered by it, as strings. Default: the id. See `drawName`. */
@@ -75,17 +75,17 @@ export type EpisodeGroup = {
 };
 
 /**
- * Sets advantages per token; may bring its own loss. Must not depend on how many samples an episode was cut into.
+ * Sets advantages per token, and may have its own loss. The result must not depend on how many samples an episode was cut into.
  */
 export interface Algorithm {
   readonly name: string;
-  /** `sft`: its samples are imitated. Otherwise the policy loss of the configuration trains them. */
+  /** `sft`: its samples are imitated. If absent, the policy loss of the configuration trains them. */
   readonly loss?: 'sft';
-  /** Fewest episodes of a group that give an advantage other than 0. Default: 1. */
+  /** The smallest number of episodes with which a group has an advantage other than 0. Default: 1. */
   readonly leastEpisodes?: number;
   credit(group: EpisodeGroup): readonly Sample[];
-  /** Instead of `credit`, where the baseline spans all groups of a step. The order of the groups must not matter. */
+  /** Replaces `credit` if the baseline spans all groups of a step. The order of the groups must not matter. */
   creditBatch?(groups: readonly EpisodeGroup[]): readonly Sample[];
-  /** The algorithm's own loss, in place of the configured one: see LossSlope. */
+  /** The algorithm's own loss, which replaces the configured one: see LossSlope. */
   slope?(terms: SlopeTerms): ReturnType<LossSlope>;
 }

@@ -1,39 +1,39 @@
-/** One problem. `taskId` is unique among the tasks of a reader. */
+/** One problem to solve. `taskId` is unique among the tasks of a reader. */
 export type Task = {
   readonly taskId: string;
-  /** The question; empty where `initMessages` say everything. */
+  /** The question. It is empty if `initMessages` contain everything. */
   readonly mainQuery: string;
   readonly initMessages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[];
-  /** Whatever else the workflow or the judge wants to know of it: the solution, a map, a seed. */
+  /** Any other data for the workflow or the judge: the solution, a map, a seed. */
   readonly metadata: Readonly<Record<string, unknown>>;
 };
 
-/** What a workflow returns. `reward` null or absent means: ask the judge. */
+/** The result of a workflow. If `reward` is null or absent, the judge decides. */
 export type WorkflowOutput = {
-  /** Finite; any scale. */
+  /** A finite number on any scale. */
   readonly reward?: number | null;
   /**
-   * Rewards of single targets, by target tag, such as `{ wolf: 1, villager: -1 }`. A target that is not named has
-   * `reward`. Without `reward` the episode counts with their mean, and no judge is asked.
+   * Rewards of single targets, by target tag, such as `{ wolf: 1, villager: -1 }`. A target that is not named gets
+   * `reward`. If `reward` is absent, the episode counts with their mean, and no judge is asked.
    */
   readonly rewards?: Readonly<Record<string, number>> | null;
-  /** What the success rate counts. Null or absent, beside a reward: whether that is at least 1. */
+  /** Counted in the success rate. If null or absent, an episode with a reward of at least 1 is a success. */
   readonly isSuccess?: boolean | null;
-  /** Feeds the judge; must be JSON. */
+  /** Passed to the judge. It must be JSON. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Averaged into the step's metrics under `workflow/<name>`. */
   readonly logMetrics?: Readonly<Record<string, number>>;
 };
 
-/** What a judge says of an episode. */
+/** The judgement of an episode. */
 export type Verdict = {
-  /** Finite; any scale. */
+  /** A finite number on any scale. */
   readonly reward: number;
   readonly isSuccess: boolean;
-  /** Rewards of single targets, by target tag; a target that is not named has `reward`. */
+  /** Rewards of single targets, by target tag. A target that is not named gets `reward`. */
   readonly rewards?: Readonly<Record<string, number>>;
-  /** What the reward is made of, for people: recorded, and averaged into the metrics under `judge/<name>`. */
+  /** The components of the reward, for people. They are recorded, and averaged into the metrics under `judge/<name>`. */
   readonly parts?: Readonly<Record<string, number>>;
-  /** Why, in words: recorded. */
+  /** The reason in words, which is recorded. */
   readonly reason?: string;
 };

@@ -14,7 +14,7 @@ import { cutText, showValue } from './show-value.js';
 
 export type Problem = { readonly code: string; readonly message: string };
 
-/** What a configuration is checked against. */
+/** The entries and keys that a configuration is checked against. */
 export type ConfigChecks = Entries & {
   readonly schema: z.ZodObject;
   /** Every key as a dotted path. */
@@ -22,7 +22,7 @@ export type ConfigChecks = Entries & {
   readonly defaults: ConfigSource;
 };
 
-/** Later values win; lists are replaced whole; an empty section (`rollout:` and nothing below) changes nothing. */
+/** Later values win. Lists are replaced as a whole. An empty section (`rollout:` with nothing below) changes nothing. */
 function mergeValues(base: unknown, over: unknown): unknown {
   if (!isJsonObject(base)) return over;
   if (over === null || over === undefined) return base;
@@ -45,7 +45,7 @@ function hasKey(values: JsonObject, path: readonly string[]): boolean {
   return rest.length === 0 || (isJsonObject(inner) && hasKey(inner, rest));
 }
 
-/** The last source that wrote the key, or the nearest section above it. */
+/** Returns the last source that wrote the key, or that wrote the nearest section above it. */
 function sourceOf(sources: readonly ConfigSource[], key: string): ConfigSource | undefined {
   const path = key.split('.');
   for (let length = path.length; length > 0; length--) {
@@ -69,14 +69,14 @@ function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
 const typeWords: Readonly<Record<string, string>> = {
   int: 'a whole number',
   number: 'a number',
-  string: 'a text',
+  string: 'a string',
   boolean: 'true or false',
   array: 'a list',
   object: 'a section',
   tuple: 'a list',
 };
 
-/** `z` says it in terms of types; this says it in words. */
+/** Describes in words what zod describes as types. */
 function expectationOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -101,7 +101,7 @@ function expectationOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** A section is too long to show, and an override shows its value itself. */
+/** Leaves out a section, which is too long to show, and an override, whose message already shows the value. */
 function describeValue(key: string, value: unknown, place: string): string {
   return isJsonObject(value) || place.startsWith('the override') ? '' : `, with the value ${showValue(key, value)}`;
 }
@@ -140,7 +140,7 @@ function describeIssue(issue: z.core.$ZodIssue, merged: Merged & ConfigChecks): 
   return [{ code: 'wrong_type', message: advice === undefined ? message : `${message} ${advice}` }];
 }
 
-/** The name that the configuration gives for a kind; undefined if it is not a string. */
+/** Returns the name that the configuration gives for a kind, or undefined if it is not a string. */
 function nameOf(values: JsonObject, kind: Kind): string | undefined {
   const name = valueAt(values, kinds[kind].key.split('.'));
   return typeof name === 'string' && name !== '' ? name : undefined;
@@ -155,14 +155,14 @@ function findUnknownNames({ values, sources, registrations }: Merged & ConfigChe
     const nearest = findNearestName(name, names);
     const advice = findValueAdvice(key, name) ?? (nearest === undefined ? undefined : `Did you mean "${nearest}"?`);
     const message = `"${key}" in ${locate(sources, key)} is ${showValue(key, name)}, but must be one of ${names.join(', ')}.`;
-    const own = `${/^[aeiou]/.test(noun) ? 'An' : 'A'} ${noun} of your own is named path/file.ts->Export.`;
+    const own = `To use ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun} from your code, write path/file.ts->Export.`;
     return [{ code: 'wrong_type', message: `${message} ${advice ?? own}` }];
   });
 }
 
 /**
- * Settings of an entry that is named by `path/file.ts->Export`: they are known when its file has been loaded, and checked
- * then. Until then what the section of its kind does not know is kept as it is.
+ * Returns the settings of an entry that is named by `path/file.ts->Export`. They are checked when its file has been loaded. Until then
+ * the keys that the section of its kind does not know are kept unchecked.
  */
 function findDeferred({ values, schema, outside }: Merged & ConfigChecks): JsonObject {
   return allKinds.reduce<JsonObject>((deferred, kind) => {
@@ -175,7 +175,7 @@ function findDeferred({ values, schema, outside }: Merged & ConfigChecks): JsonO
       ([key, value]) =>
         !Object.hasOwn(shapeOf(known), key) &&
         findAdvice([...path, key].join('.')) === undefined &&
-        (path.length > 0 || isJsonObject(value)), // at the top there are sections alone
+        (path.length > 0 || isJsonObject(value)), // the top level holds only sections
     );
     const section = path.reduceRight<unknown>((inner, part) => ({ [part]: inner }), Object.fromEntries(unknown));
     return unknown.length === 0 ? deferred : (mergeValues(deferred, section) as JsonObject);
@@ -204,7 +204,7 @@ function throwProblems(problems: readonly Problem[]): void {
   throw new ConfigError(first.code, [...shown, ...more].join('\n'));
 }
 
-/** Merges the sources, later ones winning, and checks the result. Throws ConfigError with every problem found, a line each. */
+/** Merges the sources, of which later ones win, and checks the result. Throws a ConfigError that lists every problem, one per line. */
 export function checkConfig(given: readonly ConfigSource[], checks: ConfigChecks): CommonYaml {
   const { schema, knownKeys, defaults } = checks;
   const written = given.map((source) => acceptOriginalKeys(source, (key) => knownKeys.includes(key)));

@@ -23,16 +23,16 @@ import { writeManual } from './write-manual.js';
 import { loadYaml, readConfigText } from './read-config-text.js';
 
 /**
- * The configuration of a set of registrations: the common sections, and in their places the sections of every entry.
- * `loadConfig` and its neighbours are methods of a composition, because what a file may say depends on what is registered.
+ * The configuration of a set of registrations: the common sections with the sections of all entries in their places.
+ * `load` and its neighbours are methods of a composition, because the registrations decide which keys a file may have.
  */
 
 export type LoadOptions = {
-  /** Where relative paths are looked for when they are not next to the file, and where outputs go. Default: the process's. */
+  /** The folder for outputs, and for relative paths that do not exist next to the file. Default: the process's working directory. */
   readonly cwd?: string;
 };
 
-/** A key in YAML spelling, and what it is in either configuration. */
+/** A key in YAML spelling, with its value in each configuration. */
 export type ConfigDifference = { readonly key: string; readonly before: unknown; readonly after: unknown };
 
 function readConfigFile(file: string, cwd: string): ConfigSource {
@@ -65,7 +65,7 @@ function compareValues(before: unknown, after: unknown, key: string): readonly C
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ key, before, after }];
 }
 
-/** The values without the secrets among them, and without those in addresses. */
+/** Returns the values without secrets, and addresses without credentials. */
 function withoutSecrets(values: JsonObject, schema: z.ZodType): JsonObject {
   const shape = shapeOf(schema);
   return Object.fromEntries(
@@ -78,7 +78,7 @@ function withoutSecrets(values: JsonObject, schema: z.ZodType): JsonObject {
   );
 }
 
-/** Two entries of one kind cannot have one name, nor an entry the name of a section that is there already. */
+/** Refuses two entries of one kind with the same name, and an entry with the name of an existing section. */
 function checkNames(registrations: EveryRegistration): void {
   for (const kind of allKinds) {
     const names = registrations[kind].map(({ name }) => name);
@@ -99,11 +99,11 @@ function checkSectionNames(kind: Kind, entry: Entry, taken: ReadonlySet<string>)
   if (clash !== undefined)
     throw new ConfigError(
       'duplicate_name',
-      `The ${kinds[kind].noun} "${name}" brings a section "${prefix}${clash}", which the configuration has already. Give it another name.`,
+      `The ${kinds[kind].noun} "${name}" adds a section "${prefix}${clash}", which the configuration has already. Give it another name.`,
     );
 }
 
-/** The settings of an entry, in camelCase, as the configuration has them. */
+/** Returns the settings of an entry, in camelCase, from the configuration. */
 export function sectionOf(config: CommonConfig, kind: Kind, { name, section, isFlat }: Entry): JsonObject {
   if (section === undefined) return {};
   const parts = kinds[kind].host.split('.').filter((part) => part !== '');
@@ -115,7 +115,7 @@ export function sectionOf(config: CommonConfig, kind: Kind, { name, section, isF
   return isJsonObject(own) ? own : (camelKeys(defaultOf(section)) as JsonObject);
 }
 
-/** Opens an entry with its own section of the configuration. */
+/** Opens an entry with its section of the configuration. */
 export function openEntry<Common, Made>(
   kind: Kind,
   entry: OpenableEntry<Common, Made>,
@@ -125,36 +125,36 @@ export function openEntry<Common, Made>(
   return entry.open(sectionOf(config, kind, entry) as never, common);
 }
 
-/** What may be said and how it is read, for one set of registrations. `Config` is what it resolves to. */
+/** Reads, checks and writes the configuration of one set of registrations. `Config` is the resolved type. */
 export type ConfigComposition<Config extends CommonConfig = CommonConfig> = {
   readonly registrations: EveryRegistration;
   /**
-   * The defaults, then the file (null: none), then the overrides (`key.path=value`, with or without `ajet.` in front).
-   * Throws ConfigError naming file and line, the value seen and the repair.
+   * Merges the defaults, the file (null: none) and the overrides (`key.path=value`, with or without `ajet.` in front).
+   * Throws a ConfigError that names file and line, the value seen and the repair.
    */
   load(file: string | null, overrides?: readonly string[], options?: LoadOptions): Config;
-  /** The defaults, then what code gives. Throws ConfigError like `load`. */
+  /** Merges the defaults and the values given in code. Throws ConfigError as `load` does. */
   create(input?: InputOf<Config>, options?: LoadOptions): Config;
-  /** The configuration as a YAML text that `load` reads back. `comment` lines go on top; secrets do not go in. */
+  /** Returns the configuration as YAML that `load` can read. `comment` lines are placed at the top; secrets are left out. */
   format(config: Config, comment?: string): string;
   /**
-   * The configuration with other values for some keys, checked as one that was written so. `where` names them in messages. Throws
-   * ConfigError like `load`.
+   * Returns the configuration with other values for some keys, checked as if it had been written so. `where` names these values in
+   * messages. Throws ConfigError as `load` does.
    */
   overlay(config: Config, values: JsonObject, where: string): Config;
-  /** Keys, in YAML spelling, whose values differ. */
+  /** Returns the keys, in YAML spelling, whose values differ. */
   compare(before: Config, after: Config): readonly ConfigDifference[];
-  /** Keys of registered sections that may change between a run and its continuation. */
+  /** The keys of registered sections that may change when a run is resumed. */
   readonly freeOnResume: readonly string[];
-  /** The text of `default.yaml`. */
+  /** Returns the content of `default.yaml`. */
   writeManual(): string;
-  /** The same with an entry from outside, which `path/file.ts->Export` names. From then on its section is checked. */
+  /** Returns this composition with an entry that `path/file.ts->Export` names. The new composition checks the entry's section. */
   with(kind: Kind, entry: Entry): ConfigComposition<Config>;
-  /** Checks a configuration of `base` again under this composition, as it was written. */
+  /** Checks a configuration of another composition again under this one, as it was written. */
   recheck(config: Config): Config;
 };
 
-/** Where a configuration came from, so that it can be checked again when more entries are known. */
+/** The sources of a configuration, kept so that it can be checked again when more entries are known. */
 type Origin = { readonly sources: readonly ConfigSource[]; readonly folders: readonly string[]; readonly cwd: string };
 const origins = new WeakMap<object, Origin>();
 

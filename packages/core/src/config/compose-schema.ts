@@ -12,7 +12,7 @@ import {
 } from './registration.js';
 import { setting } from './setting.js';
 
-/** Puts the sections of all entries in their places between the common ones: the schema of a whole configuration. */
+/** Puts the sections of all entries between the common ones, and returns the schema of a whole configuration. */
 
 type Empty = Readonly<Record<never, never>>;
 type Intersection<Union> = (Union extends unknown ? (value: Union) => void : never) extends (value: infer All) => void
@@ -34,7 +34,7 @@ type NameOf<R extends Registrations, K extends Kind> = EntryIn<R, K>['name'] | E
 
 type Sections = { [Key in keyof typeof commonSections]: z.output<(typeof commonSections)[Key]> };
 
-/** The keys under `ajet:`, with the YAML's own names, if these entries are registered. */
+/** The keys under `ajet:` in YAML spelling, with these entries registered. */
 export type ConfigYaml<R extends Registrations> = Omit<
   Sections,
   'model' | 'task_reader' | 'task_judge' | 'environment' | 'trainer_common'
@@ -67,7 +67,7 @@ export type CommonYaml = Omit<Sections, 'model' | 'task_reader' | 'task_judge' |
   };
 };
 
-/** The common part of every resolved configuration: each key has a value, paths are absolute. */
+/** The common part of every resolved configuration. Each key has a value, and paths are absolute. */
 export type CommonConfig = CamelKeys<CommonYaml>;
 
 /** The resolved configuration with these entries. */
@@ -79,17 +79,17 @@ type PartialKeys<Value> = Value extends readonly unknown[]
     ? { readonly [Key in keyof Value]?: PartialKeys<Value[Key]> }
     : Value;
 
-/** Some of a configuration, as code gives it; the rest are defaults. */
+/** A part of a configuration that code gives. Other keys have their defaults. */
 export type InputOf<Config> = PartialKeys<Config>;
 
-/** Names that a kind has besides those of its entries. */
+/** Names that a kind has in addition to those of its entries. */
 const ownNames: Readonly<Partial<Record<Kind, { readonly name: string; readonly summary: string }>>> = {
   backbones: { name: 'debug', summary: 'runs episodes, trains nothing' },
   templates: { name: 'auto', summary: 'as the chat template shows' },
   environments: { name: 'none', summary: 'the workflow makes its own world' },
 };
 
-/** Every name that a configuration may say of a kind, except `path/file.ts->Export`. */
+/** Returns every name that a configuration may give for a kind, except `path/file.ts->Export`. */
 export function namesOf(registrations: EveryRegistration, kind: Kind): readonly string[] {
   const names = registrations[kind].map(({ name }) => name);
   const own = ownNames[kind]?.name;
@@ -124,7 +124,7 @@ function sectionsOf({ registrations, outside }: Entries, kind: Kind): Shape {
   return Object.assign({}, ...entries.map(shapeOfEntry)) as Shape;
 }
 
-/** The name of the kind, then the entries' settings, then what is always there. */
+/** Puts the name of the kind first, then the entries' settings, then the common ones. */
 function composeSection(entries: Entries, kind: Kind, common: z.ZodObject): z.ZodObject {
   const name = kinds[kind].key.split('.').at(-1) ?? '';
   return z.strictObject({
@@ -134,13 +134,13 @@ function composeSection(entries: Entries, kind: Kind, common: z.ZodObject): z.Zo
   });
 }
 
-/** The schema of everything that may stand under `ajet:`, in the order of the manual. */
+/** Returns the schema of everything that `ajet:` may contain, in the order of the manual. */
 export function composeSchema(entries: Entries): z.ZodObject {
   const { registrations } = entries;
   const { project_name, experiment_name, experiment_dir, model, debug, ...others } = commonSections;
   const { algorithm, ...trainer } = others.trainer_common.shape;
   const trainerEntries = Object.entries(trainer);
-  const at = trainerEntries.findIndex(([key]) => key === 'max_staleness'); // where `algorithm` is in the manual
+  const at = trainerEntries.findIndex(([key]) => key === 'max_staleness'); // the manual lists `algorithm` before it
   return z.strictObject({
     project_name,
     experiment_name,

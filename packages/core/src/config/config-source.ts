@@ -5,12 +5,12 @@ import { cutText, isSecretKey, showValue } from './show-value.js';
 import { loadYaml } from './read-config-text.js';
 
 /**
- * One origin of settings: a file, an override, or code. `values` stands under `ajet:`; `locate` says where a dotted
+ * One origin of settings: a file, an override, or code. `values` is the content of `ajet:`; `locate` returns where a dotted
  * key was written, for messages ("math-agent.yaml:14").
  */
 export type ConfigSource = {
   readonly values: JsonObject;
-  /** Set if the name of an entry brought the values, so that there is no line to change. */
+  /** Set if a preset brought the values, so that the user has no line to change. */
   readonly isPreset?: true;
   locate(key: string): string;
 };
@@ -29,7 +29,7 @@ function toErrorAtLine(name: string, document: Document.Parsed): ConfigError | u
 const mostCharacters = 1 << 20;
 const mostAnchors = 100;
 
-/** A file that no person has written is refused before it is read: the parser takes minutes over many thousand anchors. */
+/** Refuses a file that no person has written before it is parsed: the parser takes minutes over many thousand anchors. */
 function checkSize(text: string, name: string): void {
   if (text.length > mostCharacters)
     throw new ConfigError(
@@ -49,7 +49,7 @@ function checkSize(text: string, name: string): void {
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
-/** The path of a value that contains itself, or of a key that would change what an object is; undefined if all is plain. */
+/** Returns the path of a value that contains itself, or of a key that would change the object's prototype. Undefined if there is none. */
 function findStrange(
   value: unknown,
   path: readonly string[],
@@ -65,7 +65,7 @@ function findStrange(
   return undefined;
 }
 
-/** Values as a tree: an alias within its own anchor would be endless. */
+/** Checks that values are a tree. An alias within its own anchor would be endless. */
 function checkTree(root: unknown, name: string, locate: (path: readonly string[]) => string): void {
   const path = findStrange(root, [], []);
   if (path === undefined) return;
@@ -76,7 +76,7 @@ function checkTree(root: unknown, name: string, locate: (path: readonly string[]
     );
   throw new ConfigError(
     'bad_yaml',
-    `${name} is not valid YAML: "${path.join('.')}" in ${locate(path)} is an alias (*name) of what contains it. Write the value instead of the alias.`,
+    `${name} is not valid YAML: "${path.join('.')}" in ${locate(path)} is an alias (*name) of a value that contains it. Write the value instead of the alias.`,
   );
 }
 
@@ -85,7 +85,7 @@ function findPair(map: YAMLMap, key: string): Pair | undefined {
   return map.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key);
 }
 
-/** Offset of the deepest part of the path that is written in the document. */
+/** Returns the offset of the deepest part of the path that the document contains. */
 function findOffset(document: Document.Parsed, path: readonly string[]): number | undefined {
   const { isMap, isScalar } = loadYaml();
   let node: unknown = document.contents;
@@ -119,7 +119,7 @@ function checkRoot(root: unknown, name: string, locate: (key: string) => string)
   return root;
 }
 
-/** Anchors are looked up only now: one that is missing, or that unfolds without end, is no YAML either. */
+/** Resolves anchors. A missing anchor, or one that expands without end, is reported as invalid YAML. */
 function toValues(document: Document.Parsed, name: string): unknown {
   try {
     return document.toJS();
@@ -132,7 +132,7 @@ function toValues(document: Document.Parsed, name: string): unknown {
   }
 }
 
-/** Settings in a YAML text; `name` is the file name that messages show. */
+/** Reads settings from YAML; messages show `name` as the file name. */
 export function readYamlSource(text: string, name: string): ConfigSource {
   checkSize(text, name);
   const { LineCounter, parseDocument } = loadYaml();
@@ -157,7 +157,7 @@ export function readYamlSource(text: string, name: string): ConfigSource {
   return { values, locate: (key) => locatePath(['ajet', ...key.split('.')]) };
 }
 
-/** How messages show an override: a secret is left out of it, and so is what is too long. */
+/** Returns an override for messages. Secrets are left out, and a long value is cut. */
 function showOverride(override: string): string {
   const equals = override.indexOf('=');
   const key = override.slice(0, Math.max(0, equals)).trim();
@@ -172,7 +172,7 @@ function parseOverrideValue(override: string, text: string): unknown {
     if (document.errors.length === 0 && findStrange(value, [], []) === undefined) return value;
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    // An alias without its anchor: no value either.
+    // An alias without its anchor is not a value either.
   }
   throw new ConfigError(
     'bad_override',
@@ -180,7 +180,7 @@ function parseOverrideValue(override: string, text: string): unknown {
   );
 }
 
-/** One `key.path=value` from a command line; the value is YAML. */
+/** Reads one `key.path=value` of a command line. The value is YAML. */
 export function readOverride(override: string): ConfigSource {
   const equals = override.indexOf('=');
   const key = override
@@ -204,7 +204,7 @@ export function readOverride(override: string): ConfigSource {
   return { values: values as JsonObject, locate: () => `the override ${showOverride(override)}` };
 }
 
-/** Settings made by code, with snake_case keys. */
+/** Creates a source from settings that code gives, with snake_case keys. */
 export function createCodeSource(values: JsonObject, name: string): ConfigSource {
   checkTree(values, name, () => name);
   return { values, locate: () => name };

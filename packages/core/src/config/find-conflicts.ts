@@ -6,7 +6,7 @@ import { valueAtKey } from './presets.js';
 import { allKinds, isExportReference, kinds } from './registration.js';
 import { showValue } from './show-value.js';
 
-/** Settings that are right one by one and cannot be together. `locate` says where a key was written. */
+/** Finds settings that are valid alone and contradict each other. `locate` returns where a key was written. */
 export function findConflicts(config: CommonYaml, locate: (key: string) => string): readonly Problem[] {
   const { max_prompt_length: prompt, max_response_length: response } = config.data;
   const { max_model_len: limit, max_response_length_in_one_turn: turn } = config.rollout;
@@ -34,7 +34,7 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
   ];
 }
 
-/** A batch of draws in their order leaves a swarm nothing to choose. */
+/** `swarm.order: drawn` takes the tasks in their order, so settings that let a swarm choose have no effect with it. */
 function findOrderConflicts({ swarm, rollout }: CommonYaml, locate: (key: string) => string): readonly Problem[] {
   if (swarm.order !== 'drawn') return [];
   const { shares, sample_collection: collection } = swarm;
@@ -47,7 +47,7 @@ function findOrderConflicts({ swarm, rollout }: CommonYaml, locate: (key: string
   ];
   return others.map(([key = '', value = '', repair = '']) => ({
     code: 'conflict',
-    message: `"${key}" ${value} (${locate(key)}) cannot be honoured with "swarm.order" drawn (${locate('swarm.order')}), which takes the tasks in their order. ${repair}, or set swarm.order to pool.`,
+    message: `"${key}" ${value} (${locate(key)}) cannot be used with "swarm.order" drawn (${locate('swarm.order')}), which takes the tasks in their order. ${repair}, or set swarm.order to pool.`,
   }));
 }
 
@@ -62,7 +62,7 @@ function findOptimizerConflicts(
   const shown = (key: string, value: number): string => `"${key}" ${value} (${locate(key)})`;
   if (optim.lr * optim.weight_decay >= 1)
     messages.push(
-      `${shown('trainer_common.optim.lr', optim.lr)} x ${shown('trainer_common.optim.weight_decay', optim.weight_decay)} is the share of each weight that a step takes away, and must be below 1. Lower weight_decay.`,
+      `${shown('trainer_common.optim.lr', optim.lr)} x ${shown('trainer_common.optim.weight_decay', optim.weight_decay)} is the share that a step removes from each weight, and must be below 1. Lower weight_decay.`,
     );
   if (parts > data.train_batch_size)
     messages.push(
@@ -75,7 +75,7 @@ function findOptimizerConflicts(
   return messages.map((message) => ({ code: 'conflict', message }));
 }
 
-/** The tokens that a sampler kept are computed again from the weights that a batch begins with, so these must be the weights that sampled. */
+/** The kept tokens are computed again from the weights that a batch begins with, so these must be the weights that sampled. */
 function findTruncationConflicts(
   { rollout, trainer_common: { max_staleness: staleness } }: CommonYaml,
   locate: (key: string) => string,
@@ -87,7 +87,7 @@ function findTruncationConflicts(
   return [{ code: 'conflict', message }];
 }
 
-/** Of several samplers, and of GPUs that they share with the trainer. */
+/** Checks settings of several samplers, and of GPUs that they share with the trainer. */
 function findReplicaConflicts(
   { rollout, trainer_common: { n_gpus_per_node: numGpus } }: CommonYaml,
   locate: (key: string) => string,
@@ -106,7 +106,7 @@ function findReplicaConflicts(
   return [];
 }
 
-/** Settings that one of the chosen entries would leave without effect. */
+/** Finds settings that a chosen entry does not support. */
 export function findUnsupported(
   config: CommonYaml,
   { registrations, outside }: Entries,

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../json-object.js';
 
-/** YAML, HTTP and JSONL are snake_case, TypeScript is camelCase; these functions are the only bridge. */
+/** YAML, HTTP and JSONL use snake_case, TypeScript uses camelCase. Only these functions convert between them. */
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -23,7 +23,7 @@ export function toSnakeCase(name: string): string {
 
 const isTemplateVariables = (key: string): boolean => /template_?kwargs$/i.test(key);
 
-/** A key that names an export, `judges.ts->StyleJudge`, is spelled by its file, and one in `chat_template_kwargs` by a chat template. */
+/** Keeps a key that names an export, such as `judges.ts->StyleJudge`, and keys in `chat_template_kwargs`: their spelling is not ours. */
 function mapKeys(value: unknown, rename: (name: string) => string): unknown {
   if (!isJsonObject(value)) return value;
   const spell = (key: string): string => (key.includes('->') ? key : rename(key));
@@ -31,7 +31,7 @@ function mapKeys(value: unknown, rename: (name: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [spell(key), inside(key, inner)]));
 }
 
-/** Renames the keys of nested objects, not of objects within lists. */
+/** Renames the keys of nested objects, except objects in lists. */
 export function camelKeys<Value>(value: Value): CamelKeys<Value> {
   return mapKeys(value, toCamelCase) as CamelKeys<Value>;
 }
@@ -41,7 +41,7 @@ export function snakeKeys(value: JsonObject): JsonObject {
   return mapKeys(value, toSnakeCase) as JsonObject;
 }
 
-/** Edits (insert, delete, replace, swap of neighbours) that turn one text into the other: optimal string alignment. */
+/** Returns the number of edits (insert, delete, replace, swap of neighbours) between two strings: optimal string alignment. */
 function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);
@@ -61,16 +61,16 @@ function editDistance(left: string, right: string): number {
 const nameOf = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
 const parentOf = (key: string): string => key.slice(0, Math.max(0, key.lastIndexOf('.')));
 
-/** Small for a likely slip: a misspelled name, or the right name in the wrong section. */
+/** Returns a small number for a likely slip: a misspelled name, or the right name in the wrong section. */
 function slipDistance(unknown: string, known: string): number {
   const elsewhere = parentOf(unknown) === parentOf(known) ? 0 : 1;
   return editDistance(nameOf(unknown), nameOf(known)) + elsewhere;
 }
 
-/** No name is longer; comparing texts takes time that grows with both lengths. */
+/** Longer names are not compared, because the time grows with both lengths. */
 const longestName = 200;
 
-/** The known key that `key` was probably meant to be; undefined when none is near. */
+/** Returns the known key that `key` was probably meant to be, or undefined if none is near. */
 export function findNearestKey(key: string, known: readonly string[]): string | undefined {
   if (key.length > longestName) return undefined;
   const isShouted = nameOf(key) === nameOf(key).toUpperCase();
@@ -82,7 +82,7 @@ export function findNearestKey(key: string, known: readonly string[]): string | 
   return best !== undefined && best.distance <= limit ? best.candidate : undefined;
 }
 
-/** The name that `given` was probably meant to be; undefined when none is near. */
+/** Returns the name that `given` was probably meant to be, or undefined if none is near. */
 export function findNearestName(given: string, names: readonly string[]): string | undefined {
   return findNearestKey(given, names);
 }

@@ -3,14 +3,13 @@ import { isJsonObject, type JsonObject } from '../json-object.js';
 import type { ConfigSource } from './config-source.js';
 
 /**
- * Keys of the Python AgentJet that mean something else here, or nothing, and whose value can still be honoured: because a
- * key of ours does the same, or because the value asks for what happens anyway. Values that cannot be honoured stay where
- * they are, and `retired-keys.ts` has the answer to them.
+ * Keys of the Python AgentJet that this configuration does not have, but whose value can be honoured: a key of ours does the same, or
+ * the value asks for what happens anyway. A value that cannot be honoured keeps its key, for which `retired-keys.ts` has advice.
  */
 
 type Assignment = readonly [key: string, value: unknown];
 
-/** What the value becomes; an empty list if it asks for nothing special, undefined if it cannot be honoured. */
+/** Returns what the value becomes: an empty list if it asks for nothing special, undefined if it cannot be honoured. */
 type Accept = (value: unknown) => readonly Assignment[] | undefined;
 
 const only =
@@ -62,7 +61,7 @@ function valueAt(values: unknown, path: readonly string[]): unknown {
   return isJsonObject(values) && Object.hasOwn(values, first) ? valueAt(values[first], rest) : undefined;
 }
 
-/** `values` with one key set, or taken out if `value` is undefined. */
+/** Returns `values` with one key set, or removed if `value` is undefined. */
 function withKey(values: JsonObject, path: readonly string[], value: unknown): JsonObject {
   const [first = '', ...rest] = path;
   const inner = values[first];
@@ -84,7 +83,7 @@ function assign(source: ConfigSource, from: string, [key, value]: Assignment): C
   };
 }
 
-/** The source in keys of ours. `isKnown` says which keys the composition has; nothing is assigned to another. */
+/** Returns the source with our keys. `isKnown` decides whether the composition has a key; only known keys are assigned. */
 export function acceptOriginalKeys(given: ConfigSource, isKnown: (key: string) => boolean): ConfigSource {
   return Object.entries(original).reduce((source, [key, accept]) => {
     const value = valueAt(source.values, key.split('.'));

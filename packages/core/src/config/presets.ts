@@ -5,11 +5,11 @@ import { snakeKeys } from './key-names.js';
 import { allKinds, kinds, type Entry, type EveryRegistration, type Kind, type OutsideEntries } from './registration.js';
 import { showValue } from './show-value.js';
 
-/** An entry with `sets` is a preset: its name sets several keys. */
+/** A preset is an entry with `sets`: its name sets several keys. */
 
 type Known = { readonly registrations: EveryRegistration; readonly outside: OutsideEntries };
 
-/** The value at a dotted key; undefined if there is none. */
+/** Returns the value at a dotted key, or undefined if there is none. */
 export function valueAtKey(values: unknown, key: string): unknown {
   return key
     .split('.')
@@ -35,7 +35,7 @@ function nest(key: string, value: unknown): JsonObject {
   return key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
 }
 
-/** One source for each key of the chosen presets. They belong between the defaults and what the user wrote. */
+/** Returns one source for each key of the chosen presets. They belong between the defaults and what the user wrote. */
 export function presetSources(values: JsonObject, known: Known): readonly ConfigSource[] {
   return chosenPresets(values, known).flatMap(([kind, entry]) =>
     setsOf(entry, values).map(([key, value]) => ({
@@ -46,7 +46,7 @@ export function presetSources(values: JsonObject, known: Known): readonly Config
 }
 
 /**
- * For each preset that the configuration names: the keys that it sets, and the keys whose values the configuration replaces.
+ * Describes each preset that the configuration names: the keys that it sets, and the keys whose values the configuration replaces.
  */
 export function describePresets(config: CommonConfig, registrations: EveryRegistration): readonly string[] {
   const values = snakeKeys(config as unknown as JsonObject);

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 
-/** The ranges of settings. */
+/** Schemas for numbers within a range. */
 
-/** A whole number from 1 to `most`. */
+/** Accepts a whole number from 1 to `most`. */
 export const count = (most: number) => z.int().min(1).max(most);
 export const countOrZero = (most: number) => z.int().min(0).max(most);
 export const positive = z.number().positive();
 export const notNegative = z.number().min(0);
-/** 0, which turns a setting off, or a number of at least `least`. Numbers in between are mistakes. */
+/** Accepts 0, which turns a setting off, or a number of at least `least`. Numbers in between are mistakes. */
 export const offOrFrom = (least: number) =>
   z.number().refine((value) => value === 0 || value >= least, { message: `0 (off) or at least ${least}` });
 export const offOrAbove = (bound: number) =>
   z.number().refine((value) => value === 0 || value > bound, { message: `0 (off) or more than ${bound}` });
-/** Below 0.01 rounding alone decides which token is drawn, and a sampler and a trainer round differently. */
+/** Below 0.01, rounding decides which token is drawn, and a sampler and a trainer round differently. */
 export const temperature = z
   .number()
   .refine((value) => value === 0 || value >= 0.01, { message: '0 (the likeliest token) or at least 0.01' });

@@ -5,15 +5,15 @@ import { ConfigError } from '../errors.js';
 
 const require = createRequire(import.meta.url);
 
-/** The YAML library. Its 72 files are loaded with the first configuration that is read or written, not when core is imported. */
+/** Loads the YAML library. Its 72 files are needed when the first configuration is read or written, not when core is imported. */
 export function loadYaml(): typeof yaml {
   return require('yaml') as typeof yaml;
 }
 
-/** What is longer is refused for its length, and need not be read to its end: a device may have none. */
+/** A longer file is refused for its length, so the rest need not be read. A device may have no end. */
 const mostBytes = 16 * 2 ** 20;
 
-/** The text of a configuration file. Throws what opening or reading it throws, and ConfigError `bad_yaml` if it is not UTF-8. */
+/** Returns the content of a configuration file. Throws the errors of the file system, and ConfigError `bad_yaml` if it is not UTF-8. */
 export function readConfigText(file: string): string {
   const bytes = readBeginning(file);
   const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);

@@ -5,13 +5,13 @@ import { isJsonObject, type JsonObject } from '../json-object.js';
 import { isExportReference, isGivenInCode } from './registration.js';
 import { notesOf, shapeOf, type SettingNotes } from './setting.js';
 
-/** What is there if a path is meant: the path itself, or of a pattern the folder before its first wildcard. */
+/** Returns the part of a path that must exist: the path itself, or the folder before the first wildcard of a pattern. */
 function fixedPart(file: string): string {
   const wildcard = file.search(/[*?[{]/);
   return wildcard === -1 ? file : path.dirname(`${file.slice(0, wildcard)}_`);
 }
 
-/** Makes one path absolute: beside the file that names it if it exists there, else in the working directory. */
+/** Makes a path absolute: next to the file that names it if it exists there, otherwise in the working directory. */
 function resolvePath(value: string, folders: readonly string[]): string {
   const candidates = folders.map((folder) => path.resolve(folder, value));
   return candidates.find((candidate) => existsSync(fixedPart(candidate))) ?? candidates[0] ?? path.resolve(value);
@@ -22,7 +22,7 @@ function resolveModule(value: string, folders: readonly string[]): string {
   return [resolvePath(file.trim(), folders), ...names.map((name) => name.trim())].join('->');
 }
 
-/** `nano` is no folder but a bundled model; a name such as Qwen/Qwen2.5-0.5B that is no folder stays as it is, for messages. */
+/** `nano` is a bundled model and not a folder. A name such as Qwen/Qwen2.5-0.5B that is not a folder stays as it is, for messages. */
 function resolveModel(value: string, folders: readonly string[]): string {
   if (isBundledModel(value)) return value;
   const resolved = resolvePath(value, folders);
@@ -49,14 +49,14 @@ function resolveValue(value: string, how: SettingNotes['path'], { folders, cwd }
   }
 }
 
-/** Of a setting whose keys are the paths, such as the parts of a judge with their weights. */
+/** Resolves a setting whose keys are paths, such as the parts of a judge with their weights. */
 function resolveNames(value: JsonObject, how: SettingNotes['path'], places: Places): JsonObject {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [resolveValue(name, how, places), inner]));
 }
 
 /**
- * Makes every path of the configuration absolute, as the setting of its key says. `folders`: where to look, the first one
- * wins; outputs go below `cwd`.
+ * Makes every path of the configuration absolute, by the rule of its setting. The first of `folders` that has the path wins.
+ * Outputs are placed below `cwd`.
  */
 export function resolvePaths(config: JsonObject, schema: z.ZodType, places: Places): JsonObject {
   const shape = shapeOf(schema);
@@ -73,7 +73,7 @@ export function resolvePaths(config: JsonObject, schema: z.ZodType, places: Plac
   );
 }
 
-/** Names that `model.path` takes for models that come along, each in its own package. */
+/** The models that `model.path` accepts by name. Each comes with a package. */
 const bundledModels = ['nano', 'micro'] as const;
 export type BundledModel = (typeof bundledModels)[number];
 

@@ -1,31 +1,34 @@
 const oversampling =
-  'Use "rollout.refill_groups": it draws other tasks in place of groups without gradient. A swarm has "swarm.sample_collection: enough_informative_tasks".';
+  'Use "rollout.refill_groups", which draws other tasks in place of groups without a gradient. For a swarm, use "swarm.sample_collection: enough_informative_tasks".';
 const deduplication =
-  'Use "task_reader.data_generation.similarity" for questions in the same words, and "task_reader.data_generation.embeddings" for those of the same meaning.';
+  'Use "task_reader.data_generation.similarity" for questions with the same words, and "task_reader.data_generation.embeddings" for questions with the same meaning.';
 
 /**
- * Keys of the Python AgentJet that have no place here, and what to do instead. A key is written with its section; an
+ * Keys of the Python AgentJet that this configuration does not have, with what to do instead. A key is written with its section; an
  * entry for a section covers everything below it.
  */
 const adviceByKey: Readonly<Record<string, string>> = {
   'rollout.n_vllm_engine': 'Use "rollout.num_replicas", with "rollout.name: vllm".',
   'rollout.gamma': 'Use "trainer_common.algorithm.gamma".',
-  'rollout.multi_turn.max_sample_per_task': 'No sample of an episode is ever left out.',
-  'rollout.multi_turn.expected_steps': 'A batch counts tasks: "data.train_batch_size".',
+  'rollout.multi_turn.max_sample_per_task': 'Remove it. No sample of an episode is left out.',
+  'rollout.multi_turn.expected_steps': 'Use "data.train_batch_size", which counts tasks.',
   'rollout.force_disable_toolcalls': 'Give the agent no tools instead.',
-  'rollout.compute_madness_checklist': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
-  'rollout.agent_madness_termination': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
-  'rollout.agent_madness_reward': 'A reward is never overwritten: judge odd output in the workflow or in a judge.',
+  'rollout.compute_madness_checklist': 'A reward is never overwritten. Judge odd output in the workflow or in a judge.',
+  'rollout.agent_madness_termination': 'A reward is never overwritten. Judge odd output in the workflow or in a judge.',
+  'rollout.agent_madness_reward': 'A reward is never overwritten. Judge odd output in the workflow or in a judge.',
   'rollout.enable_oversample': oversampling,
   'rollout.submit_oversample_multiplier': oversampling,
   'rollout.val_kwargs.num_repeat': 'Use "trainer_common.val_pass_n".',
-  'rollout.val_kwargs.do_sample': 'Set "rollout.val_kwargs.temperature": 0 takes the likeliest token, more samples.',
+  'rollout.val_kwargs.do_sample':
+    'Set "rollout.val_kwargs.temperature": 0 takes the likeliest token, a higher value samples.',
   'rollout.max_num_turns': 'Use "rollout.multi_turn.max_steps".',
   'context_tracker.timeline_merging_policy':
-    'Timelines are merged by token ids, always exactly; "context_tracker.history_policy" says what happens to rewritten history.',
-  'context_tracker.fix_retokenization_drift': 'Drift cannot arise: what the model wrote keeps its own ids.',
-  'context_tracker.detect_timeline_snap': 'Forks are always counted by cause: see metrics.jsonl and `ajet inspect`.',
-  'context_tracker.log_tool_format_check': 'Malformed tool calls are always counted: see metrics.jsonl.',
+    'Timelines are always merged exactly, by token ids. "context_tracker.history_policy" decides what happens to rewritten history.',
+  'context_tracker.fix_retokenization_drift':
+    'Remove it. Drift cannot arise, because turns that the model wrote keep their own ids.',
+  'context_tracker.detect_timeline_snap':
+    'Remove it. Forks are always counted by cause: see metrics.jsonl and `ajet inspect`.',
+  'context_tracker.log_tool_format_check': 'Remove it. Malformed tool calls are always counted: see metrics.jsonl.',
   'task_reader.huggingface_dat_repo.http_proxy_address': 'Set the environment variable HTTPS_PROXY.',
   'task_reader.data_generation.llm_model': 'Use "task_reader.data_generation.model.name".',
   'task_reader.data_generation.llm_response_length': 'Use "task_reader.data_generation.model.max_tokens".',
@@ -34,46 +37,46 @@ const adviceByKey: Readonly<Record<string, string>> = {
   'task_reader.data_generation.deduplication': deduplication,
   'task_reader.data_generation.deduplication_filter': deduplication,
   'task_reader.feedback_tracing.base_url': 'Name the files of the traces in "task_reader.feedback_tracing.sources".',
-  'task_reader.feedback_tracing.train_output_path': 'The tasks are kept next to the runs, in the folder traces.',
+  'task_reader.feedback_tracing.train_output_path':
+    'Remove it. The tasks are kept in the folder traces, next to the runs.',
   'task_reader.feedback_tracing.alien_llm_model': 'Use "task_reader.feedback_tracing.filters.model.name".',
   'task_judge.alien_llm_model': 'Use "task_judge.llm.model", with "task_judge.judge_type: llm".',
   'task_judge.alien_llm_response_length': 'Use "task_judge.llm.max_tokens".',
   'task_judge.rubrics_auto_grader': 'Use "task_judge.judge_type: rubrics" and the section "task_judge.rubrics".',
   task_runner:
-    'Leave it out: episodes run concurrently in this process. "rollout.workflow_processes" runs their workflows in others.',
-  interchange_server:
-    'Leave it out: a run serves its models on a free port by itself, for agents that want an address.',
+    'Remove it. Episodes run concurrently in this process. "rollout.workflow_processes" runs their workflows in other processes.',
+  interchange_server: 'Remove it. A run serves its models on a free port for agents that need an address.',
   'trainer_common.val_only': 'Use the command `ajet eval`.',
   'trainer_common.nnodes':
-    'One machine trains: use 1, and "trainer_common.n_gpus_per_node" for its GPUs. Several: "torch.launch=attach" and "torch.num_nodes", or "verl.num_nodes".',
+    'Training runs on one machine: use 1, and "trainer_common.n_gpus_per_node" for its GPUs. For several machines, use "torch.launch=attach" and "torch.num_nodes", or "verl.num_nodes".',
   'trainer_common.ppo_max_token_len_per_gpu': 'Use "trainer_common.max_pack_tokens".',
-  'trainer_common.checkpoint_base_dir': 'Checkpoints are in the run folder: "experiment_dir".',
+  'trainer_common.checkpoint_base_dir': 'Use "experiment_dir". Checkpoints are in the run folder.',
   'trainer_common.save_trajectory_as_json_file':
-    'Every episode is always written, token by token: the folder episodes/ of the run.',
+    'Remove it. Every episode is written, token by token, to the folder episodes/ of the run.',
   'trainer_common.loss_weight_normalization_episode_level':
     'Use "trainer_common.loss_weighting: episode", the default.',
-  'trainer_common.advantage_estimation_episode_level': 'Advantages always compare episodes, not fragments.',
+  'trainer_common.advantage_estimation_episode_level': 'Remove it. Advantages always compare episodes, not fragments.',
   'trainer_common.fsdp_config':
-    'Use "torch.cpu_offload", which moves weights and optimizer states together: give param_offload and optimizer_offload the same value, and nothing else.',
+    'Use "torch.cpu_offload", which moves weights and optimizer states together: give param_offload and optimizer_offload the same value, and set nothing else.',
   'trainer_common.clip_ratio': 'Use "trainer_common.clip_ratio_low" and "trainer_common.clip_ratio_high".',
   'trainer_common.algorithm.use_kl_in_reward':
     'A KL penalty in the reward is not available. "trainer_common.use_kl_loss" with "trainer_common.kl_loss_coef" adds the divergence to the loss instead, which is another objective.',
   'trainer_common.optim.clip_grad': 'Use "trainer_common.optim.grad_clip".',
   'trainer_common.optim.warmup_style': 'Use "trainer_common.optim.lr_scheduler_type".',
   'trainer_common.optim.lr_warmup_steps_ratio': 'Use "trainer_common.optim.lr_warmup_steps".',
-  'debug.debug_vllm_port': 'Use "debug.base_url", with the port in it.',
+  'debug.debug_vllm_port': 'Use "debug.base_url", which includes the port.',
   'debug.debug_vllm_seed': 'Use "debug.seed".',
   'debug.debug_tensor_parallel_size':
-    'Debugging starts no server: use "debug.base_url" for one that runs, or leave it out.',
+    'Remove it, because debugging starts no server. "debug.base_url" uses one that already runs.',
   max_staleness: 'Use "trainer_common.max_staleness".',
   'rollout.max_staleness': 'Use "trainer_common.max_staleness".',
   swarm_mode: 'Start a server with `ajet swarm serve`.',
   swarm_mode_sample_collection_method: 'Use "swarm.sample_collection".',
-  max_cached_episodes: 'Episodes are not cached beyond their batch.',
+  max_cached_episodes: 'Remove it. Episodes are not cached beyond their batch.',
 };
 
 const trinity =
-  'Trinity pulls its tasks and decides itself when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster; for training while episodes run, set trainer_common.max_staleness to 1 or 2.';
+  'Trinity pulls its tasks and decides when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.';
 
 const critic =
   'It trains a critic, which AgentJet does not have. Use "grpo", or "reinforce" with "trainer_common.algorithm.reinforce_baseline".';
@@ -130,7 +133,7 @@ const adviceByFieldName: Readonly<Record<string, string>> = {
   scale_rewards: use('trainer_common.algorithm.norm_adv_by_std_in_grpo'),
   loss_type: use(
     'trainer_common.loss_mode',
-    'A preset of "trainer_common.algorithm.adv_estimator" sets it with all that belongs to it.',
+    'A preset of "trainer_common.algorithm.adv_estimator" sets it together with the other keys that belong to it.',
   ),
   policy_loss_type: use('trainer_common.loss_mode'),
   importance_sampling_level: use('trainer_common.loss_mode', '"gspo" has the ratio of whole sequences.'),
@@ -139,15 +142,15 @@ const adviceByFieldName: Readonly<Record<string, string>> = {
   max_seq_len: use('rollout.max_model_len'),
   mask_truncated_completions: use(
     'data.overlong_sample_policy',
-    'An answer that was cut is counted in the metric answers_cut, and trained.',
+    'An answer that was cut is trained, and the metric answers_cut counts it.',
   ),
   overlong_filter: use(
     'data.overlong_sample_policy',
-    'An answer that was cut is counted in the metric answers_cut, and trained.',
+    'An answer that was cut is trained, and the metric answers_cut counts it.',
   ),
   filter_overlong_prompts: use(
     'data.overlong_sample_policy',
-    'A prompt is never left out before the run; "drop_episode" leaves its episodes out.',
+    'No prompt is left out before the run; "drop_episode" leaves its episodes out.',
   ),
   filter_groups: use('rollout.refill_groups'),
   dynamic_sampling: use('rollout.refill_groups'),
@@ -162,13 +165,13 @@ function use(key: string, remark = ''): string {
   return `Use "${key}".${remark === '' ? '' : ` ${remark}`}`;
 }
 
-/** What to use instead of a value that the original knows, in any case, with `-` or `_`. */
+/** Returns what to use instead of a value that the original knows. Case and `-` or `_` do not matter. */
 export function findValueAdvice(key: string, value: unknown): string | undefined {
   const name = `${key}=${typeof value === 'string' ? value.toLowerCase().replaceAll('-', '_') : ''}`;
   return Object.hasOwn(adviceByValue, name) ? adviceByValue[name] : undefined;
 }
 
-/** What to use instead of `key`; undefined when the original does not know it either. */
+/** Returns what to use instead of `key`, or undefined if the original does not know it either. */
 export function findAdvice(key: string): string | undefined {
   const parts = key.split('.');
   const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
@@ -176,7 +179,7 @@ export function findAdvice(key: string): string | undefined {
   return found === undefined ? undefined : adviceByKey[found];
 }
 
-/** Advice for a key that other trainers have, by its last part; undefined if none of them has it. */
+/** Returns advice for a key that other trainers have, by its last part, or undefined if none of them has it. */
 export function findFieldAdvice(key: string): string | undefined {
   const name = key.slice(key.lastIndexOf('.') + 1);
   return Object.hasOwn(adviceByFieldName, name) ? adviceByFieldName[name] : undefined;

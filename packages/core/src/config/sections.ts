@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { count, countOrZero, notNegative, numSteps, numTokens, positive, seed, text } from './ranges.js';
 import { setting } from './setting.js';
 
-/** Sections that are always there, next to those of `common-schema.ts`. */
+/** Sections that every configuration has, next to those of `common-schema.ts`. */
 
 const kwargs = z.record(z.string(), z.unknown());
 
-/** Which model, how it is prompted, and what its size may ask for. */
+/** Settings of the model, its chat template and its memory. */
 export const model = z.strictObject({
   path: setting(
     text,
@@ -19,12 +19,12 @@ export const model = z.strictObject({
   chat_template_kwargs: setting(
     kwargs,
     {},
-    'variables of the chat template, e.g. { enable_thinking: false }; a request may name its own; an export keeps them as defaults',
+    'variables of the chat template, e.g. { enable_thinking: false }. A request may override them; an export keeps them as defaults',
   ),
   agent_chat_template_kwargs: setting(
     z.array(z.strictObject({ agent: text, kwargs })),
     [],
-    'the same for single agents, e.g. [{ agent: judge, kwargs: { enable_thinking: false } }]',
+    'variables for single agents, e.g. [{ agent: judge, kwargs: { enable_thinking: false } }]',
   ),
   tools: setting(
     z.enum(['auto', 'system', 'refuse']),
@@ -39,11 +39,11 @@ export const model = z.strictObject({
   memory_check: setting(
     z.enum(['refuse', 'warn']),
     'refuse',
-    'a model that needs more memory than there is: refuse (before the start) | warn; `ajet model check` tells more',
+    'what happens if a model needs more memory than the machine has: refuse (before the start) | warn. `ajet model check` shows the estimate',
   ),
 });
 
-/** With 1 the mean of the gradients would stay 0. */
+/** With 1, the mean of the gradients would stay 0. */
 const beta = z.number().min(0).lt(1);
 
 export const optim = z
@@ -56,23 +56,23 @@ export const optim = z
     lr_scheduler_type: setting(
       z.enum(['constant', 'linear', 'cosine']),
       'constant',
-      'constant | linear | cosine, down to 0 at the last step; steps that train nothing count too',
+      'constant | linear | cosine. The last two fall to 0 at the last step. Steps that train nothing count too',
     ),
     lr_warmup_steps: setting(
       countOrZero(numSteps),
       0,
-      'in optimizer steps; each step counts as mini_batch_num x ppo_epochs of them, even if it trains nothing',
+      'warm-up in optimizer steps. Each step counts as mini_batch_num x ppo_epochs of them, even if it trains nothing',
     ),
   })
   .describe('AdamW');
 
-/** What `ajet sft` imitates, and for how long. The optimizer is that of `trainer_common`. */
+/** Settings of `ajet sft`. The optimizer is that of `trainer_common`. */
 export const sftSection = z
   .strictObject({
     transcripts: setting(
       z.union([text, z.array(text).min(1)]).nullable(),
       null,
-      'what is imitated, one path or a list: a run folder (collected with debug.collect, or of a training run), a JSONL file of {"messages", "tools"}, or a folder of such files',
+      'transcripts to imitate, one path or a list: a run folder (collected with debug.collect, or of a training run), a JSONL file of {"messages", "tools"}, or a folder of such files',
       { path: 'file' },
     ),
     epochs: setting(count(numSteps), 3, 'passes over the transcripts'),
@@ -81,25 +81,25 @@ export const sftSection = z
     held_out: setting(
       z.number().min(0).lt(1),
       0.1,
-      'share of the tasks whose examples are not trained: the loss on them is reported',
+      'share of the tasks whose examples are held out; the loss on them is reported',
     ),
-    only_success: setting(z.boolean(), true, 'leave out episodes that are known not to have succeeded'),
+    only_success: setting(z.boolean(), true, 'leave out episodes that are known to have failed'),
     min_reward: setting(z.number().nullable(), null, 'leave out episodes that are known to have a lower reward'),
     agents: setting(
       z.array(text).min(1).nullable(),
       null,
-      'names or target tags of the agents that are imitated; null: trainable_targets, or all',
+      'names or target tags of the agents to imitate; null: trainable_targets, or all',
     ),
     max_length: setting(
       z.int().min(2).max(numTokens).nullable(),
       null,
-      'most tokens of an example; null: rollout.max_model_len',
+      'maximum tokens of an example; null: rollout.max_model_len',
     ),
-    overlong: setting(z.enum(['drop', 'error']), 'drop', 'a longer example: drop (counted) | error'),
+    overlong: setting(z.enum(['drop', 'error']), 'drop', 'what happens to a longer example: drop (counted) | error'),
   })
   .describe('ajet sft: the model learns to answer as the transcripts do');
 
-/** Episodes that train nothing: printed, or collected for `ajet sft`. */
+/** Settings of episodes that train nothing. They are printed, or collected for `ajet sft`. */
 export const debug = z
   .strictObject({
     debug_max_parallel: setting(count(65_536), 4, 'episodes at the same time; 1 is best with a breakpoint'),
@@ -107,7 +107,7 @@ export const debug = z
     collect: setting(
       z.union([z.literal('all'), count(numSteps)]).nullable(),
       null,
-      'all, or a number of training tasks: instead of printing episodes, keep what was said in a run folder, for sft.transcripts; --resume goes on',
+      'all, or a number of training tasks: keep their episodes in a run folder, for sft.transcripts, instead of printing them. --resume continues',
     ),
     collect_repeat: setting(count(4096), 1, 'episodes per task that are collected'),
     seed: setting(seed, 12345),
@@ -117,6 +117,6 @@ export const debug = z
       'an OpenAI-compatible endpoint, e.g. http://localhost:8000/v1; null: model.path in this process',
     ),
     api_key: setting(text.nullable(), null, 'null: the environment variable OPENAI_API_KEY', { isSecret: true }),
-    model: setting(text.nullable(), null, "the model's name there"),
+    model: setting(text.nullable(), null, 'name of the model at that endpoint'),
   })
   .describe('--backbone=debug');

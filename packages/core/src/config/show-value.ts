@@ -1,19 +1,19 @@
-/** How messages show what was written: never a secret, never more than a line. */
+/** Messages show values without secrets and on one line. */
 
 const mostCharacters = 120;
 const secretName = /api[_-]?key|(^|[._])(token|password|secret)$/i;
 
-/** Whether the last name of a dotted key says that its value is a secret, of any type. */
+/** Returns whether the last name of a dotted key marks its value as a secret, of any type. */
 export function isSecretKey(key: string): boolean {
   return secretName.test(key);
 }
 
-/** Addresses without the user and password in them: `http://ann:secret@host/v1` becomes `http://host/v1`. */
+/** Removes the user and password from addresses: `http://ann:secret@host/v1` becomes `http://host/v1`. */
 export function withoutCredentials(text: string): string {
   return text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#]*@/gi, '$1');
 }
 
-/** A long text, cut. */
+/** Cuts a long string. */
 export function cutText(text: string): string {
   return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)}... (${text.length} characters)`;
 }
@@ -28,7 +28,7 @@ function toText(value: unknown): string {
   }
 }
 
-/** The value of `key` for a message. */
+/** Returns the value of `key` for a message. */
 export function showValue(key: string, value: unknown): string {
   if (isSecretKey(key) && value !== undefined && value !== null) return 'a secret that is not shown';
   if (typeof value === 'string' && value.length > mostCharacters)
@@ -37,8 +37,8 @@ export function showValue(key: string, value: unknown): string {
 }
 
 /**
- * A word of a command that we print, such as a path, so that the command can be pasted into a shell as it is. POSIX shells read all but a single
- * quote as it is between single quotes; `cmd` and PowerShell both know double quotes.
+ * Quotes a word of a printed command, such as a path, so that the command can be pasted into a shell. POSIX shells take everything between single
+ * quotes literally, except a single quote. `cmd` and PowerShell both accept double quotes.
  */
 export function quoteForShell(word: string, platform: string = process.platform): string {
   if (/^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word)) return word;

@@ -8,15 +8,15 @@ const text = z.string().min(1);
 /** Node's timers hold 2^31 milliseconds. */
 const mostSeconds = 2_000_000;
 
-/** Names are keys of objects, too: `constructor` would find what every object has. */
+/** Names become keys of objects, and `constructor` would find a property that every object has. */
 const isFree = (name: string): boolean => !(name in {});
 
 const shareName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, dots, dashes, underscores')
-  .refine(isFree, 'another name: this one belongs to every object of JavaScript');
+  .refine(isFree, 'another name, because every JavaScript object has a property of this name');
 
-/** When enough was sampled for a step. */
+/** The rules that decide when a step has enough episodes. */
 export const sampleCollections = [
   'enough_tasks',
   'enough_episodes',
@@ -32,7 +32,7 @@ const originalCollections = [
   'all_client_agree_sync_weight',
 ] as const;
 
-/** As keys are written in YAML: it is a key, and a folder of the run. */
+/** A policy's name has the form of a YAML key, because it is a key and a folder of the run. */
 const policyName = /^[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*$/;
 
 function areSeveral(
@@ -42,8 +42,9 @@ function areSeveral(
   const names = Object.keys(policies);
   if (!names.every((name) => policyName.test(name) && isFree(name)))
     context.addIssue('names such as planner or second_worker');
-  if (names.length === 1) context.addIssue('two policies or more; for one, write its keys where they belong');
-  if (names.includes('default')) context.addIssue('without a policy named "default", which is that of runs with one');
+  if (names.length === 1) context.addIssue('two policies or more; for one, write its keys in the sections themselves');
+  if (names.includes('default'))
+    context.addIssue('without a policy named "default", which is the name of a single policy');
 }
 
 function addUpToOne(
@@ -61,48 +62,48 @@ export const swarm = z
     recovery_budget: setting(
       positive.max(mostSeconds),
       120,
-      'a checkpoint is due, too, when making the steps since the last one again would take so many seconds; saving takes a tenth of the time at most',
+      'seconds that repeating the steps since the last checkpoint may take; a checkpoint is written before it takes longer. Saving takes at most a tenth of the time',
     ),
     store_dir: setting(
       text.nullable(),
       null,
-      'folder on a local disk in which each run has a folder for its ledger; null: ledger/ in the run folder',
+      'a folder on a local disk in which each run gets a folder for its ledger; null: ledger/ in the run folder',
       { path: 'output' },
     ),
     sync: setting(
       z.enum(['ends', 'calls']),
       'ends',
-      'what survives the end of the machine before it is answered: ends | calls (these too, which costs each call a write to the disk; without it a power cut drops the episodes that were running)',
+      'what is on disk before it is answered, so that it survives a power cut: ends (ends of episodes) | calls (model calls too, which costs each call a write; without it a power cut drops the running episodes)',
     ),
     shares: setting(
       z.array(z.strictObject({ name: shareName, part: z.number().gt(0).max(1) })).superRefine(addUpToOne),
       [],
-      'kinds of tasks with their parts of every batch, such as [{name: math, part: 0.6}, {name: code, part: 0.4}]; none: all tasks are of one kind. `ajet swarm shares` changes them while training runs',
+      'kinds of tasks and their parts of every batch, such as [{name: math, part: 0.6}, {name: code, part: 0.4}]. none: all tasks are of one kind. `ajet swarm shares` changes them during training',
     ),
     policies: setting(
       z.record(z.string(), z.record(z.string(), z.unknown())).superRefine(areSeveral),
       {},
-      'several models in one server, by name, each with its own weights: `{planner: {trainable_targets: [planner]}, worker: {trainable_targets: [worker], model: {path: nano}}}`. Each says which agents are its own and what differs for it: keys of model, backbone, trainer_common, data and sampling, as the whole configuration has them; none: one model',
+      'several models in one server, by name, each with its own weights: `{planner: {trainable_targets: [planner]}, worker: {trainable_targets: [worker], model: {path: nano}}}`. Each names its agents and the keys of model, backbone, trainer_common, data and sampling that differ for it. none: one model',
     ),
     share_mode: setting(
       z.enum(['elastic', 'strict']),
       'elastic',
-      'a share without tasks or clients: elastic (lends its places) | strict (the batch waits for it)',
+      'what happens to a share without tasks or clients: elastic (lends its places to others) | strict (the batch waits for it)',
     ),
     share_patience: setting(
       positive.max(mostSeconds),
       60,
-      'elastic: seconds without a client until a share lends its places',
+      'elastic: seconds without a client after which a share lends its places',
     ),
     order: setting(
       z.enum(['pool', 'drawn']),
       'pool',
-      'which groups a step takes: pool (the first that can be trained; others are drawn in place of those that failed, and no client holds the others up) | drawn (so many draws in their order, as an ordinary run takes them; a step waits for each, and max_staleness says how many batches are sampled ahead)',
+      'the groups that a step takes: pool (the first that can be trained; others replace those that failed, and a slow client delays nobody) | drawn (the drawn groups in their order, as in an ordinary run; a step waits for each, and max_staleness limits how many batches are sampled ahead)',
     ),
     sample_collection: setting(
       z.enum([...sampleCollections, ...originalCollections]),
       'enough_tasks',
-      "when a step is made: enough_tasks | enough_episodes | enough_informative_tasks (two rewards differ) | any_client_asks | all_clients_ask (a batch is what was sampled until then); the original's names work too",
+      "when a step is made: enough_tasks | enough_episodes | enough_informative_tasks (with two different rewards) | any_client_asks | all_clients_ask (the batch is everything sampled until then). The original's names work too",
     ),
   })
   .describe('ajet swarm serve');

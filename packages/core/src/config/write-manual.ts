@@ -7,13 +7,13 @@ import { loadYaml } from './read-config-text.js';
 const commentColumn = 39;
 const lineWidth = 120;
 
-const head = `# Every key AgentJet knows, with its default and what it means. This file is loaded first; your YAML changes some of
-# it, and \`key.path=value\` on the command line changes your YAML. The defaults suit a tiny model on a CPU.
+const head = `# This file lists every key of AgentJet with its default and its meaning. It is loaded first. Your YAML overrides it, and
+# \`key.path=value\` on the command line overrides your YAML. The defaults suit a tiny model on a CPU.
 #
-# Paths are looked for beside the YAML file that names them, then in the working directory.
+# A relative path is looked up next to the YAML file that contains it, then in the working directory.
 # \`path/file.ts->Name\` names an export of a TypeScript or JavaScript file.
 #
-# Written by \`npm run manual\` from the settings in the sources; change a comment there.
+# \`npm run manual\` writes this file from the settings in the sources; change a comment there.
 
 ajet:
 `;
@@ -24,7 +24,7 @@ function isWhole(schema: z.ZodType): boolean {
   return schema instanceof z.ZodNumber && schema.format === 'safeint';
 }
 
-/** A small number that may have a fraction shows one: 1.0, 3.0e-4. */
+/** Writes a small number that may have a fraction with one: 1.0, 3.0e-4. */
 function toNumberText(value: number, schema: z.ZodType): string {
   if (isWhole(schema)) return String(value);
   if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential().replace(/^(-?\d+)e/, '$1.0e');
@@ -47,7 +47,7 @@ function wrap(comment: string, width: number): readonly string[] {
   return lines;
 }
 
-/** Comments begin in one column, or two spaces after a key that reaches beyond it. */
+/** Aligns comments in one column. A key that is longer than the column is followed by two spaces. */
 function withComment(line: string, comment: string | undefined): string {
   if (comment === undefined) return line;
   const column = Math.max(commentColumn, line.length + 2);
@@ -64,7 +64,7 @@ function printSection(schema: z.ZodType, indent: string): readonly string[] {
   });
 }
 
-/** The text of `default.yaml`. */
+/** Returns the content of `default.yaml`. */
 export function writeManual(schema: z.ZodType): string {
   const body = printSection(schema, '  ')
     .join('\n')

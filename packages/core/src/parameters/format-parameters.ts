@@ -9,7 +9,7 @@ const titles: Readonly<Record<Treatment, string>> = {
   refused: 'Refused by name',
 };
 
-/** The table as a page for people. */
+/** Prints the table as a page for people. */
 export function formatParameters(): string {
   const sections = (['honoured', 'reported', 'refused'] as const).map((treatment) =>
     [`## ${titles[treatment]}`, '', ...formatTable(wishes.filter((wish) => wish.treatment === treatment))].join('\n'),
@@ -19,10 +19,10 @@ export function formatParameters(): string {
 
 const introduction = `# What clients can ask for
 
-Every parameter of every API through which an agent reaches the tuned model. A wish is treated alike wherever it is made. Other parameters are refused by
-name: what is sampled is trained, so nothing is ignored without a word. Wishes without effect are counted in the episode's record as \`ignored_parameters\`.
+This page lists every parameter of every API through which an agent reaches the tuned model. A wish is treated the same way in every API. Other parameters
+are refused by name: sampled tokens are trained, so nothing is ignored silently. The episode's record counts wishes without effect as \`ignored_parameters\`.
 
-This page is printed from the table in \`src/parameters\`, which the endpoint and the adapters read; \`npm run manual\` prints it again.`;
+The endpoint and the adapters read the table in \`src/parameters\`. \`npm run manual\` prints this page from it.`;
 
 function formatTable(rows: readonly Wish[]): readonly string[] {
   const header = ['wish', ...protocols.map(([, title]) => title)];

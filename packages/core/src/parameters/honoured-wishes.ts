@@ -1,6 +1,6 @@
 import type { Wish } from './wish.js';
 
-/** Parameters that have their effect, and labels. */
+/** Parameters that have an effect, and labels. */
 export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'the model',
@@ -64,7 +64,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   },
   {
     wish: 'an answer in JSON',
-    note: 'said in the system message; sampling is not constrained',
+    note: 'the system message asks for it; sampling is not constrained',
     names: {
       chat: ['response_format', 'response_format.schema', 'response_format.json_schema.description'],
       responses: ['text.format', 'text.format.description'],
@@ -117,7 +117,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   { wish: 'several answers', names: { chat: ['n'], langgraph: ['n'] } },
   {
     wish: 'the logprob of each token',
-    note: 'native adapters give them always',
+    note: 'native adapters always return them',
     names: { chat: ['logprobs'], responses: ['include=message.output_text.logprobs'], langgraph: ['logprobs'] },
   },
   {
@@ -151,7 +151,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'not to think',
     asks: 'no_thinking',
-    note: 'by the switch of the chat template, such as `enable_thinking`; if the template has no switch, the request is counted, and the model thinks as it has learned to',
+    note: 'sets the switch of the chat template, such as `enable_thinking`; if the template has no switch, the request is counted, and the model thinks as it has learned to',
     names: {
       chat: ['reasoning_effort=none', 'reasoning.effort=none', 'thinking.type=disabled'],
       responses: ['reasoning.effort=none'],
@@ -177,7 +177,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   {
     wish: 'labels and caching',
     isLabel: true,
-    note: 'nothing that the model could see',
+    note: 'the model does not see them',
     names: {
       chat: [
         'user',

@@ -2,14 +2,14 @@ import { isJsonObject, type JsonObject } from '../json-object.js';
 import type { Protocol } from './wish.js';
 
 /**
- * Objects inside a request in which clients add fields of their own: formats and tools. The fields that are named here are read, or have a row in the
+ * Clients add fields to objects inside a request: formats and tools. The fields listed here are read, or have a row in the
  * table. Any other field is counted, because it has no effect.
  */
 type Place = {
-  /** Keys, and `[]` for each entry of a list. */
+  /** Keys, with `[]` for each entry of a list. */
   readonly path: string;
   readonly known: readonly string[];
-  /** Only objects of these types; absent: all. */
+  /** Applies only to objects of these types. Absent: to all. */
   readonly types?: readonly (string | undefined)[];
 };
 
@@ -39,7 +39,7 @@ const places: Readonly<Partial<Record<Protocol, readonly Place[]>>> = {
   ],
 };
 
-/** Fields of nested objects that nothing reads, by path, each once. */
+/** Returns the fields of nested objects that nothing reads, by path, each once. */
 export function findUnread(protocol: Protocol, given: unknown): readonly string[] {
   const found = (places[protocol] ?? []).flatMap(({ path, known, types }) =>
     objectsAt(given, path.split(/\.|(?=\[\])/))

@@ -5,18 +5,18 @@ import { type Protocol, type Wish } from './wish.js';
 import { findUnread } from './nested-parameters.js';
 import { wishes } from './wishes.js';
 
-/** What the table says of the parameters of one request. */
+/** The result of checking the parameters of one request against the table. */
 export type ParameterReview = {
-  /** Those that have no effect, by their names. */
+  /** Names of parameters that have no effect. */
   readonly ignored: readonly string[];
-  /** The first one that is refused, and why. */
+  /** The first parameter that is refused. */
   readonly refused: RefusedParameter | undefined;
 };
 
-/** `isValue`: another value of the parameter is accepted. `reason` reads as what follows the name. */
+/** `isValue` means that another value of the parameter is accepted. `reason` continues a sentence that begins with the name. */
 export type RefusedParameter = { readonly name: string; readonly reason: string; readonly isValue: boolean };
 
-/** `given` is the request as its client wrote it. Parameters that are absent or null are not asked for. */
+/** Checks the request as its client wrote it. A parameter that is absent or null is not a wish. */
 export function reviewParameters(protocol: Protocol, given: unknown): ParameterReview {
   const { reported, refused } = entriesOf(protocol);
   const isOff = findThinkingOff(protocol, given) !== undefined;
@@ -32,7 +32,7 @@ export function reviewParameters(protocol: Protocol, given: unknown): ParameterR
   };
 }
 
-/** The wishes of a request that concern the chat template. */
+/** Returns the wishes of a request that concern the chat template. */
 export function readTemplateWishes(
   protocol: Protocol,
   given: unknown,
@@ -41,19 +41,19 @@ export function readTemplateWishes(
   const [variables] = entriesOf(protocol).variables.flatMap(({ path }) => valuesAt(given, path));
   return {
     ...(thinkingOff !== undefined && { thinkingOff }),
-    // The model refuses a value that is not an object, in the same words for all protocols.
+    // The model refuses a value that is not an object, so that the message is the same for all protocols.
     ...(variables !== undefined && { chatTemplateKwargs: variables as JsonObject }),
   };
 }
 
-/** The parameter by which the client asks the model not to think. */
+/** Returns the parameter with which the client asks the model not to think. */
 function findThinkingOff(protocol: Protocol, given: unknown): string | undefined {
   const asked = ({ path, prefixes }: Entry): boolean =>
     valuesAt(given, path).some((value) => prefixes.some((each) => each === value));
   return entriesOf(protocol).thinkingOff.find(asked)?.name.replace(/=.*$/, '');
 }
 
-/** The names of a protocol's parameters that are inside of `place`, such as `modelSettings`. */
+/** Returns the names of a protocol's parameters that are inside `place`, such as `modelSettings`. */
 export function namesInside(protocol: Protocol, place: string): ReadonlySet<string> {
   const prefix = `${place}.`;
   const inside = wishes
@@ -62,12 +62,12 @@ export function namesInside(protocol: Protocol, place: string): ReadonlySet<stri
   return new Set(inside);
 }
 
-/** Whether a top-level parameter needs no further look: it is a label, or `reviewParameters` has passed it. */
+/** Returns whether a top-level parameter needs no further check: it is a label, or `reviewParameters` has accepted it. */
 export function isPassed(protocol: Protocol, name: string): boolean {
   return entriesOf(protocol).passed.has(name);
 }
 
-/** Whether a tool of this type would be run by a server. It is left out of what the model sees. */
+/** Returns whether a server would run a tool of this type. Such a tool is not shown to the model. */
 export function isServerTool(protocol: Protocol, type: unknown): boolean {
   return entriesOf(protocol).reported.some(({ path: [list, , key], prefixes }) => {
     return list === 'tools' && key === 'type' && startsWithAny(type, prefixes);
@@ -76,9 +76,9 @@ export function isServerTool(protocol: Protocol, type: unknown): boolean {
 
 type Entry = {
   readonly name: string;
-  /** Keys, and `[]` for each entry of a list. */
+  /** Keys, with `[]` for each entry of a list. */
   readonly path: readonly string[];
-  /** What the value must begin with; empty: any value. */
+  /** The prefixes that the value must begin with. Empty: any value. */
   readonly prefixes: readonly string[];
   readonly wish: Wish;
 };
@@ -129,12 +129,12 @@ function startsWithAny(value: unknown, prefixes: readonly string[]): boolean {
   return typeof value === 'string' && prefixes.some((prefix) => value.startsWith(prefix));
 }
 
-/** `strict: false` and the like ask for nothing. */
+/** `strict: false` and similar values ask for nothing. */
 function isAsked(value: unknown): boolean {
   return value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
-/** Those that are there; lists on the way are looked into. */
+/** Returns the values at a path. Lists on the way are searched too. */
 function valuesAt(given: unknown, [key, ...rest]: readonly string[]): readonly unknown[] {
   if (given === undefined || given === null) return [];
   if (key === undefined) return [given];

@@ -10,23 +10,23 @@ export const protocolNames = {
 export type Protocol = keyof typeof protocolNames;
 
 /**
- * `honoured`: it has its effect, or is a label that asks nothing of the model. `reported`: accepted without effect, and
- * said once. `refused`: an error that names it, since the answer would not be what was asked for, and answers are trained.
+ * `honoured`: it has its effect, or is a label that asks nothing of the model. `reported`: it is accepted without effect and
+ * reported once. `refused`: it causes an error that names it, because the answer is trained and would not be what was asked for.
  */
 export type Treatment = 'honoured' | 'reported' | 'refused';
 
 /**
- * `names` are top-level names, or paths: `text.verbosity`, `tools[].strict`, and `tools[].type=mcp|web_search` for entries
- * whose type begins with one of these. `neutral`: values of a refused parameter that change nothing, and are accepted.
+ * `names` are top-level names or paths: `text.verbosity`, `tools[].strict`, or `tools[].type=mcp|web_search` for entries
+ * whose type begins with one of these. `neutral` lists values of a refused parameter that change nothing and are accepted.
  */
 export type Wish = {
   readonly wish: string;
   readonly treatment: Treatment;
   readonly note?: string;
   readonly neutral?: readonly unknown[];
-  /** Asks nothing of the model, so that any value is accepted. */
+  /** The parameter asks nothing of the model, so any value is accepted. */
   readonly isLabel?: true;
-  /** The wishes that concern the chat template: how much to think, not to think, or certain variables. */
+  /** The part of the chat template that the wish concerns: how much to think, whether to think, or variables. */
   readonly asks?: 'thinking' | 'no_thinking' | 'variables';
   readonly names: Readonly<Partial<Record<Protocol, readonly string[]>>>;
 };

@@ -2,9 +2,9 @@ import { honoured } from './honoured-wishes.js';
 import type { Wish } from './wish.js';
 
 /**
- * What clients can ask for, and what becomes of it: one row for each wish, with its name in every API. A wish is treated
- * alike wherever it is made, so the treatment belongs to the wish and not to an API. The endpoint and the adapters read
- * this table, and PARAMETERS.md of this package is printed from it.
+ * This table lists what clients can ask for and how it is treated. Each row is one wish with its name in every API. A wish is
+ * treated the same way in every API, so the treatment belongs to the wish. The endpoint and the adapters read this table, and
+ * PARAMETERS.md of this package is printed from it.
  */
 
 const reported: readonly Omit<Wish, 'treatment'>[] = [
@@ -31,8 +31,8 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
-    wish: 'constrained sampling of a schema or a grammar',
-    note: 'what does not match a schema is counted as malformed',
+    wish: 'sampling constrained by a schema or a grammar',
+    note: 'output that does not match a schema is counted as malformed',
     names: {
       chat: ['tools[].function.strict', 'response_format.json_schema.strict', 'tools[].custom.format.type=grammar'],
       responses: ['tools[].strict', 'text.format.strict', 'tools[].format.type=grammar'],
@@ -61,7 +61,7 @@ const reported: readonly Omit<Wish, 'treatment'>[] = [
   },
   {
     wish: 'a context that the server edits',
-    note: 'the agent sends the conversation that it wants to be seen',
+    note: 'the agent sends the conversation that the model should see',
     names: {
       responses: ['context_management'],
       messages: ['context_management'],
@@ -140,7 +140,7 @@ const refused: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
-    wish: 'several answers where there is one',
+    wish: 'several answers instead of one',
     neutral: [1],
     names: { completions: ['n', 'best_of'] },
   },
@@ -175,11 +175,11 @@ const refused: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
-    wish: 'a limit of calls',
+    wish: 'a limit on the number of calls',
     names: { responses: ['max_tool_calls'] },
   },
   {
-    wish: 'functions in the form of 2023',
+    wish: 'functions in the format of 2023',
     note: 'use tools',
     names: { chat: ['functions', 'function_call'], langgraph: ['functions', 'function_call'] },
   },
