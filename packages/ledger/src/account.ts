@@ -3,7 +3,7 @@ import { episodePart, policiesOf, type EpisodePart } from './policies.js';
 import type { LedgerEpisode, LedgerState } from './state.js';
 
 /**
- * Where all acknowledged episodes are. An end that the ledger has accepted is acknowledged, and then
+ * Counts of all acknowledged episodes by their state. An episode is acknowledged once the ledger has accepted its end, and then
  * `acknowledged = trained + assigned + pooled + unscored + evaluated + dropped`.
  */
 export type Account = {
@@ -14,15 +14,15 @@ export type Account = {
   readonly unscored: number;
   readonly evaluated: number;
   readonly dropped: number;
-  /** Reasons of acknowledged episodes that were dropped. */
+  /** Acknowledged episodes that were dropped, by reason. */
   readonly droppedByReason: Readonly<Partial<Record<DropReason, number>>>;
-  /** Claimed, and neither ended nor dropped. */
+  /** Episodes that were claimed, and neither ended nor dropped. */
   readonly running: number;
-  /** Claimed, and dropped before an end was accepted. */
+  /** Episodes that were claimed, and dropped before an end was accepted. */
   readonly unfinished: number;
 };
 
-/** Of one policy: what became of its parts. Without a name: of the episodes, which are trained once any policy has trained them. */
+/** Counts one policy's parts of episodes. Without a name it counts the episodes, which are trained once any policy has trained them. */
 export function accountOf(state: LedgerState, policy?: string): Account {
   const { unfinished: lost, droppedByReason: reasons, ...over } = state.finished.countsOf(policy);
   const counts = { assigned: 0, pooled: 0, ended: 0, running: 0, ...over };
@@ -44,7 +44,7 @@ export function accountOf(state: LedgerState, policy?: string): Account {
   return { acknowledged, ...others, unscored, droppedByReason, running, unfinished };
 }
 
-/** Undefined: the policy has no part in it. */
+/** Returns undefined if the policy has no part in the episode. */
 function partOf(state: LedgerState, episode: LedgerEpisode, policy: string | undefined): EpisodePart | undefined {
   if (policy === undefined) return episode;
   const group = state.groups.get(episode.groupId);

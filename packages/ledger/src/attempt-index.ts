@@ -8,17 +8,17 @@ import type { LedgerGroup, LedgerState } from './state.js';
 /** Training groups that are sampled or pooled for a policy, in the order in which they began. */
 export type Flight = {
   readonly groups: ReadonlyMap<string, LedgerGroup>;
-  /** Those of them that a step could take now. */
+  /** The groups that a step could take now. */
   readonly trainable: ReadonlySet<LedgerGroup>;
   /** Groups of `order: drawn` that were dropped, and that no step has covered yet. */
   readonly idle: ReadonlyMap<string, LedgerGroup>;
-  /** How many there are of each share. */
+  /** The number of groups of each share. */
   readonly byShare: ReadonlyMap<string, number>;
 };
 
 /**
- * Which groups have an open place, which are in flight, and which attempts run. It follows from the state; it is kept so
- * that neither a claim nor the trainer looks at every group and episode of a large swarm.
+ * Indexes groups with an open place, groups in flight, and running attempts. All of it follows from the state. The index
+ * exists so that neither a claim nor the trainer visits every group and episode of a large swarm.
  */
 export class AttemptIndex {
   readonly #state: LedgerState;
@@ -45,33 +45,33 @@ export class AttemptIndex {
     return this.#running.size;
   }
 
-  /** Attempts that neither ended nor were dropped. A copy: the caller may drop some on the way. */
+  /** Returns attempts that neither ended nor were dropped, as a copy, because the caller may drop some while it iterates. */
   get running(): readonly string[] {
     return [...this.#running.keys()];
   }
 
-  /** What a policy has in flight. */
+  /** Returns the groups that a policy has in flight. */
   flightOf(policy: string): Flight {
     return this.#flights.get(policy) ?? createFlight();
   }
 
-  /** Running attempts that were claimed with this key. */
+  /** Returns the number of running attempts that were claimed with this key. */
   numRunningOf(keyName: string): number {
     return this.#runningByKey.get(keyName) ?? 0;
   }
 
-  /** Groups with an open place, oldest first. */
+  /** Returns groups with an open place, oldest first. */
   openGroups(): readonly LedgerGroup[] {
     const groups = [...this.#open.values()];
     return groups.length < 2 ? groups : groups.sort((a, b) => (this.#ranks.get(a) ?? 0) - (this.#ranks.get(b) ?? 0));
   }
 
-  /** Groups that are neither assigned nor over, oldest first. */
+  /** Returns groups that are neither assigned nor over, oldest first. */
   get undecided(): Iterable<LedgerGroup> {
     return this.#undecided.values();
   }
 
-  /** Ended episodes that wait for a reward. */
+  /** Returns ended episodes that wait for a reward. */
   *unscored(): Generator<string> {
     for (const episodeId of this.#unscored) {
       if (this.#state.episodes.get(episodeId)?.state === 'ended') yield episodeId;
@@ -79,7 +79,7 @@ export class AttemptIndex {
     }
   }
 
-  /** To be told of every record after it was applied. `cut`: running attempts that it dropped. */
+  /** Call this for every record after it was applied. `cut`: running attempts that the record dropped. */
   note(record: LedgerRecord, cut: Iterable<{ readonly episodeId: string }>, rules: LedgerRules): void {
     if (record.kind === 'call' || record.kind === 'memo') return;
     if (record.kind === 'claim') this.#begin(record);

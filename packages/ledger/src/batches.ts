@@ -15,23 +15,23 @@ import { scheduleOf, type CallMark, type LedgerGroup, type LedgerState, type Pol
 import { isAgreement, uncounted, type Flying, type Look } from './collection.js';
 import { nextWindow } from './window.js';
 
-/** What one step takes, and whether another group may be drawn. Staleness is kept by waiting, not by dropping. */
+/** Rules for what one step takes and whether another group may be drawn. Staleness is limited by waiting, not by dropping. */
 export type BatchRules = DrawRules;
 
 export type Batch =
   | {
       readonly kind: 'ready';
       readonly groups: readonly LedgerGroup[];
-      /** Under `order: drawn`: groups of its draws that were dropped. */
+      /** Under `order: drawn`: dropped groups of its draws. */
       readonly idle?: readonly LedgerGroup[];
-      /** What the shares have had after it; absent in a run without shares. */
+      /** The totals of the shares after this batch. Absent in a run without shares. */
       readonly shares?: ShareAccount;
     }
   | { readonly kind: 'sampling' }
-  /** There are enough groups, but these would become too old if the step were made now. */
+  /** There are enough groups, but the groups of `by` would become too old if the step were made now. */
   | { readonly kind: 'held'; readonly by: readonly LedgerGroup[] };
 
-/** The oldest trainable groups of each share, if they fill a batch. The last batch of a run that drains may be smaller. */
+/** Returns the oldest trainable groups of each share if they fill a batch. The last batch of a run may be smaller. */
 export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): Batch {
   if (rules.order === 'drawn') return windowBatch(ledger, rules, look);
   const chosen = chooseGroups(ledger, rules, look);
@@ -42,14 +42,14 @@ export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): B
   return { kind: 'ready', groups: groups.toSorted(byDraw), ...(hasShares(ledger.state, rules) && { shares }) };
 }
 
-/** So that a batch does not depend on which of its groups was drawn again first. */
+/** Orders groups so that a batch does not depend on which of its groups was drawn again first. */
 function byDraw(a: LedgerGroup, b: LedgerGroup): number {
   const [shareA, shareB] = [shareOf(a), shareOf(b)];
   if (shareA === shareB) return a.draw - b.draw;
   return shareA < shareB ? -1 : 1;
 }
 
-/** The next draws in their order, once each of them is over. The last window of a run may have fewer. */
+/** Returns the next draws in their order, once each of them is over. The last window of a run may have fewer. */
 function windowBatch(ledger: Flying, rules: BatchRules, { isLast = false }: Look): Batch {
   const { trainable, idle, sampled } = nextWindow(ledger, rules);
   const isWhole = isLast ? trainable.length + idle.length > 0 : sampled === rules.batchSize;
@@ -73,7 +73,7 @@ function chooseGroups(ledger: Flying, rules: BatchRules, look: Look): Chosen | u
 
 type Found = { readonly look: Look; readonly ready: readonly LedgerGroup[] };
 
-/** Groups of each share up to its quota; what is missing may be filled with groups of others, or end the run. */
+/** Takes groups of each share up to its quota. Missing groups may be filled with groups of other shares, or end the run. */
 function composeBatch(ledger: Flying, rules: BatchRules, { look, ready }: Found): Chosen | undefined {
   const { line } = ledger;
   const parts = nextParts(ledger, rules);
@@ -102,7 +102,7 @@ type Wanted = {
   readonly extra: GroupsByShare;
 };
 
-/** The oldest groups of each share, up to its quota, and how many it lacks. */
+/** Returns the oldest groups of each share up to its quota, and how many it lacks. */
 function chooseOwn(
   ready: readonly LedgerGroup[],
   { former, quotas, extra }: Wanted,
@@ -118,7 +118,7 @@ function chooseOwn(
   return { own, short };
 }
 
-/** A share that lacks groups lends its places if none of its groups is still sampled, and nobody could draw one for it. */
+/** A share that lacks groups lends its places if none of its groups is being sampled and nobody could draw one for it. */
 function mayFill(
   ledger: Flying,
   rules: BatchRules,
@@ -133,7 +133,7 @@ function mayFill(
   );
 }
 
-/** What the shares have had once these groups are trained. */
+/** Returns the totals of the shares once these groups are trained. */
 function accountAfter(
   { shares }: PolicyLine,
   groups: readonly LedgerGroup[],
@@ -157,7 +157,7 @@ function add(one: GroupsByShare, other: GroupsByShare): GroupsByShare {
 }
 
 /**
- * Open groups with a token that the next step would make older than `maxStaleness`. Only versions count: another
+ * Returns open groups with a token that the next step would make older than `maxStaleness`. Only versions count: a new
  * incarnation of the weights matters to the loss, not to the pacing.
  */
 export function groupsHolding({ policy, state, line, flight }: Flying, rules: BatchRules): LedgerGroup[] {
@@ -169,7 +169,7 @@ export function groupsHolding({ policy, state, line, flight }: Flying, rules: Ba
 
 export type NextDraw = { readonly draw: number; readonly tryIndex: number; readonly expiries: number };
 
-/** The draw that makes the next group of a share: one that came back, else a new one unless the run drains. */
+/** Returns the draw that makes the next group of a share: a returned draw if there is one, else a new draw unless the run drains. */
 export function nextDraw(
   state: LedgerState,
   { share = defaultShare, isDraining = false }: { readonly share?: string; readonly isDraining?: boolean } = {},

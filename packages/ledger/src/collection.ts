@@ -5,41 +5,41 @@ import { shareOf, type GroupsByShare } from './shares.js';
 import type { PolicyLine } from './state.js';
 
 /**
- * When enough was sampled for a step. The names in brackets are the original AgentJet's:
- * - `enough_tasks`: as many groups as a batch has (finish_enough_tasks)
- * - `enough_episodes`: as many episodes as that many whole groups have, so that a group with given up places is made up for
+ * The rules that decide when a step has enough groups. The names in brackets are those of the original AgentJet:
+ * - `enough_tasks`: the number of groups in a batch (finish_enough_tasks)
+ * - `enough_episodes`: the number of episodes in that many whole groups, so that further groups make up for places that were given up
  *   (finish_enough_episodes)
- * - `enough_informative_tasks`: as many groups in which two rewards differ; the others are trained too, and do not count
+ * - `enough_informative_tasks`: the number of groups with two different rewards; other groups are trained too but do not count
  *   (finish_enough_non_dummy_tasks)
- * - `any_client_asks`, `all_clients_ask`: when a client, or every client that is alive, asks for the step; all that was
- *   sampled until then is trained (any_client_agree_sync_weight, all_client_agree_sync_weight)
+ * - `any_client_asks`, `all_clients_ask`: a client, or every client that is alive, asks for the step; everything sampled until then
+ *   is trained (any_client_agree_sync_weight, all_client_agree_sync_weight)
  */
 export const collections = sampleCollections;
 
 export type Collection = (typeof collections)[number];
 
-/** What is known now that the ledger does not say. */
+/** Present facts that are not in the ledger. */
 export type Look = {
-  /** Nothing more will come: a smaller batch is trained, too. */
+  /** If true, nothing more will come, and a smaller batch is trained too. */
   readonly isLast?: boolean;
   /** Shares that nobody works for now. */
   readonly idle?: ReadonlySet<string>;
-  /** The clients ask for the step. */
+  /** Whether the clients ask for the step. */
   readonly isAgreed?: boolean;
-  /** The step that the loop is done with, its evaluation and its checkpoint included. Default: the newest that was decided. */
+  /** The step that the loop has finished, including its evaluation and its checkpoint. Default: the newest that was decided. */
   readonly doneStep?: number;
   /** The last step of the run. Default: there is none. */
   readonly lastStep?: number;
 };
 
-/** A ledger, as far as the batches of one policy look at it. */
+/** The part of a ledger that the batches of one policy need. */
 export type Flying = Pick<Ledger, 'state' | 'flight'> & {
   readonly policy: string;
-  /** How far its weights are. */
+  /** The progress of the policy's weights. */
   readonly line: PolicyLine;
 };
 
-/** A batch grows to at most so many times its size while it waits for groups that count. */
+/** A batch grows to at most this multiple of its size while it waits for groups that count. */
 const mostGrowth = 4;
 
 export const isAgreement = ({ collection }: { readonly collection?: Collection }): boolean =>
@@ -47,7 +47,7 @@ export const isAgreement = ({ collection }: { readonly collection?: Collection }
 
 type Rules = { readonly batchSize: number; readonly collection?: Collection };
 
-/** Groups by share that are ready and do not count: others of their share are sampled in addition. */
+/** Returns groups by share that are ready and do not count: other groups of their share are sampled in addition. */
 export function uncounted({ state, flight }: Flying, rules: Rules): GroupsByShare {
   const { collection = 'enough_tasks', batchSize } = rules;
   const counts: Record<string, number> = {};

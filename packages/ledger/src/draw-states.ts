@@ -2,7 +2,7 @@ import type { DrawState } from './state.js';
 
 const known = new Map<string, DrawState>();
 
-/** One object for all draws that are alike: a long run remembers every draw, and nearly all of them are over. */
+/** Returns one shared object for equal draws: a long run remembers every draw, and nearly all of them are over. */
 export function drawState({ tryIndex, expiries, fate }: DrawState): DrawState {
   const name = `${tryIndex} ${expiries} ${fate}`;
   const found = known.get(name) ?? Object.freeze({ tryIndex, expiries, fate });

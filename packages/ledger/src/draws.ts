@@ -3,30 +3,30 @@ import type { LedgerRules } from './rules.js';
 import { mayDraw } from './window.js';
 import { carryAfter, defaultShare, type GroupsByShare, partsAt, nextParts, type Parts, quotasOf } from './shares.js';
 
-/** Of which shares another group may be drawn. */
+/** Finds the shares from which another group may be drawn. */
 
 export type DrawRules = LedgerRules & {
-  /** Groups per step. */
+  /** Number of groups per step. */
   readonly batchSize: number;
-  /** 1.0: as many groups as a batch holds; above 1 only with `maxStaleness` of at least 1. */
+  /** 1.0 allows as many groups in flight as a batch has. Above 1 requires a `maxStaleness` of at least 1. */
   readonly oversubscribe: number;
   readonly maxStaleness: number;
-  /** The parts that the run begins with. Absent: there is one share. */
+  /** The parts that the run begins with. If absent, there is one share. */
   readonly parts?: Parts;
-  /** A share that nobody works for lends its places. Otherwise the batch waits for it. */
+  /** If true, a share that nobody works for lends its places. Otherwise the batch waits for it. */
   readonly isElastic?: boolean;
   /** Default: `enough_tasks`. */
   readonly collection?: Collection;
   /**
-   * `pool` (default): a step takes the oldest groups that can be trained. `drawn`: a step takes so many draws in their order, also those
-   * of which nothing can be trained; `maxStaleness` is then the number of batches that may be sampled ahead.
+   * `pool` (default): a step takes the oldest groups that can be trained. `drawn`: a step takes `batchSize` draws in their order, including
+   * draws of which nothing can be trained; `maxStaleness` is then the number of batches that may be sampled ahead.
    */
   readonly order?: BatchOrder;
 };
 
 export type BatchOrder = 'pool' | 'drawn';
 
-/** Shares that lack a group, the one that lacks most first. Not one if the groups in flight cover what may be ahead. */
+/** Returns shares that lack a group, the one that lacks most first. Returns none if the groups in flight fill all allowed batches. */
 export function drawableShares(ledger: Flying, rules: DrawRules, look: Look = {}): readonly string[] {
   const { groups, byShare } = ledger.flight;
   if (rules.order === 'drawn') return mayDraw(ledger, rules, look) ? [defaultShare] : [];
@@ -48,7 +48,7 @@ const mostAhead = ({ batchSize, maxStaleness, oversubscribe }: DrawRules): numbe
 
 type Need = { readonly share: string; readonly need: number };
 
-/** Shares that may have the places of others that nobody works for. */
+/** Returns shares that may use the places of shares that nobody works for. */
 function borrowers(needs: readonly Need[], { idle = new Set() }: Look): readonly Need[] {
   const sum = (rows: readonly Need[]): number => rows.reduce((total, { need }) => total + Math.abs(need), 0);
   const lendable = sum(needs.filter(({ share, need }) => need > 0 && idle.has(share)));
@@ -56,7 +56,7 @@ function borrowers(needs: readonly Need[], { idle = new Set() }: Look): readonly
   return lendable > borrowed ? needs.filter(({ share, need }) => need <= 0 && !idle.has(share)) : [];
 }
 
-/** How many groups of each share may be in flight: the quotas of the batches that may be ahead. */
+/** Returns how many groups of each share may be in flight: the quotas of the batches that may be sampled ahead. */
 function allowedGroups({ policy, state, line, flight }: Flying, rules: DrawRules): GroupsByShare {
   const allowed: Record<string, number> = {};
   let { carry } = line.shares;
@@ -74,7 +74,7 @@ function allowedGroups({ policy, state, line, flight }: Flying, rules: DrawRules
   return allowed;
 }
 
-/** Without a size of batches, a share may be at most a group ahead of its part. */
+/** Without a batch size, a share may be at most one group ahead of its part. */
 function evenShares(parts: Parts, have: ReadonlyMap<string, number>, { idle = new Set() }: Look): readonly string[] {
   const shares = Object.keys(parts).filter((share) => !idle.has(share));
   const weight = shares.reduce((sum, share) => sum + (parts[share] ?? 0), 0);
@@ -84,7 +84,7 @@ function evenShares(parts: Parts, have: ReadonlyMap<string, number>, { idle = ne
   return shares.filter((share) => leadOf(share) <= 1e-9).sort((a, b) => leadOf(a) - leadOf(b));
 }
 
-/** Groups of shares that have no part any more. */
+/** Counts groups of shares that no longer have a part. */
 function countFormer(byShare: ReadonlyMap<string, number>, parts: Parts): number {
   return [...byShare].reduce((sum, [share, count]) => sum + (parts[share] === undefined ? count : 0), 0);
 }

@@ -1,25 +1,25 @@
-/** Why an episode was dropped: a closed list. Every dropped episode has exactly one of these. */
+/** The closed list of reasons for dropping an episode. Every dropped episode has exactly one. */
 export const dropReasons = [
   'lease_expired', // its client was silent for too long
   'abandoned', // its client gave it back
   'failed', // the agent failed, under a policy other than zero_reward
-  'outage', // the world failed: network, quota, sandbox, judge
+  'outage', // an outside service failed: network, quota, sandbox, judge
   'superseded', // a newer revision of the agent or reward replaced its group
-  'stale', // its group was given up for rollout.straggler_patience
+  'stale', // its group was given up because of rollout.straggler_patience
   'too_long', // a sample is over the length limit
-  'nothing_to_train', // no trained token
+  'nothing_to_train', // it has no trained token
   'surplus', // the run ended before a batch needed it
   'group_expired', // its group could no longer become trainable
-  'non_finite_gradient', // no optimizer step that held it was applied
+  'non_finite_gradient', // no optimizer step that contained it was applied
   'replay_mismatch', // its recorded calls do not rebuild the same tokens
-  'machine_restarted', // the machine went down while it was running
-  'rewound', // training went back to an earlier step by request
+  'machine_restarted', // the machine restarted while it was running
+  'rewound', // a request sent training back to an earlier step
   'run_stopped', // the run was stopped
 ] as const;
 
 export type DropReason = (typeof dropReasons)[number];
 
-/** After these the place may be tried again: the same experiment, lost to the world. */
+/** After these reasons the place may be tried again: the same experiment was lost to an outage. */
 const lost: ReadonlySet<DropReason> = new Set([
   'lease_expired',
   'abandoned',
@@ -30,7 +30,7 @@ const lost: ReadonlySet<DropReason> = new Set([
 
 export const isLost = (reason: DropReason): boolean => lost.has(reason);
 
-/** After these the place is given up: another attempt would be a second try for the agent. */
+/** After these reasons the place is given up: another attempt would be a second try for the agent. */
 const final: ReadonlySet<DropReason> = new Set(['failed', 'too_long', 'nothing_to_train', 'non_finite_gradient']);
 
 export const givesUpPlace = (reason: DropReason): boolean => final.has(reason);

@@ -2,10 +2,10 @@ import type { EndRecord } from './records.js';
 import type { NewEnd } from './requests.js';
 
 type EndFacts = Pick<EndRecord, 'groupId' | 'episodeId' | 'reward' | 'bodyHash' | 'isCounted' | 'isSuspect'> &
-  /** Unless the end says otherwise. */
+  /** Used unless the end has its own. */
   Pick<EndRecord, 'policy' | 'revision'>;
 
-/** The record of an accepted end. It is written key by key: spreads of what may be there would cost more than the rest of it. */
+/** Returns the record of an accepted end. Keys are copied one by one, because spreading optional keys costs more than everything else. */
 export function toEndRecord(end: NewEnd, facts: EndFacts): EndRecord {
   const record: { -readonly [Key in keyof EndRecord]: EndRecord[Key] } = {
     kind: 'end',

@@ -3,29 +3,29 @@ import { defaultPolicy } from './policies.js';
 import type { FinishedEpisode, FinishedPart, FinishedRecord } from './records.js';
 import { IdNumbers } from './store/id-numbers.js';
 
-/** What became of finished episodes. */
+/** Counts of finished episodes. */
 export type FinishedCounts = {
   trained: number;
   evaluated: number;
-  /** Before an end was accepted. */
+  /** Dropped before an end was accepted. */
   unfinished: number;
-  /** Afterwards. */
+  /** Dropped after an end was accepted. */
   dropped: number;
   readonly droppedByReason: Partial<Record<DropReason, number>>;
 };
 
 /**
- * Groups that are over for good, whose other records may be gone, and their episodes. A late end or claim may ask for any of them, so
- * they are remembered for the whole run: what is in the store is read from there, and memory keeps its number.
+ * Groups that are over for good, with their episodes. Their other records may be gone. A late end or claim may ask for any of them, so
+ * they are remembered for the whole run. Memory keeps only the number of a record that the store has, and reads it from there.
  */
 export class FinishedGroups {
   readonly #read: ReadFinished | undefined;
-  /** Not in the store yet, or there is none. */
+  /** Records that the store does not have, or not yet. */
   readonly #held = new Map<string, FinishedRecord>();
   readonly #heldEpisodes = new Map<string, FinishedEpisode>();
   readonly #heldClaims = new Map<string, string>();
   readonly #stored = new IdNumbers();
-  /** By policy; the empty name has every episode. */
+  /** Counts by policy. The empty name counts every episode. */
   readonly #counts = new Map<string, FinishedCounts>();
   #size = 0;
   #latest: { readonly sequence: number; readonly record: FinishedRecord } | undefined;
@@ -34,12 +34,12 @@ export class FinishedGroups {
     this.#read = read;
   }
 
-  /** How many there are. */
+  /** The number of groups. */
   get size(): number {
     return this.#size;
   }
 
-  /** Records that memory holds as a whole. */
+  /** The number of records that memory holds as a whole. */
   get numHeld(): number {
     return this.#held.size;
   }
@@ -55,7 +55,7 @@ export class FinishedGroups {
     }
   }
 
-  /** The store has the record under this number, so memory lets go of it. */
+  /** Call this once the store has the record under this number, so that memory can drop it. */
   settle(sequence: number, { groupId, episodes }: FinishedRecord): void {
     if (this.#read === undefined || !this.#held.delete(groupId)) return;
     this.#stored.add(groupId, sequence);
@@ -76,18 +76,18 @@ export class FinishedGroups {
     return held ?? this.#findEpisode(episodeId, (episode) => episode.episodeId === episodeId);
   }
 
-  /** The episode that a claim made. */
+  /** Returns the episode that a claim made. */
   claimed(claimId: string): string | undefined {
     const held = this.#heldClaims.get(claimId);
     return held ?? this.#findEpisode(claimId, (episode) => episode.claimId === claimId)?.episodeId;
   }
 
-  /** Of a policy's parts, or of the episodes. */
+  /** Returns the counts of a policy's parts, or of the episodes. */
   countsOf(policy = ''): Readonly<FinishedCounts> {
     return this.#counts.get(policy) ?? noCounts();
   }
 
-  /** All of them: those in the store are read one by one. */
+  /** Returns all episodes. Those in the store are read one by one. */
   *episodes(): Generator<FinishedEpisode> {
     yield* this.#heldEpisodes.values();
     for (const sequence of this.#stored.numbers()) yield* this.#read?.(sequence)?.episodes ?? [];
@@ -124,7 +124,7 @@ export class FinishedGroups {
   }
 }
 
-/** The record that the store has under a number. */
+/** Returns the record that the store has under a number. */
 export type ReadFinished = (sequence: number) => FinishedRecord | undefined;
 
 const noCounts = (): FinishedCounts => ({ trained: 0, evaluated: 0, unfinished: 0, dropped: 0, droppedByReason: {} });

@@ -36,7 +36,7 @@ export function applyEnd(state: LedgerState, record: EndRecord): void {
   episode.state = episode.reward === null ? 'ended' : 'pooled';
 }
 
-/** Rows are large, and few readers need them. Key by key: taking two keys off an object costs more than all else that an end changes. */
+/** Rows are large, and few readers need them. Keys are copied one by one, because removing two keys costs more than the rest of an end. */
 function withoutContent(record: EndRecord): Omit<EndRecord, 'content' | 'bytes'> {
   const { rewards, turnRewards } = record;
   const end = {

@@ -15,7 +15,7 @@ import type { EvaluationRecord, ManifestRecord, OutcomeRecord, PartDroppedRecord
 import { emptyAccount } from './shares.js';
 import { scheduleOf, type LedgerState, type PolicyLine } from './state.js';
 
-/** How manifests and their outcomes decide what becomes of episodes. */
+/** Applies manifests and their outcomes, which decide the fate of episodes. */
 
 export function applyManifest(state: LedgerState, record: ManifestRecord): void {
   const { step, policy = defaultPolicy } = record;
@@ -46,7 +46,7 @@ export function applyOutcome(state: LedgerState, record: OutcomeRecord): void {
   if (manifest !== undefined && hasAllOutcomes(line, record.step)) concludeStep(state, manifest);
 }
 
-/** Whether every optimizer step of a step has its outcome. True also if its manifest is gone with its file. */
+/** Returns whether every optimizer step of a step has its outcome, or its manifest is gone with its file. */
 export function hasAllOutcomes({ manifests, outcomes }: PolicyLine, step: number): boolean {
   const manifest = manifests.get(step);
   if (manifest === undefined) return true;
@@ -54,7 +54,7 @@ export function hasAllOutcomes({ manifests, outcomes }: PolicyLine, step: number
   return manifest.optimizerSteps.every((_groups, index) => known[index] !== undefined);
 }
 
-/** With the last outcome, every episode of the step is trained, or dropped for the reason that kept it out. */
+/** The last outcome makes every episode of the step trained, or dropped for the reason that kept it out. */
 function concludeStep(state: LedgerState, manifest: ManifestRecord): void {
   const { policy = defaultPolicy } = manifest;
   const outcomes = lineOf(state, policy).outcomes.get(manifest.step) ?? [];
@@ -105,7 +105,7 @@ export function applyEvaluation(state: LedgerState, record: EvaluationRecord): v
   }
 }
 
-/** Manifests after the step are void: their episodes were in weights that nobody will ever use again. */
+/** Manifests after the step become void: their episodes were trained into weights that nobody will use again. */
 export function applyRewound(state: LedgerState, { toStep, policy = defaultPolicy }: RewoundRecord): void {
   const line = lineOf(state, policy);
   for (const manifest of [...line.manifests.values()].filter(({ step }) => step > toStep)) {

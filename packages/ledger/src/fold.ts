@@ -25,13 +25,13 @@ import {
 } from './state.js';
 
 /**
- * Folding records into a state. It is pure: the same records give the same state, whatever the time, the machine or the
- * configuration. A record that contradicts the ones before it throws LedgerError `broken_record`.
+ * Folds records into a state. Folding is pure: the same records give the same state, independently of time, machine and
+ * configuration. A record that contradicts earlier records throws LedgerError `broken_record`.
  */
 
 /**
- * The state that a whole store stands for. `finished` records come first, wherever they are: a file may outlive the
- * moment in which its groups were finished in a later one, and its records must then change nothing.
+ * Returns the state of a whole store. `finished` records are applied first, from any position: a file may still exist
+ * after its groups were finished in a later file, and its records must then change nothing.
  */
 export function foldRecords(records: Iterable<LedgerRecord>): LedgerState {
   const state = createState();
@@ -41,11 +41,11 @@ export function foldRecords(records: Iterable<LedgerRecord>): LedgerState {
   return state;
 }
 
-/** Most groups that are asked for are open. */
+/** `groups` is looked up first, because most groups that are asked for are open. */
 const isFinished = ({ groups, finished }: LedgerState, groupId: string): boolean =>
   !groups.has(groupId) && finished.has(groupId);
 
-/** Changes the state as the record says. */
+/** Applies the record to the state. */
 export function applyRecord(state: LedgerState, record: LedgerRecord): void {
   if (record.kind !== 'finished' && 'groupId' in record && isFinished(state, record.groupId)) return;
   switch (record.kind) {
@@ -89,7 +89,7 @@ type SettingRecord = Extract<
   { readonly kind: 'checkpoint' | 'incarnation' | 'recovered' | 'operation' | 'config' | 'task' | 'key' | 'audit' }
 >;
 
-/** What was ordered, as far as it changed something: earlier versions did not write it down. */
+/** Returns what was ordered if it changed something. Earlier versions did not record it. */
 function orderBetween(before: OperationRecord, after: OperationRecord): RunOrder {
   if (after.isStopped && !before.isStopped) return 'stop';
   if (after.isDraining && !before.isDraining) return 'drain';
@@ -97,7 +97,7 @@ function orderBetween(before: OperationRecord, after: OperationRecord): RunOrder
   return 'start';
 }
 
-/** Records about the run as a whole: the newest one holds. */
+/** Applies records about the run as a whole. The newest one is valid. */
 function applySetting(state: LedgerState, record: SettingRecord): void {
   switch (record.kind) {
     case 'checkpoint':
@@ -164,7 +164,7 @@ function applyClaim(state: LedgerState, record: ClaimRecord): void {
   place.episodeId = episodeId;
   group.episodeIds.push(episodeId);
   state.claims.set(claimId, episodeId);
-  // key by key: an object that is spread and then grows costs ten times as much
+  // Keys are listed one by one: an object that is spread and then grows costs ten times as much.
   const episode: LedgerEpisode = {
     kind: 'claim',
     groupId: record.groupId,

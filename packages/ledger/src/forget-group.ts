@@ -3,7 +3,7 @@ import { attemptsOf } from './places.js';
 import type { LedgerGroup, LedgerState } from './state.js';
 
 /**
- * Takes a group that is over out of the state, with its attempts, and its manifest once all groups of it are gone. Throws LedgerError
+ * Removes a group that is over from the state, with its attempts, and its manifest once all groups of it are gone. Throws LedgerError
  * `group_over` for a group that is not over.
  */
 export function forgetGroup(state: LedgerState, group: LedgerGroup, onEpisode: (episodeId: string) => void): void {

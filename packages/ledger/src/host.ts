@@ -1,19 +1,19 @@
 import { performance } from 'node:perf_hooks';
 
 /**
- * Everything the ledger and the swarm's protocol take from the machine. The rest of their code has no timers, no wall
+ * Everything that the ledger and the swarm's protocol take from the machine. The rest of their code has no timers, no wall
  * clock and no global randomness, so that a simulation can replace all of it.
  */
 export type Host = {
-  /** Milliseconds on a clock that never goes back. */
+  /** Returns milliseconds on a clock that never goes back. */
   readonly now: () => number;
-  /** Runs the action once, after so many milliseconds. The returned function cancels it. */
+  /** Runs the action once after `ms` milliseconds. The returned function cancels it. */
   readonly after: (ms: number, action: () => void) => () => void;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform number in [0, 1). */
   readonly random: () => number;
 };
 
-/** The host of a real process: a monotonic clock, timers that keep no process alive, and random numbers. */
+/** The host of a real process has a monotonic clock, timers that keep no process alive, and random numbers. */
 export const systemHost: Host = {
   now: () => performance.now(),
   after: (ms, action) => {

@@ -19,7 +19,7 @@ it('takes a clock that jumped, or a machine that slept, for a moment only', () =
   const clock = new LeaseClock(() => now, { maxStepMs: 10 });
   now = 3_600_000;
   expect(clock.read()).toBe(10);
-  now = 0; // and one that was set back
+  now = 0; // a clock that was set back
   expect(clock.read()).toBe(10);
   now = 5;
   expect(clock.read()).toBe(15);

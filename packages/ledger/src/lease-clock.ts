@@ -1,7 +1,7 @@
 /**
- * The clock of leases and patiences. It stands still while nobody could be served: while the run is paused, recovering
- * or changing weights. It reads its time only when asked, so a machine that slept, or a clock that jumped, counts as at
- * most `maxStepMs` since the last look.
+ * The clock of leases and patiences. It stops while nobody could be served: while the run is paused, recovers or changes
+ * weights. It reads the time only when asked. If the machine slept or its clock jumped, it counts at most `maxStepMs` since
+ * the last reading.
  */
 export class LeaseClock {
   readonly #now: () => number;
@@ -16,7 +16,7 @@ export class LeaseClock {
     this.#seenMs = now();
   }
 
-  /** Milliseconds for which the clock has run. */
+  /** Returns the milliseconds during which the clock has run. */
   read(): number {
     const now = this.#now();
     const stepMs = Math.min(Math.max(0, now - this.#seenMs), this.#maxStepMs);

@@ -14,14 +14,14 @@ import type { NewGroup } from './requests.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState, Place } from './state.js';
 
-/** What a Ledger asks of a request before it becomes a record. */
+/** Checks that a Ledger makes before a request becomes a record. */
 
 export function requireReward(episodeId: string, reward: number | null): void {
   if (reward === null || Number.isFinite(reward)) return;
   throw new LedgerError('bad_reward', `The reward of episode "${episodeId}" is ${reward}; it must be a finite number.`);
 }
 
-/** Throws LedgerError `bad_reward` unless each of them is finite. */
+/** Throws LedgerError `bad_reward` unless each reward is finite. */
 export function requireRewards(
   episodeId: string,
   { rewards, turnRewards }: Pick<EndRecord, 'rewards' | 'turnRewards'>,
@@ -44,10 +44,10 @@ export function requireNewGroup(state: LedgerState, { groupId, numPlaces }: NewG
     throw new LedgerError('unknown_group', `The group "${groupId}" exists already; give each draw another id.`);
   }
   if (Number.isInteger(numPlaces) && numPlaces >= 1) return;
-  throw new LedgerError('bad_rules', `numPlaces is ${numPlaces}; it must be a whole number from 1.`);
+  throw new LedgerError('bad_rules', `numPlaces is ${numPlaces}; it must be a whole number of at least 1.`);
 }
 
-/** The place, if it may be claimed. Throws LedgerError `unknown_place`, `group_over`. */
+/** Returns the place if it may be claimed. Throws LedgerError `unknown_place`, `group_over`. */
 export function requireOpenSeat(
   state: LedgerState,
   group: Readonly<LedgerGroup>,
@@ -68,7 +68,7 @@ export const notWhole = (groupId: string, ended: readonly string[]): LedgerError
     `Group "${groupId}" is scored as a whole, once no place is open or running. Its ended episodes: ${ended.join(', ') || 'none'}.`,
   );
 
-/** Throws LedgerError `revision_conflict` unless the rewards of the group have the revision that is to be replaced. */
+/** Throws LedgerError `revision_conflict` unless the rewards of the group have the revision to be replaced. */
 export function requireReplaced({ groupId, scoreRevision }: Readonly<LedgerGroup>, replaces: string | null): void {
   if (scoreRevision === replaces) return;
   const has = scoreRevision === null ? 'no rewards of a revision' : `revision "${scoreRevision}"`;
@@ -83,7 +83,7 @@ export function requireSameEnd(episode: Readonly<LedgerEpisode>, bodyHash: strin
   const { status, reward } = episode.end ?? {};
   throw new LedgerError(
     'ended_differently',
-    `Episode "${episode.episodeId}" has ended already, as ${status} with reward ${reward}, and this end differs.`,
+    `Episode "${episode.episodeId}" has already ended as ${status} with reward ${reward}, and this end differs.`,
   );
 }
 
@@ -116,10 +116,10 @@ export const toIdleGroup = ({ groupId, rank, draw }: Readonly<LedgerGroup>): Idl
   draw,
 });
 
-/** A record of which nothing follows but itself. */
+/** Returns whether a record has no consequences for other episodes or groups. */
 export const isPlain = ({ kind }: LedgerRecord): boolean => kind === 'call' || kind === 'memo';
 
-/** Whether a record may drop attempts that are running. */
+/** Returns whether a record may drop running attempts. */
 export function isDropping(record: LedgerRecord): record is DropRecord | GiveUpRecord | GroupDroppedRecord {
   return record.kind === 'drop' || record.kind === 'give_up' || record.kind === 'group_dropped';
 }

@@ -80,7 +80,7 @@ describe('places and attempts', () => {
     });
   });
 
-  it('drops a group at once when it can no longer become trainable, and tells who runs its attempts', () => {
+  it('drops a group at once when it can no longer become trainable, and calls onDrop for its attempts', () => {
     const { ledger, run, claim, cut } = createTestLedger();
     ledger.openGroup(group);
     const running = claim('g', 3);
@@ -129,7 +129,7 @@ describe('ends and rewards', () => {
     const episodeId = run('g', 0, 'completed', 0.5);
     expect(ledger.end(episodeId, { status: 'completed', reward: 0.5 }).state).toBe('pooled');
     expect(() => ledger.end(episodeId, { status: 'completed', reward: 1 })).toThrow(
-      `Episode "${episodeId}" has ended already, as completed with reward 0.5, and this end differs.`,
+      `Episode "${episodeId}" has already ended as completed with reward 0.5, and this end differs.`,
     );
   });
 
@@ -148,7 +148,7 @@ describe('ends and rewards', () => {
     expect([ledger.episode(episodeId).state, ledger.statusOf('g')]).toEqual(['ended', 'sampling']);
     ledger.judge(episodeId, { reward: 2, isSuccess: true });
     expect([ledger.episode(episodeId).state, ledger.statusOf('g')]).toEqual(['pooled', 'trainable']);
-    expect(() => ledger.judge(episodeId, { reward: 3 })).toThrow('takes no reward: it is pooled');
+    expect(() => ledger.judge(episodeId, { reward: 3 })).toThrow('cannot get a reward: it is pooled');
   });
 
   it('takes new rewards for a whole group only, and only by someone who saw the old ones', () => {
@@ -162,11 +162,11 @@ describe('ends and rewards', () => {
     ledger.end(ids[1] ?? '', { status: 'completed', reward: 1 });
     expect(() => put(scores.slice(1), null)).toThrow('is scored as a whole');
     put(scores, null);
-    put(scores, null); // repeated: its answer was lost
+    put(scores, null); // repeated, because the answer was lost
     expect(ledger.membersOf('g').map(({ reward }) => reward)).toEqual([5, 5]);
     expect(() => put(scores, 'r1', 'r3')).toThrow('has revision "r2", not "r1"');
     ledger.assign([ledger.group('g')]);
-    expect(() => put(scores, 'r2', 'r3')).toThrow('takes no rewards: it is assigned');
+    expect(() => put(scores, 'r2', 'r3')).toThrow('cannot get rewards: it is assigned');
   });
 });
 
@@ -259,7 +259,7 @@ describe('time', () => {
     expect(ledger.statusOf('g')).toBe('group_expired');
   });
 
-  it('stands still while nobody can be served', () => {
+  it('stops while nobody can be served', () => {
     const { ledger, claim, pass } = createTestLedger();
     ledger.openGroup(group);
     const episodeId = claim('g', 0, 100);
@@ -297,7 +297,7 @@ it('keeps its account when a step is made void, and when a record is refused', (
   expect(ledger.account).toMatchObject({ acknowledged: 1, assigned: 0, droppedByReason: { rewound: 1 } });
 });
 
-it('folds its records to the state it has, whatever happened', () => {
+it('folds its records to its state after any sequence of events', () => {
   const action = fc.record({
     kind: fc.constantFrom('run', 'claim', 'end', 'drop', 'pass', 'judge', 'assign', 'supersede'),
     pick: fc.nat(1000),
@@ -325,7 +325,7 @@ it('folds its records to the state it has, whatever happened', () => {
   );
 });
 
-/** What is kept in an index must be what a look at every group and episode finds. */
+/** The index must equal the result of visiting every group and episode. */
 function expectIndexed(ledger: Ledger): void {
   const { state, rules } = ledger;
   const running = [...state.episodes.values()].filter((episode) => episode.state === 'running');

@@ -52,9 +52,9 @@ import { createState, type LedgerEpisode, type LedgerGroup, type LedgerState, ty
 import { SuspectTasks } from './suspect-tasks.js';
 
 /**
- * The ledger of a run: every change is decided here, becomes records, and the records change the state, all in one turn
- * of the event loop. `journal` gets the records, and a run or a swarm server writes them down; without it they are in memory alone.
- * It starts no timers: its owner calls `expire` when `nextExpiryMs` has passed.
+ * The ledger of a run. It decides every change, which becomes records, and the records change the state, all in one turn of
+ * the event loop. `journal` receives the records so that a run or a swarm server can write them; without it they are only in
+ * memory. The ledger starts no timers: its owner calls `expire` when `nextExpiryMs` has passed.
  */
 export class Ledger {
   readonly state: LedgerState;
@@ -82,30 +82,30 @@ export class Ledger {
     return this.#rules;
   }
 
-  /** Other rules from now on, for the groups that are open too. */
+  /** Replaces the rules from now on, also for open groups. */
   set rules(rules: LedgerRules) {
     this.#rules = createRules(rules);
     this.#index = new AttemptIndex(this.state, this.#rules);
   }
 
-  /** Where all acknowledged episodes are, without a look at each of them. */
+  /** Counts all acknowledged episodes without visiting each of them. */
   get account(): Account {
     return this.#account.of(overall);
   }
 
-  /** Where a policy's parts of them are. */
+  /** Counts a policy's parts of episodes. */
   accountOf(policy: string): Account {
     return this.#account.of(policy);
   }
 
-  /** Attempts that have neither ended nor been dropped. */
+  /** The number of attempts that have neither ended nor been dropped. */
   get numRunning(): number {
     return this.#index.numRunning;
   }
 
   readonly policy = defaultPolicy;
 
-  /** How far the weights are, in a run with one policy. */
+  /** The progress of the weights, in a run with one policy. */
   get line(): PolicyLine {
     return this.state;
   }
@@ -115,17 +115,17 @@ export class Ledger {
     return this.#index.flightOf(defaultPolicy);
   }
 
-  /** The ledger as the batches of a policy see it now. */
+  /** Returns the present view for the batches of a policy. */
   of(policy: string): Flying {
     return { policy, state: this.state, line: lineOf(this.state, policy), flight: this.#index.flightOf(policy) };
   }
 
-  /** Running attempts that were claimed with this key. */
+  /** Returns the number of running attempts that were claimed with this key. */
   numRunningOf(keyName: string): number {
     return this.#index.numRunningOf(keyName);
   }
 
-  /** Draws a task: a group with open places. */
+  /** Draws a task, which opens a group of places. */
   openGroup(group: NewGroup): Readonly<LedgerGroup> {
     const { draw = 0, tryIndex = 0, expiries = 0, purpose = 'train', revision = '', configRevision = 0 } = group;
     requireNewGroup(this.state, group);
@@ -133,7 +133,7 @@ export class Ledger {
     return this.group(group.groupId);
   }
 
-  /** The oldest open place of the groups that pass; evaluation comes first. Undefined if there is none. */
+  /** Returns the oldest open place of the groups that pass, of evaluations first. Returns undefined if there is none. */
   nextPlace(passes: (group: Readonly<LedgerGroup>) => boolean = () => true): OpenPlace | undefined {
     const groups = this.#index.openGroups().filter((group) => group.fate === undefined && passes(group));
     for (const group of byUrgency(groups)) {
@@ -145,7 +145,7 @@ export class Ledger {
     return undefined;
   }
 
-  /** Begins an attempt at an open place. Without a lease it may be silent for ever. */
+  /** Begins an attempt at an open place. Without a lease it may be silent without a limit. */
   claim(
     { groupId, place }: { readonly groupId: string; readonly place: number },
     claim: NewClaim,
@@ -163,23 +163,23 @@ export class Ledger {
     this.#patience.renew(episodeId, leaseMs);
   }
 
-  /** Keeps the lease of an episode while one of its calls is answered. Call what it returns when the call is over. */
+  /** Keeps the lease of an episode while one of its calls is answered. Call the returned function when the call is over. */
   holdLease(episodeId: string): () => void {
     return this.#patience.hold(episodeId);
   }
 
-  /** Notes an answered model call. */
+  /** Records an answered model call. */
   recordCall(episodeId: string, call: NewCall): void {
     this.append({ kind: 'call', groupId: this.#running(episodeId).groupId, episodeId, ...call });
   }
 
-  /** Keeps something for later calls of a running episode. */
+  /** Keeps content for later calls of a running episode. */
   remember(episodeId: string, content: unknown): void {
     this.append({ kind: 'memo', groupId: this.#running(episodeId).groupId, episodeId, content });
   }
 
   /**
-   * The end of an attempt. Repeating an accepted end changes nothing.
+   * Ends an attempt. Repeating an accepted end changes nothing.
    * @throws LedgerError `dropped` if the episode was dropped before, `ended_differently` if another end was accepted
    */
   end(episodeId: string, end: NewEnd): Readonly<LedgerEpisode> {
@@ -199,11 +199,11 @@ export class Ledger {
     return episode;
   }
 
-  /** The first reward of one ended episode, from its own judge. */
+  /** Sets the first reward of one ended episode, from its own judge. */
   judge(episodeId: string, verdict: { readonly reward: number; readonly isSuccess?: boolean | null }): void {
     const { groupId, state, reason } = this.episode(episodeId);
     if (state !== 'ended') {
-      throw new LedgerError('dropped', `Episode "${episodeId}" takes no reward: it is ${reason ?? state}.`);
+      throw new LedgerError('dropped', `Episode "${episodeId}" cannot get a reward: it is ${reason ?? state}.`);
     }
     requireReward(episodeId, verdict.reward);
     const score = { episodeId, reward: verdict.reward, isSuccess: verdict.isSuccess ?? null };
@@ -211,14 +211,14 @@ export class Ledger {
   }
 
   /**
-   * New rewards for all ended episodes of a group at once.
+   * Sets new rewards for all ended episodes of a group at once.
    * @throws LedgerError `revision_conflict` if `replaces` is not the revision that the group has, `not_whole_group` unless the
    * scores are for exactly the ended episodes and no place is open or running
    */
   score(groupId: string, { revision, replaces, scores }: NewScores): void {
     const group = this.group(groupId);
     if (group.fate !== undefined) {
-      throw new LedgerError('group_over', `Group "${groupId}" takes no rewards: it is ${group.fate}.`);
+      throw new LedgerError('group_over', `Group "${groupId}" cannot get rewards: it is ${group.fate}.`);
     }
     for (const score of scores) {
       requireReward(score.episodeId, score.reward);
@@ -242,17 +242,17 @@ export class Ledger {
     this.append({ kind: 'drop', groupId, episodeId, reason: isSuspect ? 'failed' : reason, isCounted });
   }
 
-  /** Drops a whole group. After `superseded` its draw makes another one. */
+  /** Drops a whole group. After `superseded` its draw makes another group. */
   dropGroup(groupId: string, reason: DropReason): void {
     this.append({ kind: 'group_dropped', groupId, reason, returns: reason === 'superseded' });
   }
 
-  /** The groups as a manifest would name them now. */
+  /** Returns the groups as a manifest would list them now. */
   toManifestGroups(groups: readonly Readonly<LedgerGroup>[]): readonly ManifestGroup[] {
     return groups.map((group) => toManifestGroup(this.state, group));
   }
 
-  /** The decision to train. Returns the manifest of the next step. */
+  /** Decides to train these groups, and returns the manifest of the step. */
   assign(groups: readonly Readonly<LedgerGroup>[], step: Partial<NewStep> = {}): ManifestRecord {
     const { policy = defaultPolicy } = step;
     const ids = groups.map(({ groupId }) => groupId);
@@ -274,13 +274,13 @@ export class Ledger {
     return manifest;
   }
 
-  /** What became of one optimizer step. Episodes get their fate with the last one of their manifest. */
+  /** Records the outcome of one optimizer step. The last outcome of a manifest decides the fate of its episodes. */
   conclude(step: number, index: number, { policy = defaultPolicy, ...outcome }: PolicyOutcome): void {
     const { isApplied, leftOut = [] } = outcome;
     this.append({ kind: 'outcome', step, ...named(policy), index, isApplied, leftOut });
   }
 
-  /** Applies what time asks for: leases and patiences that are over. */
+  /** Applies expired leases and patiences. */
   expire(): void {
     for (const record of this.#patience.expired(this.state, this.rules, this.#openWork())) {
       if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue; // dropped just now
@@ -289,12 +289,12 @@ export class Ledger {
     }
   }
 
-  /** Milliseconds of the lease clock until `expire` may change something; undefined if nothing is waited for. */
+  /** Returns milliseconds of the lease clock until `expire` may change something, or undefined if nothing is waited for. */
   nextExpiryMs(): number | undefined {
     return this.#patience.nextMs(this.state, this.rules, this.#openWork());
   }
 
-  /** `sampling`: it has open or taken places. `trainable`: it may be assigned. Else what became of it. */
+  /** Returns `sampling` if it has open or taken places, `trainable` if it may be assigned, else its fate. */
   statusOf(groupId: string): GroupStatus {
     const group = this.group(groupId);
     if (group.fate !== undefined) return group.fate;
@@ -313,32 +313,32 @@ export class Ledger {
     return episode;
   }
 
-  /** Attempts that neither ended nor were dropped. */
+  /** Returns attempts that neither ended nor were dropped. */
   *running(): Generator<Readonly<LedgerEpisode>> {
     for (const episodeId of this.#index.running) yield this.episode(episodeId);
   }
 
-  /** All attempts of groups that are in no step yet, lost ones too. */
+  /** Returns all attempts of groups that are not in a step yet, including lost ones. */
   *undecided(): Generator<Readonly<LedgerEpisode>> {
     for (const group of this.#index.undecided) yield* attemptsOf(this.state, group);
   }
 
-  /** Episodes that hold a place of the group, in the order of places. */
+  /** Returns episodes that hold a place of the group, in the order of places. */
   membersOf(groupId: string): readonly Readonly<LedgerEpisode>[] {
     return membersOf(this.state, this.group(groupId));
   }
 
-  /** Tasks whose attempts are lost while those of others finish. */
+  /** Returns tasks whose attempts are lost while those of others finish. */
   suspects(): readonly string[] {
     return this.#suspects.list();
   }
 
-  /** Lets go of a group that is over, in a run that keeps no store: memory stays bounded. Its draw is still known. */
+  /** Forgets a group that is over, in a run without a store, so that memory stays bounded. Its draw remains known. */
   forget(groupId: string): void {
     forgetGroup(this.state, this.group(groupId), (episodeId) => this.#account.forget(episodeId));
   }
 
-  /** Applies records of the caller's own (configuration, checkpoints, evaluation, ...) and hands them to the journal. */
+  /** Applies other records of the caller (configuration, checkpoints, evaluation, ...) and hands them to the journal. */
   append(...records: readonly LedgerRecord[]): void {
     if (records.every(isPlain)) {
       for (const record of records) applyRecord(this.state, record);
@@ -359,7 +359,7 @@ export class Ledger {
     for (const record of records) if ('groupId' in record && !isPlain(record)) this.#settle(record.groupId);
   }
 
-  /** A group that can no longer become trainable is dropped: at once, or at its end. */
+  /** Drops a group that can no longer become trainable: at once, or at its end. */
   #settle(groupId: string): void {
     const group = this.state.groups.get(groupId);
     if (group === undefined || group.fate !== undefined || group.purpose !== 'train') return;
@@ -379,7 +379,7 @@ export class Ledger {
     return this.#suspects.lost(this.group(groupId).taskId, `${groupId} ${place}`);
   }
 
-  /** Attempts whose drop the owner wants to hear of: they may still be running somewhere. */
+  /** Returns attempts whose drop the owner must learn about, because they may still be running somewhere. */
   #attemptsOf(record: LedgerRecord): LedgerEpisode[] {
     if (record.kind !== 'evaluation' && !isDropping(record)) return [];
     const groupIds = record.kind === 'evaluation' ? record.groupIds : [record.groupId];

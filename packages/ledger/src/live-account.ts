@@ -5,12 +5,12 @@ import type { LedgerRecord } from './records.js';
 import type { EpisodeState, LedgerState } from './state.js';
 
 /**
- * The account of a state that changes, kept up to date record by record. Counting all episodes of a long run for each question would
- * cost more with every step; a record changes few of them.
+ * The account of a changing state, updated with each record. Counting all episodes of a long run for each question would cost
+ * more with every step, and a record changes few of them.
  */
 export class LiveAccount {
   readonly #state: LedgerState;
-  /** By policy; `overall` has every episode. */
+  /** Counts by policy; `overall` counts every episode. */
   readonly #counts = new Map<string, Counts>();
 
   constructor(state: LedgerState) {
@@ -18,7 +18,7 @@ export class LiveAccount {
     this.#countAll();
   }
 
-  /** Of a policy's parts, or of the episodes. */
+  /** Returns the counts of a policy's parts, or of the episodes. */
   of(policy: string): Account {
     const { droppedByReason, ...counts } = this.#countsOf(policy);
     const { trained, assigned, pooled, unscored, evaluated, dropped } = counts;
@@ -26,19 +26,19 @@ export class LiveAccount {
     return { acknowledged, ...counts, droppedByReason: { ...droppedByReason } };
   }
 
-  /** Applies a record with `apply`, and counts the episodes that it changes anew, also if `apply` throws. */
+  /** Applies a record with `apply`, and recounts the episodes that it changes, even if `apply` throws. */
   around(record: LedgerRecord, apply: () => void): void {
     const touched = touchedBy(this.#state, record);
     for (const episodeId of touched) this.#add(episodeId, -1);
     try {
       apply();
     } finally {
-      if (record.kind === 'rewound') this.#countAll(); // rare, and it reaches far back
+      if (record.kind === 'rewound') this.#countAll(); // rare, and it changes episodes of many steps
       for (const episodeId of touched) this.#add(episodeId, 1);
     }
   }
 
-  /** To be called before an episode is removed from the state. */
+  /** Call this before an episode is removed from the state. */
   forget(episodeId: string): void {
     this.#add(episodeId, -1);
   }
@@ -92,7 +92,7 @@ export class LiveAccount {
   }
 }
 
-/** The account of episodes, for all policies together. */
+/** Names the account of episodes, for all policies together. */
 export const overall = '';
 
 type Counts = { -readonly [Key in Exclude<keyof Account, 'acknowledged' | 'droppedByReason'>]: number } & {
@@ -111,7 +111,7 @@ const noCounts = (): Counts => ({
   droppedByReason: {},
 });
 
-/** The episodes whose state a record may change. */
+/** Returns the episodes whose state a record may change. */
 function touchedBy(state: LedgerState, record: LedgerRecord): readonly string[] {
   switch (record.kind) {
     case 'claim':

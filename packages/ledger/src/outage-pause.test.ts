@@ -65,7 +65,7 @@ describe('while it is paused', () => {
     expect(waits).toEqual([100, 200, 400, 800, 1000, 1000]);
   });
 
-  it('goes on by itself with the first attempt that is kept', () => {
+  it('ends with the first attempt that is kept', () => {
     const pause = new OutagePause(gaps);
     loseFive(pause);
     expect(pause.start(200).mayStart).toBe(true);
@@ -74,7 +74,7 @@ describe('while it is paused', () => {
     expect(pause.start(305).mayStart).toBe(true);
     expect(pause.pausedMs(999)).toBe(300);
     pause.lost(306, down);
-    expect(pause.status(306).kind).toBe('running'); // what was lost before the pause is forgotten
+    expect(pause.status(306).kind).toBe('running'); // losses before the pause are forgotten
   });
 
   it('does not let the losses of older attempts make the gap longer', () => {

@@ -1,7 +1,7 @@
 /**
- * When to stop starting episodes because the world is down, and when to go on. A pure rule: it is told what became of
- * each attempt and is asked whether another may start. While paused, one attempt at a time is let through as a probe, after
- * growing gaps; the first attempt that is kept ends the pause.
+ * Decides when no more episodes should start because an outside service is down, and when they may start again. It is a pure
+ * rule: it gets the result of each attempt and answers whether another may start. During a pause, one attempt at a time may
+ * start as a probe, after growing gaps. The first attempt that is kept ends the pause.
  */
 export class OutagePause {
   readonly #options: OutagePauseOptions;
@@ -15,7 +15,7 @@ export class OutagePause {
     this.#options = { ...defaultOptions, ...options };
   }
 
-  /** An attempt finished: the agent succeeded or failed, and the world was there. */
+  /** Call this if the agent succeeded or failed without an outage. */
   kept(now: number): void {
     this.#note(false);
     this.#inARow = 0;
@@ -25,7 +25,7 @@ export class OutagePause {
     this.#recent = [];
   }
 
-  /** An attempt was lost to the world. `host`: who could not be reached, if that is known. */
+  /** Call this if an attempt was lost to an outage. `host`: the service that could not be reached, if known. */
   lost(now: number, { host, reason }: { readonly host?: string | undefined; readonly reason: string }): void {
     this.#note(true);
     this.#inARow = host !== undefined && host === this.#host ? this.#inARow + 1 : 1;
@@ -34,7 +34,7 @@ export class OutagePause {
     else if (this.#pause.isProbing) this.#wait(now, { ...this.#pause, reason }, this.#pause.gapMs * 2);
   }
 
-  /** Lets an attempt start, or says how long to wait. While paused, a start is a probe; there is one at a time. */
+  /** Lets an attempt start, or returns how long to wait. During a pause a start is a probe, and only one runs at a time. */
   start(now: number): { readonly mayStart: boolean; readonly waitMs: number } {
     const pause = this.#pause;
     if (pause === undefined) return { mayStart: true, waitMs: 0 };
@@ -44,7 +44,7 @@ export class OutagePause {
     return { mayStart: true, waitMs: 0 };
   }
 
-  /** `over`: the outage is longer than `maxOutageMs`, and the run should end. */
+  /** Returns `over` if the outage is longer than `maxOutageMs`, and the run should end. */
   status(now: number): OutageStatus {
     const pause = this.#pause;
     if (pause === undefined) return { kind: 'running' };
@@ -54,7 +54,7 @@ export class OutagePause {
     return { kind, pausedMs, reason: pause.reason, host: pause.host, cause: pause.cause };
   }
 
-  /** How long all pauses took together, the present one included. */
+  /** Returns how long all pauses took together, including the present one. */
   pausedMs(now: number): number {
     return this.#pausedMs + (this.#pause === undefined ? 0 : now - this.#pause.sinceMs);
   }
@@ -73,7 +73,7 @@ export class OutagePause {
     this.#wait(now, { sinceMs: now, reason, cause, host, isProbing: false, retryAtMs: now, gapMs: 0 }, firstGapMs);
   }
 
-  /** Gaps grow to a limit and differ by up to a quarter, so that clients of one service do not return together. */
+  /** Gaps grow up to a limit and vary by up to a quarter, so that clients of one service do not return together. */
   #wait(now: number, pause: Pause, gapMs: number): void {
     const limited = Math.min(gapMs, this.#options.maxGapMs);
     const retryAtMs = now + limited * (1 + this.#options.random() / 4);
@@ -82,17 +82,17 @@ export class OutagePause {
 }
 
 export type OutagePauseOptions = {
-  /** How many attempts are looked back at. */
+  /** The number of attempts that are considered. */
   readonly window: number;
-  /** The share of the window whose loss pauses the run. */
+  /** The share of lost attempts in the window that pauses the run. */
   readonly lostShare: number;
-  /** Losses in a row to one host that pause the run. */
+  /** The number of losses in a row to one host that pauses the run. */
   readonly inARow: number;
   readonly firstGapMs: number;
   readonly maxGapMs: number;
-  /** Null: wait for ever. */
+  /** Null waits without a limit. */
   readonly maxOutageMs: number | null;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform number in [0, 1). */
   readonly random: () => number;
 };
 
@@ -107,7 +107,7 @@ export type OutageStatus =
       readonly cause: PauseCause;
     };
 
-/** `lost_share`: half of the last attempts were lost. `in_a_row`: several in a row to one host. */
+/** `lost_share`: half of the last attempts were lost. `in_a_row`: several in a row were lost to one host. */
 export type PauseCause = 'lost_share' | 'in_a_row';
 
 type Pause = {

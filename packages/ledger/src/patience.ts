@@ -4,7 +4,7 @@ import { isClosed, seatStateOf } from './places.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
-/** What is neither decided nor over: all that time can change. */
+/** Work that is neither decided nor over: everything that time can change. */
 export type OpenWork = {
   readonly undecided: Iterable<LedgerGroup>;
   /** Ended episodes that wait for a reward. */
@@ -12,7 +12,7 @@ export type OpenWork = {
 };
 
 /**
- * How long something may take: leases of episodes, groups since their first claim, ends since they wait for a reward.
+ * Limits how long something may take: leases of episodes, groups from their first claim, ends that wait for a reward.
  * None of this is recorded: after a recovery every patience begins anew.
  */
 export class Patience {
@@ -20,25 +20,25 @@ export class Patience {
   readonly #leases = new Map<string, { readonly untilMs: number; readonly leaseMs: number }>();
   readonly #groups = new Map<string, number>();
   readonly #ends = new Map<string, number>();
-  /** How many calls of an episode are in flight. */
+  /** The number of calls in flight of each episode. */
   readonly #held = new Map<string, number>();
 
   constructor(clock: LeaseClock) {
     this.#clock = clock;
   }
 
-  /** The episode may be silent for so long from now on. */
+  /** Lets the episode be silent for `leaseMs` from now on. */
   renew(episodeId: string, leaseMs: number): void {
     this.#leases.set(episodeId, { untilMs: this.#clock.read() + leaseMs, leaseMs });
   }
 
-  /** The episode is over. */
+  /** Call this when the episode is over. */
   forget(episodeId: string): void {
     this.#leases.delete(episodeId);
     this.#ends.delete(episodeId);
   }
 
-  /** While a call is in flight the lease does not run out. Releasing it begins the lease anew. */
+  /** The lease does not run out while a call is in flight. Releasing the hold begins the lease anew. */
   hold(episodeId: string): () => void {
     this.#held.set(episodeId, (this.#held.get(episodeId) ?? 0) + 1);
     return () => {
@@ -54,7 +54,7 @@ export class Patience {
     if (lease !== undefined) this.renew(episodeId, lease.leaseMs);
   }
 
-  /** The records that time alone asks for now. */
+  /** Returns the records that are due because of time. */
   expired(state: LedgerState, rules: LedgerRules, open: OpenWork): LedgerRecord[] {
     const now = this.#clock.read();
     this.#forgetOver(state);
@@ -70,7 +70,7 @@ export class Patience {
     return records;
   }
 
-  /** Milliseconds until `expired` has something to say; undefined if nothing is waited for. */
+  /** Returns milliseconds until `expired` may return a record, or undefined if nothing is waited for. */
   nextMs(state: LedgerState, rules: LedgerRules, open: OpenWork): number | undefined {
     const now = this.#clock.read();
     let next = Infinity;
@@ -81,7 +81,7 @@ export class Patience {
     return next === Infinity ? undefined : Math.max(0, next - now);
   }
 
-  /** What is due after `untilMs` may be that of a closed group, which nothing waits for. */
+  /** Nothing waits for a closed group. That is checked only if the group is due by `untilMs`. */
   #groupDueMs(
     state: LedgerState,
     group: LedgerGroup,
@@ -124,7 +124,7 @@ function giveUpUnfilled(state: LedgerState, group: LedgerGroup, rules: LedgerRul
   return places.length === 0 ? [] : [{ kind: 'give_up', groupId: group.groupId, places, reason: 'group_expired' }];
 }
 
-/** A silent client loses its attempt. A score that never comes loses the place: the judge would be asked again. */
+/** A silent client loses its attempt. If a score does not arrive, the place is lost, because another attempt would ask the same judge again. */
 function dropLate({ groupId, episodeId, place, state }: LedgerEpisode): LedgerRecord {
   if (state === 'ended') return { kind: 'give_up', groupId, places: [place], reason: 'outage' };
   return { kind: 'drop', groupId, episodeId, reason: 'lease_expired', isCounted: true };

@@ -13,7 +13,7 @@ import { MemoryDisk, MemoryStore } from './testing/memory-store.js';
 
 const policies = ['planner', 'worker'];
 
-/** Groups g0, g1, ... of one filled place each. */
+/** Opens groups g0, g1, ... with one filled place each. */
 function sampled(numGroups: number) {
   const fixture = createTestLedger();
   const ids = Array.from({ length: numGroups }, (_none, draw) => {
@@ -56,7 +56,7 @@ describe('several policies', () => {
     expect(episodePart(ledger.episode(id), 'planner').state).toBe('trained');
     expect(episodePart(ledger.episode(id), 'worker').state).toBe('pooled');
     const scores = [{ episodeId: id, reward: 0, isSuccess: null }];
-    expect(() => ledger.score('g0', { revision: 'r2', replaces: null, scores })).toThrow(/takes no rewards/);
+    expect(() => ledger.score('g0', { revision: 'r2', replaces: null, scores })).toThrow(/cannot get rewards/);
     expect(() => ledger.dropGroup('g0', 'superseded')).toThrow(/contradicts itself/);
     expect(() => train('planner', 'g0')).toThrow(/cannot be trained now/);
     train('worker', 'g0');
@@ -82,7 +82,7 @@ describe('several policies', () => {
     ledger.append({ kind: 'rewound', policy: 'worker', toStep: 0 });
     expect(groupPart(ledger.group('g0'), 'worker').fate).toBe('rewound');
     expect(episodePart(ledger.episode(ids[0] ?? ''), 'worker')).toEqual({ state: 'dropped', reason: 'rewound' });
-    expect(ledger.episode(ids[0] ?? '').state).toBe('trained'); // by the planner
+    expect(ledger.episode(ids[0] ?? '').state).toBe('trained'); // the planner trained it
     expect([lineOf(ledger.state, 'planner').step, lineOf(ledger.state, 'worker').step]).toEqual([1, 0]);
   });
 

@@ -5,19 +5,19 @@ import { emptyAccount } from './shares.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState, PolicyLine } from './state.js';
 
 /**
- * A server may hold several models, each a policy with its own steps and weights. Every policy that trains has a *part* in each
- * group and in each of its episodes: the part's fate is the policy's own, while the place is the episode's. Once any part is in a
- * manifest, the place is closed for all: nobody tries it again, and its rewards stay. A group of a run with one policy has no
- * parts; what became of it is said of the group itself.
+ * A server may hold several models. Each is a policy with its own steps and weights. Every policy that trains has a *part* in
+ * each group and in each of its episodes. Each part has its own fate, while the place belongs to the episode. Once any part is in
+ * a manifest, the place is closed for all policies: nobody tries it again, and its rewards stay. In a run with one policy a group
+ * has no parts, and the fate is a property of the group itself.
  */
 
 /** The policy of a run that names none. */
 export const defaultPolicy = 'default';
 
-/** What became of one policy's part of a group. Fate and step are undefined while its step is not decided. */
+/** The fate of one policy's part of a group. Fate and step are undefined until its step is decided. */
 export type GroupPart = { readonly fate: GroupFate | undefined; readonly step: number | undefined };
 
-/** What became of one policy's part of an episode. */
+/** The fate of one policy's part of an episode. */
 export type EpisodePart = {
   readonly state: LedgerEpisode['state'];
   readonly reason: DropReason | undefined;
@@ -27,11 +27,11 @@ const onlyDefault: readonly string[] = [defaultPolicy];
 
 export const policiesOf = ({ policies = onlyDefault }: Pick<GroupRecord, 'policies'>): readonly string[] => policies;
 
-/** Whether a record, or a call, is of the policy. */
+/** Returns whether a record, or a call, belongs to the policy. */
 export const isOf = ({ policy = defaultPolicy }: { readonly policy?: string }, name: string): boolean =>
   policy === name;
 
-/** How far the weights of a policy are. The state itself says it of the default policy. */
+/** Returns the progress of a policy's weights. For the default policy it is the state itself. */
 export function lineOf(state: LedgerState, policy: string = defaultPolicy): PolicyLine {
   if (policy === defaultPolicy) return state;
   const known = state.lines.get(policy);
@@ -41,7 +41,7 @@ export function lineOf(state: LedgerState, policy: string = defaultPolicy): Poli
   return line;
 }
 
-/** For a record: the default policy is not named. */
+/** Returns the policy as a field of a record, which omits the default policy. */
 export const named = (policy: string): { readonly policy?: string } => (policy === defaultPolicy ? {} : { policy });
 
 export function createLine(): PolicyLine {
@@ -57,7 +57,7 @@ export function createLine(): PolicyLine {
   };
 }
 
-/** What became of a policy's part of a group. */
+/** Returns the fate of a policy's part of a group. */
 export function groupPart(group: Readonly<LedgerGroup>, policy: string): GroupPart {
   return group.parts?.get(policy) ?? group;
 }
@@ -66,7 +66,7 @@ export function episodePart(episode: Readonly<LedgerEpisode>, policy: string): E
   return episode.parts?.get(policy) ?? episode;
 }
 
-/** The step of the policy takes its part of the group, and the places are closed. */
+/** Puts the policy's part of the group into a step, and closes the places. */
 export function takeGroup(group: LedgerGroup, policy: string, step: number): void {
   const { groupId, policies } = group;
   requireRecord(policiesOf(group).includes(policy), `group "${groupId}" has no part for the policy "${policy}"`);
@@ -77,7 +77,7 @@ export function takeGroup(group: LedgerGroup, policy: string, step: number): voi
   group.fate = 'assigned';
 }
 
-/** The step of the policy covers a dropped group: it reports on it. */
+/** Makes the step of the policy cover a dropped group, so that it reports on it. */
 export function coverGroup(group: LedgerGroup, policy: string, step: number): void {
   const { fate } = groupPart(group, policy);
   const isOver = fate !== undefined && fate !== 'assigned';
@@ -100,7 +100,7 @@ export function takeEpisode(group: LedgerGroup, episode: LedgerEpisode, policy: 
   episode.state = 'assigned';
 }
 
-/** The step of the policy is over. */
+/** Ends the step of the policy for a group. */
 export function settleGroup(group: LedgerGroup, policy: string, fate: GroupFate): void {
   if (group.parts === undefined) group.fate = fate;
   else {
@@ -109,7 +109,7 @@ export function settleGroup(group: LedgerGroup, policy: string, fate: GroupFate)
   }
 }
 
-/** The episode was trained, or dropped for a reason. */
+/** Marks the episode as trained, or as dropped for a reason. */
 export function settleEpisode(episode: LedgerEpisode, policy: string, reason: DropReason | undefined): void {
   const part: EpisodePart = { state: reason === undefined ? 'trained' : 'dropped', reason };
   if (episode.parts === undefined) {
@@ -128,7 +128,7 @@ function openParts(group: LedgerGroup, policies: readonly string[]): Map<string,
   return group.parts;
 }
 
-/** Trained if any part is; assigned while one is not over. */
+/** Returns trained if any part is trained, and assigned while one is not over. */
 function fateOfAll(fates: readonly (GroupFate | undefined)[]): GroupFate | undefined {
   if (fates.some((fate) => fate === undefined || fate === 'assigned')) return 'assigned';
   return fates.find((fate) => fate === 'trained') ?? fates[0];

@@ -4,8 +4,8 @@ import type { FailedEpisodePolicy } from './rules.js';
 import type { ShareAccount } from './shares.js';
 
 /**
- * The entries of the ledger. The state is the fold of its records and nothing else: what no record says has not
- * happened. A record holds everything its own effect depends on, so folding needs neither configuration nor time.
+ * The entries of the ledger. The state is the fold of its records and nothing else: a change without a record has not happened.
+ * A record contains everything that its effect depends on, so folding needs neither configuration nor time.
  */
 export type LedgerRecord =
   | GroupRecord
@@ -40,26 +40,26 @@ export type Purpose = 'train' | 'evaluation';
 export type GroupRecord = {
   readonly kind: 'group';
   readonly groupId: string;
-  /** Position in the schedule of the share's tasks, from 0. For an evaluation group: position among its tasks. */
+  /** Position in the schedule of the share's tasks, from 0. For an evaluation group it is the position among its tasks. */
   readonly draw: number;
   /** Absent: the share `default`. */
   readonly share?: string;
-  /** How many groups this draw made before. */
+  /** The number of groups that this draw made before. */
   readonly tryIndex: number;
-  /** How many of those expired. */
+  /** The number of those groups that expired. */
   readonly expiries: number;
   readonly purpose: Purpose;
   readonly taskId: string;
-  /** What its batch is ordered by. Absent: its id. */
+  /** Orders the groups of a batch. Absent: the id. */
   readonly rank?: string;
   readonly numPlaces: number;
-  /** Name of the agent and reward code. A group never mixes two. */
+  /** Name of the agent and reward code. A group has only one. */
   readonly revision: string;
   /** Revision of the configuration that gives the group its sampling settings. */
   readonly configRevision: number;
-  /** It belongs to a window of `order: drawn`: a step covers it even if it was dropped. */
+  /** Whether it belongs to a window of `order: drawn`: a step covers it even if it was dropped. */
   readonly isDrawn?: boolean;
-  /** Which policies train on it. Absent: the only one, `default`. */
+  /** The policies that train on it. Absent: only `default`. */
   readonly policies?: readonly string[];
   /** For an evaluation: the step that is evaluated. */
   readonly evaluates?: number;
@@ -74,14 +74,14 @@ export type ClaimRecord = {
   readonly episodeId: string;
   readonly claimId: string;
   readonly client: string;
-  /** Random for each start of the client. */
+  /** A random id for each start of the client. */
   readonly life: string;
   readonly seed: number;
-  /** Name of the key that claimed it, if keys are asked for. */
+  /** Name of the key that claimed it, if keys are required. */
   readonly keyName?: string;
 };
 
-/** A model call was answered. `content` is what rebuilds the tracker; the fold ignores it. */
+/** A model call was answered. `content` rebuilds the tracker; the fold ignores it. */
 export type CallRecord = {
   readonly kind: 'call';
   readonly groupId: string;
@@ -89,14 +89,14 @@ export type CallRecord = {
   readonly requestId: string;
   readonly version: number;
   readonly incarnation: number;
-  /** Which policy answered, and whose version it is. Absent: `default`. */
+  /** The policy that answered; the version is one of its weights. Absent: `default`. */
   readonly policy?: string;
   readonly content?: unknown;
-  /** Numbers of the content that would be long as text; kept as they are. */
+  /** Numbers of the content that would be long as JSON. They are stored as bytes. */
   readonly bytes?: readonly Uint8Array[];
 };
 
-/** What a running episode has to remember for its next call. The fold ignores it. */
+/** Content that a running episode keeps for its next call. The fold ignores it. */
 export type MemoRecord = {
   readonly kind: 'memo';
   readonly groupId: string;
@@ -104,7 +104,7 @@ export type MemoRecord = {
   readonly content: unknown;
 };
 
-/** `completed`: with a reward, or waiting for one. `failed`: the agent's own failure. `outage`: the world's. */
+/** `completed`: it has a reward or waits for one. `failed`: the agent failed. `outage`: an outside service failed. */
 export type EndStatus = 'completed' | 'failed' | 'outage';
 
 export type EndRecord = {
@@ -112,33 +112,33 @@ export type EndRecord = {
   readonly groupId: string;
   readonly episodeId: string;
   readonly status: EndStatus;
-  /** Null: not known yet. */
+  /** Null if not known yet. */
   readonly reward: number | null;
   readonly isSuccess: boolean | null;
-  /** Identifies the body of the end: a repeated end is compared with it. */
+  /** Identifies the body of the end, so that a repeated end can be compared. */
   readonly bodyHash: string;
-  /** The policy that was in force: says what a failure means. */
+  /** The policy in force, which decides what a failure means. */
   readonly policy: FailedEpisodePolicy;
-  /** Revision of the reward, the claim's unless told otherwise. */
+  /** Revision of the reward. It is the claim's unless the end gives another. */
   readonly revision: string;
-  /** Generated tokens and seconds, for the comparison of trained with claimed episodes. */
+  /** Generated tokens and seconds, which are compared between trained and claimed episodes. */
   readonly tokens: number;
   readonly seconds: number;
-  /** False: lost while the whole run was paused for an outage, which says nothing about this place. */
+  /** False if it was lost while the whole run was paused for an outage, which says nothing about this place. */
   readonly isCounted: boolean;
-  /** True: an outage that is treated as a failure, because only this task has them. */
+  /** True if the outage is treated as a failure, because only this task has outages. */
   readonly isSuspect: boolean;
-  /** By target, if they differ; a target that is not named has `reward`. */
+  /** Rewards by target, if they differ. A target that is not named gets `reward`. */
   readonly rewards?: TargetRewards;
-  /** What was earned on the way, in addition to the reward. */
+  /** Rewards earned during the episode, in addition to `reward`. */
   readonly turnRewards?: readonly PolicyTurnReward[];
-  /** The sealed rows and what else was said of the episode. The state does not keep it: it is read from the store. */
+  /** The sealed rows and other facts about the episode. The state does not keep them; they are read from the store. */
   readonly content?: unknown;
-  /** Numbers of the content that would be long as text; kept as they are. */
+  /** Numbers of the content that would be long as JSON. They are stored as bytes. */
   readonly bytes?: readonly Uint8Array[];
 };
 
-/** `policy`: whose turn it is. Absent: `default`. */
+/** `policy`: the policy whose turn it is. Absent: `default`. */
 export type PolicyTurnReward = TurnReward & { readonly policy?: string };
 
 export type TargetRewards = Readonly<Record<string, number>>;
@@ -147,14 +147,14 @@ export type Score = {
   readonly episodeId: string;
   readonly reward: number;
   readonly isSuccess: boolean | null;
-  /** By target; absent: every target has `reward`. */
+  /** Rewards by target. If absent, every target gets `reward`. */
   readonly rewards?: TargetRewards;
 };
 
 export type ScoreRecord = {
   readonly kind: 'score';
   readonly groupId: string;
-  /** Name of this set of rewards. Null: one episode's first reward, put by its own judge. */
+  /** Name of this set of rewards. Null for one episode's first reward, which its own judge gave. */
   readonly revision: string | null;
   readonly scores: readonly Score[];
 };
@@ -167,7 +167,7 @@ export type DropRecord = {
   readonly isCounted: boolean;
 };
 
-/** Places that nobody waits for any longer. Their unpooled episodes are dropped for the reason. */
+/** Places that nobody waits for any longer. Their episodes outside the pool are dropped for the reason. */
 export type GiveUpRecord = {
   readonly kind: 'give_up';
   readonly groupId: string;
@@ -179,14 +179,14 @@ export type GroupDroppedRecord = {
   readonly kind: 'group_dropped';
   readonly groupId: string;
   readonly reason: DropReason;
-  /** The draw makes another group. */
+  /** Whether the draw makes another group. */
   readonly returns: boolean;
 };
 
 export type ManifestGroup = {
   readonly groupId: string;
   readonly rank?: string;
-  /** Under `order: drawn`. */
+  /** The draw, under `order: drawn`. */
   readonly draw?: number;
   readonly episodes: readonly ManifestEpisode[];
 };
@@ -197,14 +197,14 @@ export type ManifestEpisode = {
   readonly episodeId: string;
   readonly place: number;
   readonly reward: number;
-  /** Absent: nobody said. */
+  /** Absent if it is unknown. */
   readonly isSuccess?: boolean;
   readonly rewards?: TargetRewards;
   readonly turnRewards?: readonly PolicyTurnReward[];
 };
 
 /**
- * Everything a step is computed from. Writing it is the decision to train.
+ * The complete input of a step. Writing this record is the decision to train.
  *
  * Worked example: two groups, trained in two optimizer steps over one epoch:
  * `{ kind: 'manifest', step: 4, configRevision: 1, groups: [{ groupId: 'g7', ... }, { groupId: 'g8', ... }],
@@ -213,30 +213,30 @@ export type ManifestEpisode = {
 export type ManifestRecord = {
   readonly kind: 'manifest';
   readonly step: number;
-  /** Whose step it is. Absent: `default`. */
+  /** The policy whose step it is. Absent: `default`. */
   readonly policy?: string;
   readonly configRevision: number;
   readonly groups: readonly ManifestGroup[];
-  /** Under `order: drawn`: the groups of its draws that were dropped. The step reports on them, and trains nothing of them. */
+  /** Under `order: drawn`: dropped groups of the step's draws. The step reports on them and trains nothing of them. */
   readonly idle?: readonly IdleGroup[];
-  /** Which groups each optimizer step holds. */
+  /** The groups of each optimizer step. */
   readonly optimizerSteps: readonly (readonly string[])[];
-  /** After this step. Absent in a run without shares. */
+  /** Totals of the shares after this step. Absent in a run without shares. */
   readonly shares?: ShareAccount;
-  /** Algorithm, loss, packing, rates, code hash, our version. The fold ignores it. */
+  /** Algorithm, loss, packing, rates, code hash and version. The fold ignores it. */
   readonly content?: unknown;
 };
 
 export type LeftOut = { readonly episodeId: string; readonly reason: DropReason };
 
-/** What became of one optimizer step. */
+/** The outcome of one optimizer step. */
 export type OutcomeRecord = {
   readonly kind: 'outcome';
   readonly step: number;
   readonly policy?: string;
   readonly index: number;
   readonly isApplied: boolean;
-  /** Episodes that the step did not hold: `too_long`, `nothing_to_train`. */
+  /** Episodes that the step left out: `too_long`, `nothing_to_train`. */
   readonly leftOut: readonly LeftOut[];
 };
 
@@ -244,20 +244,20 @@ export type OutcomeRecord = {
 export type EvaluationRecord = {
   readonly kind: 'evaluation';
   readonly step: number;
-  /** Whose step it is; the others are measured with it. Absent: `default`. */
+  /** The policy whose step it is; the other policies are measured with it. Absent: `default`. */
   readonly policy?: string;
   readonly groupIds: readonly string[];
-  /** Number of tasks that the result rests on. */
+  /** The number of tasks that the result is based on. */
   readonly restsOn: number;
   /** How long it took. */
   readonly seconds?: number;
-  /** False: its rewards are of several revisions, and it compares with nothing. */
+  /** False if its rewards have several revisions, so that it cannot be compared with anything. */
   readonly isUsed?: false;
 };
 
 export type CheckpointRecord = { readonly kind: 'checkpoint'; readonly step: number; readonly policy?: string };
 
-/** One policy's part of a group that another policy has trained: no step of this one will take it. */
+/** One policy's part of a group that another policy has trained. No step of this policy will take it. */
 export type PartDroppedRecord = {
   readonly kind: 'part_dropped';
   readonly groupId: string;
@@ -265,17 +265,17 @@ export type PartDroppedRecord = {
   readonly reason: DropReason;
 };
 
-/** Training was sent back to a step: the manifests after it are void. */
+/** Training was sent back to a step. Manifests after that step are void. */
 export type RewoundRecord = { readonly kind: 'rewound'; readonly toStep: number; readonly policy?: string };
 
-/** Weights may from now on differ from those that the same version numbers meant before. */
+/** From now on, weights may differ from those that the same version numbers meant before. */
 export type IncarnationRecord = {
   readonly kind: 'incarnation';
   readonly value: number;
   readonly policy?: string;
 };
 
-/** A recovery is finished; `bootId` names the start of the machine under which it ran. */
+/** A recovery is finished; `bootId` identifies the boot of the machine during which it ran. */
 export type RecoveredRecord = { readonly kind: 'recovered'; readonly bootId: string };
 
 export type OperationRecord = {
@@ -295,9 +295,9 @@ export type ConfigRecord = {
   readonly kind: 'config';
   readonly revision: number;
   readonly fromStep: number;
-  /** By policy, if there are several; `fromStep` is then that of the first. */
+  /** The first step for each policy, if there are several; `fromStep` is then that of the first policy. */
   readonly fromSteps?: Readonly<Record<string, number>>;
-  /** Identifies the request, so that its repetition gets the same revision. */
+  /** Identifies the request, so that a repeated request gets the same revision. */
   readonly requestId: string;
   readonly changes: Readonly<Record<string, unknown>>;
   readonly by: string;
@@ -309,11 +309,11 @@ export type TaskRecord = {
   /** Position in the table of tasks. */
   readonly index: number;
   readonly hash: string;
-  /** Which table: `evaluation`, or else that of training. */
+  /** The table: `evaluation`, or the training table if absent. */
   readonly split?: 'evaluation';
   /** Absent: the share `default`. */
   readonly share?: string;
-  /** How many tasks the table has in all, with the part that completes it. */
+  /** The number of tasks in the whole table. Only the part that completes the table has it. */
   readonly total?: number;
   readonly content?: unknown;
 };
@@ -321,16 +321,16 @@ export type TaskRecord = {
 export type KeyRecord = {
   readonly kind: 'key';
   readonly name: string;
-  /** Null: deleted. */
+  /** Null if it was deleted. */
   readonly content: unknown;
 };
 
-/** What an operator asked for. It changes nothing by itself. */
+/** A request of an operator. It changes nothing by itself. */
 export type AuditRecord = {
   readonly kind: 'audit';
-  /** Time as ISO 8601 has it. */
+  /** The time in ISO 8601. */
   readonly at: string;
-  /** Name of the key; empty if none is asked for. */
+  /** Name of the key. It is empty if no keys are required. */
   readonly by: string;
   readonly what: string;
   readonly detail: Readonly<Record<string, unknown>>;
@@ -342,15 +342,15 @@ export type FinishedEpisode = {
   readonly fate: 'trained' | 'evaluated' | 'dropped';
   readonly reason?: DropReason;
   readonly step?: number;
-  /** Hash of the accepted end; absent if it never ended. */
+  /** Hash of the accepted end. Absent if the episode never ended. */
   readonly bodyHash?: string;
-  /** What became of it in each policy, if there are several. */
+  /** The fate in each policy, if there are several. */
   readonly parts?: Readonly<Record<string, FinishedPart>>;
 };
 
 export type FinishedPart = Pick<FinishedEpisode, 'fate' | 'reason' | 'step'>;
 
-/** Takes the place of all records of a group that is over for good. The fold applies these before all others. */
+/** Replaces all records of a group that is over for good. The fold applies these records before all others. */
 export type FinishedRecord = {
   readonly kind: 'finished';
   readonly groupId: string;

@@ -11,26 +11,26 @@ import type {
 import type { FailedEpisodePolicy, LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
-/** What callers hand to a Ledger, and what it answers. */
+/** The arguments and results of a Ledger's methods. */
 
 export type LedgerOptions = {
   readonly rules?: Partial<LedgerRules>;
-  /** Milliseconds on a clock that never goes back. */
+  /** Returns milliseconds on a clock that never goes back. */
   readonly now: () => number;
-  /** The most that one look at the clock may find to have passed. A server that looks every second says 10 s. */
+  /** The longest time that may pass between two readings of the clock. A server that reads it every second passes 10 s. */
   readonly maxStepMs?: number;
-  /** Gets every record in the turn in which it was applied. */
+  /** Receives every record in the turn in which it was applied. */
   readonly journal?: (records: readonly LedgerRecord[]) => void;
-  /** A running attempt was dropped, and what runs it should stop. */
+  /** Called when a running attempt was dropped, so that its work can stop. */
   readonly onDrop?: (episode: Readonly<LedgerEpisode>) => void;
-  /** A folded state to go on from. */
+  /** A folded state to continue from. */
   readonly state?: LedgerState;
 };
 
 export type NewGroup = {
   readonly groupId: string;
   readonly taskId: string;
-  /** What its batch is ordered by. Default: its id. */
+  /** Orders the groups of a batch. Default: the id. */
   readonly rank?: string;
   readonly numPlaces: number;
   /** Position in the schedule of tasks, from 0. */
@@ -43,7 +43,7 @@ export type NewGroup = {
   readonly revision?: string;
   readonly configRevision?: number;
   readonly isDrawn?: boolean;
-  /** Which policies train on it. Default: the only one. */
+  /** The policies that train on it. Default: the only one. */
   readonly policies?: readonly string[];
   readonly evaluates?: number;
 };
@@ -53,7 +53,7 @@ export type OpenPlace = { readonly groupId: string; readonly place: number; read
 export type NewClaim = {
   /** Unique among all attempts of the run. */
   readonly episodeId: string;
-  /** From `placeSeed` of core. */
+  /** The result of `placeSeed` of core. */
   readonly seed: number;
   /** Default: the episode's id. */
   readonly claimId?: string;
@@ -74,34 +74,34 @@ export type NewCall = {
 
 export type NewEnd = {
   readonly status: EndStatus;
-  /** Null or absent, with `completed`: the reward comes later. Ignored with the other two. */
+  /** Null or absent with `completed`: the reward comes later. Ignored with the other two. */
   readonly reward?: number | null;
   readonly isSuccess?: boolean | null;
-  /** Default: made of status, reward and success. */
+  /** Default: made from status, reward and success. */
   readonly bodyHash?: string;
   /** Default: the group's. */
   readonly revision?: string;
   readonly tokens?: number;
   readonly seconds?: number;
-  /** False: the attempt was lost while the run was paused for an outage. Default true. */
+  /** False if the attempt was lost while the run was paused for an outage. Default: true. */
   readonly isCounted?: boolean;
-  /** What a failure means here. Default: the rules'. */
+  /** What a failure means for this episode. Default: as the rules say. */
   readonly policy?: FailedEpisodePolicy;
   readonly content?: unknown;
 } & Pick<EndRecord, 'rewards' | 'turnRewards' | 'bytes'>;
 
 export type NewScores = {
   readonly revision: string;
-  /** The revision that these rewards replace; null: none so far. */
+  /** The revision that these rewards replace. Null if there is none so far. */
   readonly replaces: string | null;
   readonly scores: readonly Score[];
 };
 
 export type NewStep = {
-  /** Whose step it is. Default: `default`. */
+  /** The policy whose step it is. Default: `default`. */
   readonly policy: string;
   readonly configRevision: number;
-  /** Which groups each optimizer step holds. Default: one that holds them all. */
+  /** The groups of each optimizer step. Default: one optimizer step with all groups. */
   readonly optimizerSteps: readonly (readonly string[])[];
   readonly content: unknown;
   readonly shares: ManifestRecord['shares'];
@@ -111,7 +111,7 @@ export type NewStep = {
 
 export type Outcome = { readonly isApplied: boolean; readonly leftOut?: readonly LeftOut[] };
 
-/** `policy`: whose step it is. Default: `default`. */
+/** `policy`: the policy whose step it is. Default: `default`. */
 export type PolicyOutcome = Outcome & { readonly policy?: string };
 
 export type GroupStatus = GroupFate | 'sampling' | 'trainable';

@@ -1,24 +1,24 @@
 import { LedgerError } from './ledger-error.js';
 
-/** What a failed episode does to its group. */
+/** The effect of a failed episode on its group. */
 export type FailedEpisodePolicy = 'drop_group' | 'zero_reward' | 'partial_group';
 
-/** The configured rules of places and groups. Times are in milliseconds of the lease clock; null means for ever. */
+/** The configured rules of places and groups. Times are in milliseconds of the lease clock; null means no limit. */
 export type LedgerRules = {
   readonly failedEpisodePolicy: FailedEpisodePolicy;
-  /** Attempts that may be lost to the world before a place is given up. */
+  /** The number of attempts that may be lost to outages before a place is given up. */
   readonly maxAttempts: number;
   /** Under partial_group: the share of its places (and at least two of them) that makes a group trainable. */
   readonly minGroupShare: number;
-  /** From the first claim of a group until its open and taken places are given up. */
+  /** The time from the first claim of a group until its open and taken places are given up. */
   readonly groupPatienceMs: number | null;
-  /** From an end without a reward until its place is given up. */
+  /** The time from an end without a reward until its place is given up. */
   readonly scorePatienceMs: number | null;
-  /** How often a draw may come back after its group expired. */
+  /** How often a draw may return after its group expired. */
   readonly maxExpiries: number;
   /**
-   * What becomes of a group that can no longer become trainable. True: its running attempts are cut, and its draw may come back at once.
-   * False: each of its places is tried once, so that the figures of a step describe whole groups.
+   * Decides what happens to a group that can no longer become trainable. True: its running attempts are cut, and its draw may return at
+   * once. False: each of its places is tried once, so that the metrics of a step describe whole groups.
    */
   readonly cutsDoomed: boolean;
 };
@@ -33,7 +33,7 @@ export const defaultRules: LedgerRules = {
   cutsDoomed: true,
 };
 
-/** The defaults with some of them changed. Throws LedgerError `bad_rules`. */
+/** Returns the defaults with some changes. Throws LedgerError `bad_rules`. */
 export function createRules(changes: Partial<LedgerRules> = {}): LedgerRules {
   const rules = { ...defaultRules, ...changes };
   requireWhole('maxAttempts', rules.maxAttempts, 1);
@@ -44,7 +44,7 @@ export function createRules(changes: Partial<LedgerRules> = {}): LedgerRules {
   for (const name of ['groupPatienceMs', 'scorePatienceMs'] as const) {
     const value = rules[name];
     if (value !== null && !(value > 0)) {
-      throw new LedgerError('bad_rules', `${name} is ${value}; it must be over 0, or null to wait for ever.`);
+      throw new LedgerError('bad_rules', `${name} is ${value}; it must be over 0, or null for no limit.`);
     }
   }
   return rules;
@@ -52,5 +52,5 @@ export function createRules(changes: Partial<LedgerRules> = {}): LedgerRules {
 
 function requireWhole(name: string, value: number, least: number): void {
   if (Number.isInteger(value) && value >= least) return;
-  throw new LedgerError('bad_rules', `${name} is ${value}; it must be a whole number from ${least}.`);
+  throw new LedgerError('bad_rules', `${name} is ${value}; it must be a whole number of at least ${least}.`);
 }

@@ -50,7 +50,7 @@ const shared: BatchRules = {
 
 let numGroups = 0;
 
-/** A group of one place that is ready to be trained. */
+/** Opens a group of one place that can be trained. */
 function sample({ ledger, run }: ReturnType<typeof createTestLedger>, share: string, reward = 1): void {
   const groupId = `g${numGroups++}`;
   ledger.openGroup({ groupId, taskId: 't', numPlaces: 1, draw: numGroups, share });

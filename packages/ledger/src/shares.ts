@@ -2,15 +2,15 @@ import type { ConfigRecord } from './records.js';
 import type { LedgerState, PolicyLine } from './state.js';
 
 /**
- * A share is a kind of task with its part of every batch. A part of a batch is seldom a whole number of groups, so what
- * rounding gives too much or too little is carried over: the composition of each batch is within one group of the parts, and
- * so is that of all batches together.
+ * A share is a kind of task with its part of every batch. A part of a batch is seldom a whole number of groups, so rounding
+ * errors are carried over: the composition of each batch is within one group of the parts, and so is that of all batches
+ * together.
  */
 
 /** Names of shares with their parts; the parts add up to 1. */
 export type Parts = Readonly<Record<string, number>>;
 
-/** Groups by share. Of a carry: what a share is owed (above 0) or has had too much; it adds up to 0. */
+/** Groups by share. In a carry, a share has a number above 0 if it is owed groups, below 0 if it had too many; the sum is 0. */
 export type GroupsByShare = Readonly<Record<string, number>>;
 
 /** The share of tasks that name none. */
@@ -21,14 +21,14 @@ export const shareOf = ({ share = defaultShare }: { readonly share?: string }): 
 /** The key of the configuration that holds the parts. */
 export const sharesKey = 'swarm.shares';
 
-/** What the batches so far had of each share. */
+/** Totals of each share in the batches so far. */
 export type ShareAccount = {
   readonly carry: GroupsByShare;
   /** Groups trained since the run began. */
   readonly trained: GroupsByShare;
-  /** Places that were given to other shares, of those that the share should have had. */
+  /** Places of each share that other shares used. */
   readonly lent: GroupsByShare;
-  /** Groups that the newest batch was to have. Absent for a batch that took what there was. */
+  /** Groups that the newest batch should have had. Absent for a batch without quotas. */
   readonly asked?: GroupsByShare;
   /** Groups that the newest batch had. Absent in stores of older versions. */
   readonly got?: GroupsByShare;
@@ -36,11 +36,11 @@ export type ShareAccount = {
 
 export const emptyAccount: ShareAccount = { carry: {}, trained: {}, lent: {} };
 
-/** Below this, a difference is one of rounding in the last digits. */
+/** Smaller differences are rounding errors in the last digits. */
 const tiny = 1e-9;
 
 /**
- * How many groups of each share a batch of `size` holds: the whole part of each share, and the places that are left to those
+ * Returns how many groups of each share a batch of `size` holds: the whole part of each share, plus the remaining places for the
  * shares that would be owed a whole group soonest. Worked example: parts 0.6 and 0.4, batches of 4: 2 and 2, owed 0.4 and -0.4;
  * then 3 and 1, owed -0.2 and 0.2; ...
  */
@@ -64,13 +64,13 @@ type Row = { readonly rest: number; readonly owed: number };
 type Urgency = { readonly isEarly: boolean; readonly deadline: number; readonly isTight: boolean };
 
 /**
- * `deadline`: the number of batches within which the share must get a group more than its whole part, or it is owed a whole one.
- * The earliest deadline first keeps every share within one group for ever (Baruah et al., "Proportionate progress", 1996).
+ * `deadline`: the number of batches within which the share must get one group more than its whole part, or it is owed a whole group.
+ * Serving the earliest deadline first keeps every share within one group (Baruah et al., "Proportionate progress", 1996).
  */
 function urgencyOf({ rest, owed }: Row): Urgency {
   const batches = (1 - owed) / rest;
   return {
-    isEarly: owed + rest <= tiny, // a group now would be a whole one too much
+    isEarly: owed + rest <= tiny, // one more group now would be a whole group too many
     deadline: Math.ceil(batches - tiny),
     isTight: Math.abs(batches - Math.round(batches)) > tiny,
   };
@@ -86,7 +86,7 @@ function byUrgency(a: Row & Urgency, b: Row & Urgency): number {
   );
 }
 
-/** What is owed after a batch with these quotas. A share that has no part any more is owed nothing. */
+/** Returns what is owed after a batch with these quotas. A share that no longer has a part is owed nothing. */
 export function carryAfter(parts: Parts, carry: GroupsByShare, quotas: GroupsByShare): GroupsByShare {
   const size = Object.values(quotas).reduce((sum, count) => sum + count, 0);
   return Object.fromEntries(
@@ -99,7 +99,7 @@ export function carryAfter(parts: Parts, carry: GroupsByShare, quotas: GroupsByS
 
 type Configs = Pick<LedgerState, 'configs'>;
 
-/** The parts that hold for a step: those that were promised last for it, else those that the run began with. */
+/** Returns the parts that are valid for a step: the last ones that were promised for it, else those that the run began with. */
 export function partsAt({ configs }: Configs, initial: Parts | undefined, step: number, policy = ''): Parts {
   const change = configs.findLast(
     (config) => firstStepOf(config, policy) <= step && config.changes[sharesKey] !== undefined,
@@ -107,7 +107,7 @@ export function partsAt({ configs }: Configs, initial: Parts | undefined, step: 
   return (change?.changes[sharesKey] as Parts | undefined) ?? initial ?? { [defaultShare]: 1 };
 }
 
-/** The first step of a policy that a change of the configuration holds for. */
+/** Returns the first step of a policy for which a change of the configuration is valid. */
 const firstStepOf = ({ fromStep, fromSteps }: ConfigRecord, policy: string): number => fromSteps?.[policy] ?? fromStep;
 
 type PartRules = { readonly parts?: Parts };
@@ -118,10 +118,10 @@ type NextOf = {
   readonly policy: string;
 };
 
-/** The parts that hold for the next step of a policy. */
+/** Returns the parts that are valid for the next step of a policy. */
 export const nextParts = ({ state, line, policy }: NextOf, { parts }: PartRules): Parts =>
   partsAt(state, parts, line.step + 1, policy);
 
-/** Whether shares were ever named: otherwise nothing is said of them anywhere. */
+/** Returns whether shares were ever named. Otherwise nothing reports them. */
 export const hasShares = ({ configs }: Configs, { parts }: PartRules): boolean =>
   parts !== undefined || configs.some(({ changes }) => changes[sharesKey] !== undefined);

@@ -20,40 +20,40 @@ import type {
 import { defaultShare, type ShareAccount } from './shares.js';
 
 /**
- * What the records say, as maps. Only the fold changes a state; everything else reads it. Groups and episodes keep the
+ * The content of the records, as maps. Only the fold changes a state; everything else reads it. Groups and episodes keep the
  * order in which they began.
  */
 export type LedgerState = PolicyLine & {
   readonly groups: Map<string, LedgerGroup>;
   readonly episodes: Map<string, LedgerEpisode>;
-  /** Claim id to episode id. */
+  /** Maps a claim id to an episode id. */
   readonly claims: Map<string, string>;
-  /** By share. */
+  /** Schedules by share. */
   readonly schedules: Map<string, Schedule>;
-  /** Of policies other than `default`; read with `lineOf`. */
+  /** Lines of policies other than `default`; read them with `lineOf`. */
   readonly lines: Map<string, PolicyLine>;
   readonly configs: ConfigRecord[];
-  /** By `taskKey`: the same id may be in both tables. */
+  /** Tasks by `taskKey`, because both tables may have the same id. */
   readonly tasks: Map<string, TaskRecord>;
   readonly keys: Map<string, KeyRecord>;
   readonly audit: AuditRecord[];
   operation: OperationRecord;
-  /** What was ordered, by the ids of the requests. */
+  /** Orders by the ids of their requests. */
   readonly operationIds: Map<string, NonNullable<OperationRecord['order']>>;
   bootId: string | undefined;
-  /** Groups whose records may be gone, and their episodes. */
+  /** Groups whose records may be gone, with their episodes. */
   readonly finished: FinishedGroups;
 };
 
-/** How far the weights of one policy are. */
+/** The progress of one policy's weights. */
 export type PolicyLine = {
-  /** What the batches so far had of each share. */
+  /** Totals of each share in the batches so far. */
   shares: ShareAccount;
   readonly manifests: Map<number, ManifestRecord>;
   readonly outcomes: Map<number, (OutcomeRecord | undefined)[]>;
-  /** Step of the newest manifest. A version of the weights is a manifest. */
+  /** Step of the newest manifest. Each manifest makes one version of the weights. */
   step: number;
-  /** The newest step there ever was: above `step` only after training was sent back. */
+  /** The newest step that ever existed. It is above `step` only after training was sent back. */
   highestStep: number;
   readonly checkpoints: Set<number>;
   readonly evaluations: Map<number, EvaluationRecord>;
@@ -61,15 +61,15 @@ export type PolicyLine = {
 };
 
 /**
- * `open`: may be claimed. `taken`: an attempt runs, or waits for its score. `filled`: a pooled episode.
- * `given_up`: nobody tries again. A group is closed if none of its places is open or taken.
+ * `open`: may be claimed. `taken`: an attempt runs or waits for its score. `filled`: it has a pooled episode.
+ * `given_up`: it is not tried again. A group is closed if none of its places is open or taken.
  */
 export type PlaceState = 'open' | 'taken' | 'filled' | 'given_up';
 
 export type Place = {
-  /** Attempts begun. */
+  /** The number of attempts begun. */
   attempts: number;
-  /** Attempts lost to the world that count against `maxAttempts`. */
+  /** The number of attempts lost to outages that count against `maxAttempts`. */
   losses: number;
   isGivenUp: boolean;
   episodeId: string | undefined;
@@ -77,15 +77,15 @@ export type Place = {
 
 export type LedgerGroup = GroupRecord & {
   readonly places: readonly Place[];
-  /** All of its attempts so far, those too that were lost. */
+  /** All of its attempts so far, including lost ones. */
   readonly episodeIds: string[];
-  /** What became of it; undefined while it is sampled or pooled. */
+  /** Undefined while it is sampled or pooled. */
   fate: GroupFate | undefined;
-  /** The step whose manifest holds it; with several policies the parts say it. */
+  /** The step whose manifest holds it. With several policies, `parts` has the steps. */
   step: number | undefined;
-  /** By policy, once one of several has taken it. */
+  /** Parts by policy, once one of several policies has taken it. */
   parts: Map<string, GroupPart> | undefined;
-  /** Name of the newest rewards that were put for the whole group. */
+  /** Name of the newest rewards that were set for the whole group. */
   scoreRevision: string | null;
 };
 
@@ -96,20 +96,20 @@ export type CallMark = Pick<CallRecord, 'requestId' | 'version' | 'incarnation' 
 export type LedgerEpisode = ClaimRecord & {
   state: EpisodeState;
   reason: DropReason | undefined;
-  /** By policy, once one of several has taken it. */
+  /** Parts by policy, once one of several policies has taken it. */
   parts: Map<string, EpisodePart> | undefined;
   readonly calls: CallMark[];
   /** The accepted end, without its content and its bytes. */
   end: Omit<EndRecord, 'content' | 'bytes'> | undefined;
   reward: number | null;
   isSuccess: boolean | null;
-  /** By target, if they differ. */
+  /** Rewards by target, if they differ. */
   rewards: TargetRewards | undefined;
-  /** Revision of the reward it has. */
+  /** Revision of its reward. */
   rewardRevision: string | null;
 };
 
-/** How far the tasks of a share are drawn. */
+/** The progress of the draws of a share. */
 export type Schedule = {
   readonly draws: Map<number, DrawState>;
   /** Draws that make another group, oldest first. */
@@ -142,13 +142,13 @@ export function createState(finished = new FinishedGroups()): LedgerState {
   };
 }
 
-/** The schedule of a share; an empty one, which is not part of the state, if nothing was drawn of it yet. */
+/** Returns the schedule of a share. If nothing of it was drawn yet, the result is empty and not part of the state. */
 export const scheduleOf = (
   { schedules }: Pick<LedgerState, 'schedules'>,
   share: string | undefined = defaultShare,
 ): Schedule => schedules.get(share) ?? { draws: new Map(), returned: new Set(), nextDraw: 0 };
 
-/** Under which a task is kept in `LedgerState.tasks`. */
+/** Returns the key of a task in `LedgerState.tasks`. */
 export const taskKey = ({ taskId, split, share }: Pick<TaskRecord, 'taskId' | 'split' | 'share'>): string =>
   [
     ...(share === undefined || share === defaultShare ? [] : ['share', share]),

@@ -1,7 +1,7 @@
 /**
- * Finds tasks that look like outages and are not: an agent that always breaks its sandbox, say. A task is suspect if
- * attempts were lost in three of its places and none of them finished, while since its first loss the attempts of other
- * tasks finished at least three times as often as they were lost. Its next losses count as failures.
+ * Finds tasks that look like outages but are not, such as an agent that always breaks its sandbox. A task is suspect if
+ * attempts were lost in three of its places and none of them finished, while the attempts of other tasks since its first loss
+ * finished at least three times as often as they were lost. Its next losses count as failures.
  */
 export class SuspectTasks {
   readonly #lost = new Map<string, LostTask>();
@@ -15,7 +15,7 @@ export class SuspectTasks {
     this.#suspects.delete(taskId);
   }
 
-  /** Notes a lost attempt and says whether its task is suspect, this loss included. `place` is unique in the task. */
+  /** Records a lost attempt and returns whether its task is suspect, including this loss. `place` is unique in the task. */
   lost(taskId: string, place: string): boolean {
     const task = this.#lost.get(taskId) ?? {
       places: new Set(),
@@ -33,7 +33,7 @@ export class SuspectTasks {
     return this.#suspects.has(taskId);
   }
 
-  /** Suspect tasks, in the order in which they were found. */
+  /** Returns suspect tasks in the order in which they were found. */
   list(): readonly string[] {
     return [...this.#suspects];
   }

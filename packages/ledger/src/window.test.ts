@@ -16,23 +16,23 @@ function rulesOf(rules: Partial<DrawRules> = {}): DrawRules {
   return { batchSize: 2, oversubscribe: 1, maxStaleness: 0, order: 'drawn', ...places, ...rules };
 }
 
-/** A run of `order: drawn`, in which a test says what happens next. */
+/** A run of `order: drawn` whose events the test decides. */
 function createRun(rules: DrawRules) {
   const test = createTestLedger(rules);
   const { ledger, records } = test;
   let doneStep = 0;
   return {
     ...test,
-    /** False if nothing may be drawn now. */
+    /** Returns false if nothing may be drawn now. */
     draw(): boolean {
       const draw = nextDraw(ledger.state);
       if (draw === undefined || drawableShares(ledger.of('default'), rules, { doneStep }).length === 0) return false;
       const groupId = `g${draw.draw}.${draw.tryIndex}`;
-      // Another task for each try: one that is often lost would become suspect.
+      // Each try has another task, because a task that is often lost would become suspect.
       ledger.openGroup({ ...draw, groupId, taskId: groupId, numPlaces, isDrawn: true });
       return true;
     },
-    /** Undefined if no step can be made now. */
+    /** Returns undefined if no step can be made now. */
     step(isLast = false): ManifestRecord | undefined {
       const batch = nextBatch(ledger.of('default'), rules, { doneStep, isLast });
       if (batch.kind !== 'ready') return undefined;
@@ -111,7 +111,7 @@ describe('a window of draws', () => {
     }
     expect([onPolicy.draw(), ahead.draw(), ahead.draw()]).toEqual([false, true, false]);
     for (const { step } of [onPolicy, ahead]) step();
-    expect([onPolicy.draw(), ahead.draw()]).toEqual([false, false]); // made, and not evaluated yet
+    expect([onPolicy.draw(), ahead.draw()]).toEqual([false, false]); // the step is made but not evaluated yet
     for (const { done } of [onPolicy, ahead]) done();
     expect([onPolicy.draw(), onPolicy.draw(), ahead.draw(), ahead.draw()]).toEqual([true, false, true, false]);
   });
@@ -137,7 +137,7 @@ describe('a doomed group', () => {
     expect(ledger.statusOf('g0.0')).toBe('group_expired');
   });
 
-  it('is cut at once where the rules say so', () => {
+  it('is cut at once if the rules say so', () => {
     const { draw, run, claim, cut } = createRun(rulesOf({ cutsDoomed: true }));
     draw();
     const running = claim('g0.0', 1);
@@ -146,13 +146,13 @@ describe('a doomed group', () => {
   });
 });
 
-/** What becomes of an attempt follows from its place, and from nothing else. */
+/** The result of an attempt depends only on its place. */
 function statusOf(world: number, groupId: string, place: number): EndStatus {
   const chance = createRandom(deriveSeed(world, groupId, place)).next();
   return chance < 0.6 ? 'completed' : chance < 0.75 ? 'failed' : 'outage';
 }
 
-/** The model: what an ordinary run does with a batch, group after group. */
+/** The model of an ordinary run, which handles a batch group by group. */
 function expectedBatch(world: number, from: number, { batchSize, failedEpisodePolicy, maxExpiries }: DrawRules) {
   const trained: string[] = [];
   const idle: string[] = [];
@@ -163,7 +163,7 @@ function expectedBatch(world: number, from: number, { batchSize, failedEpisodePo
       const kept = ends.filter(
         (status) => status === 'completed' || (status === 'failed' && failedEpisodePolicy === 'zero_reward'),
       );
-      const isTrained = kept.length === numPlaces; // partial_group asks for two episodes, too
+      const isTrained = kept.length === numPlaces; // partial_group requires two episodes too
       (isTrained ? trained : idle).push(groupId);
       const isSpoiled = ends.every((status) => status !== 'failed' || failedEpisodePolicy === 'zero_reward');
       if (isTrained || !isSpoiled || tryIndex === maxExpiries) break;

@@ -2,22 +2,22 @@ import type { Flying, Look } from './collection.js';
 import { scheduleOf, type LedgerGroup } from './state.js';
 
 /**
- * Windows of `order: drawn`: the draws of a share, so many at a time, as an ordinary run takes them. A draw belongs to the next window
- * until a step has covered it: by training its group, or by reporting that nothing of it could be trained.
+ * Windows of `order: drawn`. A window is a fixed number of draws of a share, in the order in which an ordinary run takes them. A draw
+ * belongs to the next window until a step has covered it, either by training its group or by reporting that nothing could be trained.
  */
 
 type WindowRules = { readonly batchSize: number; readonly maxStaleness: number };
 
 export type DrawWindow = {
-  /** In the order of their draws. */
+  /** Groups in the order of their draws. */
   readonly trainable: readonly LedgerGroup[];
-  /** Dropped groups of these draws: of those that are over, and of earlier tries. */
+  /** Dropped groups of these draws, including earlier tries. */
   readonly idle: readonly LedgerGroup[];
-  /** Draws that are over: trainable, or given up for good. */
+  /** The number of draws that are over: trainable, or given up for good. */
   readonly sampled: number;
 };
 
-/** The next window, as far as its tasks were drawn. */
+/** Returns the drawn part of the next window. */
 export function nextWindow(ledger: Flying, { batchSize }: WindowRules): DrawWindow {
   const draws = new Set(openDraws(ledger).slice(0, batchSize));
   const { groups, trainable, idle } = ledger.flight;
@@ -35,8 +35,8 @@ export function nextWindow(ledger: Flying, { batchSize }: WindowRules): DrawWind
 }
 
 /**
- * Whether another group may be drawn: one whose draw came back, or a new one if it belongs to a batch that may be sampled now. The batch of
- * step `s` may be sampled once the loop is done with step `s - 1 - maxStaleness`: none of its tokens can become too old.
+ * Returns whether another group may be drawn: one whose draw returned, or a new one if it belongs to a batch that may be sampled now. The
+ * batch of step `s` may be sampled once the loop has finished step `s - 1 - maxStaleness`, so that none of its tokens can become too old.
  */
 export function mayDraw(ledger: Flying, { batchSize, maxStaleness }: WindowRules, look: Look): boolean {
   const { step } = ledger.line;
@@ -45,7 +45,7 @@ export function mayDraw(ledger: Flying, { batchSize, maxStaleness }: WindowRules
   return scheduleOf(ledger.state).returned.size > 0 || openDraws(ledger).length < batches * batchSize;
 }
 
-/** Draws that were made, and that no step has covered, ascending. */
+/** Returns draws that no step has covered, ascending. */
 function openDraws({ state, flight }: Flying): readonly number[] {
   const found = new Set(scheduleOf(state).returned);
   for (const { draw } of flight.groups.values()) found.add(draw);

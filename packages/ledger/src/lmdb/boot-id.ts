@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Names the present start of this machine. Linux gives it a name, and macOS tells when it was. Elsewhere every process
+ * Identifies the present boot of this machine. Linux has a name for it, and macOS has its time. On other systems every process
  * gets another name, which counts as a restart: running episodes are then dropped rather than trusted.
  */
 export function readBootId(): string {
@@ -14,7 +14,7 @@ export function readBootId(): string {
       return `${hostname()} ${/sec = (\d+)/.exec(bootTime)?.[1] ?? bootTime}`;
     }
   } catch {
-    // A machine that does not tell is one that restarted.
+    // If the boot time cannot be read, the machine counts as restarted.
   }
   return `${hostname()} ${process.pid} ${Date.now()}`;
 }

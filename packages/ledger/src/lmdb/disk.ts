@@ -2,7 +2,7 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 
-/** A disk with less is full, though LMDB may call a failed write an I/O error. */
+/** A disk with fewer free bytes is full, even if LMDB reports a failed write as an I/O error. */
 const nextToNothing = 2 ** 20;
 
 export function freeBytes(dir: string): number {
@@ -10,12 +10,12 @@ export function freeBytes(dir: string): number {
   return bavail * bsize;
 }
 
-/** `reason`: what a write failed with. */
+/** `reason`: the message of the failed write. */
 export function isFull(reason: string, dir: string): boolean {
   return /MDB_MAP_FULL|ENOSPC|No space/i.test(reason) || freeBytes(dir) < nextToNothing;
 }
 
-/** Makes a folder, and those above it, for good. */
+/** Makes a folder and its parents durably. */
 export async function makeSyncedFolder(dir: string): Promise<void> {
   const first = mkdirSync(dir, { recursive: true });
   if (first === undefined) return;
@@ -24,7 +24,7 @@ export async function makeSyncedFolder(dir: string): Promise<void> {
     await syncPath(path.dirname(made));
 }
 
-/** Brings a file to the disk, or the names in a folder: a new or removed name is there or gone for good only then. */
+/** Syncs a file, or the names in a folder: only then is a new or removed name durable. */
 export async function syncPath(name: string): Promise<void> {
   const handle = await open(name, 'r');
   try {

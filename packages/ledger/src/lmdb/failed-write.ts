@@ -1,14 +1,14 @@
 import type { Key, RootDatabase } from 'lmdb';
 
-/** A commit of lmdb that fails is rejected twice, the second time with the reason. Nobody else would hear of the second one, which ends a process. */
+/** A failed commit of lmdb is rejected twice, the second time with the reason. If nobody handles the second rejection, it ends the process. */
 export async function reasonOfFailedWrite(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<never> };
   return commitError === undefined ? error : await commitError.catch((reason: unknown) => reason);
 }
 
 /**
- * Closes a file of which a write has failed, while no other one is under way. To do so lmdb waits until all was brought to the disk, which never
- * comes; what it does afterwards is done here.
+ * Closes a file after a failed write, while no other write is under way. lmdb's own close waits until everything is synced, which never
+ * happens; this function does what lmdb would do after that.
  */
 export function letGoOf(database: RootDatabase<Buffer, Key>): void {
   void database.close();

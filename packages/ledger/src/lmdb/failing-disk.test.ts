@@ -92,8 +92,8 @@ it.runIf(process.platform === 'linux')(
       const later = readFileSync(firstFile(path.join(dir, 'live')));
       await store.close();
       const changed = [0, 4096].filter((at) => later.compare(synced, at, at + 2048, at, at + 2048) !== 0);
-      for (const at of changed) later.copy(synced, at, at, at + 2048); // of the later commit, no other page came to the disk
-      for (const at of [0, 2048, 4096]) synced.writeBigInt64LE(1n, at + 160); // the start of the machine
+      for (const at of changed) later.copy(synced, at, at, at + 2048); // no other page of the later commit reached the disk
+      for (const at of [0, 2048, 4096]) synced.writeBigInt64LE(1n, at + 160); // the id of the boot
       const cut = path.join(dir, 'cut');
       mkdirSync(cut);
       writeFileSync(firstFile(cut), synced);
@@ -114,7 +114,7 @@ it('writes again what nobody knows to be synced, though a recovery before was ki
     await database.put(['meta', 'synced'], Buffer.from('0'));
     await database.put(['meta', 'sealed'], Buffer.from('true'));
     await database.close();
-    const killed = await openOwned(dir); // and this one, before it wrote anything
+    const killed = await openOwned(dir); // this one was killed before it wrote anything
     await killed.close();
     const next = await LmdbStore.open(dir, { takeOver: true });
     await recover(next);
@@ -135,7 +135,7 @@ it('writes nothing again that was synced when its file was sealed', () =>
     await next.close();
   }));
 
-/** What is synced by its name while `body` runs. */
+/** Returns the paths that are synced by name while `body` runs. */
 async function syncedIn(body: () => Promise<void>): Promise<readonly string[]> {
   const handle = await openHandle(tmpdir());
   const found: string[] = [];
@@ -165,12 +165,12 @@ it.runIf(process.platform === 'linux')(
         await store.close();
       });
       expect(begun).toEqual(['runs', path.basename(above), 'ledger', 'ledger']);
-      rmSync(path.join(dir, '000001.mdb')); // killed before it made this one
+      rmSync(path.join(dir, '000001.mdb')); // as if the process was killed before it made this file
       expect(await syncedIn(async () => (await openOwned(dir)).close())).toEqual(['000000.mdb', 'ledger']);
     }),
 );
 
-it('is not opened where LMDB would end the process', () =>
+it('is not opened if LMDB would end the process', () =>
   inFolder(async (dir) => {
     await (await openOwned(dir)).close();
     const lock = `${firstFile(dir)}-lock`;

@@ -8,26 +8,27 @@ import { letGoOf, reasonOfFailedWrite } from './failed-write.js';
 import type { OpenFile } from './open-database.js';
 
 /**
- * One numbered file of a store: an LMDB environment. Its keys are `[lane, sequence]` for entries and `['meta', name]` for
- * what the file says of itself; `['ended', term]` is there once the owner of that term may write no more. A value is the number of its commit (4 bytes), a checksum (4 bytes), JSON and bytes.
+ * One numbered file of a store: an LMDB environment. Its keys are `[lane, sequence]` for entries and `['meta', name]` for facts about
+ * the file. `['ended', term]` exists once the owner of that term may not write any more. A value consists of the number of its commit
+ * (4 bytes), a checksum (4 bytes), JSON and bytes.
  */
 export class LmdbFile {
   readonly number: number;
   readonly path: string;
   readonly #open: OpenFile;
-  /** A sealed file may be closed while nobody reads it, so that its pages are not in memory. */
+  /** A sealed file may be closed while nobody reads it, so that its pages do not occupy memory. */
   #opened: OpenedFile | undefined;
   #isSealed = false;
   #isAtRest = false;
   #isClosed = false;
-  /** Of the commit that is being written; a second one that is would have its own. */
+  /** Used by the commit that is being written. A second commit at the same time allocates another one. */
   #scratch: Scratch | undefined = new Scratch();
   #bytes: number;
-  /** Of the owner, if that is this process. */
+  /** Set if this process is the owner. */
   #numCommits = 0;
   /** Settles when no write is under way. */
   #writing: Promise<void> = Promise.resolve();
-  /** Of the first write that failed. */
+  /** The error of the first write that failed. */
   #failure: unknown;
 
   constructor(number: number, path: string, open: OpenFile, isReadOnly: boolean) {
@@ -40,23 +41,23 @@ export class LmdbFile {
 
   get #database(): RootDatabase<Buffer, Key> {
     this.#isAtRest = false;
-    if (this.#isClosed) throw new StoreError('closed', `${this.path} is closed.`); // opened again, it would be in the way of its next owner
+    if (this.#isClosed) throw new StoreError('closed', `${this.path} is closed.`); // opening it again would block its next owner
     this.#opened ??= { database: this.#open(true), isReadOnly: true };
     return this.#opened.database;
   }
 
-  /** Roughly its size: what it had when it was opened, and what this process has added. */
+  /** The approximate size: the size at opening plus what this process has added. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** A file that is sealed once is so for ever. */
+  /** A sealed file stays sealed. */
   get isSealed(): boolean {
     this.#isSealed ||= this.#getMeta('sealed') === true;
     return this.#isSealed;
   }
 
-  /** Called now and then: a file that is only read, and was not since the last time, is closed until it is read again. */
+  /** Call this periodically. It closes a read-only file that was not read since the last call, until it is read again. */
   async rest(): Promise<void> {
     if (this.#isAtRest && this.#opened?.isReadOnly === true) await this.#letGo();
     this.#isAtRest = true;
@@ -73,8 +74,8 @@ export class LmdbFile {
   }
 
   /**
-   * Takes the file from its present owner, or leaves it as it is if `check` throws or returns undefined. The transaction blocks this thread
-   * until it is on the disk, which is for a start alone. The owner before cannot write from then on.
+   * Takes the file from its present owner, or leaves it unchanged if `check` throws or returns undefined. The transaction blocks this
+   * thread until it is on disk, so use it only at a start. The previous owner cannot write from then on.
    */
   take(check: (meta: FileMeta) => Partial<FileMeta> | undefined): boolean {
     return this.#database.transactionSync(() => {
@@ -83,28 +84,28 @@ export class LmdbFile {
       if (change === undefined) return false;
       this.#numCommits = meta.numCommits + 1;
       if (meta.owner !== undefined) this.#putEnd(meta.owner.term);
-      if (change.owner !== undefined) this.#putEnd(change.owner.term - 1); // it may have sealed the file before, and not begun this one
+      if (change.owner !== undefined) this.#putEnd(change.owner.term - 1); // the previous owner may have sealed the file before and not begun this one
       this.#putMeta({ ...change, numCommits: this.#numCommits });
       return true;
     });
   }
 
-  /** Makes `owner` the first owner of a new file, which holds these entries from its first commit on. False if it has one. */
+  /** Makes `owner` the first owner of a new file, whose first commit holds these entries. Returns false if the file has an owner. */
   async begin(owner: Owner, format: string, entries: readonly StoreEntry[] = []): Promise<boolean> {
     this.#numCommits = 0;
     return (await this.#commit(['meta', 'owner'], { owner, format }, entries)) !== undefined;
   }
 
   /**
-   * Commits on behalf of the owner of this term and gives the number of the commit; undefined, with nothing written, if the owner's time
-   * is over. LMDB's thread asks that itself, within the transaction: it waits for nothing that this thread does, so the process may exit
-   * at any moment.
+   * Commits on behalf of the owner of this term and returns the number of the commit. Returns undefined and writes nothing if the owner
+   * has been replaced. LMDB's thread checks this within the transaction and waits for nothing that this thread does, so the process may
+   * exit at any moment.
    */
   async write(term: number, change: Change, entries: readonly StoreEntry[] = []): Promise<number | undefined> {
     return this.#commit(['ended', term], change, entries, change.isLast === true ? term : undefined);
   }
 
-  /** Writes nothing and gives undefined if the file has the key. `ends`: the term that ends with it. */
+  /** Returns undefined and writes nothing if the file has the key `unless`. `ends`: the term that ends with this commit. */
   async #commit(
     unless: Key,
     change: Change,
@@ -138,8 +139,8 @@ export class LmdbFile {
   }
 
   /**
-   * One write after the other, and none after one that failed: LMDB may answer that one never, nor does it say that it was brought to
-   * the disk. Rejects with the reason of the first failure.
+   * Runs one write at a time, and none after a failed one: LMDB may never answer such a write, nor report that it was synced.
+   * Rejects with the reason of the first failure.
    */
   #inTurn<T>(write: (database: RootDatabase<Buffer, Key>) => Promise<T>): Promise<T> {
     const turn = this.#writing.then(async () => {
@@ -147,7 +148,7 @@ export class LmdbFile {
       if (this.#failure !== undefined) throw this.#failure;
       try {
         const result = await write(database);
-        await database.flushed; // at once: LMDB answers a commit when it is on the disk
+        await database.flushed; // settles at once, because LMDB answers a commit only when it is on disk
         return result;
       } catch (error) {
         this.#failure = await reasonOfFailedWrite(error);
@@ -161,17 +162,17 @@ export class LmdbFile {
     return turn;
   }
 
-  /** Writes what is committed now to another file, while others may write this one. */
+  /** Copies what is committed now to another file, while others may write this one. */
   async backup(target: string): Promise<void> {
     await this.#database.backup(target, false);
   }
 
-  /** Waits until everything committed is on the disk. The next commit notes how far that was. */
+  /** Waits until everything committed is on disk. The next commit records how far that was. */
   async sync(): Promise<void> {
     await this.#inTurn(async () => undefined);
   }
 
-  /** Whether it holds no entry. */
+  /** Whether the file holds no entry. */
   get isEmpty(): boolean {
     const lanes: readonly Lane[] = ['events', 'carried', 'finished'];
     return lanes.every((lane) => {
@@ -179,13 +180,13 @@ export class LmdbFile {
     });
   }
 
-  /** Calls, memos and ends without their content. */
-  *read(lane: Lane): Generator<StoreEntry> {
+  /** Returns entries, with calls, memos and ends without their content. */
+  *read(lane: Lane): Generator<Entry> {
     for (const { key, value } of this.#database.getRange({ start: [lane], end: [lane, Infinity] }))
       yield this.#toEntry(lane, key, value, { isWhole: false });
   }
 
-  /** Whole entries of the commits after this one. */
+  /** Returns whole entries of the commits after `numCommits`. */
   readAfter(lane: Lane, numCommits: number): readonly StoreEntry[] {
     const found: StoreEntry[] = [];
     for (const { key, value } of this.#database.getRange({ start: [lane, Infinity], end: [lane], reverse: true })) {
@@ -228,7 +229,7 @@ export class LmdbFile {
     return value === undefined ? undefined : (JSON.parse(value.toString()) as unknown);
   }
 
-  /** The owner of this term writes no more. */
+  /** Records that the owner of this term may not write any more. */
   #putEnd(term: number): void {
     void this.#database.put(['ended', term], Buffer.from('true'));
   }
@@ -241,7 +242,7 @@ export class LmdbFile {
   }
 }
 
-/** Who writes. `heartbeat` is milliseconds since 1970: two processes on one machine compare it. */
+/** The process that writes. `heartbeat` is milliseconds since 1970, because two processes of one machine compare it. */
 export type Owner = {
   readonly id: string;
   readonly term: number;
@@ -255,17 +256,17 @@ export type FileMeta = {
   readonly owner: Owner | undefined;
   readonly isSealed: boolean;
   readonly numCommits: number;
-  /** Commits up to this one are known to be synced. */
+  /** Commits up to this number are known to be synced. */
   readonly numSynced: number;
   readonly format: string | undefined;
 };
 
-/** `isLast`: the owner writes nothing to this file after it. */
+/** `isLast`: the owner writes nothing to this file after this change. */
 export type Change = Partial<FileMeta> & { readonly isLast?: boolean };
 
 type OpenedFile = { readonly database: RootDatabase<Buffer, Key>; readonly isReadOnly: boolean };
 
 const keyOf = (entry: StoreEntry): Key => [laneOf(entry), entry.sequence];
 
-/** Of the number of a commit, before each record. */
+/** Bytes of the commit number before each record. */
 const commitBytes = 4;

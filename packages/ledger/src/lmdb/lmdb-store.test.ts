@@ -146,7 +146,7 @@ it('is copied while it is written, and the copy can be gone on with', () =>
 
 it('knows what LMDB has brought to the disk by itself, and a recovery does not write it again', () =>
   inFolder(async (dir) => {
-    vi.useFakeTimers({ toFake: ['setInterval'] }); // no heartbeat, which syncs too
+    vi.useFakeTimers({ toFake: ['setInterval'] }); // stops the heartbeat, which syncs too
     try {
       const store = await LmdbStore.open(dir, { takeOver: true });
       await store.takeOver();

@@ -15,8 +15,8 @@ import { requireLocalDisk } from './require-local-disk.js';
 import { notesCommitsBeforeSync, requireWhole } from './require-whole.js';
 
 /**
- * A store on a local disk: a folder of numbered LMDB files. Nothing is deleted inside a file; files go as a whole, so
- * their free lists stay small and disk space comes back.
+ * A store on a local disk: a folder of numbered LMDB files. Nothing is deleted inside a file; files are removed as a whole, so
+ * that their free lists stay small and disk space is released.
  */
 export class LmdbStore implements Store {
   readonly bootId: string;
@@ -31,7 +31,7 @@ export class LmdbStore implements Store {
   #isNoting = false;
   #heartbeat: NodeJS.Timeout | undefined;
   #room = { askedMs: -Infinity, hasRoom: true };
-  /** Between sealing a file and beginning the next one, no file is this store's. */
+  /** Settles when no file is being rolled. Between sealing a file and beginning the next one, this store owns no file. */
   #rolling: Promise<void> = Promise.resolve();
 
   private constructor(dir: string, open: OpenDatabase, options: LmdbStoreOptions) {
@@ -41,7 +41,7 @@ export class LmdbStore implements Store {
     this.bootId = options.bootId ?? readBootId();
   }
 
-  /** Opens the store of a folder and makes the folder if need be. LMDB itself is loaded here and nowhere else. */
+  /** Opens the store of a folder, and makes the folder if it is missing. LMDB itself is loaded only here. */
   static async open(dir: string, options: LmdbStoreOptions = {}): Promise<LmdbStore> {
     if (options.isReadOnly !== true) await makeSyncedFolder(dir);
     if (!existsSync(dir)) throw new StoreError('failed', `There is no store at ${dir}.`);
@@ -65,7 +65,7 @@ export class LmdbStore implements Store {
       const newest = this.#newest();
       const { isSealed } = newest.readMeta();
       if (isSealed) {
-        await this.#guard(() => syncPath(newest.path)); // who sealed it may have been killed before that
+        await this.#guard(() => syncPath(newest.path)); // the process that sealed it may have been killed before this
         await this.#openFile(newest.number + 1);
       } else if (await this.#takeFile(newest)) break;
     }
@@ -75,7 +75,7 @@ export class LmdbStore implements Store {
   }
 
   async secure(): Promise<void> {
-    // Who sealed the file before an empty one may have been killed before it wrote here what was not synced there.
+    // The process that sealed the file before an empty one may have been killed before it copied the unsynced entries.
     const first = this.#files.findLastIndex((file) => !file.isEmpty);
     const entries = this.#files.slice(Math.max(first, 0)).flatMap((file) => {
       const { numSynced } = file.readMeta();
@@ -137,14 +137,14 @@ export class LmdbStore implements Store {
   }
 
   async isOwner(): Promise<boolean> {
-    await this.#rolling.catch(() => {}); // its own caller hears of the failure
+    await this.#rolling.catch(() => {}); // the caller of `roll` gets the error
     const newest = this.#files.at(-1);
-    if (newest === undefined) return false; // closed: it speaks for the store no more
+    if (newest === undefined) return false; // a closed store does not own anything
     const { owner, isSealed } = newest.readMeta();
     return owner?.id === this.#id && !isSealed;
   }
 
-  /** Asks the disk at most once a second. */
+  /** Queries the disk at most once a second. */
   hasRoom(): boolean {
     const now = Date.now();
     if (now - this.#room.askedMs > 1000) {
@@ -154,8 +154,8 @@ export class LmdbStore implements Store {
   }
 
   /**
-   * Copies all files to a folder, as they are now, while an owner writes them. Sealed files never change, so a later backup needs
-   * only those that are new.
+   * Copies all files to a folder as they are now, while an owner writes them. Sealed files never change, so a later backup needs
+   * only new files.
    */
   async backup(dir: string): Promise<void> {
     mkdirSync(dir, { recursive: true });
@@ -171,7 +171,7 @@ export class LmdbStore implements Store {
     await Promise.all(this.#files.splice(0).map((file) => file.close()));
   }
 
-  /** Seals the newest file, and only then makes the next one: its owner comes first, and with it these entries. */
+  /** Seals the newest file, then makes the next one, whose first transaction sets the owner and these entries. */
   async #begin(entries: readonly StoreEntry[] = []): Promise<void> {
     this.#rolling = this.#beginNext(entries);
     await this.#rolling;
@@ -190,7 +190,7 @@ export class LmdbStore implements Store {
     this.#numSynced = 0;
   }
 
-  /** False if the file was sealed in the meantime. */
+  /** Returns false if the file was sealed in the meantime. */
   async #takeFile(file: LmdbFile): Promise<boolean> {
     return this.#guard(async () =>
       file.take((meta) => {
@@ -225,18 +225,18 @@ export class LmdbStore implements Store {
     await Promise.all(this.#files.map((each) => each.rest()));
   }
 
-  /** LMDB brings every commit to the disk, a little later. One wait at a time is enough to know how far it is. */
+  /** LMDB syncs every commit a little later. One pending wait at a time is enough to record the progress. */
   #noteFlush(): void {
     if (this.#isNoting) return;
     this.#isNoting = true;
     this.#syncQuietly(this.#newest(), this.#numCommits)
-      .catch(() => {}) // then it counts as not synced
+      .catch(() => {}) // the commits then count as not synced
       .finally(() => {
         this.#isNoting = false;
       });
   }
 
-  /** What a recovery finds not to be synced it writes again, so not too much should be left, even if nobody asks for a sync. */
+  /** A recovery writes unsynced entries again, so their number is kept low even if nobody asks for a sync. */
   async #syncQuietly(file: LmdbFile, upTo: number): Promise<void> {
     await file.sync();
     if (file === this.#files.at(-1)) this.#numSynced = Math.max(this.#numSynced, upTo);
@@ -262,7 +262,7 @@ export class LmdbStore implements Store {
   async #openFile(number: number, isReadOnly = this.#options.isReadOnly === true): Promise<LmdbFile> {
     const file = path.join(this.#dir, `${String(number).padStart(6, '0')}.mdb`);
     requireWhole(file, { isReadOnly });
-    // Every commit here is a batch already; those that lmdb makes reject promises that nobody has.
+    // Every commit here is already a batch. Batches that lmdb makes itself reject promises that nobody holds.
     const options = { path: file, encoding: 'binary', separateFlushed: true, eventTurnBatching: false } as const;
     const overlappingSync = notesCommitsBeforeSync(file);
     const open: OpenFile = (readOnly) =>
@@ -273,7 +273,7 @@ export class LmdbStore implements Store {
     return opened;
   }
 
-  /** Another process may have begun files since this one looked. */
+  /** Finds files that another process has begun. */
   async #findNewFiles(): Promise<void> {
     const newest = this.#newest().number;
     for (const number of numbersIn(this.#dir)) if (number > newest) await this.#openFile(number);
@@ -292,16 +292,16 @@ export class LmdbStore implements Store {
 }
 
 export type LmdbStoreOptions = {
-  /** Take over from an owner that may still be alive. */
+  /** Takes over from an owner that may still be alive. */
   readonly takeOver?: boolean;
   readonly isReadOnly?: boolean;
-  /** The heartbeat found another owner, or could not be written. */
+  /** Called if the heartbeat finds another owner, or cannot be written. */
   readonly onLost?: (error: unknown) => void;
-  /** Below this, the store has no room. Default: 256 MiB. */
+  /** If fewer bytes are free, the store has no room. Default: 256 MiB. */
   readonly minFreeBytes?: number;
   /** For tests: the number that Linux gives a file system (statfs). */
   readonly fileSystemType?: (dir: string) => number;
-  /** For tests: which start of the machine this is. */
+  /** For tests: identifies the boot of the machine. */
   readonly bootId?: string;
 };
 
@@ -332,20 +332,20 @@ function requireFormat(meta: FileMeta, file: string): void {
 
 const isOlder = (found: string): boolean => /^agentjet-ledger-[1-6]$/.test(found);
 
-/** An owner is dead if its process is gone from this machine, or if it has been silent for long enough. */
+/** An owner is dead if its process no longer exists on this machine, or if it has been silent for long enough. */
 function requireDead(owner: Owner | undefined, bootId: string): void {
   if (owner === undefined || Date.now() - owner.heartbeat > deadAfterMs) return;
   if (owner.host === hostname() && (owner.bootId !== bootId || !isAlive(owner.pid))) return;
   throw new StoreError(
     'owned',
-    `The store is in use by process ${owner.pid} on ${owner.host}. Stop it, or pass --take-over if it is not there any more.`,
+    `The store is in use by process ${owner.pid} on ${owner.host}. Stop it, or pass --take-over if it no longer exists.`,
   );
 }
 
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return pid !== process.pid; // an earlier store of this very process was closed or forgotten
+    return pid !== process.pid; // otherwise an earlier store of this same process was closed or forgotten
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }

@@ -5,16 +5,16 @@ import type { Key, RootDatabase } from 'lmdb';
 import { StoreError } from '../store/store-error.js';
 import { isFull } from './disk.js';
 
-/** Opens the environment. Read-only ones have no lists of dirty pages, which take megabytes. */
+/** Opens the environment. A read-only environment has no list of dirty pages, which takes megabytes. */
 export type OpenFile = (isReadOnly: boolean) => RootDatabase<Buffer, Key>;
 
-/** Throws StoreError `damaged`, `full`, or `failed` if the file is not at fault: no handles, no permission, no memory. */
+/** Throws StoreError `damaged` or `full`, or `failed` if the file is not the cause: no handles, no permission, no memory. */
 export function openDatabase(open: OpenFile, file: string, isReadOnly: boolean): RootDatabase<Buffer, Key> {
   const listeners = process.listeners('exit');
   try {
     requireOpenable(file, isReadOnly);
     const database = open(isReadOnly);
-    // At an exit lmdb would close files that its own thread may be writing, which can crash. What is committed is kept without that.
+    // At exit lmdb would close files that its own thread may be writing, which can crash. Committed entries do not need that.
     for (const listener of process.listeners('exit')) if (!listeners.includes(listener)) process.off('exit', listener);
     return database;
   } catch (error) {
@@ -23,8 +23,8 @@ export function openDatabase(open: OpenFile, file: string, isReadOnly: boolean):
 }
 
 /**
- * LMDB can end the process with SIGSEGV if it cannot open a file, and with SIGBUS on a full disk, since it writes a new lock file through
- * memory. So what may go wrong is tried before. Only LMDB opens the lock file: a process that closes it lets all its locks go.
+ * LMDB can end the process with SIGSEGV if it cannot open a file, and with SIGBUS on a full disk, because it writes a new lock file
+ * through memory. So these conditions are checked first. Only LMDB may open the lock file: a process that closes it loses all its locks.
  */
 function requireOpenable(file: string, isReadOnly: boolean): void {
   const { R_OK, W_OK } = constants;
@@ -57,9 +57,9 @@ function toStoreError(error: unknown, file: string): StoreError {
   return new StoreError('damaged', `${failed} ${restore}`, { cause: error });
 }
 
-/** What LMDB says of a file that is not whole: page not found, corrupted, of another version, invalid. */
+/** LMDB's error codes for a damaged file: page not found, corrupted, wrong version, invalid. */
 const damages: ReadonlySet<number | string> = new Set([-30_797, -30_796, -30_794, -30_793]);
-/** As many as LMDB needs, and some for what else is going on. */
+/** The handles that LMDB needs, and some for other work. */
 const numHandles = 8;
-export const freeSpace = 'Free disk space; the server goes on by itself.';
+export const freeSpace = 'Free disk space; the server then continues without a restart.';
 export const restore = 'Restore the store from a copy, or start a new run from the newest checkpoint.';

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { StoreError } from '../store/store-error.js';
 
-/** Network and user-space file systems by the number that Linux gives them (statfs, f_type). */
+/** Network and user-space file systems, by the number that Linux gives them (statfs, f_type). */
 const refused: Readonly<Record<number, string>> = {
   0x6969: 'nfs',
   0xff534d42: 'cifs',
@@ -14,13 +14,13 @@ const refused: Readonly<Record<number, string>> = {
   0x5346414f: 'afs',
 };
 
-/** Throws StoreError `file_system` unless the folder is on a local disk: locks and syncs must mean what they say. */
+/** Throws StoreError `file_system` unless the folder is on a local disk, where locks and syncs are reliable. */
 export function requireLocalDisk(dir: string, fileSystemType: (dir: string) => number = typeOf): void {
   const name = refused[fileSystemType(dir) >>> 0];
   if (name === undefined) return;
   throw new StoreError(
     'file_system',
-    `The store must be on a local disk, and ${dir} is on ${name}, which cannot promise that what was synced is kept. Set swarm.store_dir to a folder on a local disk.`,
+    `The store must be on a local disk, and ${dir} is on ${name}, which cannot guarantee that synced data is kept. Set swarm.store_dir to a folder on a local disk.`,
   );
 }
 

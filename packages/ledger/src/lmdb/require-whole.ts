@@ -4,19 +4,19 @@ import { readBootId } from './boot-id.js';
 import { restore } from './open-database.js';
 
 /**
- * LMDB maps its file into memory, so a page that is not there any more would kill the process as soon as it is read. The
- * file says itself how many pages it has, in three places of its first 8 KiB (lmdb-js's mdb.c, MDB_meta): commits write the
- * first and the last one in turn, and the one between them tells what the newest sync left.
+ * LMDB maps its file into memory, so reading a page beyond the end of the file would kill the process. The file states its
+ * number of pages in three places of its first 8 KiB (lmdb-js's mdb.c, MDB_meta): commits write the first and the last one in
+ * turn, and the middle one describes the newest sync.
  */
 const metaOffsets = [0, 2048, 4096] as const;
 const magic = 0xbeefc0de;
 const at = { magic: 24, pageSize: 48, flags: 52, lastPage: 144, transaction: 152, bootId: 160, end: 168 } as const;
-/** Of a commit that may not be on the disk. */
+/** Marks a commit that may not be on disk. */
 const unsyncedFlag = 0x1000;
 
 /**
- * Throws StoreError `damaged` if the file is shorter than it says, or none of LMDB's. One that is missing or empty is new. Who opens
- * it to write after the machine restarted goes back to what was synced, so the pages of later commits need not be there.
+ * Throws StoreError `damaged` if the file is shorter than it states, or is not a file of LMDB. A missing or empty file is new. The process
+ * that opens it to write after a restart of the machine returns to the synced state, so pages of later commits may be missing.
  */
 export function requireWhole(file: string, { isReadOnly }: { readonly isReadOnly: boolean }): void {
   const size = existsSync(file) ? statSync(file).size : 0;
@@ -30,8 +30,8 @@ export function requireWhole(file: string, { isReadOnly }: { readonly isReadOnly
 }
 
 /**
- * Whether commits to the file are noted in it before they are on the disk, as in files of earlier versions. Ours are not: LMDB then mends
- * its note of the newest commit after an owner was killed while it synced, without the lock that a second owner commits under.
+ * Returns whether the file notes commits before they are on disk, as files of earlier versions do. Present files do not: LMDB would then
+ * repair its note of the newest commit after an owner was killed during a sync, without the lock that a second owner commits under.
  */
 export function notesCommitsBeforeSync(file: string): boolean {
   if (!existsSync(file) || statSync(file).size === 0) return false;
@@ -40,9 +40,9 @@ export function notesCommitsBeforeSync(file: string): boolean {
 }
 
 type Meta = {
-  /** 0: nothing was committed here. */
+  /** 0 if nothing was committed here. */
   readonly transaction: number;
-  /** What the file has at least. */
+  /** The size that the file must have at least. */
   readonly bytes: number;
   readonly isUnsynced: boolean;
   readonly bootId: bigint;
@@ -75,7 +75,7 @@ function toMeta(bytes: Buffer, offset: number): Meta {
 
 const newerOf = (a: Meta, b: Meta): Meta => (a.transaction >= b.transaction ? a : b);
 
-/** What LMDB goes on with (mdb_pick_meta). It knows a start of the machine by the first 32 bits of its name. */
+/** Returns the page that LMDB continues from (mdb_pick_meta). It identifies a boot of the machine by the first 32 bits of its name. */
 function usedBy(bootId: string, first: Meta, last: Meta, synced: Meta): Meta {
   const digits = process.platform === 'linux' ? /^[\da-f]{8}/i.exec(bootId)?.[0] : undefined;
   if (digits === undefined) return newerOf(first, last);

@@ -4,17 +4,17 @@ import { StoreError } from './store-error.js';
 import type { LedgerRecord, RecordKind } from '../records.js';
 
 /**
- * A record with its place in the order of the whole run. The sequence number makes the fold independent of files: a copy
- * of an entry has the same number, and is applied once.
+ * A record with its position in the whole run. The sequence number makes the fold independent of files: a copy of an entry has
+ * the same number and is applied once.
  */
 export type StoreEntry = {
   readonly sequence: number;
   readonly record: LedgerRecord;
-  /** A copy of a record that has to outlive its first file. */
+  /** Whether it is a copy of a record that must outlive its first file. */
   readonly isCarried?: boolean;
 };
 
-/** Records that matter as long as the run does, whatever becomes of groups. */
+/** Records that matter as long as the run does, independently of groups. */
 const lasting: ReadonlySet<RecordKind> = new Set([
   'finished',
   'evaluation',
@@ -32,10 +32,10 @@ const lasting: ReadonlySet<RecordKind> = new Set([
 export const isLasting = ({ record }: StoreEntry): boolean => lasting.has(record.kind);
 
 /**
- * Four bytes of CRC-32, then the record as JSON. Its `content`, if it has one, comes next, after a zero byte: it may be large,
- * and a fold does not need it. Its `bytes` come last, after one more zero byte: how many there are and how long each is, in numbers of
- * four bytes, then the bytes themselves. `room`: so many free bytes come first. `scratch`: where the bytes are put; else they are
- * new ones.
+ * Writes four bytes of CRC-32, then the record as JSON. Its `content`, if any, follows after a zero byte: it may be large, and a fold
+ * does not need it. Its `bytes` come last, after another zero byte: their number and the length of each, in four bytes per number, then
+ * the bytes themselves. `room`: the number of free bytes at the start. `scratch`: memory for the result; without it, new memory is
+ * allocated.
  */
 export function encodeRecord(record: LedgerRecord, room = 0, scratch = new Scratch(0)): Buffer {
   const { own, content, blobs } = toParts(record);
@@ -57,8 +57,8 @@ export function encodeRecord(record: LedgerRecord, room = 0, scratch = new Scrat
 }
 
 /**
- * Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message. Unless it is to be
- * whole, a call, a memo or an end comes without its content and its bytes.
+ * Throws StoreError `damaged` if the bytes are not what was written. `label` names them in the message. Without `isWhole`, a call, a
+ * memo or an end is returned without its content and its bytes.
  */
 export function decodeRecord(
   bytes: Uint8Array,
@@ -77,7 +77,7 @@ export function decodeRecord(
   if (end === -1) return JSON.parse(text.toString()) as LedgerRecord;
   const record = JSON.parse(text.toString('utf8', 0, end)) as LedgerRecord;
   if (!isWhole && bulky.has(record.kind)) return record;
-  const next = text.indexOf(0, end + 1); // no JSON text holds a zero byte
+  const next = text.indexOf(0, end + 1); // JSON contains no zero byte
   const contentEnd = next === -1 ? text.length : next;
   return {
     ...record,
@@ -94,7 +94,7 @@ function toParts(record: LedgerRecord): Parts {
   const { content, bytes: blobs } = record as LedgerRecord & { readonly content?: unknown; readonly bytes?: Blobs };
   const isApart = content !== undefined && content !== null;
   if (!isApart && blobs === undefined) return { own: JSON.stringify(record), content: undefined, blobs };
-  // what is undefined is not printed, and is cheaper than taking a key off
+  // JSON leaves out undefined values, which is cheaper than removing a key.
   const own = JSON.stringify({ ...record, content: isApart ? undefined : content, bytes: undefined });
   return { own, content: isApart ? JSON.stringify(content) : '', blobs };
 }
@@ -103,10 +103,10 @@ function sizeOf(blobs: Blobs | undefined): number {
   return blobs === undefined ? 0 : blobs.reduce((size, blob) => size + 4 + blob.length, 4);
 }
 
-/** Bytes that a string takes at most. A letter takes three or fewer; to count those of a short one costs more than to leave some. */
+/** Returns the maximum number of bytes of a string. A letter takes three at most; for short strings, counting costs more than unused bytes. */
 const roomFor = (text: string): number => (text.length < 10_000 ? 3 * text.length : Buffer.byteLength(text));
 
-/** Returns where they end. */
+/** Returns the position after the bytes. */
 function writeBlobs(into: Buffer, start: number, blobs: Blobs): number {
   let at = into.writeUInt32LE(blobs.length, start);
   for (const { length } of blobs) at = into.writeUInt32LE(length, at);
@@ -127,5 +127,5 @@ function readBlobs(from: Buffer, start: number): Blobs {
   });
 }
 
-/** Of these the content may be large, and nobody asks for it but those who look for one record. */
+/** Kinds whose content may be large. Only readers of a single record need it. */
 const bulky: ReadonlySet<RecordKind> = new Set(['call', 'memo', 'end']);

@@ -11,8 +11,8 @@ export type FoldedStore = {
 };
 
 /**
- * The state that a store stands for. An entry that is there several times is applied once; `onEntry` is told of each that
- * is applied. What is finished is read from the store again when somebody asks, so the store must stay open as long as the state.
+ * Folds a store into its state. An entry that exists several times is applied once; `onEntry` is called for each entry that is
+ * applied. Finished groups are read from the store again on demand, so the store must stay open as long as the state is used.
  */
 export function foldStore(
   store: Pick<Store, 'files' | 'read' | 'find'>,
@@ -39,7 +39,7 @@ export function foldStore(
   return { state, nextSequence: Math.max(last, applied) + 1 };
 }
 
-/** The entries are committed: what they say of finished groups need not be in memory. */
+/** Call this once the entries are committed, so that memory can drop their records of finished groups. */
 export function settleFinished({ finished }: LedgerState, entries: readonly StoreEntry[]): void {
   for (const { sequence, record } of entries) if (record.kind === 'finished') finished.settle(sequence, record);
 }
@@ -51,7 +51,7 @@ function createFinished(store: Pick<Store, 'find'>): FinishedGroups {
   });
 }
 
-/** Events of all files, with the carried entries in between where they belong. */
+/** Returns events of all files, with carried entries in their places. */
 function* inOrder(store: Pick<Store, 'read'>, numbers: readonly number[]): Generator<StoreEntry> {
   const carried = numbers.flatMap((number) => [...store.read(number, 'carried')]).sort(bySequence);
   let next = 0;

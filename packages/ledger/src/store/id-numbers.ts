@@ -1,14 +1,14 @@
 /**
- * Under which number of the store an id is kept. Memory has a hash and a number for each id, about 25 bytes, and the ids themselves
- * are in the store; so an answer may be wrong, and the reader compares.
+ * Maps an id to its number in the store. Memory holds a hash and a number for each id, about 25 bytes, while the ids themselves
+ * are in the store. So an answer may be wrong, and the reader must compare.
  */
 export class IdNumbers {
   #hashes = new Uint32Array(64);
-  /** One more than the number; zero: free. */
+  /** One more than the number. Zero marks a free slot. */
   #numbers = new Float64Array(64);
   #count = 0;
 
-  /** How many ids there are. */
+  /** The number of ids. */
   get size(): number {
     return this.#count;
   }
@@ -18,7 +18,7 @@ export class IdNumbers {
     this.#put(hashOf(id), number + 1);
   }
 
-  /** Numbers that the id may have. */
+  /** Returns numbers that the id may have. */
   *candidates(id: string): Generator<number> {
     const hash = hashOf(id);
     const mask = this.#numbers.length - 1;
@@ -26,7 +26,7 @@ export class IdNumbers {
       if (this.#hashes[at] === hash) yield (this.#numbers[at] ?? 0) - 1;
   }
 
-  /** All of them, each once. */
+  /** Returns all numbers, each once. */
   numbers(): ReadonlySet<number> {
     return new Set([...this.#numbers].filter((number) => number !== 0).map((number) => number - 1));
   }

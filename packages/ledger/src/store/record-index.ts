@@ -3,8 +3,8 @@ import type { StoreEntry } from './entry.js';
 import type { Store } from './store.js';
 
 /**
- * Where the large records of each episode are: its calls, its memos and its end. The state keeps neither, so they are read from the
- * store by their numbers.
+ * Locates the large records of each episode: its calls, its memos and its end. The state does not keep them, so they are read from
+ * the store by their numbers.
  */
 export class RecordIndex {
   readonly #store: Pick<Store, 'find'>;
@@ -23,7 +23,7 @@ export class RecordIndex {
     if (record.kind === 'finished') for (const { episodeId } of record.episodes) this.#forget(episodeId);
   };
 
-  /** The committed calls of an episode, in the order in which they were recorded. */
+  /** Returns the committed calls of an episode, in the order in which they were recorded. */
   calls(episodeId: string): readonly CallRecord[] {
     return (this.#calls.get(episodeId) ?? []).flatMap((sequence) => {
       const record = this.#store.find(sequence)?.record;
@@ -31,7 +31,7 @@ export class RecordIndex {
     });
   }
 
-  /** The committed memos of an episode, in their order. */
+  /** Returns the committed memos of an episode, in their order. */
   memos(episodeId: string): readonly MemoRecord[] {
     return (this.#memos.get(episodeId) ?? []).flatMap((sequence) => {
       const record = this.#store.find(sequence)?.record;
@@ -39,7 +39,7 @@ export class RecordIndex {
     });
   }
 
-  /** The committed end of an episode; undefined if it has none, or if its file was removed. */
+  /** Returns the committed end of an episode, or undefined if it has none or its file was removed. */
   end(episodeId: string): EndRecord | undefined {
     const sequence = this.#ends.get(episodeId);
     const record = sequence === undefined ? undefined : this.#store.find(sequence)?.record;

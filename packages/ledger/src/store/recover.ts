@@ -7,13 +7,13 @@ import type { Store } from './store.js';
 export type Recovered = {
   readonly state: LedgerState;
   readonly nextSequence: number;
-  /** To be appended in one transaction and synced before anybody is answered. */
+  /** Append these in one transaction and sync it before any answer. */
   readonly conclusions: readonly LedgerRecord[];
 };
 
 /**
- * Takes a store over and folds it. If the machine restarted since the last finished recovery, calls that were committed
- * may be gone, and no running episode can be trusted: the conclusions drop them, and note the recovery with them.
+ * Takes a store over and folds it. If the machine restarted since the last finished recovery, committed calls may be lost, and
+ * no running episode can be trusted: the conclusions drop these episodes and record the recovery.
  */
 export async function recover(store: Store, onEntry?: (entry: StoreEntry) => void): Promise<Recovered> {
   await store.takeOver();

@@ -49,7 +49,7 @@ it('removes a file once its groups are finished, and still knows what became of 
   train('a');
   await writer.synced();
   await store.roll();
-  expect(await retire(0)).toEqual([]); // no checkpoint holds step 1
+  expect(await retire(0)).toEqual([]); // no checkpoint contains step 1
   ledger.append({ kind: 'checkpoint', step: 1 });
   expect(await retire(1)).toEqual([0]);
   expect(ledger.account).toEqual(accountOf(ledger.state));
@@ -71,7 +71,7 @@ it('keeps a file whose manifest decides about a group with records in an older f
   await writer.synced();
   await store.roll();
   ledger.append({ kind: 'checkpoint', step: 1 });
-  expect(await retire(1)).toEqual([1]); // file 0 is held by the straggler
+  expect(await retire(1)).toEqual([1]); // the straggler keeps file 0
   const { state } = foldStore(new MemoryStore(disk));
   expect(accountOf(state)).toMatchObject({ trained: 2, pooled: 0 });
   expect(state.finished.has('a')).toBe(true);
@@ -99,7 +99,7 @@ it('drops what was running when the machine went down, and says so once', async 
   first.ledger.claim({ groupId: 'a', place: 0 }, { episodeId: 'e', seed: 0 });
   await first.writer.synced();
   const killed = await openLedger(disk);
-  expect(killed.ledger.episode('e').state).toBe('running'); // only the process was gone
+  expect(killed.ledger.episode('e').state).toBe('running'); // only the process was lost
   disk.cutPower();
   const restarted = await openLedger(disk);
   expect(restarted.ledger.episode('e').reason).toBe('machine_restarted');

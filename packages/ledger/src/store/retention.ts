@@ -7,23 +7,23 @@ import { isLasting, type StoreEntry } from './entry.js';
 import type { Store } from './store.js';
 
 /**
- * Which files may go. A group is finished if it was dropped or evaluated, or if its step has all outcomes and is not
- * newer than the oldest checkpoint that is kept. A file may go if every group that any of its records names is finished,
- * the groups of its manifests and outcomes included, once what replaces its records is synced in another file.
+ * Decides which files may be removed. A group is finished if it was dropped or evaluated, or if its step has all outcomes and is
+ * not newer than the oldest checkpoint that is kept. A file may be removed if every group that its records name is finished,
+ * including the groups of its manifests and outcomes, and once the records that replace it are synced in another file.
  */
 
 export type Retirement = {
   readonly files: readonly number[];
-  /** To be written before the files are removed. */
+  /** Write these before the files are removed. */
   readonly finished: readonly FinishedRecord[];
   readonly carried: readonly StoreEntry[];
-  /** Steps whose manifests go with the files. */
+  /** Steps whose manifests are removed with the files. */
   readonly steps: readonly RetiredStep[];
 };
 
 export type RetiredStep = { readonly step: number; readonly policy: ManifestRecord['policy'] | undefined };
 
-/** To be called once the files are removed: what a fold of the store would not find any more is not remembered either. */
+/** Call this once the files are removed, so that the state forgets what a fold of the store would no longer find. */
 export function forgetSteps(state: LedgerState, steps: readonly RetiredStep[]): void {
   for (const { step, policy } of steps) {
     const line = lineOf(state, policy);
@@ -60,7 +60,7 @@ type OldFile = {
 
 type Knowledge = { readonly state: LedgerState; readonly oldestCheckpoint: OldestCheckpoint };
 
-/** What a file names and what of it has to stay; undefined if it may not go. It is read no further than the first record that keeps it. */
+/** Returns what a file names and what must stay of it, or undefined if it must stay. Reading stops at the first record that keeps it. */
 function lookThrough(
   store: Pick<Store, 'read'>,
   file: number,
@@ -80,7 +80,7 @@ function lookThrough(
   return { file, named, lasting, steps };
 }
 
-/** The oldest checkpoint of a policy that is kept. */
+/** Returns the oldest checkpoint of a policy that is kept. */
 export type OldestCheckpoint = (policy: string) => number;
 
 function isDone(state: LedgerState, record: LedgerRecord, oldestCheckpoint: OldestCheckpoint): boolean {
@@ -95,12 +95,12 @@ function isFinished(state: LedgerState, groupId: string, oldestCheckpoint: Oldes
   if (group.fate === undefined || group.fate === 'assigned') return false;
   const parts = group.parts ?? new Map([[defaultPolicy, group]]);
   return [...parts].every(([policy, { fate, step }]) => {
-    if (step === undefined && group.isDrawn === true) return fate === 'surplus'; // a step will report on it
+    if (step === undefined && group.isDrawn === true) return fate === 'surplus'; // otherwise a step will report on it
     return step === undefined || (step <= oldestCheckpoint(policy) && hasAllOutcomes(lineOf(state, policy), step));
   });
 }
 
-/** A manifest and its outcomes decide what becomes of groups whose other records may be in older files. */
+/** A manifest and its outcomes decide the fate of groups whose other records may be in older files. */
 function groupsNamed(state: LedgerState, record: LedgerRecord): readonly string[] {
   if (record.kind === 'finished') return [];
   if (record.kind === 'manifest') return coveredBy(record);
@@ -116,7 +116,7 @@ function groupsNamed(state: LedgerState, record: LedgerRecord): readonly string[
 const coveredBy = ({ groups, idle = [] }: ManifestRecord): readonly string[] =>
   [...groups, ...idle].map(({ groupId }) => groupId);
 
-/** What stays of a group when its records go. */
+/** Returns the record that replaces all records of a group. */
 function finishedRecord(state: LedgerState, group: LedgerGroup): FinishedRecord {
   const { groupId, draw, share, tryIndex, expiries, purpose, fate, step } = group;
   const episodes = attemptsOf(state, group);

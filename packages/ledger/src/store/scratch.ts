@@ -1,17 +1,17 @@
 /**
- * Memory for the entries of a commit, used again by the next one: an allocation for each entry costs more than to fill it.
+ * Reuses memory for the entries of a commit, because allocating memory for each entry costs more than filling it.
  */
 export class Scratch {
   readonly #blockBytes: number;
   #block = Buffer.alloc(0);
   #used = 0;
 
-  /** It takes so many bytes at once, or what is asked for if that is more. */
+  /** `blockBytes`: the size of a block. A larger request gets a larger block. */
   constructor(blockBytes = 2 ** 19) {
     this.#blockBytes = blockBytes;
   }
 
-  /** So many bytes, which hold anything. Those that are not needed are given back with `trim`, before more are taken. */
+  /** Returns `length` bytes with arbitrary content. Return unused bytes with `trim` before you take more. */
   take(length: number): Buffer {
     if (this.#used + length > this.#block.length) {
       this.#block = Buffer.allocUnsafeSlow(Math.max(this.#blockBytes, length));
@@ -22,13 +22,13 @@ export class Scratch {
     return this.#block.subarray(start, this.#used);
   }
 
-  /** Keeps the first bytes of what was taken last. */
+  /** Keeps the first bytes of the last `take`. */
   trim(taken: Buffer, length: number): Buffer {
     this.#used -= taken.length - length;
     return taken.subarray(0, length);
   }
 
-  /** Nobody reads any more what was taken. */
+  /** Call this when nobody reads the taken memory any more. */
   clear(): void {
     if (this.#block.length > this.#blockBytes) this.#block = Buffer.alloc(0);
     this.#used = 0;

@@ -2,7 +2,7 @@ import { AgentJetError } from '@agentjet/core';
 
 /**
  * A store cannot do what was asked. Codes: `not_owner` (another server took the store over), `owned` (another server is
- * alive), `failed` (a commit or a sync failed), `full` (no room on the disk), `damaged` (a record does not match its
- * checksum), `other_format` (another version of the store), `file_system` (not a local disk), `closed`.
+ * alive), `failed` (a commit or a sync failed), `full` (the disk is full), `damaged` (a record does not match its checksum),
+ * `other_format` (another version of the store), `file_system` (not a local disk), `closed`.
  */
 export class StoreError extends AgentJetError {}

@@ -4,7 +4,7 @@ import { recover } from './recover.js';
 import { StoreError } from './store-error.js';
 import { StoreWriter } from './store-writer.js';
 
-/** A writer that gathers until it is told to go on. */
+/** A writer that gathers until the test releases it. */
 async function openWriter() {
   const store = new MemoryStore(new MemoryDisk());
   const { nextSequence } = await recover(store);
@@ -30,7 +30,7 @@ async function openWriter() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('writes what comes while it gathers in one transaction, and tells nobody of it before', async () => {
+it('writes in one transaction what comes while it gathers, and resolves nothing before', async () => {
   const { append, commits, goOn } = await openWriter();
   let numTold = 0;
   const first = append(1).then(() => numTold++);

@@ -4,8 +4,8 @@ import { StoreError } from './store-error.js';
 import type { Store } from './store.js';
 
 /**
- * Writes records in the background, many in one transaction, in the order in which they were appended. A route that answers a
- * request waits for `committed` or `synced` first. A failure is final: every waiter gets it, and `onFailure` once.
+ * Writes records in the background, many in one transaction, in the order in which they were appended. A route waits for
+ * `committed` or `synced` before it answers a request. A failure is final: every waiter gets it, and `onFailure` gets it once.
  */
 export class StoreWriter {
   readonly #store: Store;
@@ -30,7 +30,7 @@ export class StoreWriter {
     this.carry(records.map((record) => ({ sequence: this.#nextSequence++, record })));
   }
 
-  /** Writes entries that have a number already. */
+  /** Writes entries that already have a number. */
   carry(entries: readonly StoreEntry[]): void {
     this.#pending.push(...entries);
     this.#appended += entries.length;
@@ -42,12 +42,12 @@ export class StoreWriter {
     return this.#reached('committed', this.#committed);
   }
 
-  /** Resolves when everything appended so far survives the end of the machine. */
+  /** Resolves when everything appended so far survives a power cut. */
   synced(): Promise<void> {
     return this.#reached('synced', this.#synced);
   }
 
-  /** Writes no more. Those who wait get the error; `onFailure` is not called. */
+  /** Stops writing. Waiters get the error; `onFailure` is not called. */
   close(error: StoreError): void {
     if (this.#failure === undefined) this.#refuseAll(error);
   }
@@ -68,7 +68,7 @@ export class StoreWriter {
   }
 
   async #work(): Promise<void> {
-    await Promise.resolve(); // what one turn of the event loop appends goes into one transaction
+    await Promise.resolve(); // so that all appends of one turn of the event loop go into one transaction
     while (this.#failure === undefined && (this.#pending.length > 0 || this.#waiters.synced.length > 0)) {
       if (this.#pending.length > 0) {
         await this.#options.gather?.();
@@ -76,7 +76,7 @@ export class StoreWriter {
         await this.#commit();
       }
       const isAwaited = this.#waiters.synced.some(({ upTo }) => upTo <= this.#committed);
-      if (isAwaited) await this.#sync(); // a busy server must not keep those waiting who need the disk
+      if (isAwaited) await this.#sync(); // a busy server must not delay those who wait for the disk
     }
     this.#isBusy = false;
   }
@@ -126,12 +126,12 @@ export class StoreWriter {
 }
 
 export type StoreWriterOptions = {
-  /** From `foldStore`. */
+  /** The result of `foldStore`. */
   readonly nextSequence: number;
-  /** A file is sealed after so many bytes or entries. */
+  /** A file is sealed after this number of bytes or entries. */
   readonly maxFileBytes: number;
   readonly maxFileEntries: number;
-  /** Waited for before each transaction, so that more goes into it: a commit costs as much as several records. */
+  /** Awaited before each transaction so that more records go into it: a commit costs as much as several records. */
   readonly gather?: (() => Promise<void>) | undefined;
   readonly onFailure: (error: StoreError) => void;
   readonly onCommit?: (entries: readonly StoreEntry[]) => void;

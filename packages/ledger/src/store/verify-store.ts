@@ -5,22 +5,22 @@ import { foldStore } from './fold-store.js';
 import { StoreError } from './store-error.js';
 import type { Store } from './store.js';
 
-/** What an offline look at a store finds. */
+/** The result of checking a store offline. */
 export type StoreVerdict =
   | {
       readonly isSound: true;
       readonly account: Account;
       readonly steps: number;
       readonly incarnation: number;
-      /** By policy, if there are several. */
+      /** Verdicts by policy, if there are several. */
       readonly policies: Readonly<Record<string, PolicyVerdict>>;
     }
-  /** The first record that is damaged or contradicts the ones before it. */
+  /** Names the first record that is damaged or contradicts earlier records. */
   | { readonly isSound: false; readonly problem: string };
 
 export type PolicyVerdict = { readonly account: Account; readonly steps: number; readonly incarnation: number };
 
-/** Folds a store and says where every acknowledged episode is. Changes nothing. */
+/** Folds a store and counts every acknowledged episode by its state. Changes nothing. */
 export function verifyStore(store: Pick<Store, 'files' | 'read' | 'find'>): StoreVerdict {
   try {
     const { state } = foldStore(store);

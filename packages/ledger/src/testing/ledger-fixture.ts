@@ -2,7 +2,7 @@ import { Ledger } from '../ledger.js';
 import type { LedgerRecord } from '../records.js';
 import type { LedgerRules } from '../rules.js';
 
-/** A ledger on a clock that only `pass` moves, with every record it wrote and every running attempt it dropped. */
+/** Creates a ledger on a clock that only `pass` moves, with every record it wrote and every running attempt it dropped. */
 export function createTestLedger(rules: Partial<LedgerRules> = {}) {
   let now = 0;
   let numClaims = 0;

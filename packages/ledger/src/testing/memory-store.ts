@@ -3,11 +3,11 @@ import { StoreError } from '../store/store-error.js';
 import { laneOf, type Lane, type Store, type StoreFile } from '../store/store.js';
 
 /**
- * A disk that several stores share, as several servers share a folder. It keeps what was committed until `cutPower`
- * takes away what was not synced.
+ * A disk that several stores share, as several servers share a folder. It keeps committed transactions until `cutPower`
+ * removes those that were not synced.
  */
 export class MemoryDisk {
-  /** Only what has to be written still fits. */
+  /** If true, only necessary records still fit. */
   isFull = false;
   files: MemoryFile[] = [{ number: 0, term: 0, isSealed: false, transactions: [] }];
   #unlinked: MemoryFile[] = [];
@@ -29,8 +29,8 @@ export class MemoryDisk {
   }
 
   /**
-   * Like fsync on Linux: what a failed sync leaves is readable and never durable, and every process hears of the failure
-   * once. `heard` is the newest failure this process knows of; the answer is the newest there is.
+   * Behaves like fsync on Linux: data of a failed sync is readable but never durable, and every process receives the error
+   * once. `heard` is the newest failure that this process knows; the result is the newest one that exists.
    */
   async sync(faults: DiskFaults, heard: number): Promise<number> {
     const upTo = this.#numTransactions;
@@ -56,7 +56,7 @@ export class MemoryDisk {
     this.#unlinked.push(file);
   }
 
-  /** The machine goes down: what was not synced is lost from some point on, and a removed file may come back. */
+  /** Cuts the power: unsynced transactions are lost from some point on, and a removed file may come back. */
   cutPower(random: () => number = () => 0): void {
     const keep = this.#synced + Math.floor(random() * (this.#numTransactions - this.#synced + 1));
     const back = random() < 0.5 ? this.#unlinked.pop() : undefined;
@@ -92,12 +92,12 @@ type MemoryFile = {
 };
 
 export type MemoryStoreOptions = {
-  /** How long the disk takes, and when it fails, for this process. */
+  /** Delays and failures of the disk for this process. */
   readonly faults?: Partial<DiskFaults>;
   readonly bytesPerEntry?: number;
 };
 
-/** One process's hold on a MemoryDisk. */
+/** The view of one process on a MemoryDisk. */
 export class MemoryStore implements Store {
   readonly #disk: MemoryDisk;
   readonly #bytesPerEntry: number;

@@ -1,4 +1,4 @@
-/** Makes a file of a closed store one of another format. */
+/** Changes the format of a file of a closed store. */
 export async function putFormat(file: string, format: string): Promise<void> {
   const { open } = await import('lmdb');
   const database = open<Buffer>({ path: file, encoding: 'binary' });

@@ -1,7 +1,7 @@
-/** Key and value of a store's file as they are on the disk: `[lane, sequence or name, base64]`. */
+/** Key and value of a store's file as they are on disk: `[lane, sequence or name, base64]`. */
 export type RawEntry = readonly [string, string | number, string];
 
-/** Writes a file of a store, byte for byte what another version wrote. */
+/** Writes a file of a store, byte for byte as another version wrote it. */
 export async function writeRawFile(file: string, entries: readonly RawEntry[]): Promise<void> {
   const { open } = await import('lmdb');
   const database = open<Buffer>({ path: file, encoding: 'binary' });
@@ -9,7 +9,7 @@ export async function writeRawFile(file: string, entries: readonly RawEntry[]): 
   await database.close();
 }
 
-/** The format that a file of a store says it has. */
+/** Returns the format that a file of a store has. */
 export async function readFormat(file: string): Promise<string> {
   const { open } = await import('lmdb');
   const database = open<Buffer>({ path: file, encoding: 'binary', readOnly: true });

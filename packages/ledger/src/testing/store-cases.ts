@@ -4,14 +4,14 @@ import type { StoreEntry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
 import type { Store } from '../store/store.js';
 
-/** A place where stores can be opened, closed and opened again. */
+/** A place in which stores can be opened, closed and opened again. */
 export type StorePlace = {
   /** Opens another store on the same files, as another process would. */
   readonly open: () => Promise<Store>;
   readonly remove: () => Promise<void>;
 };
 
-/** What every Store must do. `createPlace` makes an empty one for each case. */
+/** The contract of every Store. `createPlace` makes an empty place for each case. */
 export function storeCases(name: string, createPlace: () => Promise<StorePlace>): void {
   describe(name, () => {
     it.each(cases.map((each) => [each.behaviour, each] as const))('%s', async (_behaviour, { check }) => {
@@ -70,7 +70,7 @@ const cases: readonly StoreCase[] = [
     },
   },
   {
-    behaviour: 'seals a file and goes on in another, and reads both',
+    behaviour: 'seals a file and continues in another, and reads both',
     check: async (store) => {
       await store.commit([checkpoint(1)]);
       await store.roll();
