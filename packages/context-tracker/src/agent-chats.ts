@@ -6,13 +6,13 @@ import { SpecialText } from './prompt/special-text.js';
 import { TailRenderer } from './prompt/tail-text.js';
 import { findTurnMarks, type TurnMarks } from './prompt/turn-marks.js';
 
-/** One chat template of an episode, and the conversations that were printed with it. */
+/** One chat template of an episode, with the conversations that were printed with it. */
 export class ChatSide {
   readonly chatTokenizer: ChatTokenizer;
   readonly marks: TurnMarks;
   readonly special: SpecialText;
   readonly tails: TailRenderer;
-  /** By the tools that they offer, as JSON. */
+  /** Roots by the tools that they offer, as JSON. */
   readonly #roots = new Map<string, MessageNode>();
 
   constructor(chatTokenizer: ChatTokenizer, specialTokensInText: SpecialTokensInText) {
@@ -22,14 +22,14 @@ export class ChatSide {
     this.tails = new TailRenderer(chatTokenizer.template, { marks: this.marks, special: this.special });
   }
 
-  /** The root of all conversations with these tools. It is kept only by `keepRoot`. */
+  /** Returns the root of all conversations with these tools. Only `keepRoot` stores it. */
   rootFor(toolsKey: string): MessageNode {
     const { template } = this.chatTokenizer;
     const known = this.#roots.get(toolsKey);
     return known ?? MessageNode.createRoot({ tools: JSON.parse(toolsKey) as readonly ToolSpec[], template });
   }
 
-  /** Of concurrent first calls each began with a root of its own; the first to commit stays. */
+  /** Concurrent first calls each begin with a separate root; the first one to commit is kept. */
   keepRoot(toolsKey: string, root: MessageNode): MessageNode {
     const kept = this.#roots.get(toolsKey) ?? root;
     this.#roots.set(toolsKey, kept);
@@ -42,7 +42,7 @@ type AgentChatsOptions = {
   readonly specialTokensInText: SpecialTokensInText;
 };
 
-/** Which chat template each agent of an episode speaks. */
+/** Returns the chat template of each agent of an episode. */
 export class AgentChats {
   readonly #default: ChatTokenizer;
   readonly #options: AgentChatsOptions;
@@ -54,7 +54,7 @@ export class AgentChats {
     this.#options = options;
   }
 
-  /** `ofCall`: the template of one call, if it has its own. */
+  /** `ofCall`: the template of one call, if it has another one. */
   of(agent: AgentIdentity, ofCall?: ChatTokenizer): ChatSide {
     if (ofCall !== undefined) return this.#sideOf(ofCall);
     const key = `${agent.agentName.length} ${agent.agentName} ${agent.targetTag}`;

@@ -8,7 +8,7 @@ import { createToyChatTokenizer } from './testing.js';
 import { type CommittedCall, programs, runProgram } from './testing/random-agent.js';
 import { createStrictChatTokenizer, strictFamilies } from './testing/strict-templates.js';
 
-/** The toy is fast and gets most of the runs; the real templates get enough to walk into their own corners. */
+/** The toy is fast and gets most of the runs; the real templates get enough to reach their special cases. */
 const families: readonly (readonly [string, ChatTokenizer, number])[] = [
   ['toy', createToyChatTokenizer(), 300],
   ['toy that strips thinking', createToyChatTokenizer({ thinking: 'strip' }), 300],
@@ -25,7 +25,7 @@ const families: readonly (readonly [string, ChatTokenizer, number])[] = [
 ];
 
 const inOrder = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at);
-/** By a number that fast-check chooses: 0 leaves the order, others turn it in every way. */
+/** Orders by a number that fast-check chooses: 0 keeps the order, and the other numbers give every other order. */
 const shuffled =
   (seed: number) =>
   (count: number): readonly number[] =>
@@ -34,7 +34,7 @@ const keyOf = (place: number, seed: number): number =>
   seed === 0 ? place : Math.imul((place + 1) * 2654435761, seed | 1) >>> 0;
 const policies = fc.constantFrom<HistoryPolicy[]>('as_generated', 'as_sent');
 
-/** One line for each token: everything it was sampled from, itself, by whom, and how likely it was. */
+/** Returns one line for each token: its whole context, the token, its agent, and its logprob. */
 function fingerprint(
   ids: ArrayLike<number>,
   agentName: string,
@@ -66,7 +66,7 @@ function ofCall({ agent, promptIds, completion }: CommittedCall): readonly strin
   );
 }
 
-/** Who could splice, and what had to be rendered, depends on who was first; what was sampled from what does not. */
+/** Splices and renderings depend on the order of calls; the context of each sampled token does not. */
 function ofTurn({
   turnId,
   index,
@@ -84,7 +84,7 @@ function ofWholeSample({ ids, lossMask, logprobs, policyVersions, ...rest }: Sam
   return `${JSON.stringify({ ...rest, advantages: rest.advantages.length })} ${ids.join()} ${lossMask.join()} ${logprobs.join()} ${policyVersions.join()}`;
 }
 
-/** Says where two lists differ; a diff of everything would take longer than shrinking. */
+/** Returns the first difference of two lists, because a whole diff would take longer than shrinking. */
 function expectSame(actual: readonly string[], expected: readonly string[]): void {
   const at = actual.findIndex((line, place) => line !== expected[place]);
   expect(at === -1 ? undefined : { at, actual: actual[at], expected: expected[at] }).toBeUndefined();
@@ -128,7 +128,7 @@ describe.each(families)('%s', (_, chatTokenizer, numRuns) => {
     fc.assert(property, { numRuns });
   });
 
-  test('a call that is never committed leaves nothing behind', () => {
+  test('a call that is never committed changes nothing', () => {
     const property = fc.property(programs, policies, (program, policy) => {
       const run = (skipAborted: boolean) => {
         const tracker = create(policy);

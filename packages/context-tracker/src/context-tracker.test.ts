@@ -35,7 +35,7 @@ function problemOf(work: () => unknown): string {
 }
 
 describe('a reply', () => {
-  test('is parsed, with ids of our own for its calls', () => {
+  test('is parsed, and its calls get ids that we mint', () => {
     const { begin, commit } = create();
     const { message, finishReason, malformedToolCalls, tokenTexts } = commit(
       begin([user]),
@@ -62,7 +62,7 @@ describe('a reply', () => {
     expect(commit(begin([user]), answer, { isTruncated }).finishReason).toBe(reason);
   });
 
-  test('ends with stop where a stop text ended it: there is no stop token, and none is trained', () => {
+  test('ends with stop if a stop string ended it: there is no stop token, and none is trained', () => {
     const { tracker, say } = create();
     const turn = tracker.begin(agent, { messages: [user], sampling: { stop: ['END'] } });
     const { finishReason, message } = turn.commit(toCompletion(tokenizer.encode('a END')));
@@ -139,14 +139,14 @@ describe('what must not happen is said clearly', () => {
     ['a message that is nothing', [null], /Message 0 has the role undefined/],
     ['an unknown role', [{ role: 'developer', content: 'x' }], /Message 0 has the role "developer"/],
     [
-      'parts for a text',
+      'parts instead of a string',
       [
         { role: 'user', content: 'x' },
         { role: 'user', content: [{ type: 'text', text: 'x' }] },
       ],
       /message 1 \(user\) is a list of parts/,
     ],
-    ['a number for a text', [{ role: 'user', content: 7 }], /is of type number/],
+    ['a number instead of a string', [{ role: 'user', content: 7 }], /is of type number/],
   ])('%s', (_, messages, wording) => {
     const { tracker } = create();
     const begin = () => tracker.begin(agent, { messages: messages as ChatMessage[] });
@@ -154,7 +154,7 @@ describe('what must not happen is said clearly', () => {
     expect(begin).toThrow(wording);
   });
 
-  test('a message without a role, also where an answer with calls stands that has its text', () => {
+  test('a message without a role, even with the text of an answer with calls', () => {
     const { begin, say } = create();
     const { content } = say([user], 'a\n<tool_call>\n{"name": "calc", "arguments": {}}\n</tool_call>');
     expect(problemOf(() => begin([user, { content } as ChatMessage, user]))).toContain(
@@ -173,7 +173,7 @@ describe('what must not happen is said clearly', () => {
     [
       'arguments as an object',
       { toolCalls: [{ id: 'x', name: 'calc', arguments: { a: 1 } }] },
-      'The arguments of tool call 0 of message 1 ("calc") are of type object, not a text. Send the JSON text',
+      'The arguments of tool call 0 of message 1 ("calc") are of type object, not a string. Send the JSON',
     ],
     [
       'a call of another shape',
@@ -181,11 +181,11 @@ describe('what must not happen is said clearly', () => {
       'The name of tool call 0 of message 1 is of type undefined. A call is { id, name, arguments }.',
     ],
     ['a call that is null', { toolCalls: [null] }, 'The name of tool call 0 of message 1 is of type undefined.'],
-    ['calls that are no list', { toolCalls: 'calc' }, 'The toolCalls of message 1 are of type string, not a list.'],
+    ['calls that are not a list', { toolCalls: 'calc' }, 'The toolCalls of message 1 are of type string, not a list.'],
     [
-      'reasoning that is no text',
+      'reasoning that is not a string',
       { reasoning: 7 },
-      'The reasoning of message 1 (assistant) is of type number, not a text.',
+      'The reasoning of message 1 (assistant) is of type number, not a string.',
     ],
   ])('an answer sent back with %s', (_, fields, problem) => {
     const { begin, say } = create();
@@ -208,7 +208,7 @@ describe('what must not happen is said clearly', () => {
 
   test.each([
     [
-      'a logprob that is no number',
+      'a logprob that is not a number',
       Int32Array.of(5, 6),
       Float32Array.of(-1, Number.NaN),
       'Token 1 of a completion has the id 6 and the logprob NaN.',
@@ -279,7 +279,7 @@ describe('callers keep their objects', () => {
 });
 
 describe('what is reused', () => {
-  test('is what stands among the tokens already, also without a common message', () => {
+  test('is everything that is already among the tokens, even without a common message', () => {
     const { begin, say } = create();
     say([user], 'a');
     expect(begin([user]).reusedTokens).toBe(begin([user]).promptIds.length);
@@ -294,7 +294,7 @@ describe('what is reused', () => {
     expect(tracker.stats()).toMatchObject({ calls: 1, generatedTokens: 0, trainedTokens: 0, samples: 0 });
   });
 
-  test("a stop token of another name stands in the place of the template's own", () => {
+  test("another stop token takes the place of the template's own", () => {
     const { begin, say, tracker } = create();
     const { message } = begin([user]).commit(toCompletion(Int32Array.of(65, tokenizer.idOf('<|endoftext|>') ?? 0)));
     say([user, message, user], 'b');

@@ -45,17 +45,17 @@ import { createReplyStream } from './turn/reply-stream.js';
 export type ContextTrackerOptions = {
   readonly episodeId: string;
   readonly chatTokenizer: ChatTokenizer;
-  /** The chat template of one agent, over the same vocabulary; undefined: `chatTokenizer`. Asked once for each agent. */
+  /** Returns the chat template of one agent, over the same vocabulary, or undefined for `chatTokenizer`. It is called once for each agent. */
   readonly chatOf?: ((agent: AgentIdentity) => ChatTokenizer | undefined) | undefined;
   /** Default: `as_generated`. */
   readonly historyPolicy?: HistoryPolicy;
   /** Default: `split`. */
   readonly specialTokensInText?: SpecialTokensInText;
-  /** The run's, of tokens whose commit names none in an episode in which another commit does; default 1. */
+  /** The run's temperature. If any commit of an episode has a temperature, the tokens of the others get this one. Default: 1. */
   readonly temperature?: number;
 };
 
-/** The tracker of one episode. Its `begin` throws EngineError `bad_request` for messages or tools the template cannot print. */
+/** Creates the tracker of one episode. `begin` throws EngineError `bad_request` for messages or tools that the template cannot print. */
 export function createContextTracker(options: ContextTrackerOptions): ContextTracker {
   return new EpisodeTracker(options);
 }
@@ -68,14 +68,14 @@ type ResolvedCall = {
   readonly prompt: PreparedPrompt;
 };
 
-/** What `begin` found out and `commit` will write. */
+/** The result of `begin`, which `commit` will write. */
 type OpenCall = ResolvedCall & {
   readonly agent: AgentIdentity;
   readonly index: number;
   readonly stops: readonly string[];
 };
 
-/** Messages on one side, token ids on the other: the one place that knows both. */
+/** Converts messages to token ids and back. No other place knows both. */
 class EpisodeTracker implements ContextTracker {
   readonly #episodeId: string;
   readonly #policy: HistoryPolicy;
@@ -287,7 +287,7 @@ class EpisodeTracker implements ContextTracker {
     return this.#tree.insert(from, added);
   }
 
-  /** Who wrote the messages of the call, and what was done to them. An answer counts as spliced once, in however many requests it comes back respelled. */
+  /** Describes who wrote the messages of the call, and how they were changed. An answer counts as spliced once, even if several requests send it back respelled. */
   #describeHistory({
     chat,
     history,
@@ -304,7 +304,7 @@ class EpisodeTracker implements ContextTracker {
     };
   }
 
-  /** Writes the messages that are new, and how the others are spelled now. */
+  /** Writes the new messages, and the present spelling of the others. */
   #writeHistory({ chat, toolsKey, history }: OpenCall): MessageNode {
     for (const { turn, spelling } of history.respelled) {
       this.#spliced.add(turn);
@@ -338,7 +338,7 @@ class EpisodeTracker implements ContextTracker {
     return this.#foreignCause(entry) === undefined ? 'model' : 'foreign';
   }
 
-  /** Undefined for what is no assistant's message, or was written by an engine of ours. */
+  /** Returns undefined if the message is not an assistant's, or if our engine wrote it. */
   #foreignCause({ message, origin }: HistoryEntry): ForeignCause | undefined {
     if (message.role !== 'assistant' || origin !== undefined) return undefined;
     const { toolCalls = [] } = message;
@@ -362,7 +362,7 @@ class EpisodeTracker implements ContextTracker {
   }
 }
 
-/** Where the new messages go: below the node, or below the root that was kept for its tools. */
+/** Returns where the new messages go: below the node, or below the root that was kept for its tools. */
 function placeOf(node: MessageNode, keepRoot: (root: MessageNode) => MessageNode): MessageNode {
   return node.parent === undefined ? keepRoot(node) : node;
 }

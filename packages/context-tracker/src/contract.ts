@@ -11,22 +11,22 @@ import type {
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SampledRow } from './tokens/sampled-rows.js';
 
-/** Whose call it is. Histories are told apart by `agentName`; `targetTag` is recorded. */
+/** Identifies the agent of a call. Agents with different `agentName` have separate histories; `targetTag` is recorded. */
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
 
-/** `as_generated`: a recognised turn of ours keeps its own ids, however the framework re-spelled it. `as_sent`: what was sent is what the model sees. */
+/** `as_generated`: a recognised turn of ours keeps its ids in any spelling. `as_sent`: the model sees exactly what was sent. */
 export type HistoryPolicy = 'as_generated' | 'as_sent';
 
 /**
- * What becomes of special tokens in text that the model did not write. `split`: they are plain text. `as_template`: they
- * are control tokens, as most servers have it. `refuse`: the request is an error.
+ * How special tokens in text that the model did not write are treated. `split`: as plain text. `as_template`: as control
+ * tokens, which most servers do. `refuse`: the request is an error.
  */
 export type SpecialTokensInText = 'split' | 'as_template' | 'refuse';
 
 export type TurnOptions = {
   /**
-   * Text that the answer is made to begin with. It stands behind the prompt (the model is given it and did not choose it,
-   * so it is never trained) and is part of the answer that is read.
+   * The text that the answer must begin with. It follows the prompt and is never trained, because the model did not choose
+   * it. It is part of the parsed answer.
    */
   readonly opening?: string | undefined;
   /** The chat template of this call, over the same vocabulary. Default: that of the agent. */
@@ -36,29 +36,29 @@ export type TurnOptions = {
 /** One model call between `begin` and `commit`. */
 export interface Turn {
   readonly id: string;
-  /** Place in the order of `begin`, from 0; calls that were never committed have one too. */
+  /** Position in the order of `begin`, from 0. Calls that were never committed have one too. */
   readonly index: number;
-  /** Shape [P]: what to give the engine. Its prefix reuses exact ids of what the model has seen. A view: must not be written to. */
+  /** Shape [P]: the prompt for the engine. Its prefix reuses exact ids that the model has seen. It is a view; do not write to it. */
   readonly promptIds: Int32Array;
   /** Ids that end the model's turn. */
   readonly stopIds: readonly number[];
   /** Number of leading prompt ids that were reused from earlier calls. */
   readonly reusedTokens: number;
-  /** Why this call could not extend what was seen; undefined where it extends, or starts a new root. */
+  /** Why this call could not extend what was seen. Undefined if it extends it, or starts a new root. */
   readonly fork: ForkCause | undefined;
-  /** Streams text deltas; optional, and without influence on `commit`. */
+  /** Streams text deltas. It is optional and does not affect `commit`. */
   createStream(onDelta: (delta: ChatDelta) => void): { push(id: number): void; flush(): void };
   /** Parses a completion without recording it, for a call that is not trained. */
   read(completion: Completion): CommittedTurn;
-  /** The only write. Records the completion under the prompt it was sampled from, and parses the reply. */
+  /** Records the completion under the prompt it was sampled from, and parses the reply. Nothing else writes. */
   commit(completion: Completion, options?: CommitOptions): CommittedTurn;
 }
 
-/** How a completion was sampled, if not as the run samples. */
+/** Describes a completion that was not sampled with the run's settings. */
 export type CommitOptions = {
-  /** Recorded with each token, so that the loss can use it. Default: the run's, which no token names. */
+  /** Recorded with each token, so that the loss can use it. Default: the run's, which is not recorded. */
   readonly temperature?: number | undefined;
-  /** False: the tokens are kept as context, and not trained. Default: true. */
+  /** If false, the tokens are kept as context and not trained. Default: true. */
   readonly isTrained?: boolean;
 };
 
@@ -71,39 +71,39 @@ export type CommittedTurn = {
   readonly tokenTexts: readonly string[];
 };
 
-/** What one episode has recorded. */
+/** Statistics of one episode. */
 export type TrackerStats = {
   readonly calls: number;
   readonly generatedTokens: number;
-  /** Equals generatedTokens, as each generated token is trained exactly once; turns that are not trained do not count. */
+  /** Equals generatedTokens, because each generated token is trained exactly once. Turns that are not trained do not count in either. */
   readonly trainedTokens: number;
   readonly samples: number;
   readonly forks: CountsByAgent<ForkCause>;
-  /** Answers put back by their own ids though the framework changed their spelling. */
+  /** Answers that kept their ids although the framework changed their spelling. */
   readonly splices: CountsByAgent<SpliceCause>;
-  /** Assistant messages in a request that no engine of ours wrote. */
+  /** Assistant messages in a request that our engine did not write. */
   readonly foreignMessages: CountsByAgent<ForeignCause>;
   /** Special tokens in text that the model did not write, by the role of the message. */
   readonly specialTokens: CountsByAgent<ChatMessage['role']>;
 };
 
-/** By agentName, then cause; what never happened is left out. */
+/** Counts by agentName, then cause. Zero counts are left out. */
 export type CountsByAgent<Cause extends string> = Readonly<Record<string, Counts<Cause>>>;
 export type Counts<Cause extends string> = Readonly<Partial<Record<Cause, number>>>;
 
 /**
- * How an answer of ours was recognised in another spelling: by the ids of its tool calls, by its text, taken out of a
- * message that holds several answers (or a part of one), or, under `as_sent`, because the template prints both alike.
+ * How an answer of ours was recognised in another spelling: by the ids of its tool calls, by its text, as a part of a
+ * message that holds several answers (or the reverse), or, under `as_sent`, because the template prints both alike.
  */
 export type SpliceCause = 'call_ids' | 'text' | 'regrouped' | 'printed_alike';
 
-/** `edited`: it carries ids of tool calls that we minted, but does not say what we recorded. `unknown`: nothing in it is ours. */
+/** `edited`: it has ids of tool calls that we minted, but differs from what we recorded. `unknown`: nothing in it is ours. */
 export type ForeignCause = 'edited' | 'unknown';
 
-/** One committed call, as `ajet inspect` shows it; plain JSON. */
+/** One committed call in plain JSON, as `ajet inspect` shows it. */
 export type TurnDescription = {
   readonly turnId: string;
-  /** Place among the committed calls in the order of `begin`: what stands in `Sample.turnIndices`. */
+  /** Position among the committed calls in the order of `begin`; `Sample.turnIndices` contains it. */
   readonly index: number;
   readonly agentName: string;
   readonly targetTag: string;
@@ -111,21 +111,21 @@ export type TurnDescription = {
   readonly reusedTokens: number;
   readonly generatedTokens: number;
   readonly policyVersion: number;
-  /** The answer has no stop token: a token limit or a stop text ended it. */
+  /** Whether the answer has no stop token, because a token limit or a stop string ended it. */
   readonly isTruncated: boolean;
-  /** Present if its tokens are not trained: they were sampled from another distribution than the loss can tell. */
+  /** Present if its tokens are not trained, because the loss cannot express the distribution they were sampled from. */
   readonly isTrained?: false;
   readonly fork: ForkCause | null;
-  /** Index into `finish()`: the row that trains its tokens, at promptTokens to promptTokens + generatedTokens. Null where nothing was sampled. */
+  /** Index into `finish()` of the row that trains its tokens, at promptTokens to promptTokens + generatedTokens. Null if nothing was sampled. */
   readonly sample: number | null;
-  /** Answers that this call was the first to send back in another spelling. `turn` is an index as above. */
+  /** Answers that this call was the first to send back in another spelling. `turn` is such an `index`. */
   readonly splices: readonly { readonly turn: number; readonly cause: SpliceCause }[];
   readonly foreignMessages: Counts<ForeignCause>;
-  /** Who wrote the prompt tokens that no earlier call had; what no part covers is the chat template's. */
+  /** Authors of the prompt tokens that no earlier call had. Tokens outside of all parts belong to the chat template. */
   readonly parts: readonly TurnPart[];
 };
 
-/** Tokens `start` to `end` (exclusive) of a row hold the text of one message. `name`: as the message says. */
+/** Tokens `start` to `end` (exclusive) of a row that hold the text of one message. `name` is the name in the message. */
 export type TurnPart = {
   readonly author: PartAuthor;
   readonly name?: string;
@@ -134,29 +134,29 @@ export type TurnPart = {
 };
 
 /**
- * `model`: an answer of ours, printed again after other messages. `foreign`: an assistant message that no engine of ours
- * wrote. `opening`: what the answer was made to begin with.
+ * `model`: an answer of ours, printed again after other messages. `foreign`: an assistant message that our engine did not
+ * write. `opening`: the text that the answer had to begin with.
  */
 export type PartAuthor = 'system' | 'user' | 'tool' | 'model' | 'foreign' | 'opening';
 
-/** One conversation of an agent: what it was told and what its model answered. An agent may have several. */
+/** One conversation of an agent, with the answers of its model. An agent may have several. */
 export type AgentTranscript = { readonly agentName: string; readonly messages: readonly ChatMessage[] };
 
 /** Records the calls of one episode. Calls may overlap and commit in any order. */
 export interface ContextTracker {
   /** Resolves the prompt without changing anything. */
   begin(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): Turn;
-  /** The next call begins at this place: when recorded calls are replayed, those that were never committed are left out. */
+  /** Sets the position of the next call. A replay of recorded calls uses it to skip calls that were never committed. */
   skipTo(index: number): void;
-  /** Tokens of the prompt that `begin` would resolve. */
+  /** Returns the number of prompt tokens that `begin` would resolve. */
   countPromptTokens(agent: AgentIdentity, request: ChatRequest, options?: TurnOptions): number;
-  /** Closes the episode; asked again, it returns the same. */
+  /** Closes the episode. Further calls return the same result. */
   finish(): readonly Sample[];
-  /** Closes the episode as `finish` does, and tells the same rows in spans: no token of them is copied. */
+  /** Closes the episode as `finish` does, and returns the same rows as spans, without copying tokens. */
   finishRows(): readonly SampledRow[];
   stats(): TrackerStats;
-  /** Every committed call and where its tokens stand in the samples: what inspection shows. */
+  /** Describes every committed call and the position of its tokens in the samples, for inspection. */
   describe(): readonly TurnDescription[];
-  /** The conversations of all agents so far, in the order in which their last answers were committed. */
+  /** Returns the conversations of all agents so far, in the order in which their last answers were committed. */
   transcripts(): readonly AgentTranscript[];
 }

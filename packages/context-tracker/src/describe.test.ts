@@ -24,7 +24,7 @@ function start(chatTokenizer: ChatTokenizer) {
   return { tracker, ...createPlayer(tracker, chatTokenizer) };
 }
 
-/** `author: text` of each part, as its tokens say it. */
+/** Returns `author: text` of each part, decoded from its tokens. */
 function saidBy(
   tracker: ContextTracker,
   { tokenizer }: ChatTokenizer,
@@ -38,7 +38,7 @@ function saidBy(
 }
 
 describe.each(families)('%s: who wrote the prompt', (_, chatTokenizer) => {
-  test('is told from the template, also where a text stands in its header', () => {
+  test('is distinguished from the template, even if a message repeats its header', () => {
     const { say, tracker } = start(chatTokenizer);
     say(
       [system, user, { role: 'assistant', content: 'assistant é' }, { role: 'user', content: '\n two  lines\n' }],
@@ -111,7 +111,7 @@ describe('a call', () => {
     expect(saidBy(tracker, qwen3, third)).toEqual([`model: ${callText}`, 'tool: 1', 'model: It is 1.', 'user: next']);
   });
 
-  test('that goes on after a foreign answer to a prompt of ours', () => {
+  test('that continues after a foreign answer to a prompt of ours', () => {
     const { begin, commit, say, tracker } = start(qwen3);
     say([system, user], 'ours');
     const turn = begin([system, user, { role: 'assistant', content: 'theirs' }, { role: 'user', content: 'next' }]);
@@ -129,7 +129,7 @@ describe('a call', () => {
     expect(tracker.describe().map(({ splices }) => splices)).toEqual([[], [], [{ turn: 1, cause: 'text' }], []]);
   });
 
-  test('whose answer was made to begin with a text: that is the opening’s', () => {
+  test('whose answer had to begin with a string, which the opening wrote', () => {
     const tracker = createContextTracker({ episodeId: 'e', chatTokenizer: qwen3 });
     const opening = qwen3.template.callOpening?.('add') ?? expect.fail();
     const ids = qwen3.tokenizer.encode(' {"a": 1}}\n</tool_call><|im_end|>');
@@ -167,7 +167,7 @@ describe('a call', () => {
 });
 
 describe('two calls that sampled the same from the same', () => {
-  test('are two turns: each token of each is trained in a row of its own', () => {
+  test('are two turns, and the tokens of each are trained in a separate row', () => {
     const { begin, commit, tracker } = start(qwen3);
     const turns = [begin([user]), begin([user])];
     for (const turn of turns.toReversed()) commit(turn, 'same');
@@ -180,7 +180,7 @@ describe('two calls that sampled the same from the same', () => {
   });
 });
 
-/** Which turn, by its description, sampled each token of a row; -1 for the others. */
+/** Returns the turn that sampled each token of a row, by the descriptions, or -1. */
 function turnsOf({ ids }: Sample, row: number, turns: readonly TurnDescription[]): Int32Array {
   const turnAt = new Int32Array(ids.length).fill(-1);
   for (const { sample, index, promptTokens, generatedTokens } of turns) {
@@ -189,7 +189,7 @@ function turnsOf({ ids }: Sample, row: number, turns: readonly TurnDescription[]
   return turnAt;
 }
 
-describe.each(families)('%s: whatever agents do', (_, chatTokenizer) => {
+describe.each(families)('%s: for any behaviour of agents', (_, chatTokenizer) => {
   test('turns cover the trained tokens exactly, and parts only what their call added', () => {
     const property = fc.property(programs, (program) => {
       const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });

@@ -32,7 +32,7 @@ describe.each([
     expect(turn.promptIds.join().startsWith([...(call?.turn.promptIds ?? []), ...(call?.ids ?? [])].join())).toBe(true);
   }
 
-  test('an answer of calls and an unfinished call, sent back as it is, goes on', () => {
+  test('an answer of calls and an unfinished call, sent back unchanged, is extended', () => {
     const player = start();
     const written = `${callOf('{"a": 1}')}${callOf('{"a": 2}')}\n<tool_call>\n{"name": "add", "arguments": "str`;
     const message = player.say([user], written, { request, isTruncated: true });
@@ -92,7 +92,7 @@ describe.each([
     expect([trainedTokens, tracker.finish().length]).toEqual([generatedTokens, 2]);
   });
 
-  test('answers and results of somebody else stay in their order', () => {
+  test('answers and results of another model stay in their order', () => {
     const player = start();
     const foreign = (id: string): AssistantMessage => ({
       role: 'assistant',

@@ -20,7 +20,7 @@ const system: ChatMessage = { role: 'system', content: 'S' };
 const user: ChatMessage = { role: 'user', content: 'the U' };
 const next: ChatMessage = { role: 'user', content: 'next' };
 const tool: ToolSpec = { name: 'calc', parameters: { type: 'object' } };
-/** What a framework may parse arguments with: it drops what it does not know, and fills in what is missing. */
+/** A schema with which a framework may parse arguments: it drops unknown keys and fills in missing ones. */
 const parsed: ToolSpec = {
   name: 'calc',
   parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'boolean', default: true } } },
@@ -43,7 +43,7 @@ function start(historyPolicy: HistoryPolicy = 'as_generated'): Player & { readon
   return { tracker, ...createPlayer(tracker, chatTokenizer) };
 }
 
-/** Whether the prompt goes on from exactly what this call was given and sampled. */
+/** Returns whether the prompt continues exactly the prompt and answer of this call. */
 function goesOnFrom({ log }: Player, turn: Turn, callIndex = 0): boolean {
   const call = log[callIndex];
   return call !== undefined && turn.promptIds.join().startsWith([...call.turn.promptIds, ...call.ids].join());
@@ -147,7 +147,7 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     });
   });
 
-  test('as_sent keeps the ids where the template prints the sent message in the same way', () => {
+  test('as_sent keeps the ids if the template prints the sent message in the same way', () => {
     const player = start('as_sent');
     const message = player.say([system, user], '<think>\nwhy\n</think>\n\nso', { isOdd: true });
     const turn = player.begin([system, user, { role: 'assistant', content: '<think>\nwhy\n</think>\n\nso' }, next]);
@@ -162,7 +162,7 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     });
   });
 
-  test('as_sent keeps the ids of a call also under a template that refuses a question right behind its result', () => {
+  test('as_sent keeps the ids of a call also under a template that refuses a question right after its result', () => {
     const mistral = createStrictChatTokenizer('mistral');
     const player = createPlayer(
       createContextTracker({ episodeId: 'e', chatTokenizer: mistral, historyPolicy: 'as_sent' }),
@@ -173,7 +173,7 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     expect([turn.fork, goesOnFrom(player, turn)]).toEqual([undefined, true]);
   });
 
-  test('as_sent shows space that was sent as reasoning, where the template prints it only before a result', () => {
+  test('as_sent shows space that was sent as reasoning if the template prints it only before a result', () => {
     const qwen3 = createChatTokenizer(createChatTokenizerFiles('qwen3'));
     const player = createPlayer(
       createContextTracker({ episodeId: 'e', chatTokenizer: qwen3, historyPolicy: 'as_sent' }),
@@ -186,7 +186,7 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     );
   });
 
-  test('as_sent shows reasoning that was sent in the text, where the template leaves out only what stands in its own field', () => {
+  test('as_sent shows reasoning that was sent in the text if the template leaves out only the reasoning field', () => {
     const strips = createToyChatTokenizer({ thinking: 'strip' });
     const player = createPlayer(
       createContextTracker({ episodeId: 'e', chatTokenizer: strips, historyPolicy: 'as_sent' }),
@@ -218,8 +218,8 @@ describe('a match that is not certain is a fork', () => {
       (message) => ({ ...message, toolCalls: (message.toolCalls ?? []).map((call) => ({ ...call, name: 'other' })) }),
       'edited',
     ],
-    ['text edited beside our calls', `one\n${writeCall()}`, (message) => ({ ...message, content: 'two' }), 'edited'],
-    ['text emptied beside our calls', `secret\n${writeCall()}`, (message) => ({ ...message, content: '' }), 'edited'],
+    ['text edited next to our calls', `one\n${writeCall()}`, (message) => ({ ...message, content: 'two' }), 'edited'],
+    ['text emptied next to our calls', `secret\n${writeCall()}`, (message) => ({ ...message, content: '' }), 'edited'],
     ['an argument added', writeCall('{}'), (message) => withArguments(message, '{"a":1000000}'), 'edited'],
     ['an argument taken out', writeCall('{"a":1,"c":5}'), (message) => withArguments(message, '{"a":1}'), 'edited'],
     [
@@ -260,7 +260,7 @@ describe('a match that is not certain is a fork', () => {
     expect(countsOf(player).splices).toEqual({});
   });
 
-  test('two answers that differ in space alone, and a text that could be either', () => {
+  test('two answers that differ only in whitespace, and a message that could be either', () => {
     const player = start();
     player.say([system, user], 'yes');
     player.say([system, user], 'yes\n');
@@ -338,7 +338,7 @@ describe('why a call forks', () => {
       [tool],
     ],
     [
-      'an answer that goes on in other words',
+      'an answer that continues with other words',
       'retokenized',
       (history) => [...history.slice(0, 4), { role: 'assistant', content: 'the second half' }, next],
       [tool],
@@ -425,7 +425,7 @@ describe('turns that a framework merged or dealt out', () => {
       ],
     ],
     [
-      'text and calls in messages of their own',
+      'text and calls in separate messages',
       ([one, two, end], [r1, ...results]) => [
         { role: 'assistant', content: 'one' },
         { role: 'assistant', content: '', toolCalls: one?.toolCalls ?? [] },
@@ -465,7 +465,7 @@ describe('turns that a framework merged or dealt out', () => {
     ['text was added', (merged, results) => [{ ...merged, content: `${merged.content} and more` }, ...results]],
     ['an argument was edited', (merged, results) => [withArguments(merged, '{"a":7}'), ...results]],
     ['a result belongs to nobody', (merged, results) => [merged, ...results, result('stranger')]],
-  ])('stays as it was sent where %s', (_, edit) => {
+  ])('stays as it was sent if %s', (_, edit) => {
     const player = start();
     const { history, answers } = playThree(player);
     const merged: AssistantMessage = {
@@ -489,7 +489,7 @@ describe('turns that a framework merged or dealt out', () => {
 });
 
 describe('several agents', () => {
-  test('the same first messages share tokens, and each agent goes on from its own answer', () => {
+  test('the same first messages share tokens, and each agent continues from its own answer', () => {
     const player = start();
     player.say([system, user], 'yes', { agent: 'one' });
     player.say([system, user], 'yes', { agent: 'two', isOdd: true });
@@ -500,7 +500,7 @@ describe('several agents', () => {
     expect(samples.map(({ agentName }) => agentName).sort()).toEqual(['one', 'two']);
   });
 
-  test('two conversations of one agent that began with the same answer each go on from their own', () => {
+  test('two conversations of one agent that began with the same answer each continue separately', () => {
     const player = start();
     const first = player.say([system, user], 'yes');
     const second = player.say([system, user, first, next], 'on', { isOdd: true });
@@ -509,7 +509,7 @@ describe('several agents', () => {
     expect([turn.fork, goesOnFrom(player, turn, 1)]).toEqual([undefined, true]);
   });
 
-  test('a conversation handed over goes on, and each agent trains in a row of its own', () => {
+  test('a conversation that is handed over continues, and each agent trains in a separate row', () => {
     const player = start();
     const first = player.say([system, user], 'a1', { agent: 'one' });
     const turn = player.begin([system, user, first, next], { agent: 'two' });

@@ -45,7 +45,7 @@ function toMessage(text: string, { template }: ChatTokenizer): AssistantMessage 
   };
 }
 
-/** Whether the template prints the answer, read as a message, exactly as it was written: last, and before a tool result. */
+/** Returns whether the template prints the parsed answer exactly as it was written, both last and before a tool result. */
 function isRoundTrip(answer: Answer, chatTokenizer: ChatTokenizer): boolean {
   const { template, tokenizer } = chatTokenizer;
   const { ids } = sample(answer, chatTokenizer);
@@ -113,10 +113,10 @@ const frameworks: readonly (readonly [string, (history: readonly ChatMessage[]) 
 describe.each(frameworks)('a framework that does this to history: %s', (name, send) => {
   const isMerging = name.startsWith('merge');
 
-  test.each(['none', 'keep'] as const)('every call goes on from the last one (thinking: %s)', (thinking) => {
+  test.each(['none', 'keep'] as const)('every call continues the previous one (thinking: %s)', (thinking) => {
     const chatTokenizer = createToyChatTokenizer({ thinking });
     const property = fc.property(fc.array(answers, { minLength: 1, maxLength: 12 }), (drawn) => {
-      // A merged message has no trace of an answer without text: nobody could put that one back.
+      // A merged message has no trace of an answer without text, so that answer cannot be restored.
       const list = isMerging
         ? drawn.filter(
             ({ kind, text }) =>

@@ -7,7 +7,7 @@ import { createPlayer, showRow } from './testing/play.js';
 
 /**
  * One conversation, question, tool call, result, answer, question, truncated answer, question, answer, under the
- * templates of three model families. The golden files show every row: what is trained stands in ⟦ ⟧.
+ * templates of three model families. The golden files show every row: ⟦ ⟧ marks trained tokens.
  */
 const call = '<tool_call>\n{"name": "calc", "arguments": {"a":  1.0, "b":"é"}}\n</tool_call>';
 const thought = (text: string): string => `<think>\n${text}\n</think>\n\n`;
@@ -83,7 +83,7 @@ describe.each(families)('$name', (family) => {
     await expect(rows.join('\n\n----\n\n')).toMatchFileSnapshot(`golden/${name}.txt`);
   });
 
-  test('forks only where the template prints history in another way than it was seen', () => {
+  test('forks only if the template prints history differently from what was seen', () => {
     const { tracker } = play(family);
     const stats = tracker.stats();
     expect([stats.forks, stats.splices, stats.foreignMessages]).toEqual([forks, {}, {}]);
@@ -133,7 +133,7 @@ test('a template that notices after a long while is noticed', () => {
     history.push({ role: 'user', content: `q${at}` });
     history.push(say(history, `a${at}`));
   }
-  // A whole history is rendered again whenever it has grown fourfold; until then the prompt goes on as before.
+  // A whole history is rendered again whenever it has grown fourfold; until then the prompt is extended as before.
   expect(tracker.stats().forks).toEqual({ agent: { template: 1 } });
   expect(tracker.stats().trainedTokens).toBe(tracker.stats().generatedTokens);
 });

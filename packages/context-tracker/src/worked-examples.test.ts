@@ -5,8 +5,8 @@ import { createToyChatTokenizer } from './testing.js';
 import { createPlayer, type Player, showRow } from './testing/play.js';
 
 /**
- * Nine episodes on which merging by text goes wrong, and what this tracker makes of them. Rows show what is
- * trained in brackets; `S`, `U` are turns of system and user, `|` ends a turn.
+ * Nine episodes on which merging by text fails, with the rows that this tracker makes. Rows show trained text
+ * in brackets; `S`, `U` are turns of system and user, `|` ends a turn.
  */
 
 const system: ChatMessage = { role: 'system', content: 'S' };
@@ -126,7 +126,7 @@ const examples: readonly Example[] = [
   },
 ];
 
-/** Leaves out what every turn has, so that a row can be read. */
+/** Removes what every turn has, so that a row is readable. */
 function shorten(row: string): string {
   return row
     .replaceAll(/<tool_call>\n\{"name": "(\w)".*?\n<\/tool_call>/g, '$1')

@@ -13,7 +13,7 @@ export function checkHasMessages(messages: readonly ChatMessage[]): void {
   }
 }
 
-/** A copy of a message as frameworks of all kinds send it; absent text becomes "". Throws EngineError `bad_request`. */
+/** Copies a message of any framework; absent text becomes "". Throws EngineError `bad_request`. */
 export function checkMessage(message: ChatMessage | undefined | null, at: number): ChatMessage {
   const { role, content, name, reasoning, toolCalls } = (message ?? {}) as Readonly<
     Record<'role' | 'content' | 'name' | 'reasoning' | 'toolCalls', unknown>
@@ -28,7 +28,7 @@ export function checkMessage(message: ChatMessage | undefined | null, at: number
     const kind = Array.isArray(content) ? 'a list of parts' : `of type ${typeof content}`;
     throw new EngineError(
       'bad_request',
-      `The content of message ${at} (${String(role)}) is ${kind}, not a text. Join its text parts into one string.`,
+      `The content of message ${at} (${String(role)}) is ${kind}, not a string. Join its text parts into one string.`,
     );
   }
   checkText(name, `The name of message ${at} (${String(role)})`);
@@ -39,10 +39,13 @@ export function checkMessage(message: ChatMessage | undefined | null, at: number
 
 function checkText(value: unknown, what: string): void {
   if (value === null || value === undefined || typeof value === 'string') return;
-  throw new EngineError('bad_request', `${what} is of type ${typeof value}, not a text. Send a text, or leave it out.`);
+  throw new EngineError(
+    'bad_request',
+    `${what} is of type ${typeof value}, not a string. Send a string, or leave it out.`,
+  );
 }
 
-/** A template prints whatever it is given: arguments as an object would stand in the prompt as "[object Object]". */
+/** A template prints any value it gets: arguments given as an object would appear in the prompt as "[object Object]". */
 function checkToolCalls(toolCalls: unknown, at: number): void {
   if (!Array.isArray(toolCalls))
     throw new EngineError('bad_request', `The toolCalls of message ${at} are of type ${typeof toolCalls}, not a list.`);
@@ -57,13 +60,13 @@ function checkToolCalls(toolCalls: unknown, at: number): void {
     if (typeof written !== 'string')
       throw new EngineError(
         'bad_request',
-        `The arguments of ${what} ("${name}") are of type ${typeof written}, not a text. Send the JSON text that the model wrote, or JSON.stringify of them.`,
+        `The arguments of ${what} ("${name}") are of type ${typeof written}, not a string. Send the JSON that the model wrote, or JSON.stringify of them.`,
       );
     checkText(id, `The id of ${what} ("${name}")`);
   }
 }
 
-/** The tools as JSON, by which conversations are told apart. Throws EngineError `bad_request`. */
+/** Returns the tools as JSON, which identifies the conversations that offer them. Throws EngineError `bad_request`. */
 export function printTools(tools: unknown): string {
   if (!Array.isArray(tools))
     throw new EngineError('bad_request', `The tools of the request are of type ${typeof tools}, not a list.`);

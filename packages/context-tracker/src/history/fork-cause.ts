@@ -8,8 +8,8 @@ import type { TurnIndex } from './turn-index.js';
 type CauseOptions = { readonly agentName: string; readonly index: TurnIndex };
 
 /**
- * Why a request with these new messages does not go on from what was seen. A request that leads to a place where no
- * turn of the agent stands, and repeats none from elsewhere, is a new conversation or a new branch: no fork.
+ * Returns why a request with these new messages does not continue what was seen. If it leads to a place without a turn of
+ * the agent, and repeats no turn from elsewhere, it is a new conversation or a new branch, and not a fork.
  */
 export function findForkCause(
   node: MessageNode,
@@ -26,7 +26,7 @@ export function findForkCause(
   return isEdit(own, first, options.index) ? 'edited' : 'rewritten';
 }
 
-/** The first turn of ours among the new messages was sampled after other messages: which ones changed? */
+/** Finds what changed if the first turn of ours among the new messages was sampled after other messages. */
 function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: CauseOptions): ForkCause | undefined {
   let previous = node.message;
   for (const [at, { message, origin }] of tail.entries()) {
@@ -37,7 +37,7 @@ function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: Ca
   return undefined;
 }
 
-/** A turn of the agent with this text: best one that answered the same message as here, or stood further on in this conversation. */
+/** Finds a turn of the agent with this text. It prefers one that answered the same message, or was further down in this conversation. */
 function findByText(
   message: AssistantMessage,
   previous: ChatMessage | undefined,
@@ -51,7 +51,7 @@ function findByText(
   return sameText.find((turn) => answeredSame(turn) || isBelow(turn.node, node)) ?? sameText[0];
 }
 
-/** Whether the conversation at `node`, if it is more than a system message, leads on to `below`. */
+/** Returns whether the conversation at `node`, if it has more than a system message, leads to `below`. */
 function isBelow(below: MessageNode, node: MessageNode): boolean {
   if (node.message === undefined || node.message.role === 'system') return false;
   let current: MessageNode | undefined = below;
@@ -79,14 +79,14 @@ function isSameList(left: readonly ChatMessage[], right: readonly ChatMessage[])
   );
 }
 
-/** Whether the message is in the place of one answer of ours and says something else. Several in one message are a rewriting. */
+/** Returns whether the message replaces one answer of ours with something else. A message that holds several answers is rewritten, not edited. */
 function isEdit(own: readonly SeenTurn[], { message, origin }: HistoryEntry, index: TurnIndex): boolean {
   if (message.role !== 'assistant' || origin !== undefined) return false;
   if (new Set((message.toolCalls ?? []).map(({ id }) => index.ofCallId(id))).size > 1) return false;
   return !own.some((turn) => isRespelling(turn, message, false) || isRespelling(turn, message, true));
 }
 
-/** Whether the message begins with the turn's text and goes on: the same text, but other tokens at the seam. */
+/** Returns whether the message begins with the turn's text and continues: the text is the same, but the tokens at the seam differ. */
 function goesOn(turn: SeenTurn, message: ChatMessage): boolean {
   const text = turn.message.content.trimEnd();
   const isPlain = message.role === 'assistant' && (message.toolCalls ?? []).length === 0;

@@ -3,13 +3,13 @@ import type { MessageNode } from './message-node.js';
 import { isSameMessage } from './same-message.js';
 
 /**
- * The latest conversation of each agent. Most requests repeat it and go on, so that it is compared first, message by
- * message, before anything is looked up.
+ * The latest conversation of each agent. Most requests repeat it and add to it, so it is compared first, message by
+ * message, before any look-up.
  */
 export class Guides {
   readonly #latest = new Map<string, Guide>();
 
-  /** How far the messages repeat the agent's latest conversation and no other: of equal answers, it need not be this one that they go on from. */
+  /** Returns how far the messages repeat only the agent's latest conversation. Where several answers are equal, the messages may continue another one. */
   follow(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): Guided {
     const guide = this.#latest.get(agentName);
     if (guide === undefined || guide.nodes[0]?.parent !== root) return { node: root, length: 0 };
@@ -17,7 +17,7 @@ export class Guides {
     return { node: guide.nodes[length - 1] ?? root, length };
   }
 
-  /** The agent's call of this number led to this node. Of calls that were open at once, the last begun counts. */
+  /** Call this when the agent's call of this number led to this node. Of calls that were open at the same time, the last begun counts. */
   update(agentName: string, callIndex: number, node: MessageNode): void {
     const guide = this.#latest.get(agentName) ?? { callIndex, nodes: [], contents: [], roles: [] };
     if (callIndex < guide.callIndex) return;
@@ -34,7 +34,7 @@ export class Guides {
 
 export type Guided = { readonly node: MessageNode; readonly length: number };
 
-/** Every call goes through a whole conversation: text and role stand in lists of their own, which a processor reads ahead. */
+/** Every call compares a whole conversation, so texts and roles are in separate lists, which a processor can prefetch. */
 type Guide = {
   callIndex: number;
   readonly nodes: MessageNode[];
@@ -58,7 +58,7 @@ function countRepeated(
   for (let at = 0; at < limit; at++) {
     const message = messages[at];
     if (message === undefined || message === null) return at;
-    // Mostly it is the very same string: Object.is finds that out without reading it, unlike ===.
+    // Usually it is the very same string: Object.is detects that without reading it, unlike ===.
     const isSame =
       Object.is(message.content, contents[at]) &&
       message.role === roles[at] &&
@@ -69,7 +69,7 @@ function countRepeated(
   return limit;
 }
 
-/** Of this many nodes, those before the first with an equal one beside it. */
+/** Returns how many nodes come before the first one that has an equal sibling. */
 function countCertain(root: MessageNode, nodes: readonly MessageNode[], length: number): number {
   let above: MessageNode | undefined = root;
   for (let at = 0; at < length && above?.hasTwinBelow === true; at++) {
@@ -79,7 +79,7 @@ function countCertain(root: MessageNode, nodes: readonly MessageNode[], length: 
   return length;
 }
 
-/** Nothing but a role and a text. */
+/** Returns whether the message has only a role and text. */
 function isPlain(message: ChatMessage): boolean {
   const { name, reasoning, toolCalls, toolCallId } = message as Partial<
     Record<'name' | 'reasoning' | 'toolCalls' | 'toolCallId', unknown>
@@ -87,7 +87,7 @@ function isPlain(message: ChatMessage): boolean {
   return name === undefined && reasoning === undefined && toolCalls === undefined && toolCallId === undefined;
 }
 
-/** Equal, or in the spelling that is known of a turn of ours. */
+/** Returns whether the message is equal, or is the known spelling of a turn of ours. */
 function isRepeated(node: MessageNode | undefined, message: ChatMessage): boolean {
   if (node?.message === undefined) return false;
   const spelling = node.origin?.spelling;

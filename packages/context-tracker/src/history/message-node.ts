@@ -4,39 +4,39 @@ import type { SeenPrompt, SeenTurn } from './seen-state.js';
 import { isSameMessage } from './same-message.js';
 import { addShape, isQuestion, type MessageShape, messageShapeOf } from './message-shape.js';
 
-/** A message as it stands in a history; `origin` is the turn of ours that it repeats. */
+/** A message of a history; `origin` is the turn of ours that it repeats. */
 export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: SeenTurn };
 
-/** What all conversations of one tree share. */
+/** Data that all conversations of one tree share. */
 export type ConversationRoot = { readonly tools: readonly ToolSpec[]; readonly template: ChatTemplate };
 
 /**
- * One message after those before it: the tree of all conversations of an episode that offer the same tools. Several
- * children may carry equal messages (answers that were sampled twice, or written by the agent itself).
+ * One message after its predecessors. The nodes form the tree of all conversations of an episode that offer the same tools.
+ * Several children may have equal messages (answers that were sampled twice, or written by the agent).
  */
 export class MessageNode {
   readonly parent: MessageNode | undefined;
   readonly message: ChatMessage | undefined;
-  /** The turn of ours that the message repeats, wherever it was sampled. */
+  /** The turn of ours that the message repeats, from any place. */
   readonly origin: SeenTurn | undefined;
   /** The answer that was sampled here, after exactly these messages. */
   readonly turn: SeenTurn | undefined;
   readonly root: ConversationRoot;
   /** Number of messages. */
   readonly length: number;
-  /** See message-shape.ts; of no message 0. */
+  /** See message-shape.ts. It is 0 for the root, which has no message. */
   readonly shape: MessageShape;
   /** Kinds of messages from the last question up to here, and before that question. */
   readonly shapes: number;
   readonly earlierShapes: number;
   /** The end of the opening: system messages and the first message after them. */
   readonly opening: MessageNode;
-  /** What the model was given to answer these messages. */
+  /** The prompt with which the model answered these messages. */
   prompt: SeenPrompt | undefined;
-  /** Whether another child of the parent carries an equal message; and whether that is so of any message further on. */
+  /** Whether another child of the parent has an equal message, and whether that is so for any message further down. */
   hasTwin = false;
   hasTwinBelow = false;
-  /** Mostly one: a list of its own and a look-up by text come with the first and the ninth. */
+  /** There is usually one child. The first child makes a list of exact size, and the ninth makes a look-up by text. */
   #children: MessageNode[] | undefined;
   #byText: Map<string, MessageNode[]> | undefined;
   #turns: MessageNode[] | undefined;
@@ -68,7 +68,7 @@ export class MessageNode {
     return this.message === undefined || (this.message.role === 'system' && this.opening === this);
   }
 
-  /** Children that carry exactly this message. */
+  /** Returns children with exactly this message. */
   find(message: ChatMessage): readonly MessageNode[] {
     const candidates = this.#withText(message.content);
     const [only] = candidates;
@@ -77,17 +77,17 @@ export class MessageNode {
     return candidates.filter((child) => child.message !== undefined && isSameMessage(child.message, message));
   }
 
-  /** The child that repeats this turn. */
+  /** Returns the child that repeats this turn. */
   findOrigin(turn: SeenTurn): MessageNode | undefined {
     return this.#withText(turn.message.content).find(({ origin }) => origin === turn);
   }
 
-  /** Answers that were sampled here. */
+  /** Returns answers that were sampled here. */
   get turns(): readonly MessageNode[] {
     return this.#turns ?? none;
   }
 
-  /** The child for this message, made where there is none. */
+  /** Returns the child for this message, and makes it if there is none. */
   ensure(entry: HistoryEntry): MessageNode {
     const existing =
       entry.origin === undefined
@@ -108,7 +108,7 @@ export class MessageNode {
     const [twin] = message === undefined ? none : this.find(message);
     if (twin !== undefined) markTwins(this, [twin, child]);
     if (this.#children === undefined)
-      this.#children = [child]; // of length 1: the first push makes room for 17
+      this.#children = [child]; // of length 1, because the first push would reserve room for 17
     else this.#children.push(child);
     if (this.#byText !== undefined) addByText(this.#byText, child);
     else if (this.#children.length > maxListed)
@@ -116,13 +116,13 @@ export class MessageNode {
     return child;
   }
 
-  /** Among a few children all, else those with this text. */
+  /** Returns all children if there are few, else those with this text. */
   #withText(text: string): readonly MessageNode[] {
     return (this.#byText === undefined ? this.#children : this.#byText.get(text)) ?? none;
   }
 }
 
-/** So many children are looked through one by one. */
+/** Up to this number, children are searched one by one. */
 const maxListed = 8;
 
 function addByText(byText: Map<string, MessageNode[]>, child: MessageNode): Map<string, MessageNode[]> {
@@ -141,7 +141,7 @@ function markTwins(parent: MessageNode, twins: readonly MessageNode[]): void {
     above.hasTwinBelow = true;
 }
 
-/** The nodes from the first message to this one. */
+/** Returns the nodes from the first message to this one. */
 function pathTo(node: MessageNode): readonly MessageNode[] {
   const path: MessageNode[] = [];
   for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent)

@@ -2,9 +2,9 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 
 /**
- * What a chat template may look at when it decides how to print a message, as a small number: two messages of one
- * shape are assumed to be printed alike in like places. (The assumption is checked: see prompt/tail-text.ts.) What a
- * template finds inside a text is its own business, so it is asked.
+ * The properties of a message that a chat template may look at when it decides how to print it, as a small number. Two
+ * messages of one shape are assumed to be printed alike in like places; prompt/tail-text.ts checks the assumption. What a
+ * template finds inside text cannot be known here, so the template itself is asked.
  */
 export type MessageShape = number;
 
@@ -19,7 +19,7 @@ export function messageShapeOf(message: ChatMessage, template: Pick<ChatTemplate
   return common | (hasText(message.reasoning) ? 32 : 0) | (Math.min(calls, 2) << 6);
 }
 
-/** The shapes of many messages as one number: which roles, with which flags, and which kinds of answers. */
+/** Combines the shapes of many messages into one number: which roles occur, with which flags, and which kinds of answers. */
 export function addShape(shapes: number, shape: MessageShape): number {
   const role = shape & 3;
   const flags = ((shape >> 2) & 7) << (role * 3);
@@ -27,7 +27,7 @@ export function addShape(shapes: number, shape: MessageShape): number {
   return shapes | (1 << (24 + role)) | flags | kind;
 }
 
-/** Whether messages of this shape are questions to a template that leaves thinking out before the last of them (Qwen3's). */
+/** Returns whether a template such as Qwen3's, which leaves thinking out before the last question, treats this shape as a question. */
 export function isQuestion(shape: MessageShape): boolean {
   return (shape & 3) === roles.user && (shape & 32) === 0;
 }

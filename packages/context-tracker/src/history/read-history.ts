@@ -15,17 +15,17 @@ export type ReadOptions = {
   readonly agentName: string;
   readonly policy: HistoryPolicy;
   readonly index: TurnIndex;
-  /** Whether the chat template prints both in the same way. */
+  /** Returns whether the chat template prints both in the same way. */
   readonly isPrintedAlike: (own: AssistantMessage, sent: AssistantMessage) => boolean;
 };
 
-/** A request's messages, held against what was seen. */
+/** A request's messages, compared with what was seen. */
 export type History = {
   /** The longest known beginning of the messages. */
   readonly node: MessageNode;
   /** The messages after it. */
   readonly tail: readonly HistoryEntry[];
-  /** Turns of ours that came back in another spelling, with that spelling; undefined for regrouped ones. */
+  /** Turns of ours that came back in another spelling, with that spelling, which is undefined for regrouped turns. */
   readonly respelled: readonly Respelled[];
   readonly cause: ForkCause | undefined;
 };
@@ -43,7 +43,7 @@ type Step = {
   readonly respelled?: readonly Respelled[];
 };
 
-/** Changes nothing. `known` is how far the messages are known to go, at least to the root of the request's tools. */
+/** Reads a history without changing anything. `known` is how far the messages are known, at least to the root of the request's tools. */
 export function readHistory(known: Guided, sent: readonly ChatMessage[], options: ReadOptions): History {
   const read = sent.slice(known.length).map((message, at) => checkMessage(message, known.length + at));
   const messages = options.policy === 'as_sent' ? read : putResultsBack(known.node.message, read, options.index);
@@ -93,8 +93,8 @@ function takeStep(
 }
 
 /**
- * Of several answers with the same text: the agent's own before others', sampled ones before foreign ones, then the one
- * whose conversation the messages after it repeat the furthest, the latest.
+ * Chooses among several answers with the same text. The agent's answers win over those of others, sampled ones over foreign
+ * ones, then the one whose conversation the following messages repeat the furthest, then the latest.
  */
 function choose(children: readonly MessageNode[], after: Rest, { agentName }: ReadOptions): MessageNode | undefined {
   if (children.length < 2) return children[0];
@@ -110,10 +110,10 @@ function choose(children: readonly MessageNode[], after: Rest, { agentName }: Re
     .child;
 }
 
-/** The messages from this place on. */
+/** The messages from a position on. */
 type Rest = { readonly messages: readonly ChatMessage[]; readonly at: number };
 
-/** How many of the messages stand behind the node, one after the other. */
+/** Returns how many of the messages follow the node, one after the other. */
 function reachOf(node: MessageNode, { messages, at }: Rest): number {
   let level: readonly MessageNode[] = [node];
   for (let place = at; ; place++) {
@@ -173,7 +173,7 @@ function toStep(
   };
 }
 
-/** The one answer given here that fits, the agent's own before others'; undefined where several fit: that is not certain. */
+/** Returns the one answer that fits, of the agent before others. Returns undefined if several fit, because then it is uncertain. */
 function findOnly(
   node: MessageNode,
   { agentName }: ReadOptions,

@@ -6,9 +6,9 @@ import { isSameArguments } from './same-arguments.js';
 import type { TurnIndex } from './turn-index.js';
 
 /**
- * Frameworks merge several turns into one message, or deal one turn out to several. Since we minted the call ids, the
- * turns can be put back as they were: each one whole, followed by its results. Nothing is put back unless every call,
- * every result and every piece of text has its place.
+ * Frameworks merge several turns into one message, or split one turn over several. Because we minted the call ids, the turns
+ * can be restored: each one whole, followed by its results. Turns are restored only if every call, every result and every
+ * piece of text has a place.
  */
 export type Regrouped = {
   readonly entries: readonly HistoryEntry[];
@@ -43,8 +43,8 @@ function regroupStretch(stretch: readonly ChatMessage[], start: number, index: T
 }
 
 /**
- * One or two answers and their tool results, and what follows as long as it completes a turn that has begun. `withText`:
- * also text right after a message with calls, as the end of the same turn.
+ * Takes one or two answers and their tool results, and following messages as long as they complete a turn that has begun. With
+ * `withText`, text right after a message with calls counts as the end of the same turn.
  */
 function takeStretch(
   messages: readonly ChatMessage[],
@@ -73,7 +73,7 @@ function takeStretch(
   return messages.slice(start, end);
 }
 
-/** The turns whose calls these are, in their order; undefined unless the calls are exactly theirs. */
+/** Returns the turns that made these calls, in their order. Returns undefined unless the calls are exactly theirs. */
 function findTurns(answers: readonly AssistantMessage[], index: TurnIndex): readonly SeenTurn[] | undefined {
   const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
   const turns = [...new Set(calls.map(({ id }) => index.ofCallId(id)))];
@@ -92,7 +92,7 @@ function isSameCall(turn: SeenTurn, own: ToolCall, sent: ToolCall | undefined): 
   return sent?.id === own.id && sent.name === own.name && isSameArguments(own.arguments, sent.arguments, schema);
 }
 
-/** Each result answers a call, once; only the last turn may still wait for results. */
+/** Returns whether each result answers one call, once. Only the last turn may still wait for results. */
 function hasAllResults(turns: readonly SeenTurn[], results: readonly ToolMessage[]): boolean {
   const answered = new Set(results.map(({ toolCallId }) => toolCallId));
   const isComplete = (turn: SeenTurn): boolean => callIds(turn).every((id) => answered.has(id));
@@ -108,7 +108,7 @@ function callIds({ message }: SeenTurn): readonly string[] {
   return (message.toolCalls ?? []).map(({ id }) => id);
 }
 
-/** In their order. */
+/** Groups items and keeps their order. */
 function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): ReadonlyMap<Key, readonly Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {
@@ -119,14 +119,14 @@ function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
   return groups;
 }
 
-/** Text beyond that of the turns, without space; undefined where their text is not all there. */
+/** Returns the text beyond that of the turns, without whitespace, or undefined if text of the turns is missing. */
 function restOfText(answers: readonly AssistantMessage[], turns: readonly SeenTurn[]): string | undefined {
   const sent = squash(answers.map(({ content }) => content).join(''));
   const own = squash(turns.map(({ message }) => message.content).join(''));
   return sent.startsWith(own) ? sent.slice(own.length) : undefined;
 }
 
-/** Whether the turn is the answer to the results of the last of these turns. */
+/** Returns whether the turn answers the results of the last of these turns. */
 function isAnswerAfter(turn: SeenTurn, turns: readonly SeenTurn[]): boolean {
   let asked: MessageNode | undefined = turn.node;
   while (asked?.message?.role === 'tool') asked = asked.parent;

@@ -4,10 +4,10 @@ import { isSameArguments } from './same-arguments.js';
 import { isSameMessage } from './same-message.js';
 
 /**
- * Whether `sent` is this turn of ours as some framework spells it: whitespace trimmed, null as "", arguments parsed
- * and printed again, reasoning dropped or moved into the text, the text cut at a stop text, a name added. `byId`: the
- * calls carry the ids that we minted, so that what parsing with a tool's schema does to them is still certain. A turn
- * whose text or arguments say something else was edited: then the model must see what was sent.
+ * Returns whether `sent` is this turn of ours in the spelling of a framework: whitespace trimmed, null as "", arguments
+ * parsed and printed again, reasoning dropped or moved into the text, the text cut at a stop string, a name added. `byId`:
+ * the calls have ids that we minted, so that changes made by a tool's schema can be recognised. A turn with other text or
+ * arguments was edited, and the model must see what was sent.
  */
 export function isRespelling(turn: SeenTurn, sent: AssistantMessage, byId: boolean): boolean {
   if (turn.spelling !== undefined && isSameMessage(turn.spelling, sent)) return true;
@@ -15,7 +15,7 @@ export function isRespelling(turn: SeenTurn, sent: AssistantMessage, byId: boole
   return isSameCalls(turn, sent.toolCalls ?? [], byId) && isSameText(turn, sent);
 }
 
-/** The whole answer, tags and calls included, given back as plain text. */
+/** Returns whether the whole answer, including tags and calls, was sent back as plain text. */
 function isRawText(turn: SeenTurn, sent: AssistantMessage): boolean {
   return (sent.toolCalls ?? []).length === 0 && sent.content !== '' && sent.content.trim() === turn.text.trim();
 }
@@ -33,7 +33,7 @@ function isSameCalls(turn: SeenTurn, sent: readonly ToolCall[], byId: boolean): 
   return own.length === sent.length && own.every(isSame);
 }
 
-/** The parameters of a tool that the turn was offered; empty for one that it was not offered. */
+/** Returns the parameters of a tool that the turn was offered. The result is empty for any other tool. */
 export function schemaOf({ node }: SeenTurn, name: string): JsonObject {
   return node.tools.find((tool) => tool.name === name)?.parameters ?? {};
 }
@@ -45,7 +45,7 @@ function isSameText(turn: SeenTurn, sent: AssistantMessage): boolean {
   return reasoning !== '' && squash(withoutReasoningTags(text, turn)) === squash(reasoning + content);
 }
 
-/** Dropped, kept, or only its last streamed piece kept. */
+/** Returns whether reasoning was dropped, kept, or reduced to its last streamed piece. */
 function isKeptReasoning(own: string, sent: string): boolean {
   return sent.trim() === '' || own.trim().endsWith(sent.trim());
 }
@@ -59,7 +59,7 @@ function withoutReasoningTags(text: string, { node }: SeenTurn): string {
   return (node.root.template.reasoningTags ?? []).reduce((rest, tag) => rest.replaceAll(tag, ''), text);
 }
 
-/** Without any space: for texts that were joined or split with other space between them. */
+/** Removes all whitespace, to compare texts that were joined or split with other whitespace. */
 export function squash(text: string): string {
   return text.replaceAll(/\s+/g, '');
 }

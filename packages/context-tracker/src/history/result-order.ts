@@ -2,8 +2,8 @@ import type { AssistantMessage, ChatMessage } from '@agentjet/core';
 import type { TurnIndex } from './turn-index.js';
 
 /**
- * Some agents send several turns and then all of their results: `answer, answer, result, result`. Each result of a turn
- * of ours goes back to right after its turn. `before` is the message before these, which may be the first such answer.
+ * Some agents send several turns and then all of their results: `answer, answer, result, result`. This puts each result of a
+ * turn of ours right after its turn. `before` is the preceding message, which may be the first such answer.
  */
 export function putResultsBack(
   before: ChatMessage | undefined,
@@ -28,12 +28,12 @@ export function putResultsBack(
   return ordered;
 }
 
-/** An answer with calls, each of which we have minted. */
+/** Returns whether we minted every call of the answer. */
 function isOurs({ toolCalls = [] }: AssistantMessage, index: TurnIndex): boolean {
   return toolCalls.length > 0 && toolCalls.every(({ id }) => index.ofCallId(id) !== undefined);
 }
 
-/** What belongs to no answer but the last comes last. */
+/** Puts results after their answers. Results of no earlier answer come last. */
 function interleave(answers: readonly AssistantMessage[], results: readonly ChatMessage[]): readonly ChatMessage[] {
   const ownerOf = (result: ChatMessage): AssistantMessage | undefined =>
     result.role === 'tool'

@@ -1,10 +1,10 @@
 import { isJsonObject, isSameJson, parseJson, type JsonObject } from '@agentjet/core';
 
 /**
- * Whether two argument strings say the same JSON value. Frameworks parse what the model wrote and print it again. With
- * `schema`, the tool's parameters, also what parsing with that schema makes of it: keys that the schema does not know are
- * gone, its defaults are filled in, scalars are converted. Anything else is an edit, and an edit must be seen. A schema
- * without properties knows nothing of its keys.
+ * Returns whether two argument strings hold the same JSON value. Frameworks parse what the model wrote and print it again.
+ * With `schema`, the tool's parameters, the result of parsing with that schema is the same too: keys that the schema does not
+ * know are missing, its defaults are filled in, scalars are converted. Any other difference is an edit that the model must
+ * see. A schema without properties knows no keys.
  */
 export function isSameArguments(own: string, sent: string, schema?: JsonObject): boolean {
   if (own.trim() === sent.trim()) return true;
@@ -15,13 +15,13 @@ export function isSameArguments(own: string, sent: string, schema?: JsonObject):
   return schema !== undefined && !isJsonObject(ownValue) && isStandIn(own, sentValue);
 }
 
-/** What frameworks send for arguments that they could not read: nothing, or the text itself in a place where they keep it. */
+/** Frameworks replace arguments that they cannot read with nothing, or with the string itself under a special key. */
 function isStandIn(own: string, sent: unknown): boolean {
   if (sent === null || sent === '' || sent === own) return true;
   return isJsonObject(sent) && Object.values(sent).every((value) => value === own);
 }
 
-/** Whether parsing `own` with the schema may give `sent`. */
+/** Returns whether parsing `own` with the schema may give `sent`. */
 function isParsed(own: unknown, sent: unknown, schema: unknown): boolean {
   if (isSameJson(own, sent)) return true;
   if (isJsonObject(own)) return isJsonObject(sent) && isParsedObject(own, sent, isJsonObject(schema) ? schema : {});

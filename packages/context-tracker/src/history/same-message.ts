@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, ToolCall } from '@agentjet/core';
 
-/** Equal in everything that a message says: role, text, reasoning, calls with their ids, names. */
+/** Returns whether role, text, reasoning, calls with their ids, and names are equal. */
 export function isSameMessage(left: ChatMessage, right: ChatMessage): boolean {
   if (left.content !== right.content || left.role !== right.role) return false;
   if (left.role === 'system') return true;
@@ -21,7 +21,7 @@ function isSameCall(left: ToolCall, right: ToolCall | undefined): boolean {
   return left.id === right?.id && left.name === right.name && left.arguments === right.arguments;
 }
 
-/** A copy of our own, without fields that say nothing: agents may change their message objects after a call. */
+/** Copies a message without empty fields, because agents may change their message objects after a call. */
 export function copyMessage<M extends ChatMessage>(message: M): M;
 export function copyMessage(message: ChatMessage): ChatMessage {
   const { role, content } = message;

@@ -4,15 +4,15 @@ import type { MessageNode } from './message-node.js';
 import type { TokenPosition } from '../tokens/token-tree.js';
 
 /**
- * What the model has seen, as a chain back to the beginning: prompt text, an answer, prompt text, an answer, ... Each
- * state knows its text and its exact place among the token ids.
+ * A chain of everything that the model has seen: prompt text, an answer, prompt text, an answer, ... Each state knows its
+ * text and its exact position among the token ids.
  */
 export type SeenState = SeenPrompt | SeenTurn;
 
 export type SeenPrompt = {
   readonly kind: 'prompt';
   readonly before: SeenState | undefined;
-  /** What the template printed after `before`, generation header included. */
+  /** The text that the template printed after `before`, including the generation header. */
   readonly text: string;
   readonly position: TokenPosition;
   /** Number of messages when the whole history was last rendered and compared. */
@@ -22,7 +22,7 @@ export type SeenPrompt = {
 export type SeenTurn = {
   readonly kind: 'turn';
   readonly before: SeenPrompt;
-  /** What the model wrote, without its stop token. */
+  /** The text that the model wrote, without its stop token. */
   readonly text: string;
   /** Whether the last sampled id ended the turn; a truncated answer has no such id. */
   readonly isStopped: boolean;
@@ -30,18 +30,18 @@ export type SeenTurn = {
   readonly written: string | undefined;
   readonly position: TokenPosition;
   readonly message: AssistantMessage;
-  /** Texts that the caller asked to stop at: it may have been given the answer cut there. */
+  /** Stop strings of the caller, who may have received the answer cut at one of them. */
   readonly stops: readonly string[];
   readonly agent: AgentIdentity;
   /** Number of the call in the order of `begin`. */
   readonly index: number;
   /** The message that was answered. */
   readonly node: MessageNode;
-  /** The latest spelling under which the turn came back. */
+  /** The latest spelling in which the turn came back. */
   spelling?: AssistantMessage;
 };
 
-/** From the beginning to the state. */
+/** Returns the states from the beginning to this one. */
 export function chainOf(state: SeenState | undefined): readonly SeenState[] {
   const chain: SeenState[] = [];
   for (let current = state; current !== undefined; current = current.before) chain.push(current);

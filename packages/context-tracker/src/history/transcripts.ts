@@ -1,10 +1,10 @@
 import type { AgentTranscript } from '../contract.js';
 import { type MessageNode, messagesTo } from './message-node.js';
 
-/** An answer where it was sampled, and whose it is. */
+/** An answer at the place where it was sampled, with its agent. */
 export type AnswerNode = { readonly agentName: string; readonly node: MessageNode };
 
-/** The conversations of each agent: every answer that the agent did not go on from ends one. */
+/** Returns the conversations of each agent. Every answer that the agent did not continue ends one. */
 export function toTranscripts(answers: readonly AnswerNode[]): readonly AgentTranscript[] {
   const passedBy = new Map<string, Set<MessageNode>>();
   for (const { agentName, node } of answers) {

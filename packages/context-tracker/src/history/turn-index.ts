@@ -2,7 +2,7 @@ import type { AssistantMessage } from '@agentjet/core';
 import type { SeenTurn } from './seen-state.js';
 import { squash } from './respelling.js';
 
-/** All turns of an episode, by the tool-call ids that we minted and by their texts. */
+/** Finds turns of an episode by the tool-call ids that we minted and by their texts. */
 export class TurnIndex {
   readonly #byCallId = new Map<string, SeenTurn>();
   readonly #byText = new Map<string, SeenTurn[]>();
@@ -20,14 +20,14 @@ export class TurnIndex {
     return this.#byCallId.get(id);
   }
 
-  /** The turn that minted the ids of all of the message's calls; undefined where they are of several turns, or none. */
+  /** Returns the turn that minted the ids of all of the message's calls, or undefined if they belong to several turns or none. */
   ofCalls({ toolCalls = [] }: AssistantMessage): SeenTurn | undefined {
     const [first] = toolCalls;
     const turn = first === undefined ? undefined : this.#byCallId.get(first.id);
     return toolCalls.every(({ id }) => this.#byCallId.get(id) === turn) ? turn : undefined;
   }
 
-  /** Turns whose text is this one, space aside, in the order of their calls. */
+  /** Returns turns with this text, ignoring whitespace, in the order of their calls. */
   ofText(text: string): readonly SeenTurn[] {
     return this.#byText.get(squash(text)) ?? [];
   }

@@ -1,6 +1,6 @@
 import type { PartAuthor, TurnDescription } from '../contract.js';
 
-/** One sample of an episode, as it is kept: arrays of one length. */
+/** One stored sample of an episode. All arrays have one length. */
 export type EpisodeRow = {
   readonly agentName: string;
   readonly targetTag: string;
@@ -9,10 +9,10 @@ export type EpisodeRow = {
   readonly policyVersions: readonly number[];
 };
 
-/** The rows of an episode laid over one another: every token of the model's context once. */
+/** The rows of an episode merged into a tree, which holds every token of the model's context once. */
 export type EpisodeTree = {
   readonly branches: readonly Branch[];
-  /** As the tracker described them; else, for episodes that were kept without, what the rows still tell. */
+  /** Turns as the tracker described them. For an episode without descriptions, they are derived from the rows. */
   readonly turns: readonly TurnDescription[];
   readonly areTurnsRecorded: boolean;
   readonly treeTokens: number;
@@ -25,19 +25,19 @@ export type Branch = {
   readonly end: number;
   /** Shape [end - start]. */
   readonly ids: Int32Array;
-  /** The rows that pass through, or end in here where another goes on, ascending. */
+  /** Rows that pass through, or end in here while another continues, ascending. */
   readonly rows: readonly number[];
-  /** Turns whose context leaves what was known in here. */
+  /** Turns whose context leaves the known tokens in here. */
   readonly begun: readonly number[];
-  /** Who wrote which tokens, without gaps. */
+  /** Authors of the tokens, without gaps. */
   readonly spans: readonly TokenSpan[];
-  /** By their first row. */
+  /** Children ordered by their first row. */
   readonly children: readonly Branch[];
-  /** Tokens of this branch and of all below it. */
+  /** Number of tokens of this branch and of all branches below it. */
   readonly size: number;
 };
 
-/** `generated`: sampled, and trained. `template`: printed by the chat template. `context`: the episode was kept without saying who wrote it. */
+/** `generated`: sampled and trained. `template`: printed by the chat template. `context`: the episode was stored without authors. */
 export type SpanAuthor = PartAuthor | 'generated' | 'template' | 'context';
 
 export type TokenSpan = {
@@ -45,6 +45,6 @@ export type TokenSpan = {
   readonly end: number;
   readonly author: SpanAuthor;
   readonly name?: string;
-  /** The turns that sampled it: several where calls sampled the same in the same context. */
+  /** The turns that sampled it. There are several if calls sampled the same tokens in the same context. */
   readonly turns: readonly number[];
 };

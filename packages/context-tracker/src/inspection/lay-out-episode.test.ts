@@ -44,7 +44,7 @@ function turn(sample: number, changes: Partial<TurnDescription>): TurnDescriptio
   return { promptTokens: 0, generatedTokens: 0, ...rest, sample, ...changes };
 }
 
-/** Branch by branch, the parents first. */
+/** Lists the branches, parents first. */
 function flatten(branches: readonly Branch[]): readonly Branch[] {
   return branches.flatMap((branch) => [branch, ...flatten(branch.children)]);
 }
@@ -53,7 +53,7 @@ function pathOf({ branches }: EpisodeTree, row: number): readonly Branch[] {
   return flatten(branches).filter(({ rows }) => rows.includes(row));
 }
 
-/** Who wrote each token of a row, read from the tree. */
+/** Returns the author of each token of a row, read from the tree. */
 function authorsOf(tree: EpisodeTree, row: number): readonly string[] {
   return pathOf(tree, row).flatMap(({ spans }) =>
     spans.flatMap(({ start, end, author, turns }) =>
@@ -142,7 +142,7 @@ describe('an episode of two rows that share their prompt and an answer', () => {
     ['a turn is missing', turns.slice(0, 2)],
     ['a turn covers what is not trained', [turn(0, { promptTokens: 1, generatedTokens: 3 }), ...turns.slice(1)]],
     [
-      'a turn stands in a row that is not there',
+      'a turn is in a row that does not exist',
       [...turns.slice(0, 2), turn(7, { index: 2, promptTokens: 5, generatedTokens: 1 })],
     ],
   ])('with turns that do not fit is shown without them: %s', (_, recorded) => {
@@ -151,7 +151,7 @@ describe('an episode of two rows that share their prompt and an answer', () => {
 });
 
 describe('calls that sampled the same from the same', () => {
-  test('stand in one place, which names them both', () => {
+  test('are in one place, which names both', () => {
     const rows = [row([5, 8, 9], [0, 1, 1]), row([5, 8, 9], [0, 1, 1]), row([5, 8, 7], [0, 1, 1])];
     const { branches } = layOutEpisode(
       rows,
@@ -200,7 +200,7 @@ function toRows(tracker: ReturnType<typeof createContextTracker>): readonly Epis
   }));
 }
 
-test('whatever agents do, the tree holds every row, and each generated token with the turns that sampled it', () => {
+test('for any behaviour of agents, the tree holds every row, and each generated token with the turns that sampled it', () => {
   const property = fc.property(programs, (program) => {
     const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
     runProgram(program, tracker, chatTokenizer, { order: (count) => [...Array(count).keys()] });
@@ -213,7 +213,7 @@ test('whatever agents do, the tree holds every row, and each generated token wit
         pathOf(tree, index)
           .flatMap((branch) => [...branch.ids])
           .slice(0, ids.length),
-      ).toEqual(ids); // a row may end where another goes on
+      ).toEqual(ids); // a row may end inside another row
       expect(lossMask.every((mask, at) => mask === 0 || authors[at]?.startsWith('generated'))).toBe(true);
     }
     const shown = new Set(flatten(tree.branches).flatMap(({ spans }) => spans.flatMap(({ turns }) => turns)));

@@ -3,7 +3,7 @@ import { idsOf, type TreeSegment, segmentAt, type TokenPosition, TokenTree } fro
 import type { Branch, EpisodeRow, EpisodeTree, TokenSpan, SpanAuthor } from './episode-tree.js';
 import { toTurns } from './recorded-turns.js';
 
-/** `recorded`: what `ContextTracker.describe` said, where it was kept. */
+/** Merges rows into a tree. `recorded`: the result of `ContextTracker.describe`, if it was stored. */
 export function layOutEpisode(rows: readonly EpisodeRow[], recorded?: readonly TurnDescription[]): EpisodeTree {
   const { turns, areTurnsRecorded } = toTurns(rows, recorded);
   const tree = new TokenTree();
@@ -23,7 +23,7 @@ export function layOutEpisode(rows: readonly EpisodeRow[], recorded?: readonly T
 
 type Mark = Omit<TokenSpan, 'start' | 'end'>;
 
-/** What is known of one segment's tokens. */
+/** The facts about one segment's tokens. */
 type Sheet = { readonly rows: number[]; readonly begun: number[]; readonly marks: (Mark | undefined)[] };
 type Sheets = ReadonlyMap<TreeSegment, Sheet>;
 
@@ -44,7 +44,7 @@ function layOutSheets(tree: TokenTree, ends: readonly TokenPosition[]): Sheets {
   return sheets;
 }
 
-/** The segments on the way to the root, which comes last and holds nothing. */
+/** Returns the segments on the way to the root, which comes last and is empty. */
 function* pathUp(end: TokenPosition): Generator<TreeSegment> {
   for (let segment: TreeSegment | undefined = segmentAt(end); segment !== undefined; segment = segment.parent)
     yield segment;
@@ -69,7 +69,7 @@ function paintTurn(
   }
 }
 
-/** What somebody sampled stays sampled; between messages the first one counts. */
+/** A sampled mark is never replaced; between messages, the first one counts. */
 function paint(segment: TreeSegment, { marks }: Sheet, { start, end, ...mark }: TokenSpan): void {
   const joined = new Map<Mark, Mark>();
   for (let depth = Math.max(start, segment.start); depth < Math.min(end, segment.end); depth++) {
@@ -80,7 +80,7 @@ function paint(segment: TreeSegment, { marks }: Sheet, { start, end, ...mark }: 
   }
 }
 
-/** The same object for the same pair, so that neighbours can be told from one another by identity. */
+/** Returns the same object for the same pair, so that neighbours can be compared by identity. */
 function join(before: Mark, mark: Mark, joined: Map<Mark, Mark>): Mark {
   const both = joined.get(before) ?? { ...mark, turns: [...before.turns, ...mark.turns] };
   joined.set(before, both);

@@ -1,25 +1,25 @@
 import type { TurnDescription, TurnPart } from '../contract.js';
 
 /**
- * The turns of an episode as the store of a swarm keeps them: numbers, of which some are places in a list of names; what is as usual
- * is left out. A server writes all turns of an episode while a client waits for the receipt of its end, and a list of numbers is
- * printed in half the time of lists in lists.
+ * The turns of an episode as the store of a swarm keeps them: numbers, some of which are positions in a list of names. Values
+ * that most turns share are left out. A server writes all turns of an episode while a client waits for the receipt of its end,
+ * and printing one list of numbers takes half the time of nested lists.
  */
 export type PackedTurns = {
   readonly names: readonly string[];
-  /** Of each turn: `numbersOfTurn`, then `numbersOfPart` of each of its parts. */
+  /** For each turn: `numbersOfTurn`, then `numbersOfPart` of each of its parts. */
   readonly numbers: readonly number[];
-  /** By the place of the turn. */
+  /** Unusual values by the position of the turn. */
   readonly unusual?: Readonly<Record<string, Unusual>>;
 };
 
-/** What most turns do not have. */
+/** Fields that most turns do not have. */
 type Unusual = Partial<Pick<TurnDescription, 'isTruncated' | 'isTrained' | 'fork' | 'splices' | 'foreignMessages'>>;
 
-/** For a number that is not there. */
+/** Marks a missing number. */
 const none = -1;
 
-/** All turns of an episode, by their `index`. */
+/** Packs all turns of an episode, ordered by `index`. */
 export function packTurns(turns: readonly TurnDescription[]): PackedTurns {
   const names: string[] = [];
   const numbers: number[] = [];
@@ -43,7 +43,7 @@ export function packTurns(turns: readonly TurnDescription[]): PackedTurns {
   return unusual === undefined ? { names, numbers } : { names, numbers, unusual };
 }
 
-/** The number that a turn's id ends with, after the episode's id and its last slash. */
+/** Returns the number at the end of a turn's id, after the episode's id and the last slash. */
 function callOf(turnId: string, slash: number): number {
   const text = turnId.slice(slash + 1);
   const call = Number(text);
@@ -53,7 +53,7 @@ function callOf(turnId: string, slash: number): number {
 const numbersOfTurn = 10;
 const numbersOfPart = 4;
 
-/** The turns that `packTurns` was given. */
+/** Returns the turns that `packTurns` was given. */
 export function unpackTurns({ names, numbers, unusual = {} }: PackedTurns): readonly TurnDescription[] {
   const turns: TurnDescription[] = [];
   for (let at = 0; at < numbers.length; ) {

@@ -1,7 +1,7 @@
 import type { TurnDescription } from '../contract.js';
 import type { EpisodeRow } from './episode-tree.js';
 
-/** The recorded turns where they fit the rows; else turns made from the rows' masks. */
+/** Returns the recorded turns if they fit the rows, else turns derived from the rows' masks. */
 export function toTurns(
   rows: readonly EpisodeRow[],
   recorded: readonly TurnDescription[] | undefined,
@@ -10,7 +10,7 @@ export function toTurns(
   return { turns: rows.flatMap(readTurns).map((turn, index) => ({ ...turn, index })), areTurnsRecorded: false };
 }
 
-/** Whether the turns cover every trained token of the rows, and nothing else. */
+/** Returns whether the turns cover every trained token of the rows and no other token. */
 function fits(rows: readonly EpisodeRow[], turns: readonly TurnDescription[]): boolean {
   const covered = rows.map(() => 0);
   for (const [index, turn] of turns.entries()) {
@@ -24,7 +24,7 @@ function fits(rows: readonly EpisodeRow[], turns: readonly TurnDescription[]): b
   return rows.every(({ lossMask }, row) => lossMask.reduce((sum, mask) => sum + mask, 0) === covered[row]);
 }
 
-/** One turn for each run of trained tokens. Where its prompt came from is not known any more. */
+/** Makes one turn for each run of trained tokens. The origin of its prompt is no longer known. */
 function readTurns(
   { agentName, targetTag, lossMask, policyVersions }: EpisodeRow,
   sample: number,

@@ -1,10 +1,10 @@
 import { camelKeys } from '@agentjet/core';
 import type { TurnDescription } from '../contract.js';
 
-/** A turn as an episode's record keeps it under `turns`: snake_case keys. */
+/** A turn in the form of an episode's record, under `turns`, with snake_case keys. */
 export type TurnRecord = Readonly<Record<string, unknown>>;
 
-/** Key by key, since it is done for every turn of a run: looking for capitals in names costs more than the description. */
+/** Copies key by key, because it runs for every turn: converting names would cost more than the description. */
 export function toTurnRecord(turn: TurnDescription): TurnRecord {
   const record = {
     turn_id: turn.turnId,
@@ -25,7 +25,7 @@ export function toTurnRecord(turn: TurnDescription): TurnRecord {
   return turn.isTrained === undefined ? record : { ...record, is_trained: turn.isTrained };
 }
 
-/** The turns of an episode's record; undefined if the record is older than turns are. */
+/** Returns the turns of an episode's record, or undefined if the record is older than this field. */
 export function readTurnRecords(turns: unknown): readonly TurnDescription[] | undefined {
   return Array.isArray(turns) ? turns.map((turn) => camelKeys(turn) as TurnDescription) : undefined;
 }

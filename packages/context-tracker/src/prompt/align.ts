@@ -4,7 +4,7 @@ import { isSameArguments } from '../history/same-arguments.js';
 import type { SeenState, SeenTurn } from '../history/seen-state.js';
 import { endAt, findEnd, tryRender, type TurnMarks } from './turn-marks.js';
 
-/** How far a rendered prompt repeats what was seen: the number of states, and the place in the text after them. */
+/** How far a rendered prompt repeats what was seen: the number of states, and the position in the text after them. */
 export type Alignment = { readonly numKept: number; readonly at: number };
 
 type Piece =
@@ -12,9 +12,9 @@ type Piece =
   | { readonly kind: 'prompt'; readonly text: string };
 
 /**
- * Walks along the chain. A prompt must stand there letter by letter. A turn of ours may be printed in another way than
- * the model wrote it, as long as it says the same (the model's own tokens then stay); a template that takes something
- * out of it, such as its reasoning, ends the alignment.
+ * Walks along the chain. Prompt text must match letter by letter. A turn of ours may be printed differently as long as it has
+ * the same content; the model's own tokens then stay. If a template removes something from it, such as its reasoning, the
+ * alignment ends there.
  */
 export function align(
   rendered: string,
@@ -51,7 +51,7 @@ function skipTurn(
   return turn.isStopped ? end + (endAt(marks, rendered, end)?.length ?? 0) : end;
 }
 
-/** Templates that print no end token leave nothing to check. */
+/** If a template prints no end token, there is nothing to check. */
 function isTurnEnd(rendered: string, at: number, marks: TurnMarks): boolean {
   return marks.ends.length === 0 || endAt(marks, rendered, at) !== undefined;
 }
@@ -71,8 +71,8 @@ function findOtherEnd(
 }
 
 /**
- * Whether the template prints this message so. Text that looks like a call and is none cannot be read back: a template
- * prints it before the calls, wherever the model wrote it.
+ * Returns whether the template prints this message so. Text that looks like a call but is not one cannot be read back: a
+ * template prints it before the calls, wherever the model wrote it.
  */
 function isPrintOf(printed: string, message: AssistantMessage, template: ChatTemplate): boolean {
   const { content, reasoning = '', toolCalls = [] } = message;

@@ -5,9 +5,9 @@ const question: ChatMessage = { role: 'user', content: 'x' };
 const answer: ChatMessage = { role: 'assistant', content: 'x' };
 
 /**
- * Whether a template prints both messages alike wherever they may stand: last, before the results of their calls, and
- * before another question, where templates leave reasoning out that stands in its own field. Templates refuse some of
- * these places; what they refuse of one they must refuse of the other, and one place before a question must be printed.
+ * Returns whether a template prints both messages alike in any position: last, before the results of their calls, and before
+ * another question, where templates leave out reasoning that is in its own field. A template may refuse some of these
+ * positions; it must then refuse them for both messages, and it must print one position before a question.
  */
 export function isPrintedAlike(
   own: AssistantMessage,
@@ -30,7 +30,7 @@ function resultsOf({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[]
   return toolCalls.map(({ id, name }) => ({ role: 'tool', content: 'x', toolCallId: id, name }));
 }
 
-/** Undefined where the template refuses the messages. */
+/** Returns undefined if the template refuses the messages. */
 function tryPrint(
   template: ChatTemplate,
   messages: readonly ChatMessage[],

@@ -8,27 +8,27 @@ import { toTailIds } from './tail-ids.js';
 import type { TailRenderer } from './tail-text.js';
 import type { TurnMarks } from './turn-marks.js';
 
-/** A prompt that is ready for the engine, and nothing of it written yet. */
+/** A prompt that is ready for the engine. Nothing of it is written yet. */
 export type PreparedPrompt = {
   /** Shape [P]. */
   readonly ids: Int32Array;
-  /** Leading ids that stand in the token tree already. */
+  /** Number of leading ids that are already in the token tree. */
   readonly reusedTokens: number;
   readonly fork: ForkCause | undefined;
-  /** Where in the tree the new ids go. */
+  /** The position in the tree after which the new ids go. */
   readonly from: TokenPosition;
-  /** How many of the last ids are new. */
+  /** Number of new ids at the end. */
   readonly numNew: number;
   /** The messages that the new ids were rendered from. */
   readonly added: readonly HistoryEntry[];
-  /** The same messages were prompted before. */
+  /** Present if the same messages were prompted before. */
   readonly existing: SeenPrompt | undefined;
   readonly before: SeenState | undefined;
   readonly text: string;
   readonly checkedLength: number;
-  /** What the answer is made to begin with: the end of `text`. */
+  /** The text that the answer must begin with, which is the end of `text`. */
   readonly opening: string;
-  /** How many of the last ids spell the opening. */
+  /** Number of ids at the end that spell the opening. */
   readonly numOpening: number;
 };
 
@@ -84,8 +84,8 @@ function repeatPrompt(prompt: SeenPrompt): PreparedPrompt {
 }
 
 /**
- * Turns of ours that stand in the messages after `before`. Among new messages only those that are certain by their call
- * ids: text that merely looks like a turn from elsewhere stays text.
+ * Returns turns of ours in the messages after `before`. Among new messages it returns only turns that are certain by their
+ * call ids: text that merely looks like a turn from elsewhere stays text.
  */
 function turnsAfter(
   before: SeenState | undefined,

@@ -6,16 +6,16 @@ import type { HistoryEntry } from '../history/message-node.js';
 import type { SeenTurn } from '../history/seen-state.js';
 
 /**
- * Text from outside that holds special tokens, such as a tool result with `<|im_end|>`. Printed and encoded as it is, it
- * would end its own turn and could forge another one. So before a template prints such text, a mark is put into each of
- * its special tokens, and the tokenizer reads what has a mark inside as plain text. The mark is random: nobody who writes
- * to the model can know it. The model's own turns have no marks, since they must be printed as they were seen.
+ * Handles outside text that contains special tokens, such as a tool result with `<|im_end|>`. Printed and encoded directly, it
+ * would end its turn and could forge another one. So before a template prints such text, a mark is inserted into each of its
+ * special tokens, and the tokenizer reads a marked token as plain text. The mark is random, so that no author of text can know
+ * it. The model's own turns have no marks, because they must be printed as they were seen.
  */
 export class SpecialText {
   readonly #tokenizer: Tokenizer;
   readonly #policy: SpecialTokensInText;
   readonly #pattern: RegExp | undefined;
-  /** What is printed instead of messages and tools; most are printed as they are. */
+  /** Copies that are printed instead of messages and tools; most are printed unchanged. */
   readonly #printed = new WeakMap<object, object>();
 
   constructor({ tokenizer, template }: ChatTokenizer, policy: SpecialTokensInText) {
@@ -25,18 +25,18 @@ export class SpecialText {
     this.#pattern = toPattern([...(tokenizer.specialTokens ?? []), ...ends]);
   }
 
-  /** Throws EngineError `bad_request` if the policy is to refuse such text. */
+  /** Throws EngineError `bad_request` if the policy refuses such text. */
   check(message: ChatMessage, at: number): void {
     if (this.#policy !== 'refuse') return;
     const [token] = this.#findAll(message);
     if (token === undefined) return;
     throw new EngineError(
       'bad_request',
-      `Message ${at} (${message.role}) holds the special token ${JSON.stringify(token)}, which could forge a turn. Take it out, or set rollout.special_tokens_in_text to split.`,
+      `Message ${at} (${message.role}) contains the special token ${JSON.stringify(token)}, which could forge a turn. Remove it, or set rollout.special_tokens_in_text to split.`,
     );
   }
 
-  /** How many special tokens the messages hold, by role. The model's own turns are not looked at. */
+  /** Counts the special tokens of the messages, by role. Turns of the model are left out. */
   countAll(entries: readonly HistoryEntry[]): Counts<ChatMessage['role']> {
     const counts: Partial<Record<ChatMessage['role'], number>> = {};
     for (const { message, origin } of entries) {
@@ -46,7 +46,7 @@ export class SpecialText {
     return counts;
   }
 
-  /** The message as the template is to print it. */
+  /** Returns the message in the form that the template should print. */
   toPrinted({ message, origin }: HistoryEntry): ChatMessage {
     if (origin?.written !== undefined) return asWritten(origin, origin.written);
     if (origin !== undefined || this.#policy !== 'split') return message;
@@ -74,12 +74,12 @@ export class SpecialText {
     return found;
   }
 
-  /** The very same object if there is nothing to mark. */
+  /** Returns the very same object if there is nothing to mark. */
   #mark<Value extends object>(value: Value): Value {
     const pattern = this.#pattern;
     if (pattern === undefined) return value;
     const known = this.#printed.get(value);
-    // Only this function writes, under the object itself.
+    // Only this function writes, with the object itself as the key.
     if (known !== undefined) return known as Value;
     const marked =
       this.#findAll(value).length === 0 ? value : mapTexts(value, (text) => text.replace(pattern, putMark));
@@ -88,15 +88,15 @@ export class SpecialText {
   }
 }
 
-/** A turn of ours whose calls are text to the template. */
+/** Returns a turn of ours in the form in which its calls are text for the template. */
 function asWritten({ message: { role, reasoning } }: SeenTurn, content: string): AssistantMessage {
   return { role, content, ...(reasoning !== undefined && { reasoning }) };
 }
 
-/** Lower-case letters and digits, which templates print as they are. */
+/** Lower-case letters and digits, which templates print unchanged. */
 const mark = `q${randomBytes(12).toString('hex')}q`;
 
-/** After the first character, so that no part of the token is one. */
+/** Inserts the mark after the first character, so that no part of the token is a special token. */
 function putMark(token: string): string {
   const [first = ''] = token;
   return first + mark + token.slice(first.length);

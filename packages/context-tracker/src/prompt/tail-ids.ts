@@ -10,8 +10,8 @@ export type TailIdsOptions = {
 };
 
 /**
- * Ids of the text after what was seen. Turns of ours in it, which were sampled after other messages, keep the ids that
- * the model wrote them with, wherever their text stands as it was written.
+ * Returns the ids of the text after what was seen. Turns of ours in it, which were sampled after other messages, keep the ids
+ * that the model wrote if their text is printed as it was written.
  */
 export function toTailIds(
   text: string,
@@ -39,7 +39,7 @@ function findTurn(text: string, from: number, turn: SeenTurn, { header }: TurnMa
   return at === -1 ? -1 : at + header.length;
 }
 
-/** Shape [G]: what the engine sampled. */
+/** Shape [G]: the ids that the engine sampled. */
 function idsOf(turn: SeenTurn): Int32Array {
   return readPath(turn.position).subarray(turn.before.position.depth);
 }

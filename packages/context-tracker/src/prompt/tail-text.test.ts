@@ -9,8 +9,8 @@ import { createPlayer } from '../testing/play.js';
 import { createStrictChatTokenizer, strictFamilies } from '../testing/strict-templates.js';
 
 /**
- * What is learned about the tail of one history must not be taken for another one where the template looks at a
- * difference. Each case plays a history that teaches, then the one that could be taken for it.
+ * The tracker must not apply what it learned about the tail of one history to another one if the template sees a
+ * difference. Each case plays a history to learn from, then one that could be mistaken for it.
  */
 type Case = {
   readonly name: string;
@@ -29,7 +29,7 @@ const call = '<tool_call>\n{"name": "f", "arguments": {"a":  1}}\n</tool_call>';
 const thought = '<think>\nwhy\n</think>\n\n';
 const response = user('<tool_response>\nr\n</tool_response>');
 
-/** As Qwen3 does: thinking is left out before the last question, and a tool result in a user message is no question. */
+/** As in Qwen3, thinking is left out before the last question, and a tool result in a user message is not a question. */
 const knowsResponses = createChatTokenizer({
   ...createChatTokenizerFiles('qwen3'),
   chatTemplate: `{% set s = namespace(at=-1) %}{% for m in messages %}{% if m.role == 'user' and not (m.content.startswith('<tool_response>') and m.content.endswith('</tool_response>')) %}{% set s.at = loop.index0 %}{% endif %}{% endfor %}{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + ('<think>\\n' + m.reasoning_content + '\\n</think>\\n\\n' if m.reasoning_content and loop.index0 > s.at else '') + m.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`,
@@ -79,7 +79,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** What the template refuses is refused, and ends the conversation. */
+/** A message that the template refuses ends the conversation. */
 function play(
   steps: readonly Step[],
   { template, tokenizer }: ChatTokenizer,
@@ -116,7 +116,7 @@ test.each(cases)('$name', ({ chatTokenizer, taught, asked }) => {
   play(asked, chatTokenizer, player);
 });
 
-test('what the template refuses is refused, also where a shorter history of the same kinds was printed', () => {
+test('a history that the template refuses is refused, even if it printed a shorter one of the same kinds', () => {
   const alternating = createStrictChatTokenizer('gemma');
   const player = createPlayer(createContextTracker({ episodeId: 'e', chatTokenizer: alternating }), alternating);
   play([user('q'), { say: 'a' }, user('r'), { say: 'b' }], alternating, player);
@@ -132,7 +132,7 @@ const families: readonly (readonly [string, ChatTokenizer])[] = [
   ...strictFamilies.map((family) => [family, createStrictChatTokenizer(family)] as const),
 ];
 
-/** What the template prints as it was said, so that a prompt has nothing of its own. */
+/** Answers that the template prints unchanged, so that each prompt continues the last one. */
 const said = ['so', call, `so\n${call}`, thought + call, `${thought}so`];
 const messages: readonly ChatMessage[] = [
   user('q'),
@@ -144,7 +144,7 @@ const messages: readonly ChatMessage[] = [
   { role: 'assistant', content: 'x' },
 ];
 
-/** Mostly a conversation as it should be, with results behind calls and questions behind the rest. */
+/** Makes mostly regular conversations, with results after calls and questions after other messages. */
 function toSteps({
   opening,
   turns,
@@ -183,7 +183,7 @@ const conversation = fc
   })
   .map(toSteps);
 
-describe('whatever conversations there were, each prompt is what the template prints', () => {
+describe('after any conversations, each prompt is what the template prints', () => {
   test.each(families)('%s', (_, chatTokenizer) => {
     const isPrintedAsSaid = (step: Step): boolean => !('say' in step) || isRoundTrip(step.say, chatTokenizer);
     const property = fc.property(fc.array(conversation, { minLength: 2, maxLength: 5 }), (conversations) => {
@@ -199,7 +199,7 @@ describe('whatever conversations there were, each prompt is what the template pr
   });
 });
 
-/** Whether the template prints what was said, read as a message, as it was said. */
+/** Returns whether the template prints the parsed answer as it was written. */
 function isRoundTrip(text: string, { template }: ChatTokenizer): boolean {
   const { content, reasoning, toolCalls } = template.parse(text);
   const answer: ChatMessage = {

@@ -9,18 +9,17 @@ import type { SpecialText } from './special-text.js';
 import type { TurnMarks } from './turn-marks.js';
 
 /**
- * The text that the template prints after what was seen. Rendering the whole history says it exactly: it is compared
- * with everything seen, so that a template that prints history differently once more messages follow is noticed.
- * But that costs the whole history for each call. So a short stand-in (a stub, or the conversation's opening, then
- * only the last answer and what follows) is rendered instead where it is known to give the same text: learned from a
- * comparison for each system message and combination of message shapes, and checked again whenever a history has grown
- * fourfold.
+ * Returns the text that the template prints after what was seen. Rendering the whole history gives it exactly, and comparing
+ * that with everything seen reveals a template that prints history differently once more messages follow. But it costs the
+ * whole history for each call. So a short stand-in (a stub, or the conversation's opening, then only the last answer and the
+ * messages after it) is rendered if it is known to give the same text. That is learned from a comparison for each system
+ * message and combination of message shapes, and checked again whenever a history has grown fourfold.
  */
 export class TailRenderer {
   readonly #template: ChatTemplate;
   readonly #marks: TurnMarks;
   readonly #special: SpecialText;
-  /** By system message and tools, since some templates print every turn in a way that the system message chooses. */
+  /** Verdicts by system message and tools, because some templates print every turn in a way that the system message chooses. */
   readonly #verdicts = new Map<MessageNode, Map<string, Verdict>>();
   readonly #headings = new Map<MessageNode | undefined, string>();
 
@@ -57,7 +56,7 @@ export class TailRenderer {
     return { before, text, added: entries.slice(lengthAt(before, node)), isKept, checkedLength: entries.length };
   }
 
-  /** `text`: the tail; undefined where it does not go on from what was seen. Once a whole history was needed, it always is. */
+  /** `text`: the tail, or undefined if it does not continue what was seen. Once a whole history was needed, it is always rendered. */
   #learn(last: LastSeen, text: string | undefined): void {
     const verdicts = this.#verdictsFor(last);
     const key = keyOf(last);
@@ -75,7 +74,7 @@ export class TailRenderer {
     return verdicts;
   }
 
-  /** The tail as it looks after a short stand-in for the history; undefined where the stand-in cannot be rendered. */
+  /** Returns the tail after a short stand-in for the history, or undefined if the stand-in cannot be rendered. */
   #renderShort(kind: 'stub' | 'opening', { node, state, since }: LastSeen): string | undefined {
     const opening = kind === 'stub' ? undefined : node.opening;
     const messages = opening === undefined ? stub : this.#toPrinted(entriesTo(opening));
@@ -90,7 +89,7 @@ export class TailRenderer {
       const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
       return numKept === chain.length ? copy(rendered.slice(at)) : undefined;
     } catch (error) {
-      if (error instanceof EngineError) return undefined; // the template refuses the stand-in, which says nothing about the whole
+      if (error instanceof EngineError) return undefined; // the template refuses the stand-in, but it may accept the whole history
       throw error;
     }
   }
@@ -114,30 +113,30 @@ export class TailRenderer {
 }
 
 export type RenderedTail = {
-  /** The latest state that the prompt goes on from. */
+  /** The latest state that the prompt continues. */
   readonly before: SeenState | undefined;
   readonly text: string;
   /** The messages in the text. */
   readonly added: readonly HistoryEntry[];
-  /** False where the template prints the history in another way than it was seen. */
+  /** False if the template prints the history differently from what was seen. */
   readonly isKept: boolean;
-  /** Number of messages when the history was last rendered as a whole. */
+  /** Number of messages when the whole history was last rendered. */
   readonly checkedLength: number;
 };
 
-/** Which stand-in gives the same text as the whole history. */
+/** The stand-in that gives the same text as the whole history. */
 type Verdict = 'stub' | 'opening' | 'whole';
 
 const recheckFactor = 4;
 const stub: readonly ChatMessage[] = [{ role: 'user', content: 'x' }];
 
-/** The latest state on the way to a node, and the messages after it. */
+/** The latest state on the way to a node, with the messages after it. */
 type LastSeen = { readonly node: MessageNode; readonly state: SeenState; readonly since: readonly HistoryEntry[] };
 
 function findLast(node: MessageNode, tail: readonly HistoryEntry[]): LastSeen | undefined {
   const since = tail.toReversed();
   for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) {
-    // A prompt ends in the header of an answer: only an answer can follow it.
+    // A prompt ends in the header of an answer, so only an answer can follow it.
     const state: SeenState | undefined =
       current.turn ?? (since.at(-1)?.message.role === 'assistant' ? current.prompt : undefined);
     if (state !== undefined) return { node: current, state, since: since.reverse() };
@@ -146,7 +145,7 @@ function findLast(node: MessageNode, tail: readonly HistoryEntry[]): LastSeen | 
   return undefined;
 }
 
-/** Number of messages that a state on the way to the node stands for. */
+/** Returns the number of messages that a state on the way to the node covers. */
 function lengthAt(state: SeenState | undefined, node: MessageNode): number {
   let current: MessageNode | undefined = node;
   while (current !== undefined && current.turn !== state && current.prompt !== state) current = current.parent;
@@ -158,14 +157,14 @@ function checkedLengthOf(state: SeenState): number {
 }
 
 /**
- * What a template may look at when it prints the new messages, and prints differently what it has printed before:
- * which messages there are (thinking is left out before the last question), and those that were the last ones so far.
+ * Returns a key of what a template may look at when it prints new messages, and when it prints earlier ones differently: the
+ * kinds of all messages (thinking is left out before the last question), and those of the last messages so far.
  */
 function keyOf({ node, state, since }: LastSeen): string {
   return `${state.kind} ${node.earlierShapes} ${node.shapes} ${latestShapes(node).join(' ')} | ${since.map(({ message }) => messageShapeOf(message, node.root.template)).join(' ')}`;
 }
 
-/** Of the last message, and of those before it down to an answer: what the last prompt ended with. */
+/** Returns the shapes of the last messages down to an answer: the messages at the end of the last prompt. */
 function latestShapes(node: MessageNode): readonly MessageShape[] {
   const shapes: MessageShape[] = [];
   for (let current: MessageNode | undefined = node; current?.message !== undefined; current = current.parent) {
@@ -175,8 +174,8 @@ function latestShapes(node: MessageNode): readonly MessageShape[] {
   return shapes;
 }
 
-/** A slice keeps the whole text alive, and a tail is kept for as long as the episode. */
+/** Copies a slice, because a slice keeps the whole string alive and a tail is kept as long as the episode. */
 function copy(slice: string): string {
   const copied = Buffer.from(slice).toString();
-  return copied === slice ? copied : Buffer.from(slice, 'utf16le').toString('utf16le'); // half a character has no UTF-8
+  return copied === slice ? copied : Buffer.from(slice, 'utf16le').toString('utf16le'); // UTF-8 cannot encode half of a surrogate pair
 }

@@ -1,18 +1,18 @@
 import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
-/** What a chat template prints around an assistant's turn, found by rendering one. */
+/** The strings that a chat template prints around an assistant's turn, found by rendering one. */
 export type TurnMarks = {
-  /** Before the turn, in a history: such as `<|im_start|>assistant\n`. */
+  /** The string before the turn in a history, such as `<|im_start|>assistant\n`. */
   readonly header: string;
-  /** What may end the turn, the template's own end first; none where it prints no end token. The sampled stop token stands in its place. */
+  /** Strings that may end the turn, the template's own end first. The sampled stop token takes its place. Empty if the template prints no end token. */
   readonly ends: readonly string[];
 };
 
 const answer = 'answer-of-the-assistant';
 const question: ChatMessage = { role: 'user', content: 'x' };
 
-/** Rendering is slow, and the same for all episodes of a model. */
+/** Rendering is slow, and its result is the same for all episodes of a model. */
 const known = new WeakMap<ChatTokenizer, TurnMarks>();
 
 export function findTurnMarks(chatTokenizer: ChatTokenizer): TurnMarks {
@@ -35,7 +35,7 @@ function renderTurnMarks({ tokenizer, template }: ChatTokenizer): TurnMarks {
   return { header, ends: own === undefined ? [] : [...new Set([own, ...stops])] };
 }
 
-/** What the template prints of a conversation; undefined where it refuses it, which costs only what its marks would have allowed. */
+/** Returns what the template prints for a conversation. Returns undefined if it refuses it; the only loss is what the marks would have allowed. */
 export function tryRender(template: ChatTokenizer['template'], messages: readonly ChatMessage[]): string | undefined {
   try {
     return template.render(messages, { addGenerationPrompt: false });
@@ -44,16 +44,16 @@ export function tryRender(template: ChatTokenizer['template'], messages: readonl
   }
 }
 
-/** The end that stands at this place of the text, or undefined. */
+/** Returns the end string at this position of the text, or undefined. */
 export function endAt(marks: TurnMarks, text: string, at: number): string | undefined {
   return marks.ends.find((end) => text.startsWith(end, at));
 }
 
-/** Where the first end stands from here on, or -1. */
+/** Returns the position of the first end string from here on, or -1. */
 export function findEnd(marks: TurnMarks, text: string, from: number): number {
   let nearest = -1;
   for (const end of marks.ends) {
-    // Only up to the nearest one so far: an end that the text never holds must not cost the rest of the text each time.
+    // The search stops at the nearest end so far: an end that the text never contains must not cost a scan of the rest each time.
     const at = nearest === -1 ? text.indexOf(end, from) : text.slice(0, nearest + end.length - 1).indexOf(end, from);
     if (at !== -1) nearest = at;
   }

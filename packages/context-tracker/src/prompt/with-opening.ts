@@ -1,6 +1,6 @@
 import type { PreparedPrompt, PromptTools } from './prepare-prompt.js';
 
-/** The prompt with the beginning of the answer behind it. It stands apart from the prompt of a free answer to the same messages. */
+/** Appends the beginning of the answer to the prompt. The result is stored apart from the prompt of a free answer to the same messages. */
 export function withOpening(
   prompt: PreparedPrompt,
   opening: string,

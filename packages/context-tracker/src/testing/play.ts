@@ -2,22 +2,22 @@ import type { AssistantMessage, ChatMessage, ChatRequest, Completion, Sample } f
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '../contract.js';
 
-/** For tests: a tracker together with an engine that says what the test tells it to. */
+/** For tests: a tracker with an engine that answers what the test gives it. */
 export type Player = {
-  /** One call from begin to commit; returns the message that the agent gets. */
+  /** Makes one call from begin to commit, and returns the message that the agent gets. */
   readonly say: (messages: readonly ChatMessage[], answer: string, options?: SayOptions) => AssistantMessage;
   readonly begin: (messages: readonly ChatMessage[], options?: SayOptions) => Turn;
   readonly commit: (turn: Turn, answer: string, options?: SayOptions) => CommittedTurn;
-  /** Every call in the order of commits. */
+  /** Every call, in the order of commits. */
   readonly log: readonly PlayedCall[];
 };
 
 export type SayOptions = {
   readonly agent?: string;
   readonly request?: Omit<ChatRequest, 'messages'>;
-  /** The answer ends without a stop token. */
+  /** Whether the answer ends without a stop token. */
   readonly isTruncated?: boolean;
-  /** Letter by letter, as no tokenizer would spell it. */
+  /** Spells the answer letter by letter, as no tokenizer would. */
   readonly isOdd?: boolean;
 };
 
@@ -57,7 +57,7 @@ export function toCompletion(ids: Int32Array, isTruncated = false): Completion {
   };
 }
 
-/** A row as text, with what is trained in brackets. */
+/** Prints a row as text, with trained parts in brackets. */
 export function showRow(
   { ids, lossMask }: Sample,
   { tokenizer }: ChatTokenizer,

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { AgentIdentity, ContextTracker, Turn } from '../contract.js';
 import { mergeTurns, respell, type Spelling, spellings } from './respell.js';
 
-/** Programs of agents that do everything to a history that real ones do: data that fast-check makes and shrinks. */
+/** Programs of agents that change a history in every way that real agents do. They are data that fast-check makes and shrinks. */
 export type Operation =
   | {
       readonly kind: 'call';
@@ -38,7 +38,7 @@ export type Answer = {
     | 'bytes';
   readonly text: string;
   readonly isTruncated: boolean;
-  /** Letter by letter, as no tokenizer would spell it. */
+  /** Spells the answer letter by letter, as no tokenizer would. */
   readonly isOdd: boolean;
 };
 
@@ -132,7 +132,7 @@ type Pending = {
   readonly isAborted: boolean;
 };
 
-/** One committed call: what the engine was given (copied as it began), and what it sampled. */
+/** One committed call: the prompt for the engine (copied at the beginning), and the sampled ids. */
 export type CommittedCall = {
   readonly agent: AgentIdentity;
   readonly promptIds: Int32Array;
@@ -142,9 +142,9 @@ export type CommittedCall = {
 export type BegunCall = { readonly turn: Turn; readonly conversation: Conversation; readonly opening: string };
 
 export type RunOptions = {
-  /** In which order the calls that are open at once commit. */
+  /** Returns the order in which calls that are open at the same time commit. */
   readonly order: (count: number) => readonly number[];
-  /** Leaves the aborted calls out altogether. */
+  /** If true, aborted calls are left out. */
   readonly skipAborted?: boolean;
   readonly onBegin?: (call: BegunCall) => void;
 };
@@ -158,7 +158,7 @@ const opening: Conversation = {
   tools: [],
 };
 
-/** Runs a program against a tracker; returns the committed calls in the order in which they began. */
+/** Runs a program against a tracker and returns the committed calls in the order in which they began. */
 export function runProgram(
   program: readonly Operation[],
   tracker: ContextTracker,
@@ -234,7 +234,7 @@ function commitAll(
   return answered.sort((left, right) => left.place - right.place);
 }
 
-/** Tool results for each call; else the next question. */
+/** Returns a tool result for each call, or else the next question. */
 export function follow({ toolCalls = [] }: AssistantMessage): readonly ChatMessage[] {
   const results = toolCalls.map(
     ({ id, name }): ToolMessage => ({ role: 'tool', content: `${name} is on`, toolCallId: id }),
@@ -291,7 +291,7 @@ function rewrite(
   return { ...conversation, messages: changed[how] };
 }
 
-/** The order in which parallel tools were done. */
+/** Swaps the order in which parallel tools finished. */
 function swapResults(messages: readonly ChatMessage[], at: number): readonly ChatMessage[] {
   const [one, two] = [messages[at], messages[at + 1]];
   return one?.role === 'tool' && two?.role === 'tool' ? messages.toSpliced(at, 2, two, one) : messages;
@@ -316,7 +316,7 @@ function write({ kind, text }: Answer): string {
   return written[kind];
 }
 
-/** What an engine would make of it: ids that spell the answer, canonically or not, or any bytes at all. */
+/** Returns what an engine could sample: ids that spell the answer, canonically or not, or arbitrary bytes. */
 export function sample(answer: Answer, { tokenizer, template }: ChatTokenizer): Completion {
   const text = write(answer);
   const pieces = answer.isOdd ? [...text].map((letter) => tokenizer.encode(letter)) : [tokenizer.encode(text)];

@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, ToolCall } from '@agentjet/core';
 
-/** What frameworks do to an assistant's message on its way back. */
+/** Changes that frameworks make to an assistant's message before they send it back. */
 export const spellings = ['json', 'keys', 'trim', 'space', 'no reasoning', 'reasoning in text', 'name'] as const;
 export type Spelling = (typeof spellings)[number];
 
@@ -34,11 +34,11 @@ function reprint({ arguments: written }: ToolCall, print: (written: object) => s
   try {
     return print(JSON.parse(written) as object);
   } catch {
-    return '{}'; // what the frameworks that parse arguments send for those that do not parse
+    return '{}'; // frameworks that parse arguments send this if the arguments cannot be parsed
   }
 }
 
-/** All turns between two questions as one message, their results after it: as Mastra and AgentScope keep history. */
+/** Merges all turns between two questions into one message, followed by their results, as Mastra and AgentScope store history. */
 export function mergeTurns(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const merged: ChatMessage[] = [];
   for (let at = 0; at < messages.length; ) {

@@ -2,8 +2,8 @@ import { type ChatTokenizer, createChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 
 /**
- * Chat templates with the manners of model families that are strict or odd, in our own words and over ChatML's tokens, so
- * that the tokenizers of `@agentjet/tokenizer/testing` fit: for tests, not for models of those families.
+ * Chat templates that behave like those of strict or odd model families. They are written for tests, over ChatML's tokens, so
+ * that the tokenizers of `@agentjet/tokenizer/testing` fit. They are not for models of those families.
  */
 export const strictFamilies = ['mistral', 'gemma', 'deepseek', 'hermes', 'smollm'] as const;
 type StrictFamily = (typeof strictFamilies)[number];
@@ -13,7 +13,7 @@ const prompt = `{% if add_generation_prompt %}{{ ${header("'assistant'")} }}{% e
 const printCall = `'<tool_call>\\n{"name": "' + call.function.name + '", "arguments": ' + call.function.arguments + '}\\n</tool_call>'`;
 const printCalls = `{% for call in message.tool_calls or [] %}{{ ('\\n' if message.content or not loop.first else '') + ${printCall} }}{% endfor %}`;
 
-/** Questions and answers must take turns, calls and results aside; tools and the system message stand before the last question. */
+/** Questions and answers must alternate, not counting calls and results. Tools and the system message are printed before the last question. */
 const mistral = `{% set system = messages[0].content if messages[0].role == 'system' else none %}{% set turns = messages[1:] if system is not none else messages %}
 {%- set state = namespace(count=0, last=-1) %}
 {%- for message in turns %}
@@ -31,13 +31,13 @@ const mistral = `{% set system = messages[0].content if messages[0].role == 'sys
     {%- else %}{{ message.content }}${printCalls}{{ '<|im_end|>' }}{% endif %}
 {%- endfor %}`;
 
-/** No system message, no tools, strictly in turns, everything trimmed. */
+/** It accepts neither a system message nor tools, requires strict turns, and trims all text. */
 const gemma = `{% for message in messages %}
     {%- if (message.role == 'user') != (loop.index0 % 2 == 0) or message.role not in ['user', 'assistant'] %}{{ raise_exception('questions and answers must take turns') }}{% endif %}
     {{- ${header('message.role')} + message.content | trim + '<|im_end|>\\n' }}
 {%- endfor %}${prompt}`;
 
-/** All system messages stand in front; results run together and the answer to them has no header; thinking in the text is left out. */
+/** All system messages come first. Results are joined, the answer to them has no header, and thinking in the text is left out. */
 const deepseek = `{% for message in messages %}{% if message.role == 'system' %}{{ message.content + '\\n\\n' }}{% endif %}{% endfor %}
 {%- set state = namespace(after_result=false) %}
 {%- for message in messages %}
@@ -49,7 +49,7 @@ const deepseek = `{% for message in messages %}{% if message.role == 'system' %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{ '<|Answer|>' if state.after_result else '<|Assistant|>' }}{% endif %}`;
 
-/** Results in a row share a turn; the last message of all ends in another way than a result that something follows. */
+/** Results in a row share a turn. The very last message ends differently from a result that something follows. */
 const hermes = `{% for message in messages %}
     {%- if message.role == 'tool' %}
         {%- if loop.first or messages[loop.index0 - 1].role != 'tool' %}{{ ${header("'tool'")} }}{% endif %}
@@ -58,7 +58,7 @@ const hermes = `{% for message in messages %}
     {%- else %}{{ ${header('message.role')} + message.content }}${printCalls}{{ '<|im_end|>\\n' }}{% endif %}
 {%- endfor %}${prompt}`;
 
-/** What the system message says decides how each answer begins. */
+/** The text of the system message decides how each answer begins. */
 const smollm = `{% set opening = '<think>\\n\\n</think>\\n' if messages[0].role == 'system' and 'th' in messages[0].content else '' %}
 {%- for message in messages %}{{ ${header('message.role')} }}{{ opening if message.role == 'assistant' else '' }}{{ message.content }}${printCalls}{{ '<|im_end|>\\n' }}{% endfor %}
 {%- if add_generation_prompt %}{{ ${header("'assistant'")} + opening }}{% endif %}`;

@@ -1,13 +1,13 @@
 import type { StreamDecoder, Tokenizer } from '@agentjet/tokenizer';
 
-/** Ids 0 to 255 are bytes; then the special tokens; then pairs of letters, so that a text has several spellings. */
+/** Ids 0 to 255 are bytes. Special tokens follow, then pairs of letters, so that a string has several spellings. */
 const specials = ['<|im_start|>', '<|im_end|>', '<|endoftext|>'] as const;
 const pairs = ['th', 'he', 'in', 'er', 'an', 're', 'es', 'on', 'ou', 'te', 'll', '\n\n', '  ', '":', ', '] as const;
 
 const firstSpecial = 256;
 const firstPair = firstSpecial + specials.length;
 
-/** Letters (bytes) and a few pairs, longest match first. */
+/** Creates a tokenizer of letters (bytes) and a few pairs that takes the longest match first. */
 export function createToyTokenizer(): Tokenizer {
   const pairIds = new Uint16Array(65536);
   pairs.forEach((text, index) => (pairIds[(text.charCodeAt(0) << 8) | text.charCodeAt(1)] = firstPair + index));

@@ -2,17 +2,16 @@ import type { SampledCall } from './sampled-call.js';
 import { type TreeSegment, segmentAt, type TokenPosition, type TokenTree } from './token-tree.js';
 
 /**
- * The fewest rows that train each call exactly once: a row is the path of a call that no row of its agent continues,
- * and takes along the calls on its way. Calls whose sampled tokens coincide (the same prompt, the same answer, sampled
- * again) stand in different rows, since each sampling counts. The order follows the ids alone, so that it does not
- * depend on the order of commits.
+ * The fewest rows that train each call exactly once. A row is the path of a call that no row of its agent continues, and it
+ * includes the calls on its way. Calls with identical sampled tokens (the same prompt, the same answer, sampled again) are in
+ * different rows, because each sampling counts. The order depends on the ids alone, and therefore not on the order of commits.
  */
 export type CallRow = {
   /** The call whose end is the row's end. */
   readonly leaf: SampledCall;
-  /** Calls trained here, last first; `leaf` is one of them. */
+  /** Calls trained here, last first, including `leaf`. */
   readonly calls: SampledCall[];
-  /** Below this depth no token is trained here yet. */
+  /** No token before this depth is trained here yet. */
   firstTrained: number;
 };
 
@@ -27,7 +26,7 @@ export function layRows(tree: TokenTree, calls: readonly SampledCall[]): readonl
   return rowsBelow.get(tree.root.segment) ?? [];
 }
 
-/** Calls by the segment that they end in, deepest first; calls that sampled nothing train nothing. */
+/** Groups calls by the segment that they end in, deepest first. Calls that sampled nothing are left out. */
 function groupBySegment(calls: readonly SampledCall[]): Map<TreeSegment, SampledCall[]> {
   const groups = new Map<TreeSegment, SampledCall[]>();
   for (const call of calls.filter(({ end, promptLength }) => end.depth > promptLength)) {
@@ -61,7 +60,7 @@ function takeRowsOfChildren(segment: TreeSegment, rowsBelow: Map<TreeSegment, Ca
   return rows.length === 1 ? (rows[0] ?? []) : rows.flat();
 }
 
-/** All segments, each after its children. */
+/** Returns all segments, each after its children. */
 function childrenFirst(root: TreeSegment): readonly TreeSegment[] {
   const order: TreeSegment[] = [];
   const open = [root];
@@ -72,13 +71,13 @@ function childrenFirst(root: TreeSegment): readonly TreeSegment[] {
   return order.reverse();
 }
 
-/** By first id. */
+/** Returns children ordered by first id. */
 function sortedChildren({ children }: TreeSegment): readonly TreeSegment[] {
   if (children.size < 2) return [...children.values()];
   return [...children].sort(([left], [right]) => left - right).map(([, child]) => child);
 }
 
-/** Deepest first; then by everything that a sample shows, so that the order of commits shows nowhere. */
+/** Orders the deepest first, then by everything that a sample contains, so that the order of commits has no effect. */
 function compareCalls(left: SampledCall, right: SampledCall): number {
   return (
     compareDepth(right.end, left.end) ||

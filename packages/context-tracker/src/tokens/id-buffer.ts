@@ -1,6 +1,6 @@
 /**
- * Token ids that are written once and then never change, so that prompts can be handed out as views instead of
- * copies. The memory is shared: a view goes to an engine's worker without a copy, and nobody can take it away.
+ * Token ids that are written once and never change, so that prompts can be views instead of copies. The memory is shared: a
+ * view goes to an engine's worker without a copy, and it cannot be detached.
  */
 export class IdBuffer {
   readonly #ids: Int32Array;
@@ -15,7 +15,7 @@ export class IdBuffer {
     return this.#ids.subarray(start, end);
   }
 
-  /** `full`: there is no room. `taken`: other ids stand there, or may be in somebody's prompt. Both write nothing. */
+  /** Returns `full` if there is no room, and `taken` if other ids are there or a prompt may contain them. Both write nothing. */
   write(at: number, ids: Int32Array): 'written' | 'full' | 'taken' {
     if (at + ids.length > this.#ids.length) return 'full';
     const numKnown = Math.min(ids.length, Math.max(0, this.#numWritten - at));

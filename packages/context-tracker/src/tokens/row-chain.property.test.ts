@@ -9,7 +9,7 @@ import { readPath, TokenTree } from './token-tree.js';
 
 const ids = (least: number) => fc.array(fc.integer({ min: 0, max: 2 }), { minLength: least, maxLength: 4 });
 
-/** `kept`: how many ids of the call before the prompt begins with, counted from their end. Few begin elsewhere than at it. */
+/** `kept`: how many ids at the end of the previous call are cut from the prompt. It is seldom above 0. */
 const step = fc.record({
   kept: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(4) }),
   asked: ids(0),
@@ -54,7 +54,7 @@ function play(steps: readonly Step[]) {
   return { tree, chain, calls };
 }
 
-test('a chain tells what a look at all calls tells, whenever they are one', () => {
+test('a chain gives the same row as all calls together, whenever they are a chain', () => {
   let numChains = 0;
   fc.assert(
     fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
@@ -73,7 +73,7 @@ test('a chain tells what a look at all calls tells, whenever they are one', () =
   expect(numChains).toBeGreaterThan(200);
 });
 
-test('calls that go on where the one before them ended are a chain, with calls on the way that failed', () => {
+test('calls that continue the previous one are a chain, even with failed calls in between', () => {
   const next: Step = {
     kept: 0,
     asked: [1],

@@ -5,9 +5,9 @@ import { type SampledRow, type SampledSpan, toSpan } from './sampled-rows.js';
 import { readPath, segmentAt } from './token-tree.js';
 
 /**
- * The calls of an episode as long as they are one conversation, in which each goes on where the one before it ended: one row, as
- * `layRows` would lay it. It is told while the calls are committed, so that the end of an episode, for which a client waits, looks
- * at none of them again.
+ * Tracks whether the calls of an episode are one conversation in which each call continues the one before it. They then form one
+ * row, the same as `layRows` would make. The chain is extended with each commit, so that the end of an episode, for which a client
+ * waits, does not visit the calls again.
  */
 export class RowChain {
   readonly #temperature: number;
@@ -18,12 +18,12 @@ export class RowChain {
   #isBroken = false;
   #hasTemperatures = false;
 
-  /** `temperature`: of calls that name none. */
+  /** `temperature`: that of calls without a recorded one. */
   constructor(temperature: number) {
     this.#temperature = temperature;
   }
 
-  /** To be told of every call, in the order of commits. */
+  /** Call this for every call, in the order of commits. */
   add(call: SampledCall): void {
     if (this.#isBroken) return;
     this.#isBroken = !this.#goesOn(call);
@@ -36,7 +36,7 @@ export class RowChain {
     if (call.temperature !== undefined) this.#hasTemperatures = true;
   }
 
-  /** Undefined: there is no call yet, or the calls are not a chain. `idBits`: those of the tree. */
+  /** Returns undefined if there is no call yet, or if the calls are not a chain. `idBits`: those of the tree. */
   readRow(idBits: number): SampledRow | undefined {
     const last = this.#last;
     if (this.#isBroken || last === undefined) return undefined;
@@ -45,13 +45,13 @@ export class RowChain {
     return { agentName, targetTag, ids, idBits, spans: [...this.#spans], hasTemperatures: this.#hasTemperatures };
   }
 
-  /** Undefined where the row is. */
+  /** Undefined if the row is undefined. */
   get turns(): readonly TurnDescription[] | undefined {
     return this.#isBroken || this.#last === undefined ? undefined : [...this.#turns];
   }
 
-  /** Nothing else was written into the tree, so who ends in the segment of the call before has its ids in front. */
-  #goesOn({ agent, index, end, promptLength }: SampledCall): boolean {
+  /** Nothing else was written into the tree, so a call that ends in the segment of the previous call begins with the ids of that call. */
+  #goesOn({ agent, index, end, promptLength }: RecordedCall): boolean {
     if (end.depth <= promptLength) return false;
     const last = this.#last;
     if (last === undefined) return true;

@@ -2,7 +2,7 @@ import type { ChatMessage, ForkCause } from '@agentjet/core';
 import type { AgentIdentity, Counts, ForeignCause, SpliceCause, TurnPart } from '../contract.js';
 import type { TokenPosition } from './token-tree.js';
 
-/** One committed call, as far as tokens go: the engine was given `promptLength` ids and sampled those up to `end`. */
+/** The tokens of one committed call: the engine was given `promptLength` ids and sampled those up to `end`. */
 export type SampledCall = {
   readonly id: string;
   /** Number of the call in the order of `begin`. */
@@ -14,12 +14,12 @@ export type SampledCall = {
   /** Shape [end.depth - promptLength]. */
   readonly logprobs: Float32Array;
   readonly policyVersion: number;
-  /** Undefined: the run's. */
+  /** Undefined for the run's temperature. */
   readonly temperature: number | undefined;
   readonly isTrained: boolean;
   readonly fork: ForkCause | undefined;
   readonly isTruncated: boolean;
-  /** Where the messages are that were rendered for this call. */
+  /** Positions of the messages that were rendered for this call. */
   readonly parts: readonly TurnPart[];
   /** Answers that came back in another spelling for the first time; `index` is that of their calls. */
   readonly splices: readonly { readonly index: number; readonly cause: SpliceCause }[];
@@ -27,13 +27,13 @@ export type SampledCall = {
   readonly specialTokens: Counts<ChatMessage['role']>;
 };
 
-/** As they began. */
+/** Orders calls as they began. */
 export function inOrder(calls: readonly SampledCall[]): readonly SampledCall[] {
   const isInOrder = calls.every(({ index }, at) => at === 0 || index > (calls[at - 1]?.index ?? 0));
   return isInOrder ? calls : calls.toSorted((left, right) => left.index - right.index);
 }
 
-/** Of each call its place among all, as they began; -1 if it is none of them. */
+/** Returns the position of each call in the order in which the calls began, or -1 if it is not one of them. */
 export function placesIn(calls: readonly SampledCall[]): (call: SampledCall) => number {
   const places = new Map(inOrder(calls).map((call, place) => [call, place]));
   return (call) => places.get(call) ?? -1;

@@ -3,7 +3,7 @@ import type { CallRow } from './call-rows.js';
 import { readPath } from './token-tree.js';
 
 /**
- * A trainable row of an episode, told in spans: what `Sample` spells out token by token. Ids that no span covers were read,
+ * A trainable row of an episode as spans. `Sample` holds the same facts token by token. Ids outside of all spans were read,
  * not sampled.
  */
 export type SampledRow = {
@@ -11,28 +11,28 @@ export type SampledRow = {
   readonly targetTag: string;
   /** Shape [T]. It may be a view of the tracker's memory. */
   readonly ids: Int32Array;
-  /** No id has a bit that this number lacks. */
+  /** Contains every bit that is set in any id. */
   readonly idBits: number;
-  /** In their order; none overlaps another. */
+  /** Spans in their order, without overlaps. */
   readonly spans: readonly SampledSpan[];
-  /** Whether a call of the episode names the temperature that it was sampled at. */
+  /** Whether any call of the episode has a recorded temperature. */
   readonly hasTemperatures: boolean;
 };
 
-/** Ids `start` to `end` (exclusive) of a row, sampled in one call and trained here. */
+/** Ids `start` to `end` (exclusive) of a row that one call sampled and that are trained here. */
 export type SampledSpan = {
   readonly start: number;
   readonly end: number;
   /** Shape [end - start]. */
   readonly logprobs: Float32Array;
   readonly policyVersion: number;
-  /** Place of the call among those of the episode, in the order in which they began. */
+  /** Position of the call in the episode, in the order in which calls began. */
   readonly turn: number;
-  /** A call that names none was sampled at the run's. */
+  /** The run's temperature if the call has none. */
   readonly temperature: number;
 };
 
-/** `idBits`: as in a row. `temperature`: of calls that name none. */
+/** `idBits`: as in a row. `temperature`: that of calls without a recorded one. */
 export type RowFacts = { readonly idBits: number; readonly temperature: number };
 
 export function toSampledRows(

@@ -11,7 +11,7 @@ function completionOf(text: string): Completion {
   return { ids, logprobs: new Float32Array(ids.length).fill(-1), finishReason: 'stop', policyVersion: 0 };
 }
 
-/** Commits an answer for each temperature, and returns what the trained tokens are said to have been sampled at. */
+/** Commits an answer for each temperature, and returns the recorded temperatures of the trained tokens. */
 function temperaturesOf(given: readonly (number | undefined)[], runs?: number): readonly (readonly number[])[] {
   const tracker = createContextTracker({
     episodeId: 'e',

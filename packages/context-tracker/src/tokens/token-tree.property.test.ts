@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readPath, readPathWith, TokenTree, type TokenPosition } from './token-tree.js';
 
-/** Few ids, so that paths share a lot; a step goes on from an earlier position, at its end or before it. */
+/** Few ids are used, so that paths share a lot. A step continues from an earlier position, at its end or before it. */
 const steps = fc.array(
   fc.record({
     from: fc.nat(20),
@@ -13,7 +13,7 @@ const steps = fc.array(
   { maxLength: 40 },
 );
 
-test('positions keep their paths, and equal prefixes are found, whatever is inserted', () => {
+test('positions keep their paths, and equal prefixes are found, after any insertions', () => {
   const property = fc.property(steps, (list) => {
     const tree = new TokenTree();
     const known: { readonly position: TokenPosition; readonly path: readonly number[] }[] = [

@@ -1,8 +1,8 @@
 import { IdBuffer } from './id-buffer.js';
 
 /**
- * The token ids of one episode as a compressed trie: whatever was in the model's context stands here once. It knows
- * ids and nothing of messages. Two paths share a token iff their ids are equal up to and including it.
+ * The token ids of one episode as a compressed trie, which holds everything in the model's context once. It knows ids and
+ * nothing of messages. Two paths share a token iff their ids are equal up to and including it.
  */
 
 /** A run of ids between two branches. Later insertions split and lengthen segments; `TokenPosition` is not affected. */
@@ -12,14 +12,14 @@ export type TreeSegment = {
   start: number;
   /** Number of ids from the root up to the end of this segment. */
   end: number;
-  /** Holds the id of depth d at index d - base. With base 0 it holds the whole path, so that prompts are views of it. */
+  /** Holds the id of depth d at index d - base. With base 0 it holds the whole path, so that prompts can be views of it. */
   buffer: IdBuffer;
   base: number;
-  /** By the first id of the child. */
+  /** Children by their first id. */
   readonly children: Map<number, TreeSegment>;
 };
 
-/** The first `depth` ids on the way from the root to the end of `segment`. Stays true whatever is inserted later. */
+/** The first `depth` ids on the way from the root to the end of `segment`. It stays valid after later insertions. */
 export type TokenPosition = { readonly segment: TreeSegment; readonly depth: number };
 
 export class TokenTree {
@@ -29,12 +29,12 @@ export class TokenTree {
   };
   #idBits = 0;
 
-  /** No id of the tree has a bit that this number lacks. */
+  /** Contains every bit that is set in any id of the tree. */
   get idBits(): number {
     return this.#idBits;
   }
 
-  /** Writes `ids` after `from`, sharing what already stands there; returns the end. */
+  /** Writes `ids` after `from`, sharing ids that are already there, and returns the end. */
   insert(from: TokenPosition, ids: Int32Array): TokenPosition {
     const { position, matched } = follow(from, ids);
     if (matched === ids.length) return position;
@@ -46,7 +46,7 @@ export class TokenTree {
     return { segment: leaf, depth: leaf.end };
   }
 
-  /** How many of `ids` already stand after `from`. */
+  /** Returns how many of `ids` are already after `from`. */
   match(from: TokenPosition, ids: Int32Array): number {
     return follow(from, ids).matched;
   }
@@ -57,13 +57,13 @@ export function idsOf({ buffer, base, start, end }: TreeSegment): Int32Array {
   return buffer.view(start - base, end - base);
 }
 
-/** Shape [depth]. A view where the path stands in one piece. */
+/** Shape [depth]. It is a view if the path is in one piece. */
 export function readPath(position: TokenPosition): Int32Array {
   const { buffer, base } = segmentAt(position);
   return base === 0 ? buffer.view(0, position.depth) : copyPath(position, 0);
 }
 
-/** Shape [depth + N]: the path and new ids behind it, without writing them into the tree. */
+/** Shape [depth + N]: the path followed by new ids, which are not written into the tree. */
 export function readPathWith(position: TokenPosition, ids: Int32Array): Int32Array {
   if (position.depth === 0) return ids;
   const segment = segmentAt(position);
@@ -80,7 +80,7 @@ export function readPathWith(position: TokenPosition, ids: Int32Array): Int32Arr
   return path;
 }
 
-/** The segment in which the position's last id stands by now. */
+/** Returns the segment that now holds the position's last id. */
 export function segmentAt({ segment, depth }: TokenPosition): TreeSegment {
   let current = segment;
   while (current.parent !== undefined && depth <= current.start) current = current.parent;
@@ -128,7 +128,7 @@ function commonLength(left: Int32Array, right: Int32Array, rightStart: number): 
   return length;
 }
 
-/** The segment that ends exactly at the position; splits one where it must. The lower part stays the object it was. */
+/** Returns the segment that ends exactly at the position, and splits one if necessary. The lower part keeps its object. */
 function endAt({ segment, depth }: TokenPosition): TreeSegment {
   if (segment.end === depth) return segment;
   const { parent, start, buffer, base } = segment;
@@ -144,7 +144,7 @@ function firstIdOf(segment: TreeSegment): number {
   return idsOf(segment)[0] ?? -1;
 }
 
-/** Takes the path above into its buffer where that is no longer than what is new: it then costs at most as much again. */
+/** Copies the path above into the new buffer if it is not longer than the new ids, so that the cost at most doubles. */
 function addLeaf(parent: TreeSegment, ids: Int32Array): TreeSegment {
   const depth = parent.end;
   const isWhole = depth <= ids.length;
@@ -163,7 +163,7 @@ function addLeaf(parent: TreeSegment, ids: Int32Array): TreeSegment {
   return leaf;
 }
 
-/** A conversation that goes on stays one segment, so that its prompts are read in one piece. */
+/** A conversation that grows stays one segment, so that its prompts are read in one piece. */
 function appendTo(leaf: TreeSegment, ids: Int32Array): TreeSegment {
   if (leaf.buffer.write(leaf.end - leaf.base, ids) !== 'written') {
     growBuffer(leaf, ids.length);
@@ -177,7 +177,7 @@ function isLeafEnd(segment: TreeSegment, depth: number): boolean {
   return segment.end === depth && segment.children.size === 0;
 }
 
-/** A new buffer with room for more; what was handed out as views of the old one stays as it is. */
+/** Makes a new buffer with more room. Views of the old buffer stay unchanged. */
 function growBuffer(leaf: TreeSegment, numNew: number): void {
   const base = leaf.start <= leaf.end - leaf.start ? 0 : leaf.base;
   const ids =

@@ -2,7 +2,7 @@ import type { TurnDescription } from '../contract.js';
 import { inOrder, type SampledCall } from '../tokens/sampled-call.js';
 import type { CallRow } from '../tokens/call-rows.js';
 
-/** What `describe` says of each call, in the order in which they began. */
+/** Describes each call, in the order in which the calls began. */
 export function describeTurns(rows: readonly CallRow[], calls: readonly SampledCall[]): readonly TurnDescription[] {
   const sampleOf = samplesIn(rows);
   const ordered = inOrder(calls);
@@ -11,10 +11,10 @@ export function describeTurns(rows: readonly CallRow[], calls: readonly SampledC
 }
 
 type Whereabouts = {
-  /** Of the call among those of the episode, as they began. */
+  /** Position of the call in the episode, in the order in which calls began. */
   readonly place: number;
   readonly sample: number | null;
-  /** The same of a call by its `index`. */
+  /** Returns that position for a call's `index`. */
   readonly placeOf: (index: number) => number;
 };
 
@@ -38,7 +38,7 @@ export function describeTurn(call: SampledCall, { place, sample, placeOf }: Wher
   return call.isTrained ? turn : { ...turn, isTrained: false };
 }
 
-/** The row that trains a call; null if none does. */
+/** Returns the index of the row that trains a call, or null if none does. */
 function samplesIn(rows: readonly CallRow[]): (call: SampledCall) => number | null {
   const samples = new Map<SampledCall, number>();
   for (const [sample, row] of rows.entries()) for (const call of row.calls) samples.set(call, sample);

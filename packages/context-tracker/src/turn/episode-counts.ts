@@ -1,12 +1,12 @@
 import type { TrackerStats } from '../contract.js';
 import type { SampledCall } from '../tokens/sampled-call.js';
 
-/** By agent, then cause. Maps, since an agent may be called `constructor`; made when something is counted. */
+/** Counts by agent, then cause. They are maps, because an agent may be called `constructor`, and are made on the first count. */
 type Counter = { byAgent?: Map<string, Map<string, number>> };
 
-/** What `stats` says of the calls of an episode, counted as they are committed. */
+/** Statistics of the calls of an episode, counted as they are committed. */
 export class EpisodeCounts {
-  /** What happened to the histories that agents sent. */
+  /** Changes in the histories that agents sent. */
   readonly #forks: Counter = {};
   readonly #splices: Counter = {};
   readonly #foreignMessages: Counter = {};

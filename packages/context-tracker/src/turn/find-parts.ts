@@ -12,7 +12,7 @@ type RenderedPrompt = Pick<PreparedPrompt, 'ids' | 'numNew' | 'text' | 'opening'
 
 type AddedMessage = { readonly message: ChatMessage; readonly author: PartAuthor };
 
-/** Which of the tokens that were rendered for a call come from which message, in order. */
+/** Finds the message of each token that was rendered for a call, in order. */
 export function findParts(
   { ids, numNew, text: rendered, opening, numOpening }: RenderedPrompt,
   added: readonly AddedMessage[],
@@ -41,7 +41,7 @@ export function findParts(
   return parts;
 }
 
-/** Where a message stands in the rendered text. */
+/** The position of a message in the rendered text. */
 type Place = { readonly start: number; readonly end: number };
 type Finder = { readonly text: string; readonly marks: TurnMarks; readonly leads: MessageLeads };
 
@@ -51,19 +51,19 @@ function findMessage(message: ChatMessage, from: number, finder: Finder): Place 
   return findText(message.content, lead, from, finder);
 }
 
-/** From the header of an assistant's turn to its end: reasoning, text and calls. */
+/** Finds the range from the header of an assistant's turn to its end: reasoning, text and calls. */
 function findAnswer(from: number, { text, marks }: Finder): Place | undefined {
   const { header, ends } = marks;
   if (header === '' || ends.length === 0) return undefined;
   const at = text.indexOf(header, from);
   const earlierEnd = findEnd(marks, text, 0);
-  // The rendered text may begin within the turn: the header then stood at the end of what was seen.
+  // The rendered text may begin within the turn if the header was at the end of what was seen.
   const start = from === 0 && earlierEnd > 0 && (at === -1 || earlierEnd < at) ? 0 : at + header.length;
   const end = at === -1 && start > 0 ? -1 : findEnd(marks, text, start);
   return end === -1 ? undefined : { start, end };
 }
 
-/** As it is or trimmed, right behind its lead; else anywhere. */
+/** Finds the text unchanged or trimmed, right after its lead, else anywhere. */
 function findText(content: string, lead: string, from: number, { text }: Finder): Place | undefined {
   const trimmed = content.trim();
   for (const written of [content, trimmed]) {
@@ -74,7 +74,7 @@ function findText(content: string, lead: string, from: number, { text }: Finder)
   return at === -1 ? undefined : { start: at, end: at + trimmed.length };
 }
 
-/** The first place of a string right after its lead; -1 if there is none. */
+/** Returns the first position of a string right after its lead, or -1. */
 function findAfter(lead: string, written: string, { text, from }: Search): number {
   if (lead === '') return text.indexOf(written, from);
   for (let at = text.indexOf(lead, from); at !== -1; at = text.indexOf(lead, at + 1))
@@ -89,7 +89,7 @@ function nameOf(message: ChatMessage): Pick<TurnPart, 'name'> {
   return name === undefined ? {} : { name };
 }
 
-/** Ids decode to what they were encoded from, unless the template's text held marks that are not encoded. */
+/** Ids decode to the text that they were encoded from, unless the template's text had marks that are not encoded. */
 function decodePrinted(ids: Int32Array, printed: string, tokenizer: Tokenizer): DecodedIds {
   const ends = tokenizer.textEnds?.(ids);
   return ends !== undefined && (ends[ids.length - 1] ?? 0) === printed.length
@@ -110,13 +110,13 @@ function decodeEach(ids: Int32Array, tokenizer: Tokenizer): DecodedIds {
   return { text: text + decoder.flush(), ends };
 }
 
-/** The token with which the text after this place begins; tokens that hold the first bytes of its first character count. */
+/** Returns the token with which the text after this position begins. Tokens with the first bytes of its first character count. */
 function firstToken(ends: ArrayLike<number>, place: number): number {
   const at = place === 0 ? -1 : tokenAt(ends, place);
   return ends[at] === undefined || ends[at] === place ? at + 1 : at;
 }
 
-/** The first token that ends at or after this place of the text. */
+/** Returns the first token that ends at or after this position of the text. */
 function tokenAt(ends: ArrayLike<number>, place: number): number {
   let low = 0;
   let high = ends.length - 1;

@@ -2,7 +2,7 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 import { tryRender } from '../prompt/turn-marks.js';
 
-/** What a template always prints right before the text of a message, by role: such as `<|im_start|>user\n`. Empty where that is not known. */
+/** The string that a template always prints right before the text of a message, by role, such as `<|im_start|>user\n`. Empty if it is unknown. */
 export type MessageLeads = Readonly<Record<'system' | 'user' | 'tool', string>>;
 
 const known = new WeakMap<ChatTemplate, MessageLeads>();
@@ -26,7 +26,7 @@ const call: ChatMessage = {
 };
 const first: ChatMessage = { role: 'tool', content: 'y', toolCallId: '000000001' };
 
-/** Conversations in which the sentinel stands in different surroundings. */
+/** Conversations that surround the sentinel in different ways. */
 const systems: readonly (readonly ChatMessage[])[] = [[{ role: 'system', content: sentinel }, question]];
 const users: readonly (readonly ChatMessage[])[] = [
   [{ role: 'user', content: sentinel }],

@@ -5,7 +5,7 @@ import { toTokenTexts } from './token-texts.js';
 
 export type SampledReply = {
   readonly committed: CommittedTurn;
-  /** What the model wrote, without its stop token. */
+  /** The text that the model wrote, without its stop token. */
   readonly text: string;
   /** Whether the last id ended the turn. */
   readonly isStopped: boolean;
@@ -13,7 +13,7 @@ export type SampledReply = {
   readonly written: string | undefined;
 };
 
-/** What the answer was made to begin with, the ids of its calls, and the tools that it may call. */
+/** The text that the answer must begin with, and the ids of its calls. */
 export type ReplyBeginning = {
   readonly opening: string;
   readonly mintId: (place: number) => string;
@@ -51,13 +51,13 @@ function checkCompletion({ ids, logprobs }: Completion): void {
   if (ids.length !== logprobs.length) {
     throw new AgentJetError(
       'bad_completion',
-      `A completion has ${ids.length} ids and ${logprobs.length} logprobs; each sampled id needs its own. The engine must return both in the same length.`,
+      `A completion has ${ids.length} ids and ${logprobs.length} logprobs; each sampled id needs one. The engine must return both in the same length.`,
     );
   }
   const at = ids.findIndex((id, place) => id < 0 || !Number.isFinite(logprobs[place]));
   if (at === -1) return;
   throw new AgentJetError(
     'bad_completion',
-    `Token ${at} of a completion has the id ${ids[at]} and the logprob ${logprobs[at]}. Ids are 0 or more and logprobs finite: nothing else can be trained.`,
+    `Token ${at} of a completion has the id ${ids[at]} and the logprob ${logprobs[at]}. Ids must be 0 or more and logprobs finite, or the token cannot be trained.`,
   );
 }

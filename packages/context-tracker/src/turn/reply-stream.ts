@@ -4,7 +4,7 @@ import type { ReplyBeginning } from './read-reply.js';
 
 type ReplyStreamOptions = ReplyBeginning & { readonly onDelta: (delta: ChatDelta) => void };
 
-/** Ids in, deltas out, each as soon as it is certain. The stop token has no text. */
+/** Converts ids to deltas, each as soon as it is certain. The stop token has no text. */
 export function createReplyStream(
   { tokenizer, template }: ChatTokenizer,
   { opening, mintId, tools, onDelta }: ReplyStreamOptions,

@@ -2,7 +2,7 @@ import type { Tokenizer } from '@agentjet/tokenizer';
 
 const known = new WeakMap<Tokenizer, Map<number, string>>();
 
-/** Text of each token by itself; part of a character shows as U+FFFD. */
+/** Returns the text of each token by itself. A part of a character is shown as U+FFFD. */
 export function toTokenTexts(tokenizer: Tokenizer, ids: Int32Array): readonly string[] {
   const texts = known.get(tokenizer) ?? new Map<number, string>();
   known.set(tokenizer, texts);
