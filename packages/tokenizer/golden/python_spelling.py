@@ -1,4 +1,4 @@
-"""What transformers' template engine prints of values: booleans, None, floats, lists, dictionaries, and templates with other line ends.
+"""Records how transformers' template engine prints values (booleans, None, floats, lists, dictionaries) and templates with other line ends.
 
     python packages/tokenizer/golden/python_spelling.py     # transformers 5.24.0, jinja2 3.1.6
 """
@@ -59,7 +59,7 @@ OTHERS = [
 
 
 def main() -> None:
-    # The template library writes 1e-5 in JSON, where Python writes 1e-05.
+    # The template library writes 1e-5 in JSON; Python writes 1e-05.
     known = {("tiny", "{{ v|tojson }}")}
     cases = [(s, {"v": value}) for name, value in VALUES.items() for s in PER_VALUE if (name, s) not in known]
     cases += [(source, VALUES) for source in OTHERS]

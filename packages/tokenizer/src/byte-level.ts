@@ -1,6 +1,6 @@
 /**
- * Byte-level BPE spells each byte as one printable character (Radford et al. 2019, GPT-2). This is that alphabet,
- * and the way back from a token's spelling to its bytes.
+ * Byte-level BPE spells each byte as one printable character (Radford et al. 2019, GPT-2). This file has that alphabet, and
+ * converts a token's spelling back to its bytes.
  */
 
 function isPrintable(byte: number): boolean {
@@ -12,7 +12,7 @@ function createAlphabet(): readonly string[] {
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isPrintable(byte) ? byte : 256 + numShifted++));
 }
 
-/** Shape [256]: the character that stands for each byte. */
+/** Shape [256]: the character that represents each byte. */
 export const byteCharacters: readonly string[] = createAlphabet();
 
 const byteOfCharacter: ReadonlyMap<string, number> = new Map(
@@ -20,7 +20,7 @@ const byteOfCharacter: ReadonlyMap<string, number> = new Map(
 );
 const textEncoder = new TextEncoder();
 
-/** Bytes of a vocabulary entry; an entry outside the alphabet stands for its own text. */
+/** Returns the bytes of a vocabulary entry. An entry outside the alphabet represents its own text. */
 export function toTokenBytes(spelling: string): Uint8Array {
   const bytes = Array.from(spelling, (character) => byteOfCharacter.get(character) ?? -1);
   return bytes.includes(-1) ? textEncoder.encode(spelling) : Uint8Array.from(bytes);

@@ -92,7 +92,7 @@ test('several calls in one answer are printed as the model writes them, if the t
   expect(template.parse(written).toolCalls.map((call) => call.arguments)).toEqual(['{"a":1}', '{"a":  2}']);
 });
 
-test('the second template of a model is used where there are tools', () => {
+test('the second template of a model is used if there are tools', () => {
   const files = createChatTokenizerFiles('chatml');
   const chat_template = [
     { name: 'default', template: 'plain<|im_end|>' },

@@ -13,13 +13,13 @@ import type { ToolWatch } from './tools/tool-watch.js';
 import { findUnreadForm } from './tools/unread-form.js';
 
 export type ChatTemplateOptions = {
-  /** Jinja source, with or without tools; `withTools` where the model brings a second one for them. */
+  /** Jinja source, for conversations with or without tools. If the model has a second one for tools, that is `withTools`. */
   readonly source: string;
   readonly sourceWithTools?: string;
   readonly stopIds: readonly number[];
-  /** Seen by the template: bos_token, eos_token, enable_thinking, ... */
+  /** Variables for the template: bos_token, eos_token, enable_thinking, ... */
   readonly variables: JsonObject;
-  /** How replies are read; detected from the template where left out. */
+  /** The format of replies. If absent, it is detected from the template. */
   readonly replyFormat?: ReplyFormatOptions;
   /** Whether requests with tools are refused. */
   readonly isRefused: boolean;
@@ -33,7 +33,7 @@ function renderGenerationPrompt(render: Render): string {
   try {
     return render([{ role: 'user', content: 'x' }], { addGenerationPrompt: true });
   } catch {
-    return ''; // A template that refuses a lone user message says nothing about its replies.
+    return ''; // A template that refuses a lone user message gives no hint about its replies.
   }
 }
 

@@ -8,16 +8,16 @@ import type { ReplyFormatOptions } from './reply/reply-format.js';
 import { chooseToolPrompt, type ToolPrompt, type ToolsSetting } from './tools/tool-prompt.js';
 import { createToolWatch, type ToolCallsSetting } from './tools/tool-watch.js';
 
-/** Content of a model folder's files, and what may be set from outside. */
+/** Content of a model folder's files, and settings from outside. */
 export type ChatTokenizerOptions = {
   readonly tokenizerJson: JsonObject;
   readonly tokenizerConfig: JsonObject;
   readonly generationConfig?: JsonObject;
-  /** Content of chat_template.jinja; it goes before the chat_template of tokenizer_config.json. */
+  /** Content of chat_template.jinja. It takes precedence over the chat_template of tokenizer_config.json. */
   readonly chatTemplate?: string;
-  /** Further variables of the template, such as `enable_thinking`. */
+  /** More variables of the template, such as `enable_thinking`. */
   readonly templateVariables?: JsonObject;
-  /** Overrides what is detected from the template. */
+  /** Overrides the format that is detected from the template. */
   readonly replyFormat?: ReplyFormatOptions;
   /** How the tools of a request reach the model. Default: `auto`. */
   readonly tools?: ToolsSetting;
@@ -27,7 +27,7 @@ export type ChatTokenizerOptions = {
   readonly onNotice?: ((message: string) => void) | undefined;
 };
 
-/** Tokens by which the families end a turn, if the files do not say. */
+/** Returns tokens with which the families end a turn, for models whose files name none. */
 function turnEndsOf({ replyFormat }: ChatTokenizerOptions): readonly string[] {
   const given = replyFormat?.toolCalls;
   const families = typeof given === 'object' ? [...templates, given] : templates;
@@ -38,7 +38,7 @@ function badModelFiles(message: string, cause?: unknown): BackboneError {
   return new BackboneError('bad_model_files', message, { cause });
 }
 
-/** Text of a special token, which the files spell as a string or as an object with its content. */
+/** Returns the text of a special token. The files write it as a string or as an object with its content. */
 function readTokenText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const content: unknown =
@@ -107,7 +107,7 @@ function readVariables({ tokenizerConfig, templateVariables }: ChatTokenizerOpti
   return { ...Object.fromEntries(tokens.filter(([, text]) => text !== undefined)), ...templateVariables };
 }
 
-/** Throws BackboneError `bad_model_files`: a tokenizer or template that cannot be used, or no end-of-turn token. */
+/** Throws BackboneError `bad_model_files` if the tokenizer or template cannot be used, or if there is no end-of-turn token. */
 export function createChatTokenizer(options: ChatTokenizerOptions): ChatTokenizer {
   const tokenizer = orBadFile('tokenizer.json', () =>
     createHfTokenizer(options.tokenizerJson, options.tokenizerConfig),
@@ -153,7 +153,7 @@ function toReplyFormat({ isHermes }: ToolPrompt, { replyFormat = {} }: ChatToken
   return { replyFormat: { ...replyFormat, ...(toolCalls !== undefined && { toolCalls }) } };
 }
 
-/** How many other sets of variables one tokenizer keeps a template for. */
+/** The number of other sets of variables for which one tokenizer keeps a template. */
 const maxVariants = 64;
 
 type TemplateParts = {

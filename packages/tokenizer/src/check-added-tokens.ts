@@ -3,8 +3,8 @@ import { BackboneError, isJsonObject, textConfigOf, type JsonObject } from '@age
 type AddedToken = { readonly id: number; readonly content: string; readonly special: boolean };
 
 /**
- * Throws BackboneError `bad_model_files` for a token that has no embedding and can be in prompts, because text is encoded as it or the
- * template prints it. A special token that nothing prints, such as an added padding token, does no harm.
+ * Throws BackboneError `bad_model_files` for a token without an embedding that can be in prompts, because text can be encoded as this token
+ * or the template prints it. A special token that nothing prints, such as an added padding token, is harmless.
  */
 export function checkAddedTokens(
   tokenizerJson: JsonObject,
@@ -18,7 +18,7 @@ export function checkAddedTokens(
   if (beyond === undefined) return;
   throw new BackboneError(
     'bad_model_files',
-    `${file} adds the token "${beyond.content}" with id ${beyond.id}, and the model has embeddings for ids below ${vocabSize} (vocab_size of config.json). ` +
+    `${file} adds the token "${beyond.content}" with id ${beyond.id}, but the model has embeddings only for ids below ${vocabSize} (vocab_size of config.json). ` +
       'Call resize_token_embeddings(len(tokenizer)) of transformers on the model and save it, or remove the token.',
   );
 }

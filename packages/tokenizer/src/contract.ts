@@ -1,34 +1,34 @@
 import type { ChatDelta, ChatMessage, JsonObject, ToolSpec } from '@agentjet/core';
 
-/** Text to token ids and back. Special tokens in the text are recognised; nothing is added around it. */
+/** Converts text to token ids and back. It recognises special tokens in the text, and adds nothing around it. */
 export interface Tokenizer {
   readonly vocabSize: number;
   encode(text: string): Int32Array;
   /** Text of the tokens that structure a conversation, such as `<|im_end|>`. Absent if it knows none. */
   readonly specialTokens?: readonly string[];
   /**
-   * `encode` of the text without its marks, except that a token with a mark inside is plain text: it is spelled by
-   * ordinary tokens. `mark` must be a string that occurs nowhere else in the text.
+   * Encodes the text without its marks. A special token with a mark inside is plain text, which ordinary tokens spell.
+   * `mark` must be a string that occurs nowhere else in the text.
    */
   encodeMarked?(text: string, mark: string): Int32Array;
-  /** A lower bound of `encode(text).length`, found without encoding. Absent if the tokenizer knows none. */
+  /** Returns a lower bound of `encode(text).length` without encoding. Absent if the tokenizer has none. */
   countAtLeast?(text: string): number;
   /** Special tokens are kept as their text. */
   decode(ids: ArrayLike<number>): string;
-  /** Id of one token's exact text, special tokens included. */
+  /** Returns the id of one token by its exact text, special tokens included. */
   idOf(token: string): number | undefined;
-  /** A streaming decoder: `push` returns the text that is certain by now (never half a character), `flush` the rest. */
+  /** Creates a streaming decoder: `push` returns the text that is certain by now (never half a character), `flush` the rest. */
   createStreamDecoder(): StreamDecoder;
-  /** What a stream decoder says of these ids, found at once. Undefined (or no such function): ask a stream decoder. */
+  /** Returns the result of a stream decoder for these ids, computed at once. If undefined or absent, use a stream decoder. */
   decodeEach?(ids: Int32Array): DecodedIds | undefined;
-  /** The `ends` of `decodeEach`, without making the text. */
+  /** Returns the `ends` of `decodeEach` without making the text. */
   textEnds?(ids: Int32Array): ArrayLike<number> | undefined;
 }
 
-/** The text of ids, and where that of each ends in it, in UTF-16 code units. */
+/** The text of ids, and the end of each id's text in it, in UTF-16 code units. */
 export type DecodedIds = { readonly text: string; readonly ends: ArrayLike<number> };
 
-/** Ids in, text out, piece by piece; together the pieces are what `decode` gives. */
+/** Takes ids and returns text piece by piece. All pieces together equal the result of `decode`. */
 export interface StreamDecoder {
   push(id: number): string;
   flush(): string;
@@ -36,11 +36,11 @@ export interface StreamDecoder {
 
 export type RenderOptions = {
   readonly tools?: readonly ToolSpec[];
-  /** Ends with the header that makes the model answer. */
+  /** Whether the prompt ends with the header that makes the model answer. */
   readonly addGenerationPrompt: boolean;
 };
 
-/** What the model's text means. Tool calls come without ids: the tracker mints them. */
+/** The parsed text of the model. Tool calls have no ids, because the tracker mints them. */
 export type ParsedReply = {
   readonly content: string;
   readonly reasoning?: string;
@@ -61,63 +61,63 @@ export type ParseOptions = {
 };
 
 /**
- * What a template may see in the text of a message. `markup`: tags of thinking, calls or results, which it may print in
- * another way than other text. `tool_result`: a user's message that it takes for the result of a tool.
+ * The kind of text that a template may find in a message. `markup`: tags of thinking, calls or results, which it may print
+ * differently from other text. `tool_result`: a user's message that it treats as the result of a tool.
  */
 export type TextKind = 'plain' | 'markup' | 'tool_result';
 
-/** One model family's chat template, and how to read its replies. */
+/** The chat template of a model family, with a parser for its replies. */
 export interface ChatTemplate {
-  /** Tool-call arguments are inserted verbatim, as the model wrote them. */
+  /** Prints a conversation. Tool-call arguments are inserted verbatim, as the model wrote them. */
   render(messages: readonly ChatMessage[], options: RenderOptions): string;
-  /** Text of a completion without its stop token. */
+  /** Parses the text of a completion without its stop token. */
   parse(text: string, options?: ParseOptions): ParsedReply;
-  /** Feeds `parse` piecewise; deltas are final as soon as they come out. Tool-call deltas carry the id from `mintId`. */
+  /** Creates a parser for pieces of text. Its deltas are final. Tool-call deltas have the id from `mintId`. */
   createStreamParser(mintId: (index: number) => string, options?: Pick<ParseOptions, 'tools'>): ReplyStreamParser;
   /**
-   * Takes text and gives the part outside of thinking as soon as it is certain. That part is as the model wrote it, tool calls included, without the
+   * Takes text and returns the part outside of thinking as soon as it is certain. That part is unchanged, including tool calls, except for the
    * newlines after a thinking block. Absent if the model does not think.
    */
   createAnswerText?(): AnswerText;
-  /** Names of the variables that the template reads, such as `enable_thinking`. Absent if they are not known. */
+  /** Names of the variables that the template reads, such as `enable_thinking`. Absent if unknown. */
   readonly variables?: ReadonlySet<string>;
   /** The variables that turn thinking off. Absent if the model does not think, or has no such switch. */
   readonly thinkingOff?: JsonObject;
-  /** Ids that end the assistant's turn; a completion's last id is one of these unless it was truncated. */
+  /** Ids that end the assistant's turn. The last id of a completion is one of these unless it was truncated. */
   readonly stopIds: readonly number[];
   /**
-   * Text that makes an answer begin as a tool call: up to the place of the tool's name or, where that is given, of the
-   * arguments. Undefined (or no such function) where the model has no form for calls.
+   * Returns text with which an answer begins as a tool call, up to the tool's name, or up to the arguments if `name` is given.
+   * Undefined or absent if the model has no format for calls.
    */
   callOpening?(name?: string): string | undefined;
   /**
-   * Two messages of one role with the same fields and kind of text are printed alike in like places. Without this
-   * function every text is plain.
+   * Returns the kind of a message's text. Two messages of one role with the same fields and kind are printed alike in like
+   * positions. If this function is absent, every text is plain.
    */
   textKind?(message: ChatMessage): TextKind;
-  /** The tags around a thinking block, which frameworks leave in a text or take out of it. */
+  /** The tags around a thinking block, which frameworks may leave in the text or remove. */
   readonly reasoningTags?: readonly string[];
 }
 
-/** The part of a reply that is not thinking, piece by piece. */
+/** Returns the part of a reply that is not thinking, piece by piece. */
 export interface AnswerText {
   push(text: string): string;
   flush(): string;
 }
 
-/** Text in, deltas out; together the deltas are the reply that `flush` returns, which is what `parse` gives. */
+/** Takes text and returns deltas. Together they equal the reply that `flush` returns, which is the result of `parse`. */
 export interface ReplyStreamParser {
   push(text: string): readonly ChatDelta[];
   flush(): { readonly deltas: readonly ChatDelta[]; readonly reply: ParsedReply };
 }
 
-/** What a model folder says about text: the two halves that are always needed together. */
+/** The tokenizer and the chat template of a model folder, which are always needed together. */
 export type ChatTokenizer = {
   readonly tokenizer: Tokenizer;
   readonly template: ChatTemplate;
   /**
-   * The same with further variables of the template, such as `enable_thinking`; equal variables give the same object. Absent if the template
-   * has none.
+   * Returns the same with more variables of the template, such as `enable_thinking`. Equal variables give the same object. Absent if
+   * the template has none.
    */
   withVariables?(variables: JsonObject): ChatTokenizer;
   /** Jinja source of the template, if it is not the one of the model's files: model folders that are written get it. */

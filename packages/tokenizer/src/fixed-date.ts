@@ -1,6 +1,6 @@
 /**
- * Templates of the Llama 3.2 kind print today's date. A prompt must not change at midnight, nor between the run that
- * sampled it and the one that resumes it, so the date is fixed: the one those templates fall back to.
+ * Templates such as Llama 3.2's print today's date. A prompt must not change at midnight, nor between the run that sampled it
+ * and the one that resumes it, so the date is fixed to the one that those templates use as a fallback.
  */
 const fixedDate: Readonly<Record<string, string>> = {
   d: '26',

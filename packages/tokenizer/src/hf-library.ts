@@ -3,16 +3,16 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { type Normalizer, setNormalForms } from './rust-normal-forms.js';
 import { splitAsRust } from './rust-patterns.js';
 
-/** What we use of the library, whose own type files do not resolve under NodeNext. */
+/** The part of the library that we use. Its own type files do not resolve under NodeNext. */
 export type HfLibrary = {
-  /** Not for an empty list. */
+  /** It must not get an empty list. */
   decode(
     ids: readonly number[],
     options: { readonly skip_special_tokens: boolean; readonly clean_up_tokenization_spaces: boolean },
   ): string;
   token_to_id(token: string): number | undefined;
   id_to_token(id: number): string | undefined;
-  /** One entry has no token if there are ids without one. */
+  /** If some ids have no token, one entry has the key undefined. */
   get_vocab(): ReadonlyMap<string | undefined, number>;
   get_added_tokens_decoder(): ReadonlyMap<number, AddedToken>;
   readonly normalizer: (((text: string) => string) & Normalizer) | null;
@@ -26,17 +26,17 @@ export type HfLibrary = {
   };
 };
 
-/** A token outside of the model's merges. */
+/** A token that does not come from the model's merges. */
 export type AddedToken = {
   readonly id: number;
   readonly content: string;
   readonly special: boolean;
-  /** Not inside of a word. */
+  /** Whether it is not found inside a word. */
   readonly single_word: boolean;
-  /** It takes the spaces before it, or after it. */
+  /** Whether it takes the spaces before it, or after it. */
   readonly lstrip: boolean;
   readonly rstrip: boolean;
-  /** It is looked for after the normalizer. */
+  /** Whether it is searched after the normalizer. */
   readonly normalized: boolean;
 };
 
@@ -46,7 +46,7 @@ export type PreTokenizer = {
   readonly tokenizers?: readonly PreTokenizer[];
 };
 
-/** Throws what the library throws. */
+/** Throws the errors of the library. */
 export function openHfLibrary(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): HfLibrary {
   const library: HfLibrary = new Tokenizer(tokenizerJson, tokenizerConfig);
   if (library.pre_tokenizer !== null) splitAsRust(library.pre_tokenizer, tokenizerJson['pre_tokenizer']);

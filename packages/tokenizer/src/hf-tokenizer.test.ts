@@ -6,7 +6,7 @@ import { createChatTokenizerFiles } from './testing.js';
 
 const { tokenizer } = createChatTokenizer(createChatTokenizerFiles('chatml'));
 
-/** A vocabulary of whole pieces with bytes for the rest, as SentencePiece models have it. */
+/** A vocabulary of whole pieces, with bytes for other text, as in SentencePiece models. */
 const pieces = [
   '<unk>',
   '<s>',
@@ -54,7 +54,7 @@ const sentencePiece = createHfTokenizer(
   {},
 );
 
-/** Text with everything that goes wrong: emoji of several code units, combining marks, a byte order mark, special tokens. */
+/** Text with every difficulty: emoji of several code units, combining marks, a byte order mark, special tokens. */
 const hardText = fc
   .array(
     fc.oneof(
@@ -85,7 +85,7 @@ describe('a byte-level tokenizer', () => {
     );
   });
 
-  test('streams exactly what it decodes, whatever the ids, and never half a character', () => {
+  test('streams exactly what it decodes for any ids, and never half a character', () => {
     const anyIds = fc.array(fc.integer({ min: 0, max: tokenizer.vocabSize - 1 }));
     fc.assert(
       fc.property(anyIds, (ids) => {
@@ -140,7 +140,7 @@ describe('a byte-level tokenizer', () => {
     expect(tokenizer.idOf('no such token')).toBeUndefined();
   });
 
-  test('knows a lower bound of the tokens in a text', () => {
+  test('knows a lower bound of the tokens in a string', () => {
     fc.assert(
       fc.property(hardText, fc.nat(300), (text, times) => {
         const long = text.normalize('NFD').repeat(times);
@@ -158,7 +158,7 @@ describe('a byte-level tokenizer', () => {
     expect([lossy.encode('xxx').length, lossy.countAtLeast]).toEqual([0, undefined]);
   });
 
-  test('an id beyond the vocabulary is no text', () => {
+  test('an id beyond the vocabulary has no text', () => {
     expect(tokenizer.decode([tokenizer.vocabSize + 5])).toBe('');
   });
 

@@ -27,7 +27,7 @@ function createByteTable(library: HfLibrary, vocabSize: number): (id: number) =>
   return (id) => table[id] ?? none;
 }
 
-/** A tokenizer over the content of tokenizer.json and tokenizer_config.json. Throws what the library throws. */
+/** Creates a tokenizer from the content of tokenizer.json and tokenizer_config.json. Throws the errors of the library. */
 export function createHfTokenizer(tokenizerJson: JsonObject, tokenizerConfig: JsonObject): Tokenizer {
   checkTokenIds(tokenizerJson);
   const library = openHfLibrary(tokenizerJson, tokenizerConfig);

@@ -3,12 +3,12 @@ import { endsWithWord, isSpace, startsWithWord } from './rust-patterns.js';
 import { createAddedPattern } from './word-encoder.js';
 
 /**
- * Text to ids as in the Rust library: added tokens are taken out first, those that are looked for in normalized text after it was normalized,
- * and what is between them goes through the pre-tokenizer and the model.
+ * Converts text to ids as the Rust library does. Added tokens are taken out first (after normalizing, if they are searched in
+ * normalized text), and the text between them goes through the pre-tokenizer and the model.
  */
 export type IdEncoder = {
   encode(text: string): readonly number[];
-  /** The text between added tokens that are looked for before the normalizer, and the ids of these. */
+  /** Returns the text between added tokens that are searched before the normalizer, and the ids of these tokens. */
   split(text: string): readonly (string | number)[];
 };
 
@@ -38,7 +38,7 @@ export function createIdEncoder(library: HfLibrary): IdEncoder {
   };
 }
 
-/** Without added tokens the text is one section, and no text is none. */
+/** Splits text. Without added tokens the whole text is one section, and empty text has none. */
 function createSplitter(tokens: readonly AddedToken[]): (text: string) => readonly (string | number)[] {
   const byContent = new Map(tokens.map((token) => [token.content, token]));
   const single = createAddedPattern([...byContent.keys()]);
@@ -59,7 +59,7 @@ function createSplitter(tokens: readonly AddedToken[]): (text: string) => readon
 }
 
 function isInsideWord(text: string, start: number, length: number): boolean {
-  // One character may take two places.
+  // One character may take two code units.
   const before = text.slice(Math.max(0, start - 2), start);
   const after = text.slice(start + length, start + length + 2);
   return endsWithWord.test(before) || startsWithWord.test(after);

@@ -1,4 +1,4 @@
-/** One after the other. A single piece is returned as it is. */
+/** Concatenates pieces. A single piece is returned without a copy. */
 export function joinIds(pieces: readonly Int32Array[]): Int32Array {
   const [only] = pieces;
   if (pieces.length === 1 && only !== undefined) return only;

@@ -83,9 +83,9 @@ describe('says which file is wrong and what to do', () => {
     },
   );
 
-  test('JSON that is no object', async () => {
+  test('JSON that is not an object', async () => {
     await write('tokenizer.json', '[1]');
-    expect((await loadError()).message).toContain('must hold a JSON object, not [1]');
+    expect((await loadError()).message).toContain('must contain a JSON object, not [1]');
   });
 
   test('no chat template', async () => {

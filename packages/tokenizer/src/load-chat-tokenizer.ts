@@ -27,7 +27,7 @@ function parseObject(file: string, text: string): JsonObject {
     throw badModelFiles(`${file} is not valid JSON: ${toErrorMessage(thrown)}. Download the file again.`, thrown);
   }
   if (isJsonObject(parsed)) return parsed;
-  throw badModelFiles(`${file} must hold a JSON object, not ${text.trim().slice(0, 20)}. Download the file again.`);
+  throw badModelFiles(`${file} must contain a JSON object, not ${text.trim().slice(0, 20)}. Download the file again.`);
 }
 
 async function readOptionalObject(file: string): Promise<JsonObject | undefined> {
@@ -50,7 +50,7 @@ export type ChatTokenizerOverrides = Pick<
 >;
 
 /**
- * Reads tokenizer.json, tokenizer_config.json, and where present generation_config.json and chat_template.jinja.
+ * Reads tokenizer.json and tokenizer_config.json, and generation_config.json and chat_template.jinja if they exist.
  * Throws BackboneError `bad_model_files` with the file and the repair.
  */
 export async function loadChatTokenizer(

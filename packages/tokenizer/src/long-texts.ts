@@ -1,6 +1,6 @@
 /**
- * Ids of long texts that come again: the episodes of a run share system prompts, tools and documents of many thousand
- * tokens. Those that were not asked for lately go first.
+ * Caches the ids of long texts: the episodes of a run share system prompts, tools and documents of many thousand tokens. The
+ * least recently used ones are removed first.
  */
 export class LongTexts {
   readonly #encode: (text: string) => Int32Array;
@@ -11,19 +11,19 @@ export class LongTexts {
     this.#encode = encode;
   }
 
-  /** Encoding a shorter text costs less than keeping it. */
+  /** Encoding a shorter text costs less than caching it. */
   static isLong({ length }: string): boolean {
     return length >= leastLength;
   }
 
-  /** What is returned must not be written to. */
+  /** Do not write to the result. */
   encode(text: string): Int32Array {
     const ids = this.#known.get(text) ?? this.#encode(text);
     this.#keep(text, ids);
     return ids;
   }
 
-  /** As the newest one. */
+  /** Stores the text as the newest one. */
   #keep(text: string, ids: Int32Array): void {
     if (!this.#known.delete(text)) this.#numKept += text.length;
     this.#known.set(text, ids);
@@ -37,5 +37,5 @@ export class LongTexts {
 
 const leastLength = 4096;
 
-/** Characters in all. */
+/** The maximum number of characters of all cached texts. */
 const mostKept = 8 * 2 ** 20;

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '@agentjet/core';
 import { openHfLibrary } from './hf-library.js';
 import { createIdEncoder, type IdEncoder } from './id-encoder.js';
 
-/** `encodeMarked` for tokenizers of any kind: text with marks is encoded by a second one that knows no special tokens. */
+/** Implements `encodeMarked` for any tokenizer: a second one without special tokens encodes text with marks. */
 export function createMarkedEncoder(
   encoder: IdEncoder,
   tokenizerJson: JsonObject,

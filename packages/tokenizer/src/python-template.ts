@@ -3,9 +3,9 @@ import type { JsonObject } from '@agentjet/core';
 import { pythonText, type TemplateValue } from './python-text.js';
 
 /**
- * A Jinja template that prints what it prints in Python. The library prints JSON where Python prints its own spelling (`true` for
- * `True`, nothing for `None`), and refuses filters such as `upper` on lists. Its methods are replaced on the instance of one rendering,
- * so that others who use the library in this process see no change.
+ * A Jinja template that prints as in Python. The library prints JSON instead of Python's spelling (`true` for `True`, nothing for
+ * `None`), and refuses filters such as `upper` on lists. Its methods are replaced only on the instance of one rendering, so that
+ * other users of the library in this process see no change.
  */
 export type PythonTemplate = { render(variables: JsonObject): string };
 
@@ -61,9 +61,9 @@ const globals = {
   },
 };
 
-/** Statements that print nothing; the value of others is printed, None included. */
+/** Statements that print nothing. The value of any other statement is printed, including None. */
 const silent = new Set(['Set', 'Comment', 'Macro']);
-/** Filters that make a string of what they get. */
+/** Filters that convert their input to a string. */
 const onStrings = new Set(['upper', 'lower', 'title', 'capitalize', 'trim', 'replace', 'string']);
 
 function printAsPython(methods: Methods): void {
@@ -94,13 +94,13 @@ function printAsPython(methods: Methods): void {
   };
 }
 
-/** The library leaves the case of the other letters. */
+/** The library does not change the case of the other letters. */
 function capitalized(text: string): string {
   const [first = '', ...rest] = text;
   return `${first.toUpperCase()}${rest.join('').toLowerCase()}`;
 }
 
-/** A list whose members are the strings that `join` puts together. Objects stay, because `join` may ask for their attribute. */
+/** Returns a list whose members are the strings that `join` concatenates. Objects stay, because `join` may need their attribute. */
 function withStrings(operand: TemplateValue, toString: (text: string) => TemplateValue): TemplateValue {
   if (operand.type !== 'ArrayValue' && operand.type !== 'TupleValue') return operand;
   const members = operand.value as readonly TemplateValue[];

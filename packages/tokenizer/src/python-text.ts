@@ -1,4 +1,4 @@
-/** How Python spells a value in text: `True`, `None`, `1e-05`, `['a']`, `{'a': 1}`. */
+/** Spells values as Python does in text: `True`, `None`, `1e-05`, `['a']`, `{'a': 1}`. */
 
 /** A value of the template library: `type` is its class. */
 export type TemplateValue = { readonly type: string; readonly value: unknown };
@@ -49,7 +49,7 @@ function integer(value: number): string {
   return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString();
 }
 
-/** The shortest digits, as in JavaScript, with an exponent below 1e-4 and from 1e16 on. */
+/** Writes the shortest digits, as in JavaScript, with an exponent below 1e-4 and from 1e16 on. */
 function float(value: number): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
@@ -71,7 +71,7 @@ function quoted(text: string): string {
   return `${quote}${inside}${quote}`;
 }
 
-/** The escape of a character that cannot be printed. */
+/** Returns the escape of a character that cannot be printed. */
 function codePoint(code: number): string {
   const hex = code.toString(16);
   if (code < 0x100) return `\\x${hex.padStart(2, '0')}`;

@@ -1,20 +1,20 @@
 import type { DecodedIds } from './contract.js';
 import type { TokenTexts } from './stream-decoder.js';
 
-/** The longest text of a token that is looked up in a table. */
+/** The longest token text that the table can hold. */
 const longest = 0xfffe;
 const unknown = 0xffff;
 
 /**
- * Text of many ids at once, with the end of each: from one table of bytes, without a string for each token. It knows
- * tokens that are whole characters.
+ * Decodes many ids at once, with the end of each, from one table of bytes and without a string for each token. It supports
+ * tokens that consist of whole characters.
  */
 export class QuickDecoder {
   readonly #texts: TokenTexts;
   readonly #bytes: Uint8Array;
-  /** Where the bytes of each id end; they begin where those of the id before it end. */
+  /** The end of the bytes of each id. They begin at the end of the previous id. */
   readonly #ends: Uint32Array;
-  /** UTF-16 code units of each id. */
+  /** Number of UTF-16 code units of each id. */
   readonly #lengths: Uint16Array;
 
   constructor(
@@ -30,13 +30,13 @@ export class QuickDecoder {
     this.#lengths = new Uint16Array(vocabSize).fill(unknown);
   }
 
-  /** Undefined if one of the tokens is not known, or begins or ends within a character. */
+  /** Returns undefined if a token is unknown, or begins or ends within a character. */
   decode(ids: Int32Array): DecodedIds | undefined {
     const ends = this.endsOf(ids);
     return ends === undefined ? undefined : { text: this.#read(ids), ends };
   }
 
-  /** Where the text of each id ends. Undefined as `decode` is. */
+  /** Returns the end of the text of each id. Returns undefined in the same cases as `decode`. */
   endsOf(ids: Int32Array): Int32Array | undefined {
     const lengths = this.#lengths;
     const ends = new Int32Array(ids.length);

@@ -5,5 +5,5 @@ import { qwen3Coder } from './families/qwen3-coder/registration.js';
 
 export { defineTemplateFamily, type TemplateFamily } from './families/template-family.js';
 
-/** Every chat-template family; the first that recognizes a template reads its replies. */
+/** Every chat-template family. The first family that recognizes a template parses its replies. */
 export const templates = [hermes, llama3, qwen3Coder, none] as const;

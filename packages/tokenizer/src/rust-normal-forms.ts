@@ -1,8 +1,8 @@
 import { isJsonObject } from '@agentjet/core';
 
 /**
- * Normal forms as in the Rust library, whose tables are older than those of Node: characters that combine and came to Unicode later
- * stay where they are. The ranges are where `tokenizers` 0.23.3 and Node 20.20 (Unicode 17) differ, of all characters up to U+31FFF.
+ * Normal forms as in the Rust library, whose tables are older than those of Node: combining characters that were added to Unicode later
+ * keep their position. The ranges are the differences between `tokenizers` 0.23.3 and Node 20.20 (Unicode 17) up to U+31FFF.
  */
 const newer = (
   '7fd 897-89f 8ca-8d3 9fe c3c d3b-d3c eba 1715 1abf-1add 1ae0-1aeb 1df6-1dfa a82c 10d24-10d27 10d69-10d6d ' +
@@ -35,7 +35,7 @@ export type Normalizer = {
   readonly normalizers?: readonly Normalizer[];
 };
 
-/** Sets the normal forms of a normalizer; `config` is what tokenizer.json says of it. */
+/** Sets the normal forms of a normalizer; `config` is its section of tokenizer.json. */
 export function setNormalForms(normalizer: Normalizer, config: unknown): void {
   if (!isJsonObject(config)) return;
   const { type, normalizers } = config;

@@ -2,8 +2,8 @@ import { isJsonObject } from '@agentjet/core';
 import type { PreTokenizer } from './hf-library.js';
 
 /**
- * Where text is split, as the Rust library splits it. The library in JavaScript translates the patterns of a tokenizer.json, but its own
- * patterns mean ASCII digits, ASCII words, and the spaces of JavaScript, which has U+FEFF and lacks U+0085.
+ * Splits text as the Rust library does. The JavaScript library translates the patterns of a tokenizer.json, but its built-in patterns
+ * use ASCII digits, ASCII words, and JavaScript's whitespace, which includes U+FEFF and lacks U+0085.
  */
 
 const space = String.raw`\p{White_Space}`;
@@ -21,7 +21,7 @@ export const isSpace = /^\p{White_Space}$/u;
 export const endsWithWord = new RegExp(`[${wordCharacter}]$`, 'u');
 export const startsWithWord = new RegExp(`^[${wordCharacter}]`, 'u');
 
-/** Sets the patterns of a pre-tokenizer; `config` is what tokenizer.json says of it. */
+/** Sets the patterns of a pre-tokenizer; `config` is its section of tokenizer.json. */
 export function splitAsRust(preTokenizer: PreTokenizer, config: unknown): void {
   if (!isJsonObject(config)) return;
   switch (config['type']) {
@@ -53,7 +53,7 @@ export function splitAsRust(preTokenizer: PreTokenizer, config: unknown): void {
   }
 }
 
-/** `(?i:s)` is also the long s, and `(?i:k)` the sign of the kelvin. The library writes both cases of ASCII letters. */
+/** `(?i:s)` also matches the long s, and `(?i:k)` the kelvin sign. The library writes both cases of ASCII letters only. */
 function withFoldedLetters(source: string): string {
   return source.replaceAll(/\[([a-zA-Z]+)\]/g, (letters, inside: string) => {
     const long = /s/.test(inside) && /S/.test(inside) ? '\u017F' : '';

@@ -1,12 +1,12 @@
 import type { StreamDecoder } from './contract.js';
 
-/** A byte order mark is text like any other. */
+/** A byte order mark is ordinary text. */
 const decoderOptions = { ignoreBOM: true } as const;
 
-/** For vocabularies whose tokens are bytes: a character comes out with its last byte. */
+/** For vocabularies whose tokens are bytes: a character is emitted with its last byte. */
 export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array, texts: TokenTexts): StreamDecoder {
   const decoder = new TextDecoder('utf-8', decoderOptions);
-  let isClean = true; // no token before ended within a character
+  let isClean = true; // the previous token ended at the end of a character
   return {
     push: (id) => {
       const text = texts.of(id);
@@ -18,10 +18,10 @@ export function createByteStreamDecoder(bytesOf: (id: number) => Uint8Array, tex
   };
 }
 
-/** Texts of tokens that are whole characters, each decoded once. Shared by all decoders of a vocabulary. */
+/** Texts of tokens that consist of whole characters. Each is decoded once. All decoders of a vocabulary share them. */
 export class TokenTexts {
   readonly #bytesOf: (id: number) => Uint8Array;
-  /** Null: the token begins or ends within a character. */
+  /** Null if the token begins or ends within a character. */
   readonly #texts: (string | null | undefined)[];
   readonly #decoder = new TextDecoder('utf-8', { ...decoderOptions, fatal: true });
 
@@ -30,7 +30,7 @@ export class TokenTexts {
     this.#texts = Array.from({ length: vocabSize });
   }
 
-  /** Undefined if the token begins or ends within a character. */
+  /** Returns undefined if the token begins or ends within a character. */
   of(id: number): string | undefined {
     const known = this.#texts[id];
     if (known !== undefined) return known ?? undefined;
@@ -48,7 +48,7 @@ export class TokenTexts {
   }
 }
 
-/** Text of all ids at once; broken bytes become U+FFFD. Equals the concatenation of the stream. */
+/** Returns the text of all ids at once, which equals the concatenation of the stream. Broken bytes become U+FFFD. */
 export function decodeBytes(ids: ArrayLike<number>, bytesOf: (id: number) => Uint8Array): string {
   const pieces = Array.from(ids, bytesOf);
   const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
@@ -61,9 +61,9 @@ export function decodeBytes(ids: ArrayLike<number>, bytesOf: (id: number) => Uin
 }
 
 /**
- * For any other vocabulary: decodes a window that starts at the last text boundary, and gives out what a further
- * token can no longer change. U+FFFD at the end may be half a character and is held back. A window never begins with ids
- * that have no text of their own, since what follows would then be decoded as the beginning of a text.
+ * For any other vocabulary: decodes a window that starts at the last text boundary, and emits text that a further token can no
+ * longer change. U+FFFD at the end may be half a character and is held back. A window never begins with ids that have no text,
+ * because the following text would then be decoded as the beginning of a text.
  */
 export function createWindowStreamDecoder(decode: (ids: readonly number[]) => string): StreamDecoder {
   let window: number[] = [];

@@ -1,6 +1,6 @@
 import { Template } from '@huggingface/jinja';
 
-/** Variables that the tokenizer or the files of the model set: requests and configurations must not. */
+/** Variables that the tokenizer or the files of the model set. Requests and configurations must not set them. */
 export const reservedVariables: ReadonlySet<string> = new Set([
   'messages',
   'tools',
@@ -15,16 +15,16 @@ export const reservedVariables: ReadonlySet<string> = new Set([
   'unk_token',
 ]);
 
-/** Variables by which the families switch thinking, at the value that turns it off. */
+/** Variables that turn thinking on and off in the families, with the value that turns it off. */
 const switches = ['enable_thinking', 'thinking'] as const;
 
-/** The variable that turns thinking off; undefined if the template has no switch. */
+/** Returns the variable that turns thinking off, or undefined if the template has no switch. */
 export function findThinkingSwitch(names: ReadonlySet<string>): Readonly<Record<string, unknown>> | undefined {
   const name = switches.find((each) => names.has(each));
   return name === undefined ? undefined : { [name]: false };
 }
 
-/** Names of variables that a template reads, its own ones included. Throws the parser's SyntaxError. */
+/** Returns names of variables that a template uses, including those that it sets. Throws the parser's SyntaxError. */
 export function listVariables(source: string): ReadonlySet<string> {
   const names = new Set<string>();
   visit(new Template(source).parsed, names);

@@ -2,9 +2,9 @@ import { byteCharacters } from './byte-level.js';
 import type { HfLibrary } from './hf-library.js';
 
 /**
- * For byte-level BPE: how many tokens a string has at least, by its length and the longest token. It lets a caller refuse
- * a string that fits into no context before encoding it, which would take seconds. Undefined for a vocabulary that lacks
- * bytes, since strings lose those.
+ * For byte-level BPE: computes the minimum number of tokens of a string from its length and the longest token. A caller can then
+ * refuse a string that fits into no context before encoding it, which would take seconds. Undefined for a vocabulary without
+ * some bytes, because strings lose those bytes.
  */
 export function createTokenBound(library: HfLibrary): ((text: string) => number) | undefined {
   const vocab = library.get_vocab();

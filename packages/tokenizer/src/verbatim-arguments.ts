@@ -1,13 +1,13 @@
 import type { ChatMessage } from '@agentjet/core';
 
 /**
- * Templates print tool-call arguments as they are, or through `tojson`, which would quote and re-spell them. So the
- * template sees a marker, and the model's own text takes the marker's place, its quotes included, after rendering.
+ * Templates print tool-call arguments unchanged, or through `tojson`, which would quote and respell them. So the template gets a
+ * marker, and after rendering the model's own text replaces the marker and its quotes.
  */
 export type VerbatimArguments = {
-  /** What the template sees in place of the argument text. */
+  /** Returns the marker that the template gets instead of the arguments. */
   hide(text: string): string;
-  /** Puts the argument texts back into the rendered prompt. */
+  /** Puts the arguments back into the rendered prompt. */
   restore(rendered: string): string;
 };
 

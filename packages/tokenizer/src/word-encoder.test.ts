@@ -65,7 +65,7 @@ describe('the word encoder', () => {
     ['no pattern', { pre_tokenizer: { ...byteLevel, use_regex: false } }],
     ['other pieces', { pre_tokenizer: { type: 'Metaspace' } }],
     [
-      'an added token that takes the space beside it',
+      'an added token that takes the space next to it',
       { added_tokens: [{ id: 3, content: '<x>', lstrip: true, normalized: false, special: true }] },
     ],
     [

@@ -1,7 +1,7 @@
 /**
- * A quick way to the library's own ids for the tokenizers of today's models: text falls into words by one pattern, and
- * what a word becomes depends on the word alone, so it is looked up after the first time. Prompts repeat their words;
- * this is several times faster than encoding whole texts, with the same ids (a property in the tests).
+ * A fast way to compute the library's ids for most present tokenizers: one pattern splits text into words, and the ids of a word
+ * depend only on the word, so they are cached. Prompts repeat their words. This is several times faster than encoding whole
+ * texts, with the same ids (a property in the tests).
  */
 import type { JsonObject } from '@agentjet/core';
 import { byteCharacters } from './byte-level.js';
@@ -22,7 +22,7 @@ function has(value: unknown, expected: JsonObject): value is JsonObject {
   return isObject(value) && Object.entries(expected).every(([key, wanted]) => (value[key] ?? false) === wanted);
 }
 
-/** The pattern of words, translated to JavaScript by the library; undefined where words are not all there is. */
+/** Returns the pattern of words, which the library translated to JavaScript, or undefined if text consists of more than words. */
 function findPattern(library: HfLibrary, preTokenizer: unknown): RegExp | undefined {
   const byteLevel = { type: 'ByteLevel', add_prefix_space: false };
   if (has(preTokenizer, byteLevel) && preTokenizer['use_regex'] !== false)
@@ -51,7 +51,7 @@ export function createAddedPattern(texts: readonly string[]): RegExp | undefined
   return escaped.length === 0 ? undefined : new RegExp(`(${escaped.join('|')})`, 'u');
 }
 
-/** Every piece of the text, those between the matches included. */
+/** Returns every piece of the text, including those between the matches. */
 function splitWords(text: string, pattern: RegExp): Iterable<string> {
   const words = text.match(pattern) ?? [];
   const numMatched = words.reduce((sum, { length }) => sum + length, 0);
@@ -72,7 +72,7 @@ function spell(word: string): string {
   return Array.from(textEncoder.encode(word), (byte) => byteCharacters[byte]).join('');
 }
 
-/** Undefined for a tokenizer that is not byte-level BPE over words; the caller then encodes whole texts. */
+/** Returns undefined for a tokenizer that is not byte-level BPE over words; the caller then encodes whole texts. */
 export function createWordEncoder(
   library: HfLibrary,
   tokenizerJson: JsonObject,

@@ -1,6 +1,6 @@
-"""Sends rows of figures to wandb or swanlab: JSON lines on stdin, the number of each row that was taken on stdout.
+"""Sends rows of metrics to wandb or swanlab. Reads JSON lines from stdin, and prints the number of each row that the library took.
 
-The first line is {"tracker", "project", "experiment", "dir", "id"}; each further one is {"step", "values"}. Ends with the input.
+The first line is {"tracker", "project", "experiment", "dir", "id"}; each later line is {"step", "values"}. It ends when its input ends.
 Exit code 3: the library is not installed.
 """
 
@@ -21,7 +21,7 @@ def open_run(library, begin):
         project=begin["project"],
         experiment_name=begin["experiment"],
         logdir=os.path.join(begin["dir"], "swanlab"),
-        id=hashlib.sha256(begin["id"].encode()).hexdigest()[:21],  # swanlab takes 21 small letters and digits
+        id=hashlib.sha256(begin["id"].encode()).hexdigest()[:21],  # swanlab accepts 21 lowercase letters and digits
         resume="allow",
     )
 

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(runDir, { recursive: true, force: true }));
 
-/** Keeps the rows that it got; fails from the `failsAt`th write on. */
+/** A tracker that keeps its rows, and fails from the `failsAt`th write on. */
 function createList(failsAt = Infinity): TrackerRegistration & { readonly rows: TrackedRow[] } {
   const rows: TrackedRow[] = [];
   let numWrites = 0;
@@ -37,7 +37,7 @@ const metrics = (): string => path.join(runDir, 'metrics.jsonl');
 const line = (step: number, reward = step / 10): string => `${JSON.stringify({ step, reward_mean: reward })}\n`;
 const steps = ({ rows }: { readonly rows: readonly TrackedRow[] }): readonly number[] => rows.map(({ step }) => step);
 
-it('sends every step once, evaluations too, and goes on from its bookmark in the next process', async () => {
+it('sends every step once, evaluations too, and continues from its bookmark in the next process', async () => {
   writeFileSync(metrics(), line(1));
   writeFileSync(path.join(runDir, 'evaluations.jsonl'), `{"step":0,"success_rate":0.5,"note":"x"}\n`);
   const list = createList();
@@ -45,7 +45,7 @@ it('sends every step once, evaluations too, and goes on from its bookmark in the
   appendFileSync(metrics(), line(2));
   first.wake();
   await first.close();
-  appendFileSync(metrics(), `${line(3)}{"step":4,"rew`); // torn: a killed writer
+  appendFileSync(metrics(), `${line(3)}{"step":4,"rew`); // torn, as a killed writer leaves it
   const second = follow(list);
   await second.close();
   expect(list.rows).toEqual([
@@ -94,10 +94,10 @@ it('says that a tracker keeps the steps that a run gave up, if it ignores steps 
   expect(notices).toEqual([]);
   writeFileSync(metrics(), line(1) + line(2, 7));
   await follow(list).close();
-  expect(notices).toEqual([expect.stringContaining('its curves keep the figures of the steps that were given up')]);
+  expect(notices).toEqual([expect.stringContaining('its curves keep the metrics of the steps that were given up')]);
 });
 
-it('says once that a tracker failed, and sends what it missed when the run goes on', async () => {
+it('says once that a tracker failed, and sends what it missed when the run continues', async () => {
   writeFileSync(metrics(), line(1));
   const failing = follow(createList(1));
   await failing.close();
@@ -105,7 +105,7 @@ it('says once that a tracker failed, and sends what it missed when the run goes 
   failing.wake();
   await failing.close();
   expect(notices).toEqual([
-    expect.stringMatching(/^The tracker list has failed .*: the disk is full\. The run goes on/),
+    expect.stringMatching(/^The tracker list has failed .*: the disk is full\. The run continues/),
   ]);
   const list = createList();
   await follow(list).close();
@@ -117,7 +117,7 @@ it('says of a tracker that fails at the end that the last figures may be missing
   const close = (): Promise<void> => Promise.reject(new Error('the network is down.'));
   await follow({ name: 'list', open: async () => ({ write: async () => undefined, close }) }).close();
   expect(notices).toEqual([
-    'The tracker list failed at the end of the run, and may lack the last figures: the network is down. They are in metrics.jsonl.',
+    'The tracker list failed at the end of the run, and may lack the last metrics: the network is down. They are in metrics.jsonl.',
   ]);
 });
 

@@ -5,25 +5,25 @@ import { trackers as known } from './registrations.js';
 import { beginning, readRows, type Bookmark, type ReadRows } from './run-lines.js';
 import type { TrackedRun, Tracker, TrackerRegistration } from './tracker.js';
 
-/** Trackers of a run: each reads the run's files from its own bookmark, and none is waited for until the end. */
+/** Sends a run to trackers. Each tracker reads the run's files from its own bookmark, and nothing waits for it until the end. */
 
 export type FollowOptions = TrackedRun & {
-  /** Told once of each tracker that fails. */
+  /** Called once for each tracker that fails. */
   readonly onNotice: (message: string) => void;
   /** Default: the trackers of this package. */
   readonly registrations?: readonly TrackerRegistration[];
 };
 
 export interface FollowedRun {
-  /** To be called when a line was written. Returns at once. */
+  /** Call this when a line was written. It returns at once. */
   wake(): void;
-  /** Sends what is left. Never rejects. */
+  /** Sends the rest. It never rejects. */
   close(): Promise<void>;
-  /** Sends nothing more: another process follows the run from now on. Never rejects. */
+  /** Stops sending, because another process follows the run from now on. It never rejects. */
   leave(): Promise<void>;
 }
 
-/** Names that no tracker has are passed over: `console` needs none. */
+/** Follows a run with the named trackers. Names without a tracker are skipped: `console` needs none. */
 export function followRun(names: readonly string[], options: FollowOptions): FollowedRun {
   const { registrations = known } = options;
   const followers = registrations
@@ -48,7 +48,7 @@ const sources = [
   ['evaluations.jsonl', 'eval'],
 ] as const;
 
-/** What a file has after its bookmark. */
+/** The lines of a file after its bookmark. */
 type News = ReadRows & { readonly file: string };
 
 class Follower {
@@ -90,7 +90,7 @@ class Follower {
   async #end(): Promise<void> {
     const tracker = this.#tracker;
     const say = (reason: string): string =>
-      `The tracker ${this.#registration.name} failed at the end of the run, and may lack the last figures: ${reason} They are in metrics.jsonl.`;
+      `The tracker ${this.#registration.name} failed at the end of the run, and may lack the last metrics: ${reason} They are in metrics.jsonl.`;
     if (tracker !== undefined) await this.#guard(() => tracker.close(), say);
   }
 
@@ -105,7 +105,7 @@ class Follower {
   }
 
   readonly #sayFailed = (reason: string): string =>
-    `The tracker ${this.#registration.name} has failed and gets no more figures: ${reason} The run goes on; what is missing is in metrics.jsonl.`;
+    `The tracker ${this.#registration.name} has failed and gets no more metrics: ${reason} The run continues; the missing metrics are in metrics.jsonl.`;
 
   async #send(): Promise<void> {
     if (this.#hasFailed || this.#hasLeft) return;
@@ -113,7 +113,7 @@ class Follower {
     this.#bookmarks ??= await this.#readBookmarks();
     const news = await this.#readNews(this.#bookmarks);
     if (news.length === 0) return;
-    // wandb drops a step below the last one that it got.
+    // wandb drops a step below the last one that it received.
     if (news.some(({ isCut }) => isCut === true)) this.#noticeCut();
     const rows = news.flatMap((read) => read.rows).sort((one, other) => one.step - other.step);
     if (rows.length > 0) await this.#tracker.write(rows);
@@ -125,8 +125,8 @@ class Follower {
     const { name, keepsFirst = false } = this.#registration;
     if (!keepsFirst) return;
     this.#options.onNotice(
-      `The run went back to an earlier step. ${name} ignores steps that it already has, so its curves keep the figures of the steps that were given up. ` +
-        'The present figures are in metrics.jsonl. Use another experiment_name for a curve without them.',
+      `The run went back to an earlier step. ${name} ignores steps that it already has, so its curves keep the metrics of the steps that were given up. ` +
+        'The present metrics are in metrics.jsonl. Use another experiment_name for a curve without them.',
     );
   }
 
@@ -144,7 +144,7 @@ class Follower {
     return path.join(this.#options.runDir, 'trackers', `${this.#registration.name}.json`);
   }
 
-  /** A bookmark that is missing or damaged is the beginning: a step sent twice is better than one that is missing. */
+  /** If a bookmark is missing or damaged, the file is read from the beginning: it is better to send a step twice than to miss one. */
   async #readBookmarks(): Promise<Map<string, Bookmark>> {
     const kept = parseJsonObject(await readFile(this.#file, 'utf8').catch(() => '{}')) ?? {};
     return new Map(sources.flatMap(([file]) => (isBookmark(kept[file]) ? [[file, kept[file]] as const] : [])));

@@ -23,7 +23,7 @@ const dirOf = (policy: string): string => path.join(dir, 'policies', policy);
 
 type Logger = TrackersConfig['trainerCommon']['logger'];
 
-/** What a server does with a run of two models, as far as a follower sees it. */
+/** Writes the files of a run with two models, as a server does. */
 async function serve(logger: Logger): Promise<void> {
   const config = composeConfig({}).create({ experimentName: 'team/lake', trainerCommon: { logger } });
   const policies = ['planner', 'worker'].map((name) => ({ name, dir: dirOf(name) }));
@@ -55,7 +55,7 @@ it('says once of each policy that its tracker failed', async () => {
   ]);
 });
 
-it.skipIf(!hasPython)('tells a tracker the name of the policy, and another id in each run', async () => {
+it.skipIf(!hasPython)('gives a tracker the name of the policy, and another id in each run', async () => {
   const options = path.join(dir, 'options');
   writeFileSync(
     path.join(dir, 'wandb.py'),

@@ -2,14 +2,14 @@ import path from 'node:path';
 import type { CommonConfig } from '@agentjet/core';
 import { followRun } from './follow-run.js';
 
-/** What a configuration says of trackers. */
+/** The part of the configuration that concerns trackers. */
 export type TrackersConfig = Pick<CommonConfig, 'trainerCommon' | 'projectName' | 'experimentName'>;
 
-/** Every run prints its steps: `console` is none. */
+/** Returns the names of trackers. `console` is not one, because every run prints its steps. */
 export const trackerNames = ({ trainerCommon }: TrackersConfig): readonly string[] =>
   [trainerCommon.logger].flat().filter((name) => name !== 'console');
 
-/** A run that a server trains: each of its policies has a folder with metrics, a single one that of the run. */
+/** The files of a run that a server trains. Each of several policies has a folder with metrics; a single policy uses that of the run. */
 type ServedFiles = {
   readonly config: TrackersConfig;
   readonly runDir: string;
@@ -24,8 +24,8 @@ type RunFollower = {
 };
 
 /**
- * For servers from code: `serveSwarm({ ..., follow: loadRunFollower })` sends what a run writes to the trackers of
- * `trainer_common.logger`. Each of several policies is a run there, with its name after that of the experiment.
+ * For servers started from code: `serveSwarm({ ..., follow: loadRunFollower })` sends what a run writes to the trackers of
+ * `trainer_common.logger`. Each of several policies is a run there, named after the experiment and the policy.
  */
 export async function loadRunFollower({ config, runDir, policies, onNotice }: ServedFiles): Promise<RunFollower> {
   const trackers = trackerNames(config);
@@ -49,5 +49,5 @@ export async function loadRunFollower({ config, runDir, policies, onNotice }: Se
   };
 }
 
-/** No tracker is named, so none is loaded. */
+/** Follows nothing, because no tracker is named. */
 const nobody: RunFollower = { wake: () => undefined, close: async () => undefined, leave: async () => undefined };

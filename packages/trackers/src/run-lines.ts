@@ -4,13 +4,13 @@ import { parseJsonObject } from '@agentjet/core';
 import type { TrackedRow } from './tracker.js';
 
 /**
- * How far a tracker has read a file that only grows, until a resumed run cuts it: then the line before the bookmark is another, and
- * the file is read from its beginning.
+ * How far a tracker has read a file. The file only grows, unless a resumed run cuts it. Then the line before the bookmark is
+ * different, and the file is read from its beginning.
  */
 export type Bookmark = {
-  /** Bytes read. */
+  /** Number of bytes read. */
   readonly offset: number;
-  /** Of the last line read; empty at the beginning. */
+  /** Identifies the last line read. Empty at the beginning. */
   readonly lastLine: string;
 };
 
@@ -19,11 +19,11 @@ export const beginning: Bookmark = { offset: 0, lastLine: '' };
 export type ReadRows = {
   readonly rows: readonly TrackedRow[];
   readonly bookmark: Bookmark;
-  /** Whether lines that were read before are gone: the run went back to an earlier step. */
+  /** Whether lines that were read before are missing, because the run went back to an earlier step. */
   readonly isCut?: boolean;
 };
 
-/** The complete lines after the bookmark. A file that does not exist has none; a line that is not JSON is passed over. */
+/** Returns the complete lines after the bookmark. A missing file has none. A line that is not JSON is skipped. */
 export async function readRows(file: string, prefix: string, bookmark: Bookmark): Promise<ReadRows> {
   const bytes = await readFrom(file, bookmark);
   if (bytes === undefined && bookmark.offset > 0) return { ...(await readRows(file, prefix, beginning)), isCut: true };
@@ -37,7 +37,7 @@ export async function readRows(file: string, prefix: string, bookmark: Bookmark)
   };
 }
 
-/** Undefined if the bookmark is not of this file, or there is no file. */
+/** Returns undefined if the bookmark does not fit this file, or if there is no file. */
 async function readFrom(file: string, { offset, lastLine }: Bookmark): Promise<Buffer | undefined> {
   if (offset === 0) return readFile(file).catch(() => undefined);
   const handle = await open(file).catch(() => undefined);

@@ -1,13 +1,13 @@
-/** One line of a run's file: figures by name, under their step. */
+/** One line of a run's file: metrics by name, under their step. */
 export type TrackedRow = {
   readonly step: number;
-  /** `train/reward_mean` from metrics.jsonl, `eval/success_rate` from evaluations.jsonl. */
+  /** Names such as `train/reward_mean` from metrics.jsonl and `eval/success_rate` from evaluations.jsonl. */
   readonly values: Readonly<Record<string, number>>;
 };
 
-/** Somewhere that figures go. */
+/** A tool that receives metrics. */
 export interface Tracker {
-  /** Resolves once the rows are safe there. Rejects with what went wrong and the repair. */
+  /** Resolves once the tool has the rows safely. Rejects with the problem and the repair. */
   write(rows: readonly TrackedRow[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -16,13 +16,13 @@ export type TrackedRun = {
   readonly runDir: string;
   readonly project: string;
   readonly experiment: string;
-  /** Tells it from the other runs of the experiment. Default: the name of its folder. */
+  /** Distinguishes it from other runs of the experiment. Default: the name of its folder. */
   readonly name?: string;
 };
 
 export type TrackerRegistration = {
   readonly name: string;
-  /** Whether it ignores a step that it already has: after `--from` its curves keep the steps that the run gave up. Default: false. */
+  /** Whether it ignores a step that it already has. After `--from`, its curves then keep the steps that the run gave up. Default: false. */
   readonly keepsFirst?: boolean;
   open(run: TrackedRun): Promise<Tracker>;
 };

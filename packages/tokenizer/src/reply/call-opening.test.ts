@@ -28,7 +28,7 @@ describe('callOpening', () => {
     });
   });
 
-  it('is undefined where the model has no form for calls', () => {
+  it('is undefined if the model has no format for calls', () => {
     const { template } = createChatTokenizer({
       ...createChatTokenizerFiles('chatml'),
       replyFormat: { toolCalls: 'none' },

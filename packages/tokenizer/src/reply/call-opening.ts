@@ -1,6 +1,6 @@
 import type { ReplyFormat } from './reply-format.js';
 
-/** The opening of a tool call, ending where the model's own tokens would begin: after a colon, before the space. */
+/** Returns the opening of a tool call. It ends where the model's own tokens begin: after a colon, before the space. */
 export function toCallOpening({ toolCalls, reasoning }: ReplyFormat, name: string | undefined): string | undefined {
   const closed = reasoning === 'open' ? '\n</think>\n\n' : '';
   if (toolCalls.openCall !== undefined) return closed + toolCalls.openCall(name);

@@ -1,4 +1,4 @@
-/** Length of the longest suffix of `text` that a coming text could complete to `tag`. */
+/** Returns the length of the longest suffix of `text` that later text could complete to `tag`. */
 export function partialTagLength(text: string, tag: string): number {
   for (let length = Math.min(tag.length - 1, text.length); length > 0; length--) {
     if (text.endsWith(tag.slice(0, length))) return length;
@@ -6,7 +6,7 @@ export function partialTagLength(text: string, tag: string): number {
   return 0;
 }
 
-/** Whether an added piece is more than the space, or the newlines, that are held back already. */
+/** Returns whether an added piece has more than the whitespace that is already held back. */
 export function isMoreThanSpace(added: string): boolean {
   return added.trimStart() !== '';
 }
@@ -15,7 +15,7 @@ export function isMoreThanNewlines(added: string): boolean {
   return !/^\n*$/.test(added);
 }
 
-/** `text` cut in two: what is certain, and a suffix of characters matching `held` that later text may change. */
+/** Splits `text` into a certain part and a suffix of characters matching `held` that later text may change. */
 export function splitTrailing(text: string, held: RegExp): readonly [string, string] {
   let length = text.length;
   while (length > 0 && held.test(text.charAt(length - 1))) length--;

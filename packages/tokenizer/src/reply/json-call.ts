@@ -1,10 +1,10 @@
 import { isJsonObject, parseJsonObject } from '@agentjet/core';
 
-/** Reads a tool call from JSON text, keeping the argument text exactly as it was written. */
+/** Reads a tool call from JSON and keeps the arguments exactly as they were written. */
 
 export type WrittenCall = { readonly name: string; readonly arguments: string };
 
-/** Index after the string literal that opens at `start`, or -1 where it does not close. */
+/** Returns the index after the string literal that opens at `start`, or -1 if it does not close. */
 function skipString(text: string, start: number): number {
   for (let index = start + 1; index < text.length; index++) {
     if (text[index] === '\\') index++;
@@ -13,7 +13,7 @@ function skipString(text: string, start: number): number {
   return -1;
 }
 
-/** Index after the JSON object that opens at `start` (brackets and strings are matched, nothing else is checked), or -1. */
+/** Returns the index after the JSON object that opens at `start`, or -1. Only brackets and strings are matched. */
 export function findObjectEnd(text: string, start: number): number {
   const scanner = createJsonScanner();
   for (let index = start; index < text.length; index++) {
@@ -29,7 +29,7 @@ function skipSpace(text: string, start: number): number {
   return index;
 }
 
-/** Index after the value that starts at `start`, in text that is known to be valid JSON. */
+/** Returns the index after the value that starts at `start`, in valid JSON. */
 function skipValue(text: string, start: number): number {
   const opening = text[start];
   if (opening === '"') return skipString(text, start);
@@ -39,7 +39,7 @@ function skipValue(text: string, start: number): number {
   return index;
 }
 
-/** Source text of the last top-level value under `key`, as JSON.parse would choose it. `text` is a valid JSON object. */
+/** Returns the source of the last top-level value under `key`, which JSON.parse would choose too. `text` is a valid JSON object. */
 function sliceValue(text: string, key: string): string | undefined {
   let found: string | undefined;
   let index = skipSpace(text, text.indexOf('{') + 1);
@@ -53,7 +53,7 @@ function sliceValue(text: string, key: string): string | undefined {
   return found;
 }
 
-/** The call that `text` spells: one JSON object with a `name` and an object under one of `argumentKeys`; else undefined. */
+/** Returns the call in `text`, which must be one JSON object with a `name` and an object under one of `argumentKeys`; otherwise undefined. */
 export function readCall(text: string, argumentKeys: readonly string[]): WrittenCall | undefined {
   const parsed = parseJsonObject(text);
   if (parsed === undefined || typeof parsed['name'] !== 'string' || parsed['name'] === '') return undefined;

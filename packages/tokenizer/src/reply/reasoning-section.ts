@@ -6,7 +6,7 @@ const openTag = '<think>';
 const closeTag = '</think>';
 export const reasoningTags: readonly string[] = [openTag, closeTag];
 
-/** Looks for a thinking block, which only the beginning of a reply can be. */
+/** Looks for a thinking block, which can only be at the beginning of a reply. */
 export function createReplyStart(builder: ReplyBuilder, next: () => ReplySection): ReplySection {
   return (text, isLast) => {
     const trimmed = text.trimStart();
@@ -18,7 +18,7 @@ export function createReplyStart(builder: ReplyBuilder, next: () => ReplySection
   };
 }
 
-/** Text of a thinking block. The newlines next to its tags belong to the template, not to the text. */
+/** Reads the text of a thinking block. The newlines next to its tags belong to the template. */
 export function createReasoningSection(builder: ReplyBuilder, next: () => ReplySection): ReplySection {
   let hasText = false;
   const emit = (text: string): void => {
@@ -42,7 +42,7 @@ export function createReasoningSection(builder: ReplyBuilder, next: () => ReplyS
   };
 }
 
-/** Drops the newlines that stand between a thinking block and the answer. */
+/** Drops the newlines between a thinking block and the answer. */
 function createLeadingNewlines(next: () => ReplySection): ReplySection {
   return (text, isLast) => {
     const rest = text.replace(/^\n+/, '');

@@ -2,7 +2,7 @@ import type { ChatDelta } from '@agentjet/core';
 import type { ParsedReply } from '../contract.js';
 import type { WrittenCall } from './json-call.js';
 
-/** Collects deltas and, from the same events, the final reply: so that both always agree. */
+/** Collects deltas and the final reply from the same events, so that both always agree. */
 export type ReplyBuilder = {
   content(text: string): void;
   reasoning(text: string): void;
@@ -11,7 +11,7 @@ export type ReplyBuilder = {
   untagged(text: string, calls: readonly WrittenCall[]): void;
   malformed(): void;
   readonly numCalls: number;
-  /** Deltas since the last take. */
+  /** Returns the deltas since the last call. */
   take(): readonly ChatDelta[];
   build(): ParsedReply;
 };

@@ -2,10 +2,10 @@ import { ConfigError, findNearestName } from '@agentjet/core';
 import type { TemplateFamily } from '../families/template-family.js';
 import { templates } from '../registrations.js';
 
-/** How a model writes what is not answer text. */
+/** Describes how a model writes reasoning and tool calls. */
 export type ReplyFormat = {
   readonly toolCalls: TemplateFamily;
-  /** `think`: the reply may begin with a <think> block; `open`: the prompt ends inside one already. */
+  /** `think`: the reply may begin with a <think> block. `open`: the prompt ends inside one. */
   readonly reasoning: 'think' | 'open' | 'none';
 };
 
@@ -16,7 +16,7 @@ export type UnreadForm = {
   readonly example: string;
 };
 
-/** What overrides the detected format; a family by itself or by the name of one of ours. */
+/** Overrides the detected format. A family is given as an object, or by the name of a registered one. */
 export type ReplyFormatOptions = {
   readonly toolCalls?: TemplateFamily | string;
   readonly reasoning?: ReplyFormat['reasoning'];
@@ -31,16 +31,16 @@ function findFamily(given: TemplateFamily | string): TemplateFamily {
   const nearest = findNearestName(given, names);
   throw new ConfigError(
     'unknown_family',
-    `There is no chat-template family "${given}", only ${names.join(', ')}. ${nearest === undefined ? 'Give one of your own as an object.' : `Did you mean "${nearest}"?`}`,
+    `There is no chat-template family "${given}", only ${names.join(', ')}. ${nearest === undefined ? 'Pass your own family as an object.' : `Did you mean "${nearest}"?`}`,
   );
 }
 
-/** The first family that recognizes the template; the last of ours reads every reply as plain text. */
+/** Returns the first family that recognizes the template. The last registered family treats every reply as plain text. */
 function detectFamily(template: string): TemplateFamily {
   return templates.find((family) => family.recognizes(template)) ?? templates[templates.length - 1] ?? templates[0];
 }
 
-/** Reads the format off the template's text and the end of a rendered generation prompt. */
+/** Detects the format from the template's text and the end of a rendered generation prompt. */
 export function detectReplyFormat(
   template: string,
   generationPrompt: string,

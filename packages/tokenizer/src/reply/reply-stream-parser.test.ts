@@ -48,7 +48,7 @@ describe('Hermes replies', () => {
       { content: '', toolCalls: [{ name: 'say', arguments: '{"t": "</tool_call>"}' }] },
     ],
     [
-      'unknown keys beside the call',
+      'unknown keys next to the call',
       '<tool_call>{"id": 7, "arguments": {"a":"}"}, "name": "calc"}</tool_call>',
       { content: '', toolCalls: [{ name: 'calc', arguments: '{"a":"}"}' }] },
     ],

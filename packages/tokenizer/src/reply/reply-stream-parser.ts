@@ -66,7 +66,7 @@ export function createReplyStreamParser(
   };
 }
 
-/** Reads a whole reply: the stream parser fed at once. */
+/** Parses a whole reply with the stream parser. */
 export function parseReply(format: ReplyFormat, text: string, reading: ReplyReading = {}): ParsedReply {
   const parser = createReplyStreamParser(format, String, reading);
   parser.push(text);

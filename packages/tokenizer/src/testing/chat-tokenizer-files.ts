@@ -2,11 +2,11 @@ import { byteCharacters } from '../byte-level.js';
 import type { ChatTokenizerOptions } from '../chat-tokenizer.js';
 import { chatTemplates, type TemplateFamily } from './templates.js';
 
-/** Splits text as Qwen's tokenizers do: words with the space before them, single digits, punctuation, line ends. */
+/** Splits text as Qwen's tokenizers do: words with the preceding space, single digits, punctuation, line ends. */
 const wordPattern =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** Few, but enough that text can be spelled by several token sequences. */
+/** There are few merges, but enough that several token sequences can spell a text. */
 const merges: readonly (readonly [string, string])[] = [
   ['t', 'h'],
   ['th', 'e'],
@@ -95,7 +95,7 @@ function createTokenizerJson(specials: readonly string[]): Readonly<Record<strin
   };
 }
 
-/** Content of a small model folder's tokenizer files: 256 bytes, twenty merges, and the family's special tokens. */
+/** Returns the tokenizer files of a small model folder: 256 bytes, twenty merges, and the family's special tokens. */
 export function createChatTokenizerFiles(family: TemplateFamily): ChatTokenizerOptions {
   const bos = family === 'llama3' ? { bos_token: '<|begin_of_text|>' } : {};
   return {

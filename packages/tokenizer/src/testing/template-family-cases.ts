@@ -5,9 +5,9 @@ import type { ChatTemplate, ParsedReply } from '../contract.js';
 import type { TemplateFamily } from '../families/template-family.js';
 
 export type TemplateFamilyOptions = {
-  /** The tokenizer files of a model of the family, its chat template among them. */
+  /** The tokenizer files of a model of the family, including its chat template. */
   readonly files: ChatTokenizerOptions;
-  /** Replies as models of the family write them, well-formed or not, and what they mean. */
+  /** Replies in the style of the family's models, well-formed or not, with the expected result. */
   readonly replies: readonly { readonly text: string; readonly reply: ParsedReply }[];
 };
 
@@ -20,7 +20,7 @@ const tools = [
   },
 ];
 
-/** Cuts a string at every place, and into single characters. */
+/** Splits a string at every position, and into single characters. */
 function chunkings(text: string): readonly (readonly string[])[] {
   const halves = Array.from({ length: text.length }, (_, at) => [text.slice(0, at), text.slice(at)]);
   return [...halves, text.split('')];
@@ -41,16 +41,16 @@ function hasCalls({ callForm, openCall }: TemplateFamily): boolean {
   return callForm !== undefined || openCall !== undefined;
 }
 
-/** What the template prints of an answer after the prompt that asks for it. */
+/** Returns what the template prints for an answer, after the prompt that asks for it. */
 function printed(template: ChatTemplate, answer: AssistantMessage): string {
   const prompt = template.render([question], { tools, addGenerationPrompt: true });
   const whole = template.render([question, answer], { tools, addGenerationPrompt: false });
-  assert.ok(whole.startsWith(prompt), 'The template prints an answer in another place than it asks for one.');
+  assert.ok(whole.startsWith(prompt), 'The template prints an answer in another position than it asks for one.');
   return whole.slice(prompt.length);
 }
 
 /**
- * What every chat-template family does, ours and an outside author's:
+ * The contract of every chat-template family, including those of other authors:
  * `for (const { name, run } of templateFamilyCases(family, options)) it(name, run)`.
  */
 export function templateFamilyCases(

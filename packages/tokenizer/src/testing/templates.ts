@@ -1,4 +1,4 @@
-/** Chat templates in the forms of three model families, in our own words: for tests, not for models of those families. */
+/** Chat templates in the formats of three model families. They are written for tests, not for models of those families. */
 
 export type TemplateFamily = 'chatml' | 'qwen3' | 'qwen3_coder' | 'llama3' | 'plain';
 
@@ -28,7 +28,7 @@ const chatMlToolResult = `    {%- elif message.role == 'tool' %}
     {%- endif %}
 {%- endfor %}`;
 
-/** ChatML as Qwen2.5 uses it: calls printed through tojson, several tool results in one user turn, no thinking. */
+/** ChatML in the style of Qwen2.5: calls printed through tojson, several tool results in one user turn, no thinking. */
 const chatml = `${chatMlToolSystem}
 {%- for message in messages %}
     {%- if message.role == 'user' or (message.role == 'system' and not loop.first) or (message.role == 'assistant' and not message.tool_calls) %}
@@ -51,7 +51,7 @@ ${chatMlToolResult}
 {%- endif %}
 `;
 
-/** ChatML as Qwen3 uses it: thinking kept only after the last user question; \`enable_thinking\` false closes it at once. */
+/** ChatML in the style of Qwen3: thinking kept only after the last user question; \`enable_thinking\` false closes it at once. */
 const qwen3 = `${chatMlToolSystem}
 {%- set state = namespace(last_question=-1) %}
 {%- for message in messages %}
@@ -145,7 +145,7 @@ const plain = `{%- for message in messages %}
 {%- endif %}
 `;
 
-/** Headers as Llama 3 uses them: one JSON call as the whole answer, results under the role ipython, a date in the system turn. */
+/** Headers in the style of Llama 3: one JSON call as the whole answer, results under the role ipython, a date in the system turn. */
 const llama3 = `{{- bos_token }}
 {%- if messages[0].role == 'system' %}
     {%- set system_text = messages[0].content.strip() %}

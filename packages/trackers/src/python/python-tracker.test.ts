@@ -53,7 +53,7 @@ describe.skipIf(!hasPython)('a tracker in Python', () => {
     ]);
   });
 
-  it.each(['wandb', 'swanlab'])('goes on with the same experiment of %s when the run goes on', async (name) => {
+  it.each(['wandb', 'swanlab'])('continues the same experiment of %s when the run continues', async (name) => {
     writeFileSync(path.join(dir, `${name}.py`), library('pass'));
     for (const step of [1, 2]) {
       const tracker = await openPythonTracker(name, run());

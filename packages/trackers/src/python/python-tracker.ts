@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { AgentJetError, quoteForShell } from '@agentjet/core';
 import type { TrackedRun, Tracker } from '../tracker.js';
 
-/** A Python process with the tracker's library. It answers each row that the library took. */
+/** Runs a Python process with the tracker's library. It answers each row that the library took. */
 
 const script = fileURLToPath(new URL('../../python/track.py', import.meta.url));
-/** A network that is down must not keep a finished run from ending. */
+/** Time limits, so that a network that is down cannot keep a finished run from ending. */
 type TrackerLimits = {
-  /** How long the library may take to send the rest when the run has ended. Default: a minute. */
+  /** How long the library may take to send the rest after the run has ended. Default: one minute. */
   readonly closeMs?: number;
-  /** How long it may take a row. Default: two minutes. */
+  /** How long the library may take for a row. Default: two minutes. */
   readonly writeMs?: number;
 };
 
@@ -38,7 +38,7 @@ export function openPythonTracker(
       for (const { step, values } of rows) send({ step, values });
       await withLimit(answers.wait(rows.length), writeMs, () => {
         child.kill();
-        throw new AgentJetError('tracker_silent', `it took no figures for ${writeMs / 1000} seconds.`);
+        throw new AgentJetError('tracker_silent', `it took no metrics for ${writeMs / 1000} seconds.`);
       });
     },
     async close() {
@@ -55,7 +55,7 @@ export function openPythonTracker(
   return Promise.resolve(tracker);
 }
 
-/** The same each time the run goes on. wandb takes no / \ # ? % : in it. */
+/** Returns an id that stays the same when the run continues. wandb does not allow / \ # ? % : in it. */
 function toId({ experiment, runDir, name = path.basename(runDir) }: TrackedRun): string {
   return `${experiment.replaceAll(/[/\\#?%:]/g, '-')}-${name.replaceAll(/[^\w-]/g, '-')}`;
 }
@@ -84,7 +84,7 @@ class Answers {
     child.stderr?.on('data', (chunk: Buffer) => {
       lastLines = (lastLines + chunk.toString()).slice(-2000);
     });
-    child.stdin?.on('error', () => undefined); // its end says why
+    child.stdin?.on('error', () => undefined); // the exit of the process gives the reason
     if (child.stdout !== null) createInterface(child.stdout).on('line', () => this.#change(() => this.#count++));
     this.#ended = new Promise((resolve) => {
       const end = (code: number | string): void => {
@@ -97,7 +97,7 @@ class Answers {
     child.unref();
   }
 
-  /** Resolves once so many more rows were taken; rejects if the process ends before. */
+  /** Resolves once `more` rows were taken. Rejects if the process ends before that. */
   async wait(more: number): Promise<void> {
     this.#awaited += more;
     while (this.#count < this.#awaited) {
@@ -108,7 +108,7 @@ class Answers {
     }
   }
 
-  /** Resolves when the process has ended; rejects if it failed and no `wait` has said so. */
+  /** Resolves when the process has ended. Rejects if it failed and no `wait` has reported that. */
   async end(): Promise<void> {
     const code = await this.#ended;
     if (code !== 0 && !this.#isTold) this.#tell();
@@ -143,6 +143,6 @@ function describeEnd(
   const said = lastLines.trim().split('\n').slice(-3).join(' ');
   return new AgentJetError(
     'tracker_ended',
-    `its process ended with code ${code}: ${said === '' ? 'without a word' : said}.`,
+    `its process ended with code ${code}: ${said === '' ? 'it printed nothing' : said}.`,
   );
 }

@@ -11,7 +11,7 @@ import { frameRecord } from './record.js';
  */
 type EventFile = { append(rows: readonly TrackedRow[]): Promise<void> };
 
-/** A new file in the folder. `now` gives milliseconds since 1970. */
+/** Creates a file in the folder. `now` returns milliseconds since 1970. */
 export async function openEventFile(folder: string, now: () => number): Promise<EventFile> {
   await mkdir(folder, { recursive: true });
   const begun = Math.floor(now() / 1000);
@@ -52,7 +52,7 @@ function bytesField(field: number, value: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(field << 3) | 2, ...toVarint(value.length)]), value]);
 }
 
-/** Seven bits a byte, the lowest first. */
+/** Writes seven bits a byte, the lowest first. */
 function toVarint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;

@@ -20,7 +20,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** CRC-32C, unsigned. */
+/** Returns the CRC-32C as an unsigned number. */
 export function crc32c(data: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of data) crc = (table[(crc ^ byte) & 255] ?? 0) ^ (crc >>> 8);

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { defineTracker } from '../tracker.js';
 import { openEventFile } from './event-file.js';
 
-/** Event files that TensorBoard reads, in the folder `tensorboard` of the run. */
+/** Writes event files for TensorBoard to the folder `tensorboard` of the run. */
 export const tensorboard = defineTracker({
   name: 'tensorboard',
   async open({ runDir }) {

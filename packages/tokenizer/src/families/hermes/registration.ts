@@ -19,9 +19,9 @@ const closeTag = '</tool_call>';
 const argumentKeys = ['arguments', 'parameters'];
 
 /**
- * Answer text with `<tool_call>{"name": ..., "arguments": {...}}</tool_call>` blocks, as Qwen and Hermes write them.
- * One newline before a block is the template's separator; space that stands alone next to a block is dropped; every
- * other character is content. A block that cannot be read stays in the content, character by character, and is counted.
+ * Parses answer text with `<tool_call>{"name": ..., "arguments": {...}}</tool_call>` blocks, as Qwen and Hermes write them.
+ * One newline before a block is the template's separator. Whitespace alone next to a block is dropped. Every other character
+ * is content. A block that cannot be parsed stays in the content, character by character, and is counted.
  */
 function createHermesSection(builder: ReplyBuilder): ReplySection {
   return createTaggedAnswer(builder, createBlock, false);
@@ -33,7 +33,7 @@ export type BlockSection = (
   before: { readonly hasText: boolean; readonly space: string },
 ) => ReplySection;
 
-/** Text up to the next block; `hadText` says whether text other than space is between it and the block before. */
+/** Parses text up to the next block; `hadText` is whether text other than whitespace came after the previous block. */
 export function createTaggedAnswer(builder: ReplyBuilder, block: BlockSection, hadText: boolean): ReplySection {
   let hasText = hadText;
   return (text, isLast) => {
@@ -50,10 +50,10 @@ export function createTaggedAnswer(builder: ReplyBuilder, block: BlockSection, h
   };
 }
 
-/** Where a block may end, after closing tags: the first one of all, and the first one outside of strings. -1: not yet. */
+/** Positions after closing tags at which a block may end: the very first one, and the first one outside of strings. -1: none yet. */
 type BlockEnds = { readonly first: number; readonly outside: number };
 
-/** Reads a block piece by piece, each once. */
+/** Reads a block piece by piece, each piece once. */
 function createBlockReader(): (added: string) => BlockEnds {
   const scanner = createJsonScanner();
   let ends: BlockEnds = { first: -1, outside: -1 };
@@ -80,8 +80,8 @@ function createBlockReader(): (added: string) => BlockEnds {
 type Block = { readonly length: number; readonly call?: WrittenCall };
 
 /**
- * A closing tag outside of strings ends the block, as a call or, where it does not read as one, at the first closing tag
- * of all. One inside a string may be part of an argument, and ends the block only when nothing later does.
+ * A closing tag outside of strings ends the block as a call. If the block is not a valid call, it ends at the very first closing
+ * tag. A closing tag inside a string may be part of an argument, and ends the block only if no later one does.
  */
 function readBlock(text: string, { first, outside }: BlockEnds): Block {
   if (outside === -1) return { length: first === -1 ? text.length : first };

@@ -19,9 +19,9 @@ const pythonTag = '<|python_tag|>';
 const argumentKeys = ['parameters', 'arguments'];
 
 /**
- * A reply that is JSON calls, `{"name": ..., "parameters": {...}}`, one or several with `;` between them, with or without
- * `<|python_tag|>` before the first. Any other text is content: after the tag it is a call that could not be read
- * (code and `name.call(...)` included), and counted.
+ * Parses a reply that consists of JSON calls, `{"name": ..., "parameters": {...}}`, with `;` between them, with or without
+ * `<|python_tag|>` before the first. Any other text is content. After the tag it is a call that could not be parsed
+ * (including code and `name.call(...)`), and is counted.
  */
 function createLlama3Section(builder: ReplyBuilder): ReplySection {
   return (text, isLast) => {
@@ -51,13 +51,13 @@ function readCallAt(builder: ReplyBuilder, text: string, { isTagged, isLast }: P
   return { rest: text, next: createPlainSection(builder) };
 }
 
-/** Whether the first key of an object is all there, so that `mayBeCall` stays what it is. */
+/** Returns whether the first key of an object is complete, so that the result of `mayBeCall` is final. */
 function hasFirstKey(written: string): boolean {
   const [beginning = '', , close] = firstKey.exec(written) ?? [];
   return close === '"' || beginning.length < written.length;
 }
 
-/** For pieces after an object that is still open: whether one closes it. Each is read once. */
+/** For pieces after an object that is still open: returns whether one closes it. Each piece is read once. */
 function awaitObjectEnd(written: string): (added: string) => boolean {
   const scanner = createJsonScanner();
   const closes = (text: string): boolean => {
@@ -73,7 +73,7 @@ function awaitObjectEnd(written: string): (added: string) => boolean {
 
 const firstKey = /^\{\s*"?(\w*)("?)/;
 
-/** Whether an object that is still open could be a call: its first key is one that calls begin with. */
+/** Returns whether an object that is still open could be a call: its first key is one with which calls begin. */
 function mayBeCall(written: string): boolean {
   const [, key, close] = firstKey.exec(written) ?? [];
   if (key === undefined) return false;
@@ -90,7 +90,7 @@ function isMoreThanSeparators(added: string): boolean {
   return !/^[\s;]*$/.test(added);
 }
 
-/** Between calls: `;` and space. Anything else ends the calls. */
+/** Reads `;` and whitespace between calls. Anything else ends the calls. */
 function createSeparator(builder: ReplyBuilder): ReplySection {
   return (text, isLast) => {
     const written = text.replace(/^[\s;]+/, '');

@@ -11,7 +11,7 @@ export const none = defineTemplateFamily({
   createAnswer: createPlainSection,
 });
 
-/** Everything is content. */
+/** Treats everything as content. */
 export function createPlainSection(builder: ReplyBuilder): ReplySection {
   return (text) => {
     builder.content(text);
