@@ -1,4 +1,4 @@
-/** Calls `make` for the first caller alone. A failure is not kept: what was wrong may have been repaired. */
+/** Calls `make` for the first caller only. A failure is not kept, because the cause may have been repaired. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return async () => {

@@ -8,22 +8,22 @@ import { TaskRows } from '../table/task-rows.js';
 import type { Fields } from '../tasks/fields.js';
 
 export type OpenFilesOptions = {
-  /** What `source` of the cards says. */
+  /** The `kind` of the source in task cards. */
   readonly kind: string;
   readonly revision: string | null;
   readonly fields: Fields;
   readonly limit: number | null;
-  /** What ids of a file begin with; `name` is unique among the files. */
+  /** Returns the prefix of a file's ids; `name` is unique among the files. */
   readonly idPrefix: (name: string) => string;
-  /** True: the files are parts of one table, whose rows are numbered through. */
+  /** If true, the files are parts of one table, and rows are numbered across files. */
   readonly isOneTable?: boolean;
-  /** How the record names a file; its path unless given. */
+  /** Returns the name of a file in the record. Default: its path. */
   readonly locate?: (file: string) => string;
   readonly onNotice: (message: string) => void;
   readonly onProgress: (what: string, share: number) => void;
 };
 
-/** The files that a path, or a pattern such as `data/*.parquet`, stands for, by name. Throws TaskError if there are none. */
+/** Returns the files for a path, or for a pattern such as `data/*.parquet`, by name. Throws TaskError if there are none. */
 export async function findFiles(pattern: string): Promise<readonly string[]> {
   const isPattern = isDynamicPattern(pattern);
   if (!isPattern) return [pattern];
@@ -36,7 +36,7 @@ export async function findFiles(pattern: string): Promise<readonly string[]> {
   throw new TaskError('missing_file', `No file matches ${pattern}. Check task_reader.`);
 }
 
-/** Opens files one after the other: each is read through the first time, so that a bad row is found at once. */
+/** Opens files one after the other. Each is read completely the first time, so that a bad row is found at once. */
 export async function openFiles(
   location: string,
   names: readonly string[],
@@ -66,7 +66,7 @@ export async function openFiles(
   };
 }
 
-/** The file's name without its end; the path below the common folder if other files have the same name. */
+/** Returns the file's name without its ending, or the path below the common folder if other files have the same name. */
 function uniqueName(file: string, all: readonly string[]): string {
   const nameOf = (each: string): string =>
     isTaskFile(each) ? path.basename(each, path.extname(each)) : path.basename(each);

@@ -4,7 +4,7 @@ import { once } from './once.js';
 import { openSide, openSplits, type SideRows, type SplitOptions } from '../splits/open-splits.js';
 import type { TaskSplit } from '../splits/task-split.js';
 
-/** How the rows of each side are opened; null: that side has no source. */
+/** Functions that open the rows of each side. Null: the side has no source. */
 export type SideSources = {
   readonly training: (() => Promise<SideRows>) | null;
   readonly evaluation: (() => Promise<SideRows | null>) | null;
@@ -12,7 +12,7 @@ export type SideSources = {
 
 const noTasks: SideCard = { tasks: 0, sources: [], dropped: [] };
 
-/** A task reader over rows that are opened when they are needed, once. Both sides are checked against each other. */
+/** Creates a task reader over rows that are opened once, on demand. Both sides are checked against each other. */
 export function createSplitReader(sources: SideSources, options: SplitOptions): TaskReader {
   const evaluationRows = once(sources.evaluation ?? (async () => null));
   const splits = once(async () =>
@@ -22,7 +22,7 @@ export function createSplitReader(sources: SideSources, options: SplitOptions): 
     const side = await evaluationRows();
     return side === null ? null : openSide(side);
   });
-  /** Evaluating alone does not read what is trained on, unless the evaluation tasks come from there. */
+  /** An evaluation alone does not read the training rows, unless the evaluation tasks come from them. */
   const evaluation = async (): Promise<TaskSplit | null> =>
     sources.evaluation === null && options.split.evaluation > 0
       ? ((await splits())?.evaluation ?? null)

@@ -6,7 +6,7 @@ export const tableSettings = {
   fields: setting(
     z.record(z.string().regex(/^[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*$/, 'a name such as main_query'), z.string().min(1)),
     {},
-    'columns by their name in the task, e.g. { main_query: question, answer: "answer|after:####", task_id: id }; ids then begin with the name of the source',
+    'columns by their name in the task, e.g. { main_query: question, answer: "answer|after:####", task_id: id }. Ids then begin with the name of the source',
   ),
   split: z
     .strictObject({
@@ -14,24 +14,28 @@ export const tableSettings = {
       by: setting(
         z.string().min(1),
         'content',
-        'what is hashed: content | task_id | a name in the metadata, so that tasks with one value stay together',
+        'the value that is hashed: content | task_id | a name in the metadata, which keeps tasks with the same value together',
       ),
     })
-    .describe('by hash, so that more data never moves a task to the other side'),
-  allow_overlap: setting(z.boolean(), false, 'whether a task may be in training and in evaluation; false: an error'),
+    .describe('a split by hash, so that more data never moves a task to the other side'),
+  allow_overlap: setting(
+    z.boolean(),
+    false,
+    'whether a task may be in both training and evaluation; false: it is an error',
+  ),
   duplicates: setting(
     z.enum(['keep', 'exact', 'near']),
     'keep',
-    'training tasks that repeat an earlier one: keep | exact: drop equal texts | near: drop similar texts as well',
+    'what happens to training tasks that repeat an earlier one: keep | exact: drop equal texts | near: drop similar texts too',
   ),
   similarity: setting(
     z.number().gt(0).max(1),
     0.8,
-    'near: share of common runs of three words from which one is dropped',
+    'near: the share of common runs of three words from which a task is dropped',
   ),
 };
 
-/** The names as the file has them: camelCase is for keys that are ours. */
+/** Returns the names in the spelling of the file, because only our own keys are camelCase. */
 export function fieldsOf(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([name, spec]) => [toSnakeCase(name), spec]));
 }

@@ -8,7 +8,7 @@ import { checkBeginning, checkTaskFile, notText, unreadable } from './text-lines
 const rowsAtOnce = 1000;
 const mostRowBytes = 64 * 2 ** 20;
 
-/** Comma-separated values under a line of names; `.tsv`: separated by tabs. All values are strings. */
+/** Comma-separated values under a line of names. In `.tsv` files, tabs separate them. All values are strings. */
 export const csvRows: RowFormat = {
   name: 'csv',
   isAddressable: false,
@@ -20,7 +20,7 @@ export const csvRows: RowFormat = {
     const rows: Row[] = [];
     try {
       for await (const { record, info } of await openParser(file)) {
-        // The line in which the row ends; a quoted value may have begun it earlier.
+        // The line in which the row ends. A quoted value may have begun on an earlier line.
         rows.push({ value: record, place: info.lines });
         if (rows.length === rowsAtOnce) yield { rows: rows.splice(0), doneShare: Math.min(1, info.bytes / size) };
       }
@@ -45,11 +45,11 @@ async function openParser(file: string): Promise<AsyncIterable<Parsed>> {
   });
   const stream = createReadStream(file, { highWaterMark: 1 << 20 });
   const checked = new CheckedText(file);
-  pipeline(stream, checked, parser, () => undefined); // an error ends the parser, which tells it
+  pipeline(stream, checked, parser, () => undefined); // an error ends the parser, which throws it
   return parser as AsyncIterable<Parsed>;
 }
 
-/** Passes bytes on, and fails at those that are not UTF-8. */
+/** Passes bytes on, and fails if they are not UTF-8. */
 class CheckedText extends Transform {
   readonly #file: string;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
@@ -84,7 +84,7 @@ function checkNames(file: string, names: readonly string[]): string[] {
   if (bad === undefined) return trimmed;
   throw new TaskError(
     'bad_task',
-    `${file}:1: the first line names ${bad === '' ? 'a column without a name' : `two columns "${bad}"`}. Give each column a name of its own.`,
+    `${file}:1: the first line names ${bad === '' ? 'a column without a name' : `two columns "${bad}"`}. Give each column a unique name.`,
   );
 }
 

@@ -15,7 +15,7 @@ const formats: Readonly<Record<string, RowFormat>> = {
   '.parquet': parquetRows,
 };
 
-/** By the end of the name; other files are read as JSON Lines, and an error then says so. */
+/** Returns the format by the ending of the name. Other files are read as JSON Lines, and an error then mentions that. */
 export function formatOf(file: string): RowFormat {
   const end = path.extname(file).toLowerCase();
   return (Object.hasOwn(formats, end) ? formats[end] : undefined) ?? (end === '' ? jsonlRows : otherRows);
@@ -41,7 +41,7 @@ function unknownEnd(file: string, { code, message, cause }: TaskError): TaskErro
   );
 }
 
-/** Whether the end of the name says that a file holds rows. */
+/** Returns whether the ending of the name means that a file holds rows. */
 export function isTaskFile(file: string): boolean {
   return Object.hasOwn(formats, path.extname(file).toLowerCase());
 }

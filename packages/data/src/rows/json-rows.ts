@@ -6,12 +6,12 @@ import { parseRow } from './parse-row.js';
 import type { RowBatch, RowFormat } from './row-format.js';
 import { checkBeginning, checkTaskFile, notText } from './text-lines.js';
 
-/** A list is parsed whole, so it has to fit into memory several times. */
+/** A list is parsed as a whole, so it must fit into memory several times. */
 const mostBytes = 256 * 2 ** 20;
 
 const rowsAtOnce = 1000;
 
-/** A JSON file that holds one list. Files that are named `.json` and hold JSON Lines are read as such. */
+/** A JSON file with one list. A `.json` file that contains JSON Lines is read as JSON Lines. */
 export const jsonRows: RowFormat = {
   name: 'json',
   isAddressable: false,
@@ -27,7 +27,7 @@ export const jsonRows: RowFormat = {
     if (!Array.isArray(list))
       throw new TaskError(
         'bad_task',
-        `${file} holds ${text === '' ? 'nothing' : JSON.stringify(list).slice(0, 60)}, which is not a list. Write [ { ... }, { ... } ], or JSON Lines in a file named .jsonl.`,
+        `${file} contains ${text === '' ? 'nothing' : JSON.stringify(list).slice(0, 60)}, which is not a list. Write [ { ... }, { ... } ], or JSON Lines in a file named .jsonl.`,
       );
     for (let from = 0; from < list.length; from += rowsAtOnce) {
       const rows = list.slice(from, from + rowsAtOnce).map((value: unknown, at) => ({ value, place: from + at }));
@@ -36,7 +36,7 @@ export const jsonRows: RowFormat = {
   },
 };
 
-/** The places of lines mean nothing in a list, so rows are counted. */
+/** Line numbers mean nothing in a list, so rows are counted. */
 async function* readLines(file: string): AsyncGenerator<RowBatch> {
   let place = 0;
   for await (const { rows, doneShare } of jsonlRows.read(file))

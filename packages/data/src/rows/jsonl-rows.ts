@@ -3,7 +3,7 @@ import { parseRow } from './parse-row.js';
 import type { RowBatch, RowFormat } from './row-format.js';
 import { readLineBatches } from './text-lines.js';
 
-/** JSON Lines: a JSON value in each line. */
+/** JSON Lines: one JSON value per line. */
 export const jsonlRows: RowFormat = {
   name: 'jsonl',
   isAddressable: true,

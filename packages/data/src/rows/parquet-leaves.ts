@@ -1,26 +1,26 @@
 import { TaskError } from '@agentjet/core';
 import type { FileMetaData, SchemaElement } from 'hyparquet';
 
-/** Decimals and times of day, which hyparquet gives as rounded numbers and as counts: where they are in a row, and what they are. */
+/** Finds and converts decimals and times of day, which hyparquet returns as rounded numbers and as counts. */
 
-/** A value with a meaning of this kind, below a column. */
+/** A value of such a type below a column. */
 export type Leaf = {
   /** Names of the structs' fields that lead to it; `*` is any key of a map. Lists have no names. */
   readonly names: readonly string[];
-  /** Throws TaskError that begins with `where`. */
+  /** Throws a TaskError that begins with `where`. */
   readonly read: (value: unknown, where: string) => unknown;
 };
 
 type Node = { readonly element: SchemaElement; readonly children: readonly Node[] };
 
-/** The leaves of each column that has some. */
+/** Returns the leaves of each column that has some. */
 export function findLeaves({ schema }: FileMetaData): ReadonlyMap<string, readonly Leaf[]> {
   const [root] = readNode(schema, 0);
   const found = root.children.map((node) => [node.element.name, [...leavesOf(node, [])]] as const);
   return new Map(found.filter(([, leaves]) => leaves.length > 0));
 }
 
-/** The same without the type of decimals that are bytes, so that hyparquet hands out the bytes instead of a rounded number. */
+/** Removes the type of decimals that are bytes, so that hyparquet returns the bytes instead of a rounded number. */
 export function withRawDecimals(metadata: FileMetaData): FileMetaData {
   const schema = metadata.schema.map((element) => {
     if (!isDecimal(element) || element.type?.includes('BYTE_ARRAY') !== true) return element;
@@ -30,7 +30,7 @@ export function withRawDecimals(metadata: FileMetaData): FileMetaData {
   return { ...metadata, schema };
 }
 
-/** What follows the field of that name. */
+/** Returns the leaves below the field of that name. */
 export function leavesBelow(leaves: readonly Leaf[], name: string): readonly Leaf[] {
   return leaves
     .filter(({ names: [first] }) => first === '*' || first === name)
@@ -80,17 +80,17 @@ function readerOf(element: SchemaElement): Leaf['read'] | undefined {
   return undefined;
 }
 
-/** A double holds any decimal of 15 digits. */
+/** A double can represent any decimal of 15 digits. */
 const mostUnits = 10n ** 15n;
 
-/** A number if the number is exact, else a string. */
+/** Returns a number if it is exact, otherwise a string. */
 function toDecimal(value: unknown, scale: number, where: string): unknown {
   if (value instanceof Uint8Array) return fromUnits(toUnits(value), scale);
   if (typeof value !== 'number') return value;
   if (Math.abs(value) * 10 ** scale < Number(mostUnits)) return Number(value.toFixed(Math.min(scale, 100)));
   throw new TaskError(
     'bad_task',
-    `${where} is a decimal kept in 64 bits with more digits than a number holds: about ${value}. Save the column as text.`,
+    `${where} is a decimal stored in 64 bits with more digits than a number can hold: about ${value}. Save the column as text.`,
   );
 }
 
@@ -102,13 +102,13 @@ function fromUnits(units: bigint, scale: number): number | string {
   return size < mostUnits ? Number(text) : text;
 }
 
-/** Two's complement, the highest byte first. */
+/** Reads two's complement, the highest byte first. */
 function toUnits(bytes: Uint8Array): bigint {
   const units = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
   return BigInt.asIntN(Math.max(1, bytes.length * 8), units);
 }
 
-/** As ISO 8601 has it, without a date. */
+/** Returns the time in ISO 8601, without a date. */
 function toTimeOfDay(value: unknown, units: bigint): unknown {
   if (typeof value !== 'number' && typeof value !== 'bigint') return value;
   const count = BigInt(value);

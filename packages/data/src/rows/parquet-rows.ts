@@ -6,9 +6,9 @@ import { timeParsers, toJsonValue } from './parquet-values.js';
 import type { RowBatch, RowFormat } from './row-format.js';
 import { checkTaskFile } from './text-lines.js';
 
-/** A row group may hold a million rows; only so many become objects at a time. */
+/** A row group may hold a million rows. This many become objects at a time. */
 const rowsAtOnce = 50_000;
-/** Few enough that what is made of them is garbage before the collector would copy it. */
+/** Few enough that the objects made from them become garbage before the collector would copy them. */
 const rowsPassedOn = 2_000;
 
 /** Parquet files, with every codec that pyarrow writes. */
@@ -72,7 +72,7 @@ async function* readRows(file: string, buffer: AsyncBuffer): AsyncGenerator<RowB
   }
 }
 
-/** Row groups, cut where they are large. */
+/** Returns row groups, and divides large ones. */
 function* slices({ row_groups: groups }: FileMetaData): Generator<readonly [from: number, to: number]> {
   let start = 0;
   for (const { num_rows } of groups) {

@@ -2,7 +2,7 @@ import { TaskError } from '@agentjet/core';
 import type { ParquetParsers } from 'hyparquet';
 import { leavesBelow, type Leaf } from './parquet-leaves.js';
 
-/** Times keep their full precision as ISO 8601, which a Date would cut to milliseconds. */
+/** Times keep their full precision in ISO 8601; a Date would cut them to milliseconds. */
 export const timeParsers: Partial<ParquetParsers> = {
   timestampFromMilliseconds: (value) => toTime(BigInt(value), 1000n),
   timestampFromMicroseconds: (value) => toTime(BigInt(value), 1_000_000n),
@@ -21,12 +21,12 @@ function toTime(value: bigint | null | undefined, perSecond: bigint): string | n
   return `${seconds}${digits === '' ? '' : `.${digits}`}Z`;
 }
 
-/** Where a value is: its row, its column with the fields of structs, and the leaves from there. */
+/** The position of a value: its row, its column with the fields of structs, and the leaves from there. */
 export type ValuePlace = { readonly where: string; readonly column: string; readonly leaves: readonly Leaf[] };
 
 /**
- * What a Parquet value is as JSON. Integers of 64 bits and decimals become numbers if those are exact, else strings; numbers that JSON
- * does not have become null. Throws TaskError for bytes, naming the row and the column.
+ * Converts a Parquet value to JSON. 64-bit integers and decimals become numbers if those are exact, otherwise strings. Numbers that
+ * JSON does not have become null. Throws TaskError for bytes, with the row and the column.
  */
 export function toJsonValue(value: unknown, place: ValuePlace): unknown {
   const { where, column, leaves } = place;
@@ -42,7 +42,7 @@ export function toJsonValue(value: unknown, place: ValuePlace): unknown {
   if (value instanceof Uint8Array)
     throw new TaskError(
       'bad_task',
-      `${where}: column "${column}" holds bytes, which a task cannot hold. Save the data without it, or as text.`,
+      `${where}: column "${column}" holds bytes, which a task cannot contain. Save the data without it, or as text.`,
     );
   const inner = (name: string, within: unknown): unknown =>
     toJsonValue(within, { where, column: `${column}.${name}`, leaves: leavesBelow(leaves, name) });

@@ -4,8 +4,8 @@ import { TaskError, toErrorMessage } from '@agentjet/core';
 const mostDepth = 500;
 
 /**
- * The JSON value of one row. Whole numbers beyond 2^53 become strings, since a double cannot hold them. Throws TaskError
- * for text that is not JSON, and for values that are nested too deep.
+ * Parses the JSON value of one row. Whole numbers beyond 2^53 become strings, because a double cannot represent them. Throws
+ * TaskError for text that is not JSON, and for values that are nested too deep.
  */
 export function parseRow(text: string, where: () => string): unknown {
   const value = parse(text, where);
@@ -41,7 +41,7 @@ const numbers = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const quoteLong = (token: string): string =>
   /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token;
 
-/** Strings are passed over by hand: an expression that matches them runs out of stack in one of some megabytes. */
+/** Strings are skipped by hand, because a regular expression runs out of stack in a string of several megabytes. */
 function quoteLongIntegers(text: string): string {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {

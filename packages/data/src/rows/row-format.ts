@@ -1,25 +1,25 @@
-/** How rows are read from one kind of file. Every kind gives JSON values; what a row means as a task is decided elsewhere. */
+/** Reads rows from one kind of file. Every kind returns JSON values; other code decides what a row means as a task. */
 export interface RowFormat {
   readonly name: 'jsonl' | 'json' | 'csv' | 'parquet';
-  /** Whether rows come with the place of their bytes, as JSON, in the file itself. */
+  /** Whether each row is JSON in the file itself, at a known byte offset. */
   readonly isAddressable: boolean;
-  /** Where a row is, for messages. */
+  /** Returns the place of a row, for messages. */
   showPlace(file: string, place: number): string;
-  /** All rows in order. Throws TaskError with file and place. */
+  /** Returns all rows in order. Throws TaskError with file and place. */
   read(file: string): AsyncGenerator<RowBatch>;
 }
 
 export type RowBatch = {
   readonly rows: readonly Row[];
-  /** Share of the file that has been read: 0 to 1. */
+  /** The share of the file that has been read, 0 to 1. */
   readonly doneShare: number;
 };
 
 export type Row = {
   readonly value: unknown;
-  /** A line, from 1, or a row, from 0: what `showPlace` takes. */
+  /** A line number from 1, or a row number from 0, for `showPlace`. */
   readonly place: number;
-  /** Of an addressable format: where the row's JSON is in the file, in bytes. */
+  /** For an addressable format: the byte offset of the row's JSON in the file. */
   readonly offset?: number;
   readonly length?: number;
 };

@@ -4,18 +4,18 @@ import { stat } from 'node:fs/promises';
 import { TaskError, toErrorMessage } from '@agentjet/core';
 
 /**
- * Lines of text files, many at a time: a million awaits would take longer than reading the file. Each line comes with the
- * place of its bytes, so that it can be read again alone.
+ * Reads lines of text files in batches, because a million awaits would take longer than reading the file. Each line has the
+ * position of its bytes, so that it can be read again alone.
  */
 
 export type TextLine = {
-  /** From 1. */
+  /** Counted from 1. */
   readonly line: number;
-  /** Without white space around it. */
+  /** The line without surrounding white space. */
   readonly text: string;
-  /** Of its first byte in the file. */
+  /** The position of its first byte in the file. */
   readonly offset: number;
-  /** In bytes. */
+  /** The length in bytes. */
   readonly length: number;
 };
 
@@ -27,7 +27,7 @@ const mostLineBytes = 64 * 2 ** 20;
 const newline = 10;
 const carriageReturn = 13;
 
-/** How files begin that are not text in UTF-8, and what to do about them. */
+/** The first bytes of files that are not UTF-8 text, with the repair. */
 const beginnings: readonly (readonly [bytes: readonly number[], problem: string])[] = [
   [[0x1f, 0x8b], 'is compressed with gzip. Unpack it: gunzip <file>'],
   [[0x28, 0xb5, 0x2f, 0xfd], 'is compressed with zstd. Unpack it: unzstd <file>'],
@@ -37,7 +37,7 @@ const beginnings: readonly (readonly [bytes: readonly number[], problem: string]
   [[0xfe, 0xff], 'is UTF-16. Save it as UTF-8'],
 ];
 
-/** The lines of a file in UTF-8, without those that are blank. Throws TaskError with file and line. */
+/** Returns the lines of a UTF-8 file, except blank ones. Throws TaskError with file and line. */
 export async function* readLineBatches(file: string): AsyncGenerator<LineBatch> {
   const splitter = new LineSplitter(file);
   for await (const chunk of readChunks(file)) {
@@ -47,7 +47,7 @@ export async function* readLineBatches(file: string): AsyncGenerator<LineBatch> 
   yield { lines: splitter.end(), doneBytes: splitter.doneBytes };
 }
 
-/** Devices and pipes have no end, or make the reader wait for ever. */
+/** Devices and pipes have no end, or block the reader. */
 export async function checkTaskFile(file: string, mostBytes = Infinity): Promise<void> {
   const entry = await stat(file).catch((error: unknown) => {
     throw unreadable(file, error);
@@ -67,7 +67,7 @@ export async function checkTaskFile(file: string, mostBytes = Infinity): Promise
 class LineSplitter {
   doneBytes = 0;
   readonly #file: string;
-  /** What has come of a line whose end has not. */
+  /** Pieces of a line whose end has not arrived yet. */
   #pieces: Buffer[] = [];
   #numPending = 0;
   #line = 0;
@@ -120,14 +120,14 @@ class LineSplitter {
     return lines;
   }
 
-  /** A carriage return ends a line as well: old editors write nothing else. */
+  /** A carriage return ends a line too, because old editors write nothing else. */
   #addLines(raw: Buffer, start: number, lines: TextLine[]): void {
     for (let from = 0; ; ) {
       const found = raw.indexOf(carriageReturn, from);
       const isLast = found === -1 || found === raw.length - 1;
       const to = isLast ? raw.length : found;
       this.#line++;
-      const text = raw.toString('utf8', from, to).trim(); // which takes a byte order mark away, too
+      const text = raw.toString('utf8', from, to).trim(); // which also removes a byte order mark
       if (text !== '') lines.push({ line: this.#line, text, offset: start + from, length: to - from });
       if (isLast) return;
       from = found + 1;
@@ -146,14 +146,14 @@ async function* readChunks(file: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Throws TaskError for what is not text in UTF-8, by its first bytes. */
+/** Throws TaskError if the first bytes are not UTF-8 text. */
 export function checkBeginning(file: string, bytes: Uint8Array): void {
   const found = beginnings.find(([beginning]) => beginning.every((byte, at) => bytes[at] === byte));
   if (found !== undefined) throw new TaskError('unreadable_file', `Task file ${file} ${found[1]}.`);
   if (bytes.subarray(0, 1024).includes(0))
     throw new TaskError(
       'unreadable_file',
-      `Task file ${file} holds zero bytes: it is not text, or text in UTF-16. Save it as UTF-8.`,
+      `Task file ${file} contains zero bytes: it is not text, or text in UTF-16. Save it as UTF-8.`,
     );
 }
 
@@ -164,11 +164,11 @@ export function notText(where: string): TaskError {
 function tooLong(where: string): TaskError {
   return new TaskError(
     'bad_json',
-    `${where}: the line is longer than ${mostLineBytes} bytes. A task file holds one JSON object per line.`,
+    `${where}: the line is longer than ${mostLineBytes} bytes. A task file has one JSON object per line.`,
   );
 }
 
-/** What reading a file threw, in words. */
+/** Describes the error of reading a file. */
 export function unreadable(file: string, error: unknown): TaskError {
   const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
   const message = isMissing

@@ -2,7 +2,7 @@ import { HashTable } from '../table/hash-table.js';
 import type { TaskRows } from '../table/task-rows.js';
 import { repeatedId } from '../tasks/jsonl-tasks.js';
 
-/** Throws TaskError `duplicate_task_id` that names both places if two rows have the same id. */
+/** Throws TaskError `duplicate_task_id` with both places if two rows have the same id. */
 export async function checkIds(rows: TaskRows): Promise<void> {
   const seen = new HashTable(rows.size);
   const pairs: [earlier: number, later: number][] = [];
@@ -17,7 +17,7 @@ export async function checkIds(rows: TaskRows): Promise<void> {
   }
 }
 
-/** `line 3` for a place of the same file, else the whole place. */
+/** Returns `line 3` for a place in the same file, otherwise the whole place. */
 function placeNextTo(earlier: string, later: string): string {
   const line = /^(.*):(\d+)$/.exec(earlier);
   return line !== null && later.startsWith(`${line[1]}:`) ? `line ${line[2]}` : earlier;

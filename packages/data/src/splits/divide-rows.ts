@@ -3,17 +3,17 @@ import type { TaskRows } from '../table/task-rows.js';
 import { hashText, type Hash } from '../table/text-hash.js';
 import { RowSelection } from './row-selection.js';
 
-/** How one source becomes two sides. */
+/** How one source is divided into two sides. */
 export type SplitRule = {
-  /** Of the tasks, about: 0 to 1. 0: none are set aside. */
+  /** The approximate share of the tasks, 0 to 1. 0 sets none aside. */
   readonly evaluation: number;
-  /** `content`: the text of the task; `task_id`; or a name in its metadata, so that tasks with one value stay together. */
+  /** `content` (the text of the task), `task_id`, or a name in its metadata, which keeps tasks with the same value together. */
   readonly by: string;
 };
 
 type Sides = { readonly training: RowSelection; readonly evaluation: RowSelection };
 
-/** By hash alone: a task stays on its side if rows are added, removed or moved. */
+/** Divides by hash alone, so that a task stays on its side if rows are added, removed or moved. */
 export async function divideRows(rows: TaskRows, { evaluation, by }: SplitRule): Promise<Sides> {
   const isEvaluation = new Uint8Array(rows.size);
   const decide = (row: number, hash: Hash): void => void (isEvaluation[row] = Number(shareOf(hash) < evaluation));
@@ -32,7 +32,7 @@ export async function divideRows(rows: TaskRows, { evaluation, by }: SplitRule):
   );
 }
 
-/** In [0, 1). One more round of mixing, since a share looks at the highest bits alone. */
+/** Returns a number in [0, 1). It mixes once more, because a share depends only on the highest bits. */
 function shareOf({ high, low }: Hash): number {
   const mixed = Math.imul(high ^ (low >>> 15), 0x2c1b3c6d);
   return ((mixed ^ (mixed >>> 13)) >>> 0) / 2 ** 32;

@@ -7,7 +7,7 @@ import type { RowSelection } from './row-selection.js';
 
 export type DuplicateOptions = {
   readonly duplicates: 'keep' | 'exact' | 'near';
-  /** Of near duplicates: 0 to 1. */
+  /** The similarity of near duplicates, 0 to 1. */
   readonly similarity: number;
   readonly onProgress: (share: number) => void;
 };
@@ -17,8 +17,8 @@ type Kept = { readonly selection: RowSelection; readonly dropped: readonly Dropp
 const numExamples = 5;
 
 /**
- * The selection without tasks that repeat an earlier one. Exact: by hashes of 64 bits of the texts without case and white
- * space; among a million texts two that differ share one with a probability of 1 in 30 million.
+ * Returns the selection without tasks that repeat an earlier one. Exact duplicates are found by 64-bit hashes of the texts without
+ * case and white space. Among a million texts, two different ones share a hash with a probability of 1 in 30 million.
  */
 export async function dropDuplicates(
   rows: TaskRows,

@@ -11,8 +11,8 @@ type Side = { readonly rows: TaskRows; readonly selection: RowSelection };
 const numExamples = 5;
 
 /**
- * Tasks that are on both sides, by their texts without case and white space. Hashes of 64 bits find them; the first ones are
- * compared by their texts.
+ * Finds tasks that are on both sides, by their texts without case and white space. 64-bit hashes find candidates, and the first
+ * ones are compared by their texts.
  */
 export async function findOverlap(training: Side, evaluation: Side): Promise<Overlap> {
   const held = new HashTable(evaluation.selection.size);
@@ -37,11 +37,11 @@ export async function findOverlap(training: Side, evaluation: Side): Promise<Ove
   return { count: counted.count, examples };
 }
 
-/** What is wrong with an overlap, and the repair. */
+/** Returns the error for an overlap, with the repair. */
 export function leakError({ count, examples: [first = ''] }: Overlap): TaskError {
   const others = count === 1 ? '' : ` ${count} training tasks are like this.`;
   return new TaskError(
     'leaked_tasks',
-    `A task is in both training and evaluation: ${first}.${others} Evaluation would measure what was trained. Take them out of one side, or set allow_overlap: true if the tasks differ in their metadata.`,
+    `A task is in both training and evaluation: ${first}.${others} Evaluation would measure tasks that were trained. Take them out of one side, or set allow_overlap: true if the tasks differ in their metadata.`,
   );
 }

@@ -4,7 +4,7 @@ import { NearDuplicates, similarity, wordGrams } from './near-duplicates.js';
 
 const words = 'ash birch cedar elm fir hazel ivy juniper larch maple oak pine rowan spruce willow yew'.split(' ');
 
-/** Texts of twenty words, half of them earlier ones with some words changed. */
+/** Makes texts of twenty words. Half of them are earlier ones with some words changed. */
 function makeTexts(count: number): readonly string[] {
   const random = createRandom(7);
   const draw = (): string => words[random.int(words.length)] ?? '';

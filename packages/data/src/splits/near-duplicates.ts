@@ -1,12 +1,12 @@
 /**
- * Texts that say nearly the same, by the share of word 3-grams that two have in common (Jaccard). MinHash (Broder, 1997) with
- * locality-sensitive bands finds candidates among texts that were seen earlier; their 3-grams are then compared, so no text is
- * dropped for a similarity that it does not have. Of a text with more than 512 3-grams, the 512 smallest hashes stand for all.
- * The same texts in the same order always give the same result.
+ * Finds texts that are nearly the same, by the share of word 3-grams that two texts have in common (Jaccard). MinHash (Broder, 1997)
+ * with locality-sensitive bands finds candidates among earlier texts. Their 3-grams are then compared, so every reported similarity is
+ * real. For a text with more than 512 3-grams, the 512 smallest hashes represent all. The same texts in the same order always give the
+ * same result.
  */
 
 const numHashes = 64;
-/** Candidates that are compared for one text. */
+/** The maximum number of candidates that are compared for one text. */
 const mostCandidates = 50;
 const wantedRecall = 0.999;
 const mostGrams = 512;
@@ -21,12 +21,12 @@ export class NearDuplicates {
   readonly #next: readonly Uint32Array[];
   readonly #bands: Uint32Array;
   readonly #mask: number;
-  /** The 3-grams of all kept texts, one text after the other, and where each begins. */
+  /** The 3-grams of all kept texts, one text after the other, and the position at which each text begins. */
   #grams = new Uint32Array(1 << 16);
   readonly #starts: Float64Array;
   #size = 0;
 
-  /** `threshold`: similarity from which two texts count as one, above 0. `most`: texts that will be added. */
+  /** `threshold`: the similarity from which two texts count as duplicates, above 0. `most`: the number of texts that will be added. */
   constructor(threshold: number, most: number) {
     this.#threshold = threshold;
     this.#perBand = [4, 2, 1].find((rows) => recall(threshold, rows) >= wantedRecall) ?? 1;
@@ -40,8 +40,8 @@ export class NearDuplicates {
   }
 
   /**
-   * The earlier text that this one is nearly the same as, by its number in the order of those that were kept; undefined if there
-   * is none, and then it is kept.
+   * Returns the earlier text that this one nearly repeats, as its number in the order of kept texts. If there is none, keeps the
+   * text and returns undefined.
    */
   add(text: string): number | undefined {
     const grams = wordGrams(text);
@@ -72,7 +72,7 @@ export class NearDuplicates {
     return bands;
   }
 
-  /** The oldest first. */
+  /** Returns candidates, the oldest first. */
   #candidates(bands: Uint32Array): readonly number[] {
     const found = new Set<number>();
     for (const [band, hash] of bands.entries()) {
@@ -99,7 +99,7 @@ export class NearDuplicates {
   }
 }
 
-/** How likely two texts of this similarity share a band. */
+/** Returns the probability that two texts of this similarity share a band. */
 function recall(similar: number, perBand: number): number {
   return 1 - (1 - similar ** perBand) ** (numHashes / perBand);
 }
@@ -111,7 +111,7 @@ function withRoom(numbers: Uint32Array<ArrayBuffer>, size: number): Uint32Array<
   return larger;
 }
 
-/** Hashes of all runs of three words, ascending; of all words together if there are fewer. */
+/** Returns the hashes of all runs of three words, ascending, or of all words together if there are fewer. */
 export function wordGrams(text: string): Uint32Array {
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? [text];
   const hashes = words.map(hashWord);
@@ -122,7 +122,7 @@ export function wordGrams(text: string): Uint32Array {
   return Uint32Array.from(grams).sort().subarray(0, mostGrams);
 }
 
-/** Shared among all that either has: 0 to 1. Both ascending. */
+/** Returns the share of common hashes among all hashes of both, 0 to 1. Both lists must be ascending. */
 export function similarity(left: Uint32Array, right: Uint32Array): number {
   let shared = 0;
   for (let [a, b] = [0, 0]; a < left.length && b < right.length; ) {

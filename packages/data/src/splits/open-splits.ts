@@ -8,19 +8,19 @@ import { findOverlap, leakError } from './find-leaks.js';
 import { RowSelection } from './row-selection.js';
 import { TaskSplit } from './task-split.js';
 
-/** The rows of one side, and where they are from. */
+/** The rows of one side, and their source. */
 export type SideRows = {
   readonly rows: TaskRows;
   /** A path or an address, for messages. */
   readonly location: string;
   readonly sources: readonly SourceCard[];
-  /** What was left out before they were rows. */
+  /** Tasks that were left out before they became rows. */
   readonly dropped?: readonly DroppedTasks[];
 };
 
 export type SplitOptions = Omit<DuplicateOptions, 'onProgress'> & {
   readonly split: SplitRule;
-  /** Whether a task may be in training and in evaluation. */
+  /** Whether a task may be in both training and evaluation. */
   readonly allowOverlap: boolean;
   readonly onNotice: (message: string) => void;
   readonly onProgress: (what: string, share: number) => void;
@@ -29,8 +29,8 @@ export type SplitOptions = Omit<DuplicateOptions, 'onProgress'> & {
 export type Splits = { readonly training: TaskSplit; readonly evaluation: TaskSplit | null };
 
 /**
- * Training and evaluation tasks, checked: ids are unique on each side, no task is on both sides, and repeated training tasks
- * are left out if that is wanted. Throws TaskError that names the places of what is wrong.
+ * Opens training and evaluation tasks and checks them: ids are unique on each side, no task is on both sides, and repeated training
+ * tasks are dropped if the options say so. Throws TaskError with the places of the problem.
  */
 export async function openSplits(
   training: SideRows,
@@ -54,7 +54,7 @@ export async function openSplits(
   return { training: toSplit(kept, dropped), evaluation: sides.evaluation && toSplit(sides.evaluation, []) };
 }
 
-/** A side that is read alone, for an evaluation. */
+/** Opens one side alone, for an evaluation. */
 export async function openSide(side: SideRows): Promise<TaskSplit> {
   await checkIds(side.rows);
   return toSplit({ ...side, selection: RowSelection.all(side.rows.size) }, []);

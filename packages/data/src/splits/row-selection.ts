@@ -1,4 +1,4 @@
-/** Some rows of a table, in their order; `null`: all of them. */
+/** Some rows of a table, in their order. `null` means all of them. */
 export class RowSelection {
   readonly size: number;
   readonly #rows: Uint32Array | null;
@@ -20,7 +20,7 @@ export class RowSelection {
     return this.#isIn === null || this.#isIn[row] === 1;
   }
 
-  /** The rows of this selection for which `isKept` holds. */
+  /** Returns the rows of this selection for which `isKept` is true. */
   filter(isKept: (row: number) => boolean): RowSelection {
     const kept: number[] = [];
     let most = 0;

@@ -11,7 +11,7 @@ type Parts = {
   readonly dropped: readonly DroppedTasks[];
 };
 
-/** The training tasks or the evaluation tasks: some rows of some files, as a table. */
+/** The training tasks or the evaluation tasks as a table: some rows of some files. */
 export class TaskSplit implements TaskTable {
   readonly #parts: Parts;
 
@@ -39,7 +39,7 @@ export class TaskSplit implements TaskTable {
     return rows.taskAt(selection.rowAt(index));
   }
 
-  /** In order. */
+  /** Returns the tasks in order. */
   async *tasks(): AsyncGenerator<Task> {
     for (let index = 0; index < this.size; index++) yield await this.taskAt(index);
   }

@@ -1,7 +1,7 @@
-/** Nothing is said of what takes a moment; later a line every few seconds. */
+/** Short work is not reported. Longer work gets a line every few seconds. */
 const quietMs = 2000;
 
-/** Turns shares of a long piece of work into a few lines. */
+/** Turns the progress of long work into a few lines. */
 export function tellProgress(
   onNotice: (message: string) => void,
   clock: () => number = () => performance.now(),

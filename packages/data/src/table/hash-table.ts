@@ -1,6 +1,6 @@
 import type { Hash } from './text-hash.js';
 
-/** Numbers under hashes of 64 bits, several under one hash, in 12 bytes each: a Map of a million strings takes ten times that. */
+/** Maps 64-bit hashes to numbers, several per hash, in 12 bytes each. A Map of a million strings takes ten times that. */
 export class HashTable {
   readonly #mask: number;
   readonly #slots: Uint32Array;
@@ -8,7 +8,7 @@ export class HashTable {
   readonly #values: Uint32Array;
   #size = 0;
 
-  /** Room for `most` numbers. */
+  /** Reserves room for `most` numbers. */
   constructor(most: number) {
     const numSlots = 2 ** Math.ceil(Math.log2(Math.max(16, 2 * most)));
     this.#mask = numSlots - 1;
@@ -17,7 +17,7 @@ export class HashTable {
     this.#values = new Uint32Array(most);
   }
 
-  /** The numbers under this hash, in the order in which they were added. */
+  /** Returns the numbers under this hash, in the order in which they were added. */
   *find({ high, low }: Hash): Generator<number> {
     for (let slot = low & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const entry = this.#slots[slot] ?? 0;
@@ -27,7 +27,7 @@ export class HashTable {
     }
   }
 
-  /** Whether there is a number under this hash. */
+  /** Returns whether there is a number under this hash. */
   has({ high, low }: Hash): boolean {
     for (let slot = low & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const entry = this.#slots[slot] ?? 0;

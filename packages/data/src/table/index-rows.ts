@@ -13,15 +13,15 @@ export type IndexOptions = {
   readonly toTask: RowToTask;
   /** The number of the first row. */
   readonly firstRow: number;
-  /** Rows after the first so many are not read. */
+  /** The maximum number of rows that are read. */
   readonly limit: number;
-  /** Gets the rows of a format that is not addressable, as JSON Lines. */
+  /** Receives the rows as JSON Lines if the format is not addressable. */
   readonly write: (text: Buffer) => Promise<void>;
   /** Called with the share of the file that has been read. */
   readonly onProgress: (share: number) => void;
 };
 
-/** Reads every row of a file, checks that it is a task, and notes where it is. Throws TaskError with file and place. */
+/** Reads every row of a file, checks that it is a task, and records its position. Throws TaskError with file and place. */
 export async function indexRows(file: string, options: IndexOptions): Promise<ArrayBuffer> {
   const builder = new RowIndexBuilder();
   let written = 0;
@@ -39,7 +39,7 @@ export async function indexRows(file: string, options: IndexOptions): Promise<Ar
 
 type Adding = { readonly builder: RowIndexBuilder; readonly written: number; readonly options: IndexOptions };
 
-/** The rows as JSON Lines, if they have to be written. */
+/** Returns the rows as JSON Lines if they must be written. */
 function addRows(file: string, { rows }: RowBatch, { builder, written, options }: Adding): Buffer | undefined {
   const { format, toTask } = options;
   const [id, text]: Hash[] = [
@@ -66,7 +66,7 @@ function addRows(file: string, { rows }: RowBatch, { builder, written, options }
   return lines.length === 0 ? undefined : Buffer.from(lines.join(''));
 }
 
-/** SHA-256 of a file. */
+/** Returns the SHA-256 of a file. */
 export async function sumFile(file: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), hash).catch((error: unknown) => {

@@ -1,16 +1,16 @@
 import type { Hash } from './text-hash.js';
 
-/** Of every row: where its JSON is, its place for messages, and hashes of its id and of its text. 32 bytes a row. */
+/** An index of rows: the position of each row's JSON, its place for messages, and hashes of its id and text. It takes 32 bytes a row. */
 export class RowIndex {
   readonly offsets: Float64Array;
   readonly lengths: Uint32Array;
   readonly places: Uint32Array;
-  /** Of row i: [2i] and [2i + 1]. */
+  /** Row i has [2i] and [2i + 1]. */
   readonly ids: Uint32Array;
   readonly texts: Uint32Array;
   readonly size: number;
 
-  /** `bytes`: what `toBytes` gave. */
+  /** `bytes`: the result of `toBytes`. */
   constructor(bytes: ArrayBuffer) {
     const size = bytes.byteLength / RowIndex.bytesPerRow;
     this.size = size;
@@ -42,7 +42,7 @@ export type IndexedRow = {
   readonly text: Hash;
 };
 
-/** Collects rows, and becomes an index. */
+/** Collects rows and builds an index. */
 export class RowIndexBuilder {
   #size = 0;
   #room = 1024;

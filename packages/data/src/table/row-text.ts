@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { TaskError } from '@agentjet/core';
 import { unreadable } from '../rows/text-lines.js';
 
-/** Reads rows by the place of their bytes. */
+/** Reads rows by their byte positions. */
 export interface RowText {
   read(offset: number, length: number): Promise<string>;
 }
@@ -13,7 +13,7 @@ const windowBytes = 1 << 20;
 type Stamp = { readonly size: number; readonly mtimeMs: number };
 
 /**
- * Of a file that must stay as it was: what was found of its rows would not hold for another content. Throws TaskError
+ * Reads rows of a file, which must not change, because its index would be wrong for other content. Throws TaskError
  * `changed_file`.
  */
 export class FileRows implements RowText {
@@ -55,7 +55,7 @@ export class FileRows implements RowText {
   }
 }
 
-/** Of a small file that had to be converted. */
+/** Reads rows of a small file that had to be converted. */
 export class MemoryRows implements RowText {
   readonly #bytes: Buffer;
 
@@ -71,6 +71,6 @@ export class MemoryRows implements RowText {
 export function changedFile(file: string): TaskError {
   return new TaskError(
     'changed_file',
-    `Task file ${file} has changed since the run began to read it. Leave it as it is while a run uses it, and start again.`,
+    `Task file ${file} has changed since the run began to read it. Do not change it while a run uses it, and start again.`,
   );
 }

@@ -6,18 +6,18 @@ import { readCacheHome } from '@agentjet/model-hub';
 import { RowIndex } from './row-index.js';
 
 /**
- * What reading a large file found, kept for the next time: a folder for each file and way to read it, with `card.json`,
- * `index.bin` (a `RowIndex`), and for what is not JSON Lines `rows.jsonl`. A folder is made under another name and renamed, so
- * two processes may make it at once: the first to finish wins. One that is not whole is made again.
+ * Caches the result of reading a large file: a folder for each file and way to read it, with `card.json`, `index.bin` (a
+ * `RowIndex`), and `rows.jsonl` if the file is not JSON Lines. A folder is made under another name and renamed, so two processes may
+ * make it at the same time: the first to finish wins. A damaged folder is made again.
  */
 
 export type CacheCard = {
   readonly version: 1;
   readonly rows: number;
-  /** Of the file that was read. */
+  /** Hash of the file that was read. */
   readonly sha256: string;
   readonly indexSha256: string;
-  /** Null: rows are in the file itself. */
+  /** Null if the rows are in the file itself. */
   readonly rowsBytes: number | null;
 };
 
@@ -25,17 +25,17 @@ export type CacheEntry = { readonly card: CacheCard; readonly index: RowIndex; r
 
 const unusedDays = 60;
 
-/** The folder of all entries: `XDG_CACHE_HOME`, or `~/.cache`. */
+/** Returns the folder of all entries: in `XDG_CACHE_HOME`, or in `~/.cache`. */
 function taskCacheDir(): string {
   return path.join(readCacheHome(), 'agentjet', 'tasks');
 }
 
-/** The folder of one entry. `key`: everything that shapes it. */
+/** Returns the folder of one entry. `key`: everything that its content depends on. */
 export function entryDir(key: readonly unknown[]): string {
   return path.join(taskCacheDir(), createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 32));
 }
 
-/** Undefined if it was never made, or is broken. */
+/** Returns undefined if it was never made, or is broken. */
 export async function readEntry(dir: string): Promise<CacheEntry | undefined> {
   try {
     const card = toCard(parseJsonObject(await readFile(path.join(dir, 'card.json'), 'utf8')));
@@ -63,7 +63,7 @@ function toCard(value: unknown): CacheCard | undefined {
   return { version: 1, rows, sha256: sum, indexSha256, rowsBytes };
 }
 
-/** A folder next to the entry's place, to be filled and then handed to `keepEntry` or `dropDraft`. Throws TaskError. */
+/** Makes a folder next to the entry's place. Fill it, then pass it to `keepEntry` or `dropDraft`. Throws TaskError. */
 export async function openDraft(dir: string): Promise<string> {
   const draft = `${dir}.${process.pid}-${randomUUID().slice(0, 8)}`;
   await mkdir(draft, { recursive: true }).catch((error: unknown) => {
@@ -76,7 +76,7 @@ export async function dropDraft(draft: string): Promise<void> {
   await rm(draft, { recursive: true, force: true });
 }
 
-/** Completes the draft and puts it in its place. Throws TaskError `cache_unwritable` or `disk_full`. */
+/** Completes the draft and moves it to its place. Throws TaskError `cache_unwritable` or `disk_full`. */
 export async function keepEntry(
   dir: string,
   draft: string,
@@ -112,7 +112,7 @@ function isTaken(error: unknown): boolean {
   return ['ENOTEMPTY', 'EEXIST', 'EPERM', 'EACCES'].includes(code);
 }
 
-/** Entries that nobody used for two months, and drafts of processes that are gone. Nothing else is touched. */
+/** Removes entries that were not used for two months, and drafts of processes that no longer exist. It changes nothing else. */
 async function removeUnused(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const [, pid] = /^[0-9a-f]{32}(?:\.(\d+)-[0-9a-f]{8})?$/.exec(name) ?? [null];
@@ -127,7 +127,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What writing into the cache threw, in words. */
+/** Describes the error of writing into the cache. */
 export function unwritable(dir: string, error: unknown): TaskError {
   if (error instanceof TaskError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? '';
@@ -135,7 +135,7 @@ export function unwritable(dir: string, error: unknown): TaskError {
   const reason = isFull ? 'the disk is full. Free some space' : `${toErrorMessage(error)}. Make it writable`;
   return new TaskError(
     isFull ? 'disk_full' : 'cache_unwritable',
-    `Cannot keep what was read of the tasks in ${path.dirname(dir)}: ${reason}, or name another folder with XDG_CACHE_HOME.`,
+    `Cannot write the task cache in ${path.dirname(dir)}: ${reason}, or name another folder with XDG_CACHE_HOME.`,
     { cause: error },
   );
 }

@@ -14,26 +14,26 @@ import { dropDraft, entryDir, keepEntry, openDraft, readEntry, unwritable } from
 import { hashText, normalizedText, type Hash } from './text-hash.js';
 
 /**
- * One file of tasks. Opening it reads every row once and keeps an index, so that a task can be read alone later; of a large
- * file the index is kept in the cache, and rows that are not JSON Lines are kept there as JSON Lines.
+ * One file of tasks. Opening it reads every row once and builds an index, so that each task can be read alone later. For a large
+ * file the index is cached, together with the rows as JSON Lines if the file has another format.
  */
 
 export type TaskFileOptions = {
   readonly fields: Fields;
-  /** What ids begin with if `fields` maps them. */
+  /** The prefix of ids if `fields` maps them. */
   readonly idPrefix: string;
   /** The number of the file's first row, for ids. */
   readonly firstRow: number;
-  /** Rows after the first so many do not exist. */
+  /** The maximum number of rows that are read. */
   readonly limit: number | null;
   readonly onNotice: (message: string) => void;
   readonly onProgress: (share: number) => void;
 };
 
-/** Smaller files are read faster than a cache is kept. */
+/** Reading a smaller file takes less time than writing a cache. */
 const smallBytes = 2 ** 20;
 
-/** Raised if what an index means changes. */
+/** Increase this if the meaning of an index changes. */
 const indexVersion = 2;
 
 type Opened = {
@@ -83,7 +83,7 @@ export class TaskFile {
     } catch (error) {
       const { cache, sha256 } = this.#opened;
       if (cache === null) throw error;
-      await rm(cache, { recursive: true, force: true }); // its rows are not what was written: made again, once
+      await rm(cache, { recursive: true, force: true }); // its rows are damaged, so it is made again, once
       const again = await openFile(this.file, this.#options);
       if (again.sha256 !== sha256) throw changedFile(this.file);
       this.#opened = again;
@@ -99,7 +99,7 @@ export class TaskFile {
     const [found, kept]: readonly [Hash, Hash] = [hashText(normalizedText(task), emptyHash()), emptyHash()];
     index.textOf(row, kept);
     if (found.high === kept.high && found.low === kept.low) return task;
-    throw new TaskError('damaged_cache', `${where()}: the cached row is not what was written. Start again.`);
+    throw new TaskError('damaged_cache', `${where()}: the cached row is damaged. Start again.`);
   }
 }
 
@@ -147,7 +147,7 @@ async function readLarge(file: string, dir: string, options: TaskFileOptions): P
   return formatOf(file).isAddressable ? readLargeLines(file, dir, options) : convert(file, dir, options);
 }
 
-/** The index alone is kept. If it cannot be, the run goes on without. */
+/** Caches only the index. If that fails, the run continues without a cache. */
 async function readLargeLines(file: string, dir: string, options: TaskFileOptions): Promise<Opened> {
   const before = await stat(file);
   const bytes = await indexRows(file, { ...partsOf(options, file), write: async () => undefined });
@@ -156,7 +156,7 @@ async function readLargeLines(file: string, dir: string, options: TaskFileOption
   try {
     await keepEntry(dir, await openDraft(dir), { rows: index.size, sha256, rowsBytes: null, bytes });
   } catch (error) {
-    options.onNotice(`${unwritable(dir, error).message} The run goes on; the next one reads ${file} again.`);
+    options.onNotice(`${unwritable(dir, error).message} The run continues; the next one reads ${file} again.`);
   }
   return { index, rows: new FileRows(file, before), sha256, cache: null };
 }

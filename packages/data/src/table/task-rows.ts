@@ -3,11 +3,11 @@ import type { RowIndex } from './row-index.js';
 import type { TaskFile } from './task-file.js';
 import type { Hash } from './text-hash.js';
 
-/** The rows of several files, numbered through. */
+/** The rows of several files, numbered across all files. */
 export class TaskRows {
   readonly files: readonly TaskFile[];
   readonly size: number;
-  /** Of the first row of each file. */
+  /** The number of the first row of each file. */
   readonly #starts: readonly number[];
 
   constructor(files: readonly TaskFile[]) {
@@ -26,13 +26,13 @@ export class TaskRows {
     return file.taskAt(own);
   }
 
-  /** Such as `tasks.jsonl:12`. */
+  /** Returns a place such as `tasks.jsonl:12`. */
   placeOf(row: number): string {
     const [file, own] = this.#locate(row);
     return file.placeOf(own);
   }
 
-  /** Calls `use` for every row with its hash: of its id, or of its text. */
+  /** Calls `use` for every row with the hash of its id or of its text. */
   forEachHash(kind: 'id' | 'text', use: (row: number, hash: Hash) => void): void {
     const hash: Hash = { high: 0, low: 0 };
     let row = 0;

@@ -1,6 +1,6 @@
 import type { Task } from '@agentjet/core';
 
-/** What a task asks, without what people write in different ways: case and white space. Digits and signs are kept. */
+/** Returns the question of a task without case and white space, which people write differently. Digits and signs are kept. */
 export function normalizedText({ mainQuery, initMessages }: Pick<Task, 'mainQuery' | 'initMessages'>): string {
   return normalize([mainQuery, ...initMessages.map(({ content }) => content)].join('\n'));
 }
@@ -11,18 +11,18 @@ function normalize(text: string): string {
   return (hasOtherSpace.test(lower) ? lower.replace(/\s+/g, ' ') : lower).trim();
 }
 
-/** NFKC leaves it as it is. A million rows are normalized, so what most texts do not need is left out. */
+/** NFKC does not change such text. A million rows are normalized, so steps that most texts do not need are skipped. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: every ASCII character
 const isAscii = /^[\0-\x7f]*$/;
-/** White space that is not a single blank. */
+/** White space other than a single blank. */
 const hasOtherSpace = /[^\S ]|  /;
 
-/** 64 bits, as two numbers of 32. */
+/** 64 bits, as two 32-bit numbers. */
 export type Hash = { high: number; low: number };
 
 /**
- * Puts a hash of the text into `into` (cyrb53 of bryc, public domain, with both of its lanes whole). Equal hashes are compared
- * by their texts before anything is concluded, so it only has to be fast and even.
+ * Writes a hash of the text into `into` (cyrb53 of bryc, public domain, with both of its lanes whole). Equal hashes are confirmed by
+ * comparing texts, so it only needs to be fast and uniform.
  */
 export function hashText(text: string, into: Hash): Hash {
   let [high, low] = [0xdeadbeef, 0x41c6ce57];

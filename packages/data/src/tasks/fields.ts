@@ -1,14 +1,14 @@
 import { ConfigError, findNearestName, isJsonObject, TaskError, type JsonObject } from '@agentjet/core';
 
 /**
- * `fields` says which column each part of a task is taken from: `question`; `answers.text` for a part of a struct; and
- * `answer|after:####` for the text after the last such mark. A question is never guessed: a column that is not there is an error.
+ * `fields` names the column of each part of a task: `question`, `answers.text` for a part of a struct, or `answer|after:####` for
+ * the text after the last such mark. A question is never guessed: a missing column is an error.
  */
 
-/** By the name in the task: `main_query`, `task_id`, `init_messages`, `metadata`, or any name in the task's metadata. */
+/** Columns by the name in the task: `main_query`, `task_id`, `init_messages`, `metadata`, or any name in the task's metadata. */
 export type Fields = Readonly<Record<string, string>>;
 
-/** Takes a value out of a row. Throws TaskError if it is not there. */
+/** Takes a value out of a row. Throws TaskError if it does not exist. */
 export type FieldSource = (row: JsonObject, where: () => string) => unknown;
 
 type Step = (text: string, fail: (what: string, repair: string) => TaskError) => string;
@@ -47,10 +47,7 @@ function parseField(name: string, spec: string): FieldSource {
         `${where()}: column "${name}" ${what}: ${JSON.stringify(value)?.slice(0, 80)}. ${repair}`,
       );
     if (typeof value !== 'string')
-      throw fail(
-        'is not a string',
-        `If it is to be taken as it is, write "${name}" in fields, without after and before.`,
-      );
+      throw fail('is not a string', `To use it unchanged, write "${name}" in fields, without after and before.`);
     return chain.reduce((text, step) => step(text, fail), value);
   };
 }

@@ -47,7 +47,7 @@ describe('readJsonlTasks', () => {
       ':1: init_messages[0] is {"role":"robot"',
     ],
     ['bad metadata', '{"task_id": "a", "main_query": "x", "metadata": 3}', ':1: metadata is 3'],
-    ['nothing', '\n\n', 'holds no tasks'],
+    ['nothing', '\n\n', 'contains no tasks'],
   ])('refuses %s with file and line', async (_name, text, message) => {
     const file = write(text);
     const error = await readJsonlTasks(file).catch((thrown: unknown) => thrown);
@@ -83,7 +83,7 @@ describe('readJsonlTasks', () => {
     ['gzip', gzipSync('{"task_id": "a", "main_query": "x"}'), /compressed with gzip\. Unpack it/],
     ['half a gzip', gzipSync('{"task_id": "a"}').subarray(0, 12), /compressed with gzip/],
     ['UTF-16', Buffer.from('\uFEFF{"task_id": "a", "main_query": "x"}', 'utf16le'), /is UTF-16\. Save it as UTF-8/],
-    ['UTF-16 without its mark', Buffer.from('{"task_id": "a"}', 'utf16le'), /holds zero bytes.*Save it as UTF-8/],
+    ['UTF-16 without its mark', Buffer.from('{"task_id": "a"}', 'utf16le'), /contains zero bytes.*Save it as UTF-8/],
     ['another encoding', Buffer.from('{"task_id": "caf\u00e9", "main_query": "x"}', 'latin1'), /:1: not UTF-8/],
     [
       'a deep task',

@@ -4,11 +4,11 @@ import type { RowFormat } from '../rows/row-format.js';
 import { checkTaskFile } from '../rows/text-lines.js';
 import { createRowToTask } from './row-to-task.js';
 
-/** The tasks are held in memory, with what is made of them. */
+/** The tasks and everything made from them are in memory. */
 const mostBytes = 2 ** 30;
 
 /**
- * All tasks of a file in our own format, as a list. Empty lines are skipped. Anything wrong is a TaskError with file and line.
+ * Reads all tasks of a file in our own format as a list. Empty lines are skipped. Every problem is a TaskError with file and line.
  */
 export async function readJsonlTasks(file: string): Promise<readonly Task[]> {
   await checkTaskFile(file, mostBytes);
@@ -31,12 +31,12 @@ export async function readJsonlTasks(file: string): Promise<readonly Task[]> {
 export function repeatedId(where: string, taskId: string, earlier: string): TaskError {
   return new TaskError(
     'duplicate_task_id',
-    `${where}: task_id "${taskId}" was used in ${earlier} already. Give each task an id of its own.`,
+    `${where}: task_id "${taskId}" was used in ${earlier} already. Give each task a unique id.`,
   );
 }
 
 export function noTasks(file: string, format: RowFormat['name']): TaskError {
-  return new TaskError('no_tasks', `${file} holds no tasks. ${repairs[format]}`);
+  return new TaskError('no_tasks', `${file} contains no tasks. ${repairs[format]}`);
 }
 
 const repairs: Readonly<Record<RowFormat['name'], string>> = {

@@ -41,7 +41,7 @@ it.each([
   ],
   [
     { main_query: 'question', answer: 'id|after:####' },
-    /column "id" is not a string: 7\. If it is to be taken as it is, write "id" in fields/,
+    /column "id" is not a string: 7\. To use it unchanged, write "id" in fields/,
   ],
   [{ main_query: 'id' }, /main_query is 7, which is not a string\. .*fields\.main_query/],
   [{ answer: 'answer' }, /the question is empty/],

@@ -1,12 +1,12 @@
 import { isJsonObject, parseJson, TaskError, type JsonObject, type Task } from '@agentjet/core';
 import { parseFields, type Fields, type FieldSource } from './fields.js';
 
-/** What a row means as a task. Throws TaskError that begins with the place of the row. */
+/** Converts a row to a task. Throws a TaskError that begins with the place of the row. */
 export type RowToTask = (row: unknown, where: () => string, rowNumber: number) => Task;
 
 /**
- * Without `fields`, rows are in our own format: `task_id`, `main_query`, `init_messages` and `metadata` (if absent: the whole
- * row). With `fields`, each names the column that it is taken from, and ids become `<idPrefix>/<id column or row number>`.
+ * Without `fields`, rows are in our own format: `task_id`, `main_query`, `init_messages` and `metadata` (by default the whole
+ * row). With `fields`, each part names its column, and ids become `<idPrefix>/<id column or row number>`.
  */
 export function createRowToTask(fields: Fields, idPrefix: string): RowToTask {
   if (Object.keys(fields).length === 0) return (row, where) => toOwnTask(checkRow(row, where), where);
@@ -73,7 +73,7 @@ function parseTaskId(value: unknown, where: () => string, hint: string): string 
   if (typeof taskId === 'string' && taskId.trim() !== '') return taskId;
   throw new TaskError(
     'empty_task_id',
-    `${where()}: task_id is ${value === undefined ? 'missing' : JSON.stringify(value)}. Give each task an id, a text that is not empty.${hint}`,
+    `${where()}: task_id is ${value === undefined ? 'missing' : JSON.stringify(value)}. Give each task an id, a string that is not empty.${hint}`,
   );
 }
 
@@ -86,7 +86,7 @@ function parseText(value: unknown, field: string, where: () => string): string {
   );
 }
 
-/** CSV has no objects, so there they are JSON in a string. */
+/** CSV has no objects, so they are JSON in a string there. */
 function fromText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value === '' ? undefined : value;
   return parseJson(value) ?? value;

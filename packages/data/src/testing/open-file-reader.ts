@@ -1,7 +1,7 @@
 import type { TaskReader } from '@agentjet/rollout';
 import { createFileReader, type FileReaderOptions } from '../readers/jsonl-dataset-file/create-file-reader.js';
 
-/** A reader of files with the defaults of the configuration, and without files. */
+/** Creates a reader of files with the defaults of the configuration, and without files. */
 export function openFileReader(options: Partial<FileReaderOptions>): TaskReader {
   return createFileReader({
     training: null,

@@ -17,9 +17,13 @@ async function listTasks(pass: AsyncIterable<Task>): Promise<readonly Task[]> {
 
 async function checkTable(reader: TaskReader): Promise<void> {
   const [table, tasks] = [await tableOf(reader), await listTasks(reader.trainingTasks())];
-  assert.equal(table.size, tasks.length, 'The table has another size than the pass.');
+  assert.equal(table.size, tasks.length, 'The number of tasks in the table differs from that of the pass.');
   for (const index of tasks.keys())
-    assert.deepEqual(await table.taskAt(index), tasks[index], `Task ${index} of the table is not that of the pass.`);
+    assert.deepEqual(
+      await table.taskAt(index),
+      tasks[index],
+      `Task ${index} of the table differs from that of the pass.`,
+    );
 }
 
 async function checkOrder(reader: TaskReader): Promise<void> {
@@ -47,7 +51,7 @@ async function checkCard(reader: TaskReader): Promise<void> {
   }
 }
 
-/** What every reader of rows does in addition to `readerCases`, which are among these. `open` as there. */
+/** The contract of every reader of rows. It includes `readerCases`, which describes `open`. */
 export function tableReaderCases(open: () => TaskReader | Promise<TaskReader>): readonly ContractCase[] {
   const named = (name: string, check: (reader: TaskReader) => Promise<void>): ContractCase => ({
     name,

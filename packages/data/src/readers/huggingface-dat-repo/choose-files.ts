@@ -2,15 +2,15 @@ import { ConfigError, findNearestName } from '@agentjet/core';
 import { isTaskFile } from '../../rows/formats.js';
 
 /**
- * Which files of a data set hold a split of a subset. The names that the hub's own Parquet files have, and those that people
- * give: `main/train/0000.parquet`, `main/train-00000-of-00002.parquet`, `data/train.jsonl`, `gsm8k_test.csv`.
+ * Chooses the files of a data set that hold a split of a subset. It knows the names of the hub's own Parquet files, and common names:
+ * `main/train/0000.parquet`, `main/train-00000-of-00002.parquet`, `data/train.jsonl`, `gsm8k_test.csv`.
  */
 
 export type SplitName = { readonly subset: string | null; readonly split: string };
 
 type KnownFile = { readonly path: string; readonly subset: string; readonly split: string };
 
-/** Files that describe a data set instead of holding it. */
+/** Files that describe a data set and contain no rows. */
 const descriptions = /^(dataset_infos?|dataset_dict|state|config|metadata|package|README)\.json$/i;
 
 const keywords: Readonly<Record<string, string>> = {
@@ -26,10 +26,10 @@ const keywords: Readonly<Record<string, string>> = {
   evaluation: 'test',
 };
 
-/** The first kind that a split has is read: a data set often comes in several. */
+/** Endings in order of preference. A data set often has several kinds of files, and the first kind is read. */
 const ends = ['.parquet', '.jsonl', '.ndjson', '.csv', '.tsv', '.json'];
 
-/** Paths in order. Throws ConfigError that lists the subsets, or the splits, if the one that is wanted is not there. */
+/** Returns paths in order. If the wanted subset or split does not exist, throws a ConfigError that lists those that do. */
 export function chooseFiles(paths: readonly string[], wanted: SplitName, dataset: string): readonly string[] {
   const known = paths.flatMap(describeFile);
   if (known.length === 0)
@@ -49,7 +49,7 @@ export function chooseFiles(paths: readonly string[], wanted: SplitName, dataset
     .sort();
 }
 
-/** One file, if it looks like part of a split. */
+/** Returns one file if it looks like part of a split. */
 function describeFile(path: string): readonly KnownFile[] {
   const parts = path.split('/');
   const name = parts.pop() ?? '';
@@ -63,7 +63,7 @@ function describeFile(path: string): readonly KnownFile[] {
   return [{ path, subset: folders.filter((folder) => folder !== 'data').join('/'), split }];
 }
 
-/** `train` of `gsm8k_train`; a name without such a word is a split itself. */
+/** Returns `train` for `gsm8k_train`. A name without such a word is itself the split. */
 function splitOf(stem: string): string {
   const words = stem.split(/[-_.\s]+/);
   const found = words.map(keywordOf).find((word) => word !== undefined);

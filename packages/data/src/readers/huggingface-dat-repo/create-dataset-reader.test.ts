@@ -99,7 +99,7 @@ it('is read from the Parquet files of the hub, shard after shard, with ids that 
     },
     expect.objectContaining({ location: 'acme/sums: main/train/0001.parquet' }),
   ]);
-  expect(hub.requests.filter((request) => request.includes('socratic'))).toEqual([]); // only what is needed
+  expect(hub.requests.filter((request) => request.includes('socratic'))).toEqual([]); // only the needed files
 });
 
 it('is read from the files of the repository if the hub has no Parquet of it', async () => {
@@ -130,14 +130,14 @@ it('reads a snapshot that another program made, without a request if all shards 
   writeFileSync(path.join(folder, 'refs/main'), 'abc');
   writeFileSync(path.join(data, 'train-00000-of-00002.jsonl'), lines(0, 2));
   const reader = () => open({ datasetPath: 'other/set', validationSplit: null });
-  await expect(idsOf(reader().trainingTasks())).rejects.toThrow(/There is no data set other\/set/); // it asked
+  await expect(idsOf(reader().trainingTasks())).rejects.toThrow(/There is no data set other\/set/); // it asked the hub
   writeFileSync(path.join(data, 'train-00001-of-00002.jsonl'), lines(2, 2));
   const asked = hub.requests.length;
   expect(await idsOf(reader().trainingTasks())).toHaveLength(4);
   expect(hub.requests).toHaveLength(asked);
 });
 
-/** Reads a data set of one file in an empty cache; the first download of it breaks after `size` bytes. Returns what the hub sent. */
+/** Reads a data set of one file in an empty cache. The first download breaks after `size` bytes. Returns what the hub sent. */
 async function sentIfCutAfter(size: number, options: Partial<DatasetReaderOptions>, numTasks: number): Promise<number> {
   rmSync(dir, { recursive: true, force: true });
   let isFirst = true;
@@ -172,7 +172,7 @@ it.each([
   ],
   [{ revision: 'v9' }, /acme\/lines has no revision v9/],
   [{ datasetPath: 'acme/none' }, /There is no data set acme\/none at/],
-  [{ datasetPath: '../no-such-folder' }, /is no folder, no file, and no name on the hub/],
+  [{ datasetPath: '../no-such-folder' }, /is neither a folder, a file, nor a name on the hub/],
   [
     { fields: { main_query: 'qestion' } },
     /no column "qestion"\. The columns are question, answer\. Did you mean "question"/,

@@ -13,25 +13,25 @@ import { chooseFiles } from './choose-files.js';
 export type DatasetReaderOptions = Omit<SplitOptions, 'onProgress'> & {
   /** A folder, a file, or a name on the hub. */
   readonly datasetPath: string;
-  /** The subset; null: the only one, or `default`. */
+  /** The subset. Null: the only one, or `default`. */
   readonly datasetName: string | null;
   readonly trainingSplit: string;
-  /** Null: none. */
+  /** Null for no evaluation. */
   readonly validationSplit: string | null;
   readonly revision: string | null;
   readonly fields: Fields;
-  /** Tasks of each split that are read; null: all. */
+  /** The number of tasks of each split that are read. Null: all. */
   readonly limit: number | null;
   readonly cacheDir: string | null;
   readonly offline: boolean;
-  /** For tests: in place of what the environment says. */
+  /** For tests: replaces the settings from the environment. */
   readonly settings?: HubSettings;
 };
 
-/** Files of one split. */
+/** The files of one split. */
 type Found = { readonly files: readonly string[]; readonly revision: string | null; readonly location: string };
 
-/** Tasks of a data set in the layout of the Hugging Face hub. A folder of that name goes before the cache, and the cache before the hub. */
+/** Reads a data set in the layout of the Hugging Face hub. A folder of that name is used before the cache, and the cache before the hub. */
 export function createDatasetReader(options: DatasetReaderOptions): TaskReader {
   parseFields(options.fields);
   const onProgress = tellProgress(options.onNotice);
@@ -89,7 +89,7 @@ async function findOnHub(
   if (name === undefined)
     throw new TaskError(
       'missing_file',
-      `dataset_path is "${datasetPath}", which is no folder, no file, and no name on the hub. Write org/name.`,
+      `dataset_path is "${datasetPath}", which is neither a folder, a file, nor a name on the hub. Write org/name.`,
     );
   const settings = options.settings ?? readHubSettings();
   const tell = tellProgress(onNotice);

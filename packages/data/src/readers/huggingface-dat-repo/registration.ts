@@ -15,11 +15,11 @@ export const huggingfaceDatRepo = defineReader({
       revision: setting(
         name.nullable(),
         null,
-        "a branch, a tag or a commit; null: the hub's Parquet files, else those of main",
+        "a branch, a tag or a commit; null: the hub's Parquet files, or else the files of main",
       ),
       cache_dir: setting(name.nullable(), null, 'null: HF_HUB_CACHE, or hub in HF_HOME', { path: 'output' }),
-      offline: setting(z.boolean(), false, 'true: only what is in the cache; HF_HUB_OFFLINE does the same'),
-      limit: setting(z.int().positive().nullable(), null, 'only the first so many rows of each split'),
+      offline: setting(z.boolean(), false, 'true: use only the cache; HF_HUB_OFFLINE does the same'),
+      limit: setting(z.int().positive().nullable(), null, 'read only this many rows of each split'),
       ...tableSettings,
     })
     .describe('a data set of the Hugging Face hub, from its cache or downloaded; set fields to name the question'),

@@ -72,7 +72,7 @@ it('finds an id that two files share, and names both places', async () => {
   );
 });
 
-it('finds a task that is in training and in evaluation, whatever its case and white space', async () => {
+it('finds a task that is in training and in evaluation, ignoring case and white space', async () => {
   const training = write('leak-a.jsonl', sums(5));
   const validation = write('leak-b.jsonl', lines({ task_id: 'other', main_query: ' what  is 3 + 3?\n' }));
   const reader = openFileReader({ training, validation });
@@ -209,7 +209,7 @@ describe.each(['jsonl', 'csv'])('the cache of a large %s file', (end) => {
     if (end === 'jsonl') {
       writeFileSync(file, `${text}\n`);
       await expect(table?.taskAt(5)).rejects.toThrow(/has changed since the run began/);
-    } else expect((await table?.taskAt(5))?.mainQuery).toBe('What is 5?'); // its rows are in the cache
+    } else expect((await table?.taskAt(5))?.mainQuery).toBe('What is 5?'); // the cache has its rows
   });
 });
 
@@ -219,12 +219,14 @@ it('goes on without a cache that cannot be written, and says so; a file that nee
     const notices: string[] = [];
     const jsonl = openFileReader({ training: write('l.jsonl', large), onNotice: (message) => notices.push(message) });
     expect((await jsonl.trainingTable?.())?.size).toBe(3000);
-    expect(notices).toEqual([expect.stringMatching(/^Cannot keep what was read.*XDG_CACHE_HOME\. The run goes on/)]);
+    expect(notices).toEqual([
+      expect.stringMatching(/^Cannot write the task cache.*XDG_CACHE_HOME\. The run continues/),
+    ]);
     const csv = openFileReader({
       training: write('l.csv', `q\n${`${padding}\n`.repeat(3000)}`),
       fields: { main_query: 'q' },
     });
-    await expect(csv.trainingTable?.()).rejects.toThrow(/Cannot keep what was read.*XDG_CACHE_HOME/);
+    await expect(csv.trainingTable?.()).rejects.toThrow(/Cannot write the task cache.*XDG_CACHE_HOME/);
   } finally {
     process.env['XDG_CACHE_HOME'] = path.join(dir, 'cache');
   }

@@ -6,13 +6,13 @@ import { findFiles, openFiles } from '../open-files.js';
 import { createSplitReader } from '../split-reader.js';
 
 export type FileReaderOptions = Omit<SplitOptions, 'onProgress'> & {
-  /** A path or a pattern; null: none. */
+  /** A path or a pattern. Null for none. */
   readonly training: string | null;
   readonly validation: string | null;
   readonly fields: Fields;
 };
 
-/** Tasks from files: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`; other names are read as JSON Lines. Throws ConfigError `bad_fields`. */
+/** Reads tasks from files: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`. Files with other endings are read as JSON Lines. Throws ConfigError `bad_fields`. */
 export function createFileReader(options: FileReaderOptions): TaskReader {
   parseFields(options.fields);
   const onProgress = tellProgress(options.onNotice);

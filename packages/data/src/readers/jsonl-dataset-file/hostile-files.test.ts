@@ -8,7 +8,7 @@ import { openFileReader } from '../../testing/open-file-reader.js';
 const dir = mkdtempSync(path.join(tmpdir(), 'hostile-files-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** The tasks of a file with this content. */
+/** Reads the tasks of a file with this content. */
 async function read(name: string, content: string | Uint8Array): Promise<readonly Task[]> {
   const training = path.join(dir, name);
   writeFileSync(training, content);
@@ -33,14 +33,14 @@ it.each([
   ['a row that is too long', 'd.csv', 'task_id,main_query\na,b,c\n', /d\.csv:2: not CSV/],
   ['a quote that never ends', 'e.csv', 'task_id,main_query\na,"b\nc\n', /e\.csv:\d: not CSV/],
   ['a quote in a word', 'f.csv', 'task_id,main_query\na,b"c"d\n', /f\.csv:2: not CSV/],
-  ['names alone', 'g.csv', 'task_id,main_query\n', /g\.csv holds no tasks\. Write a line of column names, .* a row/],
-  ['nothing, as CSV', 'g0.csv', '', /g0\.csv holds no tasks\. Write a line of column names/],
-  ['nothing, as a list', 'g1.json', '[]', /g1\.json holds no tasks\. Write a list of objects/],
-  ['nothing, in lines', 'g2.jsonl', '', /g2\.jsonl holds no tasks\. Write one JSON object per line/],
+  ['names alone', 'g.csv', 'task_id,main_query\n', /g\.csv contains no tasks\. Write a line of column names, .* a row/],
+  ['nothing, as CSV', 'g0.csv', '', /g0\.csv contains no tasks\. Write a line of column names/],
+  ['nothing, as a list', 'g1.json', '[]', /g1\.json contains no tasks\. Write a list of objects/],
+  ['nothing, in lines', 'g2.jsonl', '', /g2\.jsonl contains no tasks\. Write one JSON object per line/],
   ['a sheet', 'g3.xlsx', 'PK\u0003\u0004x', /ends in \.xlsx is read as JSON Lines\. .* one of \.csv, .*\.parquet/],
   ['a text', 'g4.txt', 'What is 2 + 2?\n', /g4\.txt:1: not JSON: .* ends in \.txt is read as JSON Lines/],
   ['semicolons', 'h.csv', 'task_id;main_query\na;b\n', /columns are task_id;main_query/],
-  ['a zero byte', 'i.csv', 'task_id,main_query\na,b\0c\n', /holds zero bytes/],
+  ['a zero byte', 'i.csv', 'task_id,main_query\na,b\0c\n', /contains zero bytes/],
   ['Latin-1 in CSV', 'j.csv', latin1('task_id,main_query\na,grün\n'), /not UTF-8/],
   ['Latin-1 in JSON', 'j.json', latin1('[{"task_id": "a", "main_query": "grün"}]'), /not UTF-8/],
   ['Latin-1', 'j.jsonl', latin1(task(', "b": "grün"')), /j\.jsonl:1: not UTF-8/],
