@@ -51,7 +51,7 @@ export class RowChain {
   }
 
   /** Nothing else was written into the tree, so a call that ends in the segment of the previous call begins with the ids of that call. */
-  #goesOn({ agent, index, end, promptLength }: RecordedCall): boolean {
+  #goesOn({ agent, index, end, promptLength }: SampledCall): boolean {
     if (end.depth <= promptLength) return false;
     const last = this.#last;
     if (last === undefined) return true;

@@ -181,7 +181,7 @@ export class LmdbFile {
   }
 
   /** Returns entries, with calls, memos and ends without their content. */
-  *read(lane: Lane): Generator<Entry> {
+  *read(lane: Lane): Generator<StoreEntry> {
     for (const { key, value } of this.#database.getRange({ start: [lane], end: [lane, Infinity] }))
       yield this.#toEntry(lane, key, value, { isWhole: false });
   }
