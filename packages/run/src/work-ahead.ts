@@ -1,8 +1,8 @@
 /**
- * Batches that are sampled before they are asked for. A batch begins as soon as the pace allows it, also while episodes of the one
- * before are still running, so that one long episode leaves no worker idle. They come out in the order in which they were drawn: a
- * step waits for its own long episodes and never goes on with the short ones of the next batch instead. That is what keeps staleness
- * within its limit without leaving anything out.
+ * Batches that are sampled before they are asked for. A batch begins as soon as the pace allows it, even if episodes
+ * of the previous batch are still running, so one long episode leaves no worker idle. Batches come out in the order
+ * in which they were drawn: a step waits for its own long episodes and never takes the short ones of the next batch
+ * instead. This keeps staleness within its limit without leaving anything out.
  */
 
 /** How far the training loop is. */
@@ -13,7 +13,7 @@ export type StepPace = {
   readonly reached: (step: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** A pace that a loop sets: `done` tells that it has finished a step. */
+/** A pace that a loop sets: `done` says that it has finished a step. */
 export function createPace(
   firstStep: number,
   batchesAhead: number,
@@ -63,7 +63,7 @@ export async function* workAhead<B>(
     const batch = reached(step - 1 - batchesAhead, left.signal).then(() =>
       left.signal.aborted ? undefined : begin(step, left.signal),
     );
-    batch.catch(() => undefined); // told in its place
+    batch.catch(() => undefined); // reported in its place
     return batch;
   };
   let next = stepsMade + 1;

@@ -38,11 +38,11 @@ export type StepMetrics = Readonly<Record<string, number>>;
 
 /** How a job ended. */
 export type JobResult = {
-  /** Null where nothing is written: backbone `debug`. */
+  /** Null if nothing is written: backbone `debug`. */
   readonly runDir: string | null;
   /** Folder of the tuned model in the Hugging Face layout; null when nothing was trained. */
   readonly modelDir: string | null;
-  /** Null where there was no evaluation. */
+  /** Null if there was no evaluation. */
   readonly successBefore: number | null;
   readonly successAfter: number | null;
   /** Wall time of this process, loading included. */
@@ -51,7 +51,7 @@ export type JobResult = {
   readonly secondsSampling: number;
   readonly secondsTraining: number;
   readonly secondsEvaluating: number;
-  /** Optimizer steps behind the model, those before a resume included. */
+  /** The number of optimizer steps that the model has had, including those before a resume. */
   readonly policyVersion: number;
   /** Whether the run was stopped before its last step. */
   readonly isInterrupted: boolean;
@@ -90,7 +90,7 @@ export type RunPlan = {
   readonly unit?: 'example';
 };
 
-/** What happens in a job, in order; for whoever shows it. */
+/** What happens in a job, in order, for a part that shows it. */
 export type JobEvent =
   /** `modelSummary`: its parameters, memory and time, if they are known before. */
   | {

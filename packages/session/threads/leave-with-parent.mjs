@@ -1,5 +1,6 @@
-// The thread that ends a process of workflows with the run that started it. Another thread, because a workflow may block the main one, and
-// a killed run tells nobody. It is not compiled: sources and builds start the same file. See src/processes/serve-workflows.ts.
+// This thread ends a process of workflows together with the run that started it. It is a separate thread because a
+// workflow may block the main one, and a killed run cannot send a message. It is not compiled: sources and builds
+// start the same file. See src/processes/serve-workflows.ts.
 import { workerData } from 'node:worker_threads';
 
 const isAlive = () => {

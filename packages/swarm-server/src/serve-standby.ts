@@ -13,9 +13,9 @@ import { refuseClientKeys } from './http/run-config.js';
 import { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-swarm.js';
 
 /**
- * A server that waits for its run: a commander sends the configuration with PUT /run, from any machine, and ends the run with
- * DELETE /run; then it waits for another. Its folder keeps the run that was begun, so the same command goes on with it, and the
- * hash of the commander's key.
+ * A server that waits for its run. A commander sends the configuration with PUT /run, from any machine, and ends the
+ * run with DELETE /run; then the server waits for another run. Its folder keeps the run that was begun, so the same
+ * command resumes it, and the hash of the commander's key.
  */
 export type StandbyOptions<Config extends CommonConfig> = Omit<
   ServeSwarmOptions<Config>,
@@ -220,7 +220,7 @@ function openKey(file: string): { readonly stored: StoredKey; readonly firstKey:
   return { stored, firstKey: answer.key };
 }
 
-/** `run` is its folder; null: a commander was told that it begins, and it is not open yet. */
+/** `run` is its folder; null: the commander got the answer that it begins, and it is not open yet. */
 type KnownRun = {
   readonly config: JsonObject;
   readonly run: string | null;

@@ -14,7 +14,7 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
 > & {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;
-  /** The run folder to go on with. Default: the experiment's newest run if it has a ledger, else a new one. */
+  /** The run folder to resume. Default: the experiment's newest run if it has a ledger, else a new one. */
   readonly run?: string | undefined;
   readonly isNew?: boolean;
   /** Takes the ledger over from a server that may still be alive. */

@@ -3,9 +3,10 @@ import { toRequestBody } from '@agentjet/model-client';
 import type { RecordedCall, Transcript } from './transcript-recorder.js';
 
 /**
- * The lines of `transcripts.jsonl` for one episode: its calls as conversations in the format of OpenAI's fine-tuning. A call
- * whose messages go on from an earlier call's answer goes on with its conversation. A call that begins anew, or goes back,
- * makes another line. There, answers of earlier lines have weight 0, so that each answer is imitated once.
+ * The lines of `transcripts.jsonl` for one episode: its calls as conversations in OpenAI's fine-tuning format. If the
+ * messages of a call continue after an earlier call's answer, the call continues its conversation. A call that begins
+ * anew, or goes back, starts another line. In that line, answers of earlier lines have weight 0, so each answer is
+ * imitated once.
  */
 export function toCollectedLines({ episode, calls }: Transcript): readonly Readonly<Record<string, unknown>>[] {
   const { task } = episode;

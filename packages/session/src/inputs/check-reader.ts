@@ -16,7 +16,10 @@ function startPass(reader: TaskReader, method: 'trainingTasks' | 'evaluationTask
   );
 }
 
-/** The same reader, with every task checked as it comes: an id of its own, and what else a task must have. */
+/**
+ * The same reader. Every task is checked as it comes: it needs an id that no other task has, and the other required
+ * fields.
+ */
 export function checkReader(reader: TaskReader): TaskReader {
   const checked = createTaskReader({
     training: () => startPass(reader, 'trainingTasks'),

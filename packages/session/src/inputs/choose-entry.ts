@@ -19,7 +19,7 @@ import { importUserModule, withUserFrames } from '@agentjet/rollout/loading';
 /** How one kind tells its instances from other values. */
 export type KindReader<Common, Made> = {
   readonly kind: Kind;
-  /** The instance that a value from outside is, or makes; undefined if it is none. */
+  /** The instance that a value from outside is, or creates; undefined for any other value. */
   toInstance(value: unknown, where: string): Made | undefined;
   /** What an instance must have, for messages. */
   readonly needs: string;
@@ -110,7 +110,10 @@ function nameIn(config: CommonConfig, kind: Kind): string {
   return names[kind];
 }
 
-/** The entry that code gave, or that the configuration names; undefined for a name that is none of an entry (`debug`, `auto`). */
+/**
+ * The entry that code gave, or that the configuration names; undefined if the name is not that of an entry (`debug`,
+ * `auto`).
+ */
 export async function chooseEntry<Common, Made>(
   composition: ConfigComposition,
   config: CommonConfig,

@@ -153,8 +153,8 @@ export function firstBackbone(composition: ConfigComposition): BackboneEntry {
 }
 
 /**
- * The job's inputs, and its configuration as the entries that come from outside have completed it. `onNotice` is told how far
- * long readings of tasks are, and `signal` ends them.
+ * The job's inputs, and its configuration with the sections of entries that come from outside. `onNotice` is called
+ * with the progress of long readings of tasks, and `signal` ends them.
  */
 export async function loadInputs<Config extends CommonConfig>(
   given: GivenInputs,

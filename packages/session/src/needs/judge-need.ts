@@ -41,7 +41,7 @@ export type JudgeOptions = {
   readonly model: JsonObject;
   readonly trains: boolean;
   readonly machine: Machine;
-  /** Instead of all that the machine has where the model goes: what others leave. */
+  /** The memory that others leave on the device of the model, in place of all that the machine has. */
   readonly left?: AvailableMemory | undefined;
 };
 

@@ -4,8 +4,9 @@ import { BackboneError, EngineError, toErrorMessage, type Engine } from '@agentj
 export type WatchedEngine = {
   readonly engine: Engine;
   /**
-   * Throws BackboneError `engine_failed` where no call was answered since the last check, and one failed for the engine's own sake:
-   * then weights or worker are broken for good, and further steps would only use up tasks and checkpoints.
+   * Throws BackboneError `engine_failed` if no call was answered since the last check and one failed because of the
+   * engine itself. Then weights or worker are broken for good, and further steps would only use up tasks and
+   * checkpoints.
    */
   readonly check: () => void;
 };

@@ -60,7 +60,7 @@ export async function judgeModel(
 
 type JudgedJob = Pick<JudgeOptions, 'config' | 'backbone' | 'trains'> & { readonly memory: AvailableMemory };
 
-/** Undefined if nothing can be told. */
+/** Undefined if nothing is known. */
 async function readRequest(
   modelDir: string,
   { config, backbone, trains, memory }: JudgedJob,

@@ -25,7 +25,10 @@ export type FrozenModelOptions = ToolSettings & {
   readonly seed?: number;
   /** CPU threads; all cores, at most 8, unless given. */
   readonly numThreads?: number;
-  /** Told what takes long: the download of a model that is named as on the Hugging Face hub. */
+  /**
+   * Called with a line about anything that takes long: the download of a model that is named as on the Hugging Face
+   * hub.
+   */
   readonly onNotice?: (message: string) => void;
   /** Aborting ends that download, or merging, and opening rejects with BackboneError `aborted`. A model that is open does not heed it. */
   readonly signal?: AbortSignal | undefined;

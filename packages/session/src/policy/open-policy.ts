@@ -60,7 +60,7 @@ export async function openUntrainedPolicy(
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
 }
 
-/** The engine with `rollout.max_model_len` as its context, where its own is longer. */
+/** The engine with `rollout.max_model_len` as its context, if the model's own context is longer. */
 function limitContext(engine: Engine, maxModelLen: number): Engine {
   if (engine.contextLength <= maxModelLen) return engine;
   return { contextLength: maxModelLen, generate: (request) => engine.generate(request) };

@@ -19,9 +19,9 @@ type WholeModelOptions = {
 };
 
 /**
- * What an engine opens: the model as it is, or a merged copy of an adapter (LoRA) and its model, which close() removes.
- * @param model the folder of a model or an adapter; other names of a model stay as they are
- * @throws BackboneError that says how to go on, for an adapter that cannot be merged; `aborted`
+ * The model that an engine opens: the folder itself, or a merged copy of an adapter (LoRA) and its model, which
+ * close() removes. `model` is the folder of a model or an adapter; other names of a model are returned unchanged.
+ * Throws BackboneError with the repair for an adapter that cannot be merged, or `aborted`.
  */
 export async function openWholeModel(model: string, options: WholeModelOptions): Promise<WholeModel> {
   const base = isBundledModel(model) ? undefined : await readBaseModel(model);

@@ -86,7 +86,7 @@ function sumBytes(policies: readonly Placed[]): number {
 
 type Memory = { readonly needed: number; readonly available: AvailableMemory };
 
-/** The largest is told what would let it fit together with the others. */
+/** For the largest policy the message says what would make it fit together with the others. */
 function refusalOf(place: 'host' | 'gpu', policies: readonly Placed[], { needed, available }: Memory): string {
   const each = policies.toSorted((left, right) => right.verdict.neededBytes - left.verdict.neededBytes);
   const [largest] = each;

@@ -44,7 +44,7 @@ it('answers many requests at a time without a warning of Node', async () => {
   process.on('warning', keep);
   const client = clientOf({ model, ...rest }, rest.apiKey);
   await Promise.all(Array.from({ length: 16 }, () => client.chat.completions.create({ model, messages })));
-  await new Promise((resolve) => setImmediate(resolve)); // warnings are told in the next turn
+  await new Promise((resolve) => setImmediate(resolve)); // warnings are emitted in the next turn
   process.off('warning', keep);
   expect(warnings).not.toContain('MaxListenersExceededWarning');
 });

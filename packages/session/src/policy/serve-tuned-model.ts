@@ -22,7 +22,7 @@ export type ServeModelOptions = ToolSettings & {
   readonly seed?: number;
   /** Variables of the chat template; those of the run unless given. */
   readonly chatTemplateKwargs?: JsonObject;
-  /** Told what takes long, such as the download of the model. */
+  /** Called with a line about anything that takes long, such as the download of the model. */
   readonly onNotice?: (message: string) => void;
   /** Aborting ends the download, or the wait for vLLM. */
   readonly signal?: AbortSignal;

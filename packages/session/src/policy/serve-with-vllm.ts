@@ -16,7 +16,7 @@ import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serv
 /** A trained model on vLLM, which is a separate program: it is started on the model's folder, awaited, and ended. */
 
 export type VllmOptions = ServeModelOptions & {
-  /** The program; otherwise AJET_VLLM, or `vllm` where programs are looked for. */
+  /** The path of the program. Default: AJET_VLLM, or `vllm` from PATH. */
   readonly command?: string;
 };
 

@@ -1,7 +1,10 @@
 import type { EpisodeOptions } from '@agentjet/rollout';
 import type { EpisodeOrder, FromProcess } from './messages.js';
 
-/** The judge's absence, as a process of workflows tells the run of it, and its return, as the run tells the process. */
+/**
+ * A process of workflows reports to the run that its judge is away, and the run reports to the process that the judge
+ * is back.
+ */
 export class SentJudge {
   readonly #send: (message: FromProcess) => void;
   readonly #waiting = new Map<string, () => void>();

@@ -34,7 +34,7 @@ function leaveWithParent(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   const watcher = new Worker(leave, { execArgv: [], workerData: { parent: process.ppid } });
-  watcher.on('error', () => undefined); // then only the channel tells
+  watcher.on('error', () => undefined); // then only the channel reports the end
   watcher.unref();
 }
 

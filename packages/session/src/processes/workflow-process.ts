@@ -101,7 +101,7 @@ export class WorkflowProcess {
         this.#lose(describeExit(code, signal));
       });
     });
-    this.#ready.catch(() => undefined); // told to those who run something
+    this.#ready.catch(() => undefined); // those who run something get this error
     this.#limitStart(startTimeoutMs);
     this.#send({ type: 'open', config, options });
   }

@@ -48,7 +48,10 @@ export class RunLedger implements PlaceRecord {
     this.#failure = parts.failure;
   }
 
-  /** Opens the ledger in `dir`, which is made if need be. One that cannot be read is set aside, and told. Rejects with BackboneError `run_folder`. */
+  /**
+   * Opens the ledger in `dir`, and creates the folder if it does not exist. A ledger that cannot be read is set aside
+   * and reported. Rejects with BackboneError `run_folder`.
+   */
   static async open(
     dir: string,
     config: CommonConfig,
@@ -176,7 +179,7 @@ export class RunLedger implements PlaceRecord {
 
   async close(): Promise<void> {
     this.#giveUpRunning();
-    await this.#writer.synced().catch(() => undefined); // told by those who waited for a step
+    await this.#writer.synced().catch(() => undefined); // those who waited for a step report it
     this.#writer.close(new StoreError('closed', 'The run has ended.'));
     await this.#store.close();
   }

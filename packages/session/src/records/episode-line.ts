@@ -33,7 +33,7 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
     ...(hasAny(episode.ignoredParameters) && { ignored_parameters: episode.ignoredParameters }),
     generated_tokens: stats.generatedTokens,
     trained_tokens: stats.trainedTokens,
-    /** 1: each generated token is trained exactly once; null where nothing was generated. */
+    /** 1: each generated token is trained exactly once; null if nothing was generated. */
     trained_over_generated: stats.generatedTokens === 0 ? null : stats.trainedTokens / stats.generatedTokens,
     metadata: episode.metadata,
     log_metrics: episode.logMetrics,

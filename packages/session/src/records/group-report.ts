@@ -34,7 +34,7 @@ export function toGroupReport(group: SampledGroup): GroupReport {
   };
 }
 
-/** Lines of an evaluation's group, which no report tells of. */
+/** The lines of an evaluation's group, which has no report. */
 export const toGroupLines = ({ groupId, episodes }: SampledGroup): readonly EpisodeRecord[] =>
   episodes.map((episode) => ({ ...toEpisodeLine(episode), group_id: groupId }));
 

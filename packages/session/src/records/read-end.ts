@@ -117,7 +117,7 @@ export function readEnd(ended: Ended, policy: string): Episode {
   };
 }
 
-/** A record names its task and tells nothing else of it but its text. */
+/** A record names its task and has nothing else of it but its text. */
 const toTask = (taskId: string, mainQuery = ''): Task => ({ taskId, mainQuery, initMessages: [], metadata: {} });
 
 /** What the end says, with the parts of the policy. */

@@ -33,7 +33,7 @@ export class JudgeAbsence {
     return isBack;
   }
 
-  /** Tells when the judge is back. What it returns ends that. */
+  /** Calls the listener when the judge is back. The returned function removes the listener. */
   onBack(listener: () => void): () => void {
     this.#onBack.add(listener);
     return () => void this.#onBack.delete(listener);

@@ -1,7 +1,10 @@
 import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { JobListener } from '../events.js';
 
-/** Tells, once for each agent and thing, what agents ask for without effect and which text they send could forge turns. */
+/**
+ * Reports, once for each agent and parameter, what agents ask for without effect, and which of their texts could
+ * forge turns.
+ */
 export function noticeRequests(emit: JobListener, specialTokensInText: string): JobListener {
   const told = new Set<string>();
   const tellOnce = (message: string): void => {

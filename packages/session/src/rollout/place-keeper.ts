@@ -135,7 +135,7 @@ export class PlaceKeeper implements AttemptKeeper {
     return this.#judge.isAway || this.#pause.status(this.#host.now()).kind !== 'running';
   }
 
-  /** Tells whenever `isHeld` changes. What it returns ends that. */
+  /** Calls the listener when `isHeld` changes. The returned function removes the listener. */
   onHeld(listener: (isHeld: boolean) => void): () => void {
     this.#onHeld.add(listener);
     return () => void this.#onHeld.delete(listener);

@@ -7,7 +7,7 @@ import type { RolloutContext } from './run-phase.js';
 
 /** The evaluations of one run: made once per step, written to the run folder, found there again after a resume. */
 export type RunEvaluations = {
-  /** Success rate after `step` steps; null where there is nothing to evaluate, or the signal ended it. */
+  /** Success rate after `step` steps; null if there is nothing to evaluate, or if the signal ended it. */
   successAt(step: number): Promise<number | null>;
   /** Spent on episodes, all evaluations together. */
   seconds(): number;

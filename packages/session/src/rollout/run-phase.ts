@@ -45,7 +45,7 @@ export type PhaseOptions = {
   /** Default: `honour`. */
   readonly requestSampling?: RequestSampling;
   readonly timeoutMs: number;
-  /** Shared with phases that go on at the same time. */
+  /** Shared with phases that run at the same time. */
   readonly workers?: Semaphore;
   readonly stragglerPatienceMs?: number | null;
   /** Groups that may be started and not yet handed over. */
@@ -57,12 +57,12 @@ export type PhaseOptions = {
 };
 
 export type PhaseOutcome = {
-  /** In the order of the tasks; fewer than those where the signal aborted. */
+  /** In the order of the tasks; fewer than those if the signal aborted. */
   readonly groups: readonly TaskGroup[];
   readonly seconds: number;
 };
 
-/** Runs all episodes of a phase and tells the listener of each. */
+/** Runs all episodes of a phase and calls the listener with each. */
 export async function runPhase(context: RolloutContext, options: PhaseOptions): Promise<PhaseOutcome> {
   const { config, workflow, judge, policy, wrapModel, endpointHost, environment, keeper, emit } = context;
   const { phase, step, signal, ...rest } = options;

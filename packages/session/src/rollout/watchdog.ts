@@ -21,7 +21,7 @@ export function startWatchdog({
   const workerData = { shared, tickMs, limitMs: Math.max(limitMs, 1.5 * warnAfterMs), warnAfterMs };
   // Flags of the process, such as loaders, do not concern this thread.
   const worker = new Worker(watch, { execArgv: [], workerData });
-  worker.on('error', () => undefined); // a run goes on without a watchdog
+  worker.on('error', () => undefined); // a run continues without a watchdog
   worker.unref();
   const beat = (): void => {
     Atomics.add(shared, 0, 1);

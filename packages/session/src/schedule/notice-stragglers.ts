@@ -3,7 +3,7 @@ import type { TrainingGroup } from '@agentjet/trainer';
 /** More than this share of groups given up, and training is biased towards short episodes. */
 const tolerable = 0.02;
 
-/** Tells once, if more groups than can be tolerated were given up for `rollout.straggler_patience`. */
+/** Reports once if more groups than can be tolerated were given up because of `rollout.straggler_patience`. */
 export function noticeStragglers(onNotice: (message: string) => void): (groups: readonly TrainingGroup[]) => void {
   let all = 0;
   let given = 0;

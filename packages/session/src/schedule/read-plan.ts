@@ -16,8 +16,8 @@ export type Plan = {
 type Narrow = (table: TaskTable) => Promise<Selected>;
 
 /**
- * Opens the tasks, so that a bad one is found before anything runs, and lets `narrow` choose among them. Tells of evaluations that
- * were asked for and cannot be.
+ * Opens the tasks, so that a bad task is found before anything runs, and lets `narrow` choose among them. Reports
+ * evaluations that were asked for and are not possible.
  */
 export async function readPlan(
   config: CommonConfig,

@@ -5,8 +5,9 @@ import { ConfigError, isJsonObject, makeFolders, parseJsonObject, TaskError, typ
 import type { DroppedTasks, TaskTable } from '@agentjet/rollout';
 
 /**
- * A task that the model solves always, or never, gives a group without a difference, and so no gradient. A probe finds such
- * tasks before training. What it found is kept line by line in a file, so it goes on where it was stopped.
+ * A task that the model solves always, or never, gives a group without a difference, and so no gradient. A probe
+ * finds such tasks before training. Its results are kept line by line in a file, so an interrupted probe resumes from
+ * them.
  */
 
 /** Episodes of one task that were scored, and how many of them succeeded. */

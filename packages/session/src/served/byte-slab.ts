@@ -8,7 +8,7 @@ export class ByteSlab {
   #floats = new Float32Array(0);
   #used = 0;
 
-  /** Where `length` bytes are free, at a multiple of four. What they hold is not said. */
+  /** The offset of `length` free bytes, a multiple of four. Their content is undefined. */
   take(length: number): number {
     if (this.#used + length > this.#bytes.length) this.#begin(Math.max(slabBytes, length));
     const start = this.#used;

@@ -5,8 +5,8 @@ import { packIds, unpackIds, type IdWidth } from './packed-ids.js';
 import { floatsIn } from './packed-numbers.js';
 
 /**
- * A row told in spans: `start, end, version, turn` of each. Ids and logprobs are in the bytes of its record: ids first, then the
- * logprobs of the spans, row after row. An id takes `width` bytes, since most of what an end writes is ids.
+ * A row in spans: `start, end, version, turn` of each. Ids and logprobs are in the bytes of its record: ids first,
+ * then the logprobs of the spans, row after row. An id takes `width` bytes, because most of an end's bytes are ids.
  */
 export type RowSpans = {
   readonly agent: string;

@@ -44,7 +44,7 @@ export type ServedPolicy = {
 export type ServedRunOptions<Config extends CommonConfig> = {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;
-  /** The run folder to go on with. Default: the experiment's newest run if it has a ledger, else a new one. */
+  /** The run folder to resume. Default: the experiment's newest run if it has a ledger, else a new one. */
   readonly run?: string | undefined;
   /** Begins a new run in any case. */
   readonly isNew?: boolean;

@@ -37,7 +37,7 @@ export function toAnswerIds(
   return undefined;
 }
 
-/** The prompt itself ends with an empty thinking block: this model is told not to think. */
+/** The prompt itself ends with an empty thinking block, which turns thinking off. */
 function hasClosedThought({ reasoningTags = [] }: ChatTemplate, prompt: string): boolean {
   const [open = '', close = ''] = reasoningTags;
   const at = prompt.lastIndexOf(open);
@@ -50,7 +50,7 @@ function withoutThought({ role, content, toolCalls, name }: AssistantMessage): A
 
 type Printed = { readonly prompt: string; readonly whole: string };
 
-/** Texts that may be the answer, the likeliest first. Each may go on after the end of the turn. */
+/** Token sequences that may be the answer, the likeliest first. Each may continue after the end of the turn. */
 function sayings(template: ChatTemplate, { prompt, whole }: Printed, answer: AssistantMessage): readonly string[] {
   const shared = commonLength(prompt, whole);
   const said = whole.slice(shared);

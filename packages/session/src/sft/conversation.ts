@@ -2,8 +2,8 @@ import type { ChatMessage, ChatRequest, Task } from '@agentjet/core';
 import type { ExampleRow } from './example.js';
 
 /**
- * What one agent was told and what it answered, from the first message to the last. An episode has one for each agent, and
- * one more for each history that an agent began anew.
+ * The messages that one agent got and its answers, from the first to the last. An episode has one conversation for
+ * each agent, and one more for each history that an agent began anew.
  */
 export type Conversation = {
   readonly agentName: string;

@@ -8,9 +8,10 @@ export type HeldOutTasks = (transcript: Transcript) => boolean;
 const fewestWords = 4;
 
 /**
- * A transcript is of a held-out task if its task has the same content or question, or has the same id and nothing but an id is
- * known of it. If it is not known what its task asks, a user's message that is the question of a held-out task, or holds it, tells it.
- * Case and space do not matter. Questions that several evaluation tasks share tell none of them.
+ * A transcript belongs to a held-out task if its task has the same content or question. It also does if it has the
+ * same id and nothing but an id is known of it. If the task's question is not known, a user's message that is the
+ * question of a held-out task, or contains it, identifies the task. Case and space do not matter. A question that
+ * several evaluation tasks share identifies none of them.
  */
 export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   const contents = new Set(tasks.map(contentOf));

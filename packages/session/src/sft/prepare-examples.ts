@@ -22,7 +22,7 @@ export type DropCounts = Readonly<Partial<Record<DropReason, number>>>;
 
 export type PreparedExamples = SplitExamples & {
   readonly dropped: DropCounts;
-  /** Of each reason, where the first such transcript is and what is wrong with it. */
+  /** For each reason: the place of the first such transcript, and what is wrong with it. */
   readonly firstDropped: Readonly<Partial<Record<DropReason, string>>>;
   /** SHA-256 of all that is trained, in order: the same for the same training. */
   readonly sha256: string;
@@ -128,7 +128,7 @@ function taskKeyOf({ task, tokens, conversations }: Transcript): string {
   return `question ${normalize(first)}`;
 }
 
-/** Throws ConfigError `example_too_long` where `sft.overlong` is `error`. */
+/** Throws ConfigError `example_too_long` if `sft.overlong` is `error`. */
 function findOverlong(example: Example, { sft, rollout }: CommonConfig): Dropped | undefined {
   const limit = sft.maxLength ?? rollout.maxModelLen;
   const length = longestRow(example);

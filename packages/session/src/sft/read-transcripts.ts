@@ -41,7 +41,7 @@ function readSource(file: string, options: RunReaderOptions): Promise<ReadTransc
   return isFolder(file) ? readRunTranscripts(file, options) : readJsonlTranscripts(file);
 }
 
-/** A folder that no run has written stands for the JSONL files in it. */
+/** If no run has written the folder, its JSONL files are read. */
 async function expand(given: string): Promise<readonly string[]> {
   if (!isFolder(given) || isRunFolder(given)) return [given];
   const files = (await readdir(given)).filter((name) => name.endsWith('.jsonl')).toSorted();

@@ -29,7 +29,7 @@ export type Replayed =
   | { readonly samples: readonly Sample[]; readonly turns: Episode['turns'] }
   | { readonly refused: 'unprintable' | 'refused_by_template'; readonly message: string };
 
-/** Imitation has no temperature; an engine that is told what to say reads none of these. */
+/** Imitation has no temperature. An engine whose answer is given reads none of these. */
 const sampling = { temperature: 1, topP: 1, topK: -1, maxTokens: 2 ** 31 - 1 };
 
 /** Says what it was told to say next. */

@@ -10,8 +10,8 @@ function listStrings(value: unknown): readonly string[] {
 }
 
 /**
- * Of the files themselves, not of what they import: an edited reward or agent is noticed when a run goes on, also if its name is the
- * same.
+ * Hashes of the files themselves, not of their imports. They show an edited reward or agent when a run resumes, even
+ * if its name is the same.
  */
 export function hashCode(config: object): CodeHashes {
   const references = listStrings(config).filter((text) => /\.[cm]?[jt]sx?->\w+$/.test(text));

@@ -4,7 +4,7 @@ import type { JobListener } from '../events.js';
 /** Episodes that have finished so far, by how they ended. */
 export type EpisodeTally = Readonly<Record<Episode['status'], number>>;
 
-/** The listener, and a tally of the episodes that it is told of. */
+/** The listener, and a tally of the episodes that it gets. */
 export function countEpisodes(emit: JobListener): { readonly emit: JobListener; readonly tally: EpisodeTally } {
   const tally = { completed: 0, failed: 0 };
   return {

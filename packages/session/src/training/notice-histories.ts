@@ -2,7 +2,7 @@ import { type Counts, type CountsByAgent, forkReasons, type TrackerStats } from 
 import type { ForkCause } from '@agentjet/core';
 import type { JobListener } from '../events.js';
 
-/** Of an agent's calls in one step: more forks for one cause than this are told. */
+/** An agent's calls in one step are reported if they have more forks for one cause than this. */
 const forkShare = 0.1;
 /** Splices cost nothing, but an agent whose every other answer comes back changed is worth a look. */
 const spliceShare = 0.5;
@@ -13,8 +13,8 @@ const page = 'packages/context-tracker/README.md, "History policy"';
 type Tally = { calls: number; readonly forks: Map<string, number>; readonly splices: Map<string, number> };
 
 /**
- * Passes events on, and tells of agents whose histories do not come back as they were: once for each agent, cause and run,
- * after the step in which it was first seen.
+ * Passes events on, and reports agents whose histories come back changed: once for each agent, cause and run, after
+ * the step in which it was first seen.
  */
 export function noticeHistories(emit: JobListener): JobListener {
   const told = new Set<string>();

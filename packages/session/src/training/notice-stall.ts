@@ -1,9 +1,9 @@
 import type { JobListener } from '../events.js';
 
 /**
- * Tells, once each, of runs that look busy and learn nothing: a first step whose episodes asked no tuned model
- * for anything, one whose groups all had equal rewards, and one whose episodes were all too long. `trainableTargets`
- * are the configuration's; null: all learn, or those that the workflow names.
+ * Reports, once each, runs that look busy and learn nothing: a first step whose episodes asked no tuned model for
+ * anything, one whose groups all had equal rewards, and one whose episodes were all too long. `trainableTargets` are
+ * the configuration's; null: all learn, or those that the workflow names.
  */
 export function noticeStall(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
   const counts = { completed: 0, calls: 0, untrained: 0 };

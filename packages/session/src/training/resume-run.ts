@@ -34,7 +34,7 @@ const changeableKeys = [
   /^task_reader(\.|$)/,
 ];
 
-/** A run to go on with; without a checkpoint it was stopped before its first and begins anew. */
+/** A run to resume. Without a checkpoint, it was stopped before its first one and begins anew. */
 export type ResumedRun = {
   readonly run: RunFolder;
   readonly checkpoint: Checkpoint | undefined;
@@ -85,7 +85,7 @@ async function findEditedModel(run: RunFolder, modelDir: string): Promise<readon
   return changes.map(({ file, before, after }) => ({ key: `${file} of model.path`, before, after }));
 }
 
-/** The folder of the run to go on with. Throws BackboneError `nothing_to_resume`. */
+/** The folder of the run to resume. Throws BackboneError `nothing_to_resume`. */
 export async function findRun(config: CommonConfig, resume: true | string): Promise<string> {
   if (typeof resume === 'string') return resume;
   const latest = await findLatestRun(config.experimentDir, config.experimentName);
@@ -114,8 +114,8 @@ type FolderAgain = Omit<ResumeOptions, 'resume' | 'from' | 'modelDir'> & {
 };
 
 /**
- * A run folder to go on with, and what is configured otherwise than before and may be. Throws ConfigError `resume_mismatch` for
- * anything else.
+ * A run folder to resume, and the settings that differ from before and may differ. Throws ConfigError
+ * `resume_mismatch` for any other difference.
  */
 export async function openFolderAgain(
   config: CommonConfig,

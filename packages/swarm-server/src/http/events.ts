@@ -3,7 +3,7 @@ import type { StoreEntry, LedgerRecord } from '@agentjet/ledger';
 import { describeTraining } from '../swarm/describe-policies.js';
 import type { Swarm } from '../swarm/swarm.js';
 
-/** Records that are told. Calls are too many; tasks and keys hold what not every reader may see. */
+/** The records that clients see. Calls are too many; tasks and keys contain what not every reader may see. */
 const told: ReadonlySet<LedgerRecord['kind']> = new Set([
   'group',
   'claim',
@@ -25,9 +25,9 @@ const told: ReadonlySet<LedgerRecord['kind']> = new Set([
 const heartbeatMs = 15_000;
 
 /**
- * What is committed, as server-sent events whose ids are the numbers of the records. With the id of the last event that a
- * client has seen, it gets all since then, as far as their files are kept; without one, what happens from now on. Whether the
- * policies train is told at the beginning and with each change, without an id.
+ * The commits as server-sent events. An event's id is the number of its record. A client that sends the id of its
+ * last event gets all events after it, as far as their files are kept. Without an id it gets the events from now on.
+ * An event without an id says whether the policies train, at the beginning and after each change.
  */
 export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Response {
   const encoder = new TextEncoder();
@@ -69,7 +69,7 @@ export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Re
   return new Response(body, { headers });
 }
 
-/** What it returns tells of each policy that trains no more, or again, since it was last called. */
+/** The returned function lists each policy that has stopped or resumed training since its last call. */
 function watchTraining({ context }: Swarm, write: (text: string) => void): () => void {
   const told = new Map<string | undefined, string>();
   return () => {

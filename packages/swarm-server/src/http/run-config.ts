@@ -36,7 +36,7 @@ const changeable = new Set([
   'swarm.sample_collection',
 ]);
 
-/** The server is stopped, its YAML file is changed, and it goes on from its newest checkpoint. */
+/** The server is stopped, its YAML file is changed, and it resumes from its newest checkpoint. */
 const reloadable = /^(rollout|onnx|torch|trainer_common\.(max_checkpoints|keep_best|total_|val_|logger|optim\.))/;
 
 /** Code that these name runs at the clients. */

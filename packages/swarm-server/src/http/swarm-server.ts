@@ -19,7 +19,7 @@ import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
 
 /**
- * A swarm that listens. When its store fails, it forgets what it knew, folds the store again and goes on; when another
+ * A swarm that listens. If its store fails, it drops its state, folds the store again and continues. If another
  * server has taken the store over, it stops.
  */
 export class SwarmServer {
@@ -76,7 +76,10 @@ export class SwarmServer {
     await this.#loop.swarm?.finish(patienceMs);
   }
 
-  /** Stops listening, answers what was sent, and lets the store go. What was acknowledged stays; another server may go on with it. */
+  /**
+   * Stops listening, answers the requests that it has, and releases the store. Everything acknowledged stays; another
+   * server may resume it.
+   */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
     await this.#inFlight.settled(longestAnswerMs);
@@ -96,7 +99,9 @@ type ServerParts = {
 const longestAnswerMs = 5000;
 
 export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo'> & {
-  /** `onLost` is told of a heartbeat that could not be written: another server has the store, or its disk fails. */
+  /**
+   * `onLost` is called after a heartbeat that could not be written: another server has the store, or its disk fails.
+   */
   readonly openStore: (onLost: (error: unknown) => void) => Promise<Store>;
   /** A trainer for each life of the swarm, which has it load the newest checkpoint. */
   readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
@@ -267,7 +272,7 @@ class SwarmLoop {
     return firstKey === undefined ? answer.key : undefined;
   }
 
-  /** A server that was killed while it opened the run is told of the same begin again. */
+  /** A server that was killed while it opened the run gets the same request to begin again. */
   async auditBegin(): Promise<void> {
     const { begun } = this.#options;
     const swarm = this.#swarm;
@@ -291,7 +296,7 @@ class SwarmLoop {
   /** A model that died is opened again, from its newest checkpoint, unless it does so too often: then an operator must look. */
   async #openAgain(error: unknown): Promise<void> {
     const swarm = this.#swarm;
-    if (swarm === undefined || this.#leaving === swarm) return; // its engine and its trainer both tell of it
+    if (swarm === undefined || this.#leaving === swarm) return; // both its engine and its trainer report it
     const now = systemHost.now();
     this.#failedMs = [...this.#failedMs.filter((ms) => now - ms < failureWindowMs), now];
     if (this.#failedMs.length <= maxFailures) {
@@ -318,7 +323,7 @@ class SwarmLoop {
     if (this.#swarm === swarm) swarm.close();
   }
 
-  /** A failed commit is a crash: fold again, and only then go on. */
+  /** A failed commit is like a crash: the store is folded again before anything else happens. */
   async #goOn(error: StoreError): Promise<void> {
     const swarm = this.#swarm;
     this.#swarm = undefined;

@@ -103,7 +103,7 @@ function countShared(before: readonly ChatMessage[], now: readonly ChatMessage[]
   return end === -1 ? now.length : end;
 }
 
-/** Most messages have a role and a text and nothing else. */
+/** Most messages have a role and text, and nothing else. */
 function isSame(left: ChatMessage, right: ChatMessage | undefined): boolean {
   if (left === right) return true;
   if (left.role !== right?.role || left.content !== right.content) return false;

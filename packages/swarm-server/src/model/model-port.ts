@@ -7,8 +7,9 @@ import type { Swarm } from '../swarm/swarm.js';
 /** What the swarm asks of the holder of the episodes' trackers. A swarm without one records ends as they come. */
 export type ModelPort = {
   /**
-   * Seals what all agents of the episode were told and answered. Throws EngineError `replay_mismatch` if its recorded calls
-   * do not give the prompts that they had, WireError `invalid_request` for a reward of a turn that was never made.
+   * Seals the messages and answers of all agents of the episode. Throws EngineError `replay_mismatch` if its recorded
+   * calls do not give the prompts that they had, WireError `invalid_request` for a reward of a turn that was never
+   * made.
    */
   readonly seal: (episodeId: string, request: EndRequest) => SealedEnd;
   /** Generated so far; 0 if the tracker of the episode is not in memory. */

@@ -36,7 +36,7 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
     const seals = this.#parts.map(({ name, episodes }) => {
       const turns = this.#turnRewardsOf(name, episodeId, request);
       return { name, seal: episodes.prepareSeal(episodeId, { ...request, turn_rewards: turns }) };
-    }); // any of them may refuse, and then the episode goes on in all
+    }); // if any of them refuses, the episode continues in all of them
     const sealed = seals.map(({ name, seal }) => ({ name, ...seal() }));
     const turnRewards = sealed.flatMap((each) => each.turnRewards ?? []);
     const bytes = sealed.flatMap((each) => each.bytes ?? []);
@@ -79,7 +79,10 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
     );
   }
 
-  /** Turns of an agent are rewarded where it made them; those of an agent that made none are refused by the first policy. */
+  /**
+   * Turns of an agent are rewarded in the policy where it made them. If an agent made none, the first policy refuses
+   * the reward.
+   */
   #turnRewardsOf(policy: string, episodeId: string, { turn_rewards = [] }: EndRequest): typeof turn_rewards {
     const ownerOf = (agent: string): string | undefined =>
       (this.#parts.find(({ episodes }) => episodes.hasTurnsOf(episodeId, agent)) ?? this.#parts[0])?.name;

@@ -1,8 +1,9 @@
 type Metrics = Readonly<Record<string, unknown>>;
 
 /**
- * Where making a step again does not give the same weights to the last bit, tokens were sampled by weights that are gone. The first
- * step after such a redo tells the gap between sampler and trainer of the last step before, next to its own `logprob_gap_max`.
+ * If repeating a step does not give exactly the same weights, some tokens were sampled by weights that are gone. The
+ * first step after such a redo reports the gap between sampler and trainer of the last step before it, next to its
+ * own `logprob_gap_max`.
  */
 export class RedoGap {
   #before: number | undefined;

@@ -1,6 +1,6 @@
 import type { ServedPolicy, ServedWeights } from '@agentjet/session/served';
 
-/** The weights of a policy whose model may die and be opened again while other policies go on. */
+/** The weights of a policy whose model may die and be opened again while other policies continue. */
 export class ReopenableWeights implements ServedWeights {
   readonly #open: () => Promise<Opened>;
   #current: ServedWeights;
@@ -55,7 +55,10 @@ type Opened = {
   readonly isShared: boolean;
 };
 
-/** Openings under way. One may wait for a worker that is still to come, and whoever asked for it may be gone: the next one takes it over. */
+/**
+ * Openings in progress. One may wait for a worker that has not started yet, after its caller has gone; the next
+ * caller takes it over.
+ */
 const pending = new WeakMap<object, { readonly opening: Promise<ServedWeights>; numWaiting: number }>();
 
 async function openOnce(policy: Pick<ServedPolicy, 'openWeights'>): Promise<Opened> {

@@ -23,9 +23,9 @@ import { IdleLimit } from './idle-limit.js';
 import type { ModelPort, SealedEnd } from './model-port.js';
 
 /**
- * The running episodes of a server: their trackers and the models of their agents. A tracker is rebuilt from the recorded
- * calls of its episode when it is first needed, so a restarted server goes on with episodes that were running. Every
- * answer is recorded before it leaves; a streamed one leaves in one burst.
+ * The running episodes of a server: their trackers and the models of their agents. A tracker is rebuilt from the
+ * recorded calls of its episode when it is first needed, so a restarted server continues episodes that were running.
+ * Every answer is recorded before it leaves; a streamed one leaves in one burst.
  */
 export class ServedEpisodes implements ModelPort {
   readonly #options: ServedEpisodesOptions;
@@ -76,7 +76,7 @@ export class ServedEpisodes implements ModelPort {
       .turns.some((turn) => turn.agentName === agentName);
   }
 
-  /** Refuses what `seal` would refuse, and then the episode goes on. What it returns seals. */
+  /** Refuses what `seal` would refuse, and then the episode continues. The returned function seals. */
   prepareSeal(episodeId: string, request: EndRequest): () => SealedEnd {
     const episode = this.#open.get(episodeId) ?? this.#get(episodeId); // it is over soon, so how long it idles is all the same
     const turnRewards = toTurnRewards(episode.open, request).map((each) => ({ ...each, ...named(this.#policy) }));
@@ -111,7 +111,7 @@ export class ServedEpisodes implements ModelPort {
     if (episode === undefined) return;
     this.#open.delete(episodeId);
     if (episode.numCalls > 0) episode.open.close();
-    else episode.open.release(); // nothing is to be cut, and whoever calls now finds that the episode does not run
+    else episode.open.release(); // nothing is to be cut, and a later caller finds that the episode does not run
   };
 
   /** Episodes whose trackers are in memory. */
@@ -120,8 +120,8 @@ export class ServedEpisodes implements ModelPort {
   }
 
   /**
-   * The model that the trackers speak to is dead, and another one is there: they are rebuilt from their records. Calls that waited
-   * for it meanwhile go on, with the new ones.
+   * The model of the trackers is dead, and another one has replaced it: they are rebuilt from their records. Calls
+   * that waited for it continue with the new trackers.
    */
   forgetAll(): void {
     this.#numFailed = 0;
@@ -321,7 +321,7 @@ export type ServedEpisodesOptions = {
   readonly maxCalls: number | null;
   /** After so long without a call an episode's tracker is put away; longer if calls come back later. Default: a minute. */
   readonly idleMs?: number;
-  /** Told once when the engine is dead. */
+  /** Called once when the engine is dead. */
   readonly onFailure?: (error: unknown) => void;
 };
 

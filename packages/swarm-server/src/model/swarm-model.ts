@@ -85,9 +85,9 @@ type PolicyModel = PolicyPart & {
 };
 
 type ModelOptions = Pick<ServedEpisodesOptions, 'idleMs'> & {
-  /** Told once when the engine of a policy is dead. */
+  /** Called once when the engine of a policy is dead. */
   readonly onFailure?: (error: unknown, policy: string) => void;
-  /** Told of each line that was added to the metrics or the evaluations of a policy. */
+  /** Called with each line that is added to the metrics or the evaluations of a policy. */
   readonly onRecorded?: (policy: string) => void;
   readonly onNotice?: (message: string) => void;
 };

@@ -16,7 +16,7 @@ export type LostAttempt = {
  */
 export class AttemptLengths {
   readonly #ledger: Ledger;
-  /** By policy: what its next step tells of. */
+  /** By policy: the attempts that its next step reports. */
   readonly #lost: ReadonlyMap<string, LostAttempt[]>;
   /** When attempts were claimed that are neither in a step nor lost. */
   readonly #begunMs = new Map<string, number>();
@@ -43,7 +43,7 @@ export class AttemptLengths {
     this.#lose({ episodeId, tokens, seconds: this.secondsOf(episodeId), isCut: true });
   }
 
-  /** To be told of each record after it was applied: it may drop episodes that have ended. */
+  /** Called with each record after it was applied: it may drop episodes that have ended. */
   note(record: LedgerRecord): void {
     if (record.kind === 'end') this.#noteEnded(record.episodeId);
     else if (record.kind === 'drop' || record.kind === 'group_dropped' || record.kind === 'give_up')
@@ -78,5 +78,5 @@ export class AttemptLengths {
   }
 }
 
-/** A step tells of the newest ones: a manifest is not to grow with an outage. */
+/** A step reports only the newest ones, so that a manifest does not grow with an outage. */
 const mostLost = 1000;

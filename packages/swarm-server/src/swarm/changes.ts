@@ -1,6 +1,6 @@
 import { StoreError, type Host } from '@agentjet/ledger';
 
-/** Tells those who wait that something changed, and numbers the changes. */
+/** Notifies waiting callers of changes, and numbers the changes. */
 export class Changes {
   readonly #host: Host;
   #waiting: (() => void)[] = [];
@@ -22,7 +22,7 @@ export class Changes {
     for (const resume of waiting) resume();
   }
 
-  /** Nothing will change any more: those who wait are told so. */
+  /** Nothing will change any more, and waiting callers are notified. */
   close(): void {
     this.#isClosed = true;
     this.notify();

@@ -63,7 +63,7 @@ export async function settleOrders(context: SwarmContext, ids: readonly string[]
   changes.notify();
 }
 
-/** They are not carried out later: their operators are told that they failed. */
+/** They are not carried out later: their operators get an error. */
 export function failOrders(context: SwarmContext, error: unknown): void {
   for (const id of openOrders(context)) context.wanted.set(id, toFailed(toErrorMessage(error)));
 }

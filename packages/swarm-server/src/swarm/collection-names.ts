@@ -9,6 +9,6 @@ const originals: ReadonlyMap<unknown, Collection> = new Map([
   ['all_client_agree_sync_weight', 'all_clients_ask'],
 ]);
 
-/** When enough was sampled for a step, by either of its names; undefined: it is none. */
+/** The rule for when enough was sampled for a step, by either of its names; undefined for any other name. */
 export const toCollection = (name: unknown): Collection | undefined =>
   collections.find((each) => each === name) ?? originals.get(name);

@@ -1,7 +1,10 @@
 import type { ServerAnswer, TrainingEvent } from '@agentjet/swarm-wire';
 import { flyingOf, hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 
-/** What the server does, as people see it. One policy of several that failed says so itself, while the others go on. */
+/**
+ * The state of the server, as people see it. If one of several policies fails, it says so itself, and the others
+ * continue.
+ */
 export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['state'] {
   const { isPaused, isDraining, isStopped } = ledger.state.operation;
   const alive = policies.filter((each) => !isDown(each));

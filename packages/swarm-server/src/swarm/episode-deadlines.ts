@@ -19,7 +19,7 @@ export class EpisodeDeadlines {
     if (this.#limitMs !== undefined) this.#begunMs.set(episodeId, this.#clock.read());
   }
 
-  /** Those whose time is over, each told once; some have ended before. */
+  /** The episodes whose time is over, each once; some have ended before. */
   over(): readonly string[] {
     const over: string[] = [];
     const latestMs = this.#clock.read() - (this.#limitMs ?? Infinity);

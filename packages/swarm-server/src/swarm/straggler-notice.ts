@@ -1,7 +1,7 @@
 /** More than this share of groups given up, and training is biased towards short episodes. */
 const tolerable = 0.02;
 
-/** Tells once, if more groups than can be tolerated were given up for `rollout.straggler_patience`. */
+/** Reports once if more groups than can be tolerated were given up because of `rollout.straggler_patience`. */
 export class StragglerNotice {
   readonly #onNotice: ((message: string) => void) | undefined;
   #numTrained = 0;

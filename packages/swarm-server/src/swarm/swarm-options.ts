@@ -22,7 +22,7 @@ export type SwarmOptions = {
   readonly model?: ModelPort;
   /** A decision, not a recovery: the steps after this one are void, and their episodes are dropped as `rewound`. */
   readonly rewindTo?: RewindTo | undefined;
-  /** Is told where each record is. */
+  /** Called with the place of each record. */
   readonly records?: RecordIndex;
   /** Waited for before each commit, so that records of several requests share it. Default: the turn of the event loop. */
   readonly gather?: (() => Promise<void>) | undefined;
@@ -40,7 +40,7 @@ export type SwarmOptions = {
 
 export type SwarmListener = {
   readonly onEntries: (entries: readonly StoreEntry[]) => void;
-  /** Time has passed: the state of training may have changed, which no record tells. */
+  /** Time has passed: the state of training may have changed without a record. */
   readonly onTick: () => void;
   readonly onClose: () => void;
 };

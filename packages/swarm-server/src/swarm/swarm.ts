@@ -166,7 +166,7 @@ export class Swarm {
   score = (groupId: string, request: RewardsRequest): Promise<void> =>
     this.#answer(() => this.#operator.score(groupId, request));
 
-  /** `asked`: for the audit, which is told in the same moment. */
+  /** `asked` is for the audit, which gets it at the same time. */
   configure = (request: ConfigRequest, ifMatch: number, asked?: Asked): Promise<ConfigAnswer> =>
     this.#answer(() => this.#operator.configure(request, ifMatch, asked));
 
@@ -242,7 +242,10 @@ export class Swarm {
 
   group = (groupId: string): Promise<GroupAnswer> => this.#answer(async () => this.#operator.group(groupId));
 
-  /** Told of what happens from now on, until this swarm ends. Call what it returns to leave. */
+  /**
+   * Calls the listener with everything that happens from now on, until this swarm ends. Call the returned function to
+   * leave.
+   */
   listen(listener: SwarmListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -288,8 +291,9 @@ export class Swarm {
   }
 
   /**
-   * Before the process ends by request: no more claims; what runs may end, for as long as the patience lasts; the steps whose
-   * batches are full are made, and a checkpoint is saved. Nothing of it is recorded, so the next process goes on as before.
+   * Prepares the end of the process by request. No more episodes are claimed. Running ones may end within the
+   * patience. The steps whose batches are full are made, and a checkpoint is saved. Nothing of this is recorded, so
+   * the next process continues as before.
    */
   finish = (patienceMs: number): Promise<void> => this.#answer(() => finishWork(this.#context, patienceMs));
 

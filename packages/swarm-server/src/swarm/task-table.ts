@@ -4,9 +4,9 @@ import type { SwarmSettings } from './settings.js';
 import type { DrawnTask, TaskPort } from './trainer-port.js';
 
 /**
- * The table of tasks that clients post, drawn pass by pass in the order that an ordinary run with the same seed has. So two clients with
- * one list fill the same groups, and a restarted client goes on where the swarm is. Nothing is drawn before the table is
- * complete: a task more would give every later draw another meaning.
+ * The table of tasks that clients post, drawn pass by pass in the order of an ordinary run with the same seed. So two
+ * clients with one list fill the same groups, and a restarted client continues with the current task of the swarm.
+ * Nothing is drawn before the table is complete, because another task would change the meaning of every later draw.
  */
 export class TaskTable implements TaskPort {
   readonly #state: LedgerState;
