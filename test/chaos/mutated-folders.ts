@@ -71,7 +71,7 @@ function putBack({ folder, original }: Pick<Setting, 'folder' | 'original'>): vo
 }
 
 /** Every resume says where it continues. */
-const isNews = (notice: string): boolean => !notice.startsWith('Going on with');
+const isNews = (notice: string): boolean => !notice.startsWith('Resuming ');
 
 async function runOnce(setting: Setting, each: Case): Promise<void> {
   const wish = pick(each.random, wishes);

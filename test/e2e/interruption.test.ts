@@ -174,7 +174,7 @@ it('a flipped bit in the newest checkpoint: --resume continues from the one befo
   expect(resumed.stderr).toBe('');
   expect(resumed.code).toBe(0);
   expect(resumed.stdout).toMatch(/step-000007 is broken: model\.safetensors has changed since it was written/);
-  expect(resumed.stdout).toMatch(/Going on with .*, after step 6\./);
+  expect(resumed.stdout).toMatch(/Resuming .*, after step 6\./);
   expect(readMetrics(run)).toEqual(whole);
 
   const further = await runAjet(folder, [...train, '--resume', '--from', 'step-4']);

@@ -50,7 +50,7 @@ it.concurrent('an exhausted quota pauses the run, which continues by itself and 
   expect(stdout).toMatch(
     /Paused: several attempts in a row were lost to debug model of writer.*\n?.*exceeded your current quota/,
   );
-  expect(stdout).toMatch(/The world is back: the run goes on after/);
+  expect(stdout).toMatch(/The world is back: the run continues after/);
   expect(code).toBe(0);
   const metrics = readMetrics(onlyRun(folder));
   expect(metrics).toHaveLength(2);

@@ -51,7 +51,7 @@ describe('workAhead', () => {
     expect(batches.begun).toHaveLength(ahead + 1); // nobody has taken the first batch
   });
 
-  it('tells an error of a batch in its place, and ends with the draws', async () => {
+  it('reports an error of a batch in its place, and ends with the draws', async () => {
     const { pace } = createPace(0, 2);
     const begin = async (step: number): Promise<number> => {
       if (step === 2) throw new Error('step 2 is broken');

@@ -29,7 +29,7 @@ setInterval(() => {
   }
   if (blockedMs < limitMs) return;
   say(
-    `error: A workflow has blocked the process for ${seconds} s, longer than an episode may take (rollout.episode_timeout). It loops, or computes without ever awaiting, so that no time limit and no Ctrl-C gets its turn. Ended. Repair the workflow, then go on with --resume.`,
+    `error: A workflow has blocked the process for ${seconds} s, longer than an episode may take (rollout.episode_timeout). It loops, or computes without ever awaiting, so that no time limit and no Ctrl-C gets its turn. Ended. Repair the workflow, then continue with --resume.`,
   );
   process.kill(process.pid, 'SIGKILL');
 }, tickMs);

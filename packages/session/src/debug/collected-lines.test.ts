@@ -51,7 +51,7 @@ const show = ({ messages }: Record<string, unknown>): string =>
     .map(({ role, content, weight }) => (role === 'assistant' && weight !== 0 ? `[${content}]` : content))
     .join(' ');
 
-it('makes one line of calls that go on from one another, with what is known of the episode', () => {
+it('makes one line of calls that continue each other, with what is known of the episode', () => {
   const first = [user('a')];
   const second = [...first, said('b'), user('c')];
   const [line, ...others] = lines(call(first, said('b')), call(second, said('d')));
@@ -95,8 +95,8 @@ it('imitates no answer that was cut, none of an agent that does not learn, and n
   const { request, ...rest } = call([user('x')], said('y'));
   const untrained = { ...rest, request, untrainedModel: 'gpt' };
   const failed = { agentName: 'solver', request, seconds: 0, beganMs: 0, error: 'gone' };
-  const after = call([user('a'), said('half'), user('go on')], said('whole'));
-  expect(lines(cut, untrained, failed, after).map(show)).toEqual(['a half go on [whole]']);
+  const after = call([user('a'), said('half'), user('more')], said('whole'));
+  expect(lines(cut, untrained, failed, after).map(show)).toEqual(['a half more [whole]']);
 });
 
 it('keeps an episode in which nothing was said, so that it is not run again', () => {

@@ -53,7 +53,7 @@ async function debug(given: WorkflowFunction, config = createConfig({ debug: { d
   return { result, transcripts, notices };
 }
 
-it('runs one episode of each of the first tasks, and tells of each with its calls', async () => {
+it('runs one episode of each of the first tasks, and reports each with its calls', async () => {
   const { result, transcripts } = await debug(addUp);
   expect(result).toEqual({ episodes: 2, failedEpisodes: 1 });
   expect(transcripts.map(({ episode, calls }) => [episode.episodeId, episode.status, calls.length])).toEqual([

@@ -12,7 +12,7 @@ function startPass(reader: TaskReader, method: 'trainingTasks' | 'evaluationTask
   if (isPass(pass)) return pass;
   throw new TaskError(
     'bad_reader',
-    `${method}() of the task reader returned ${String(pass)}, which is no iterable of tasks. Make it an async generator: async *${method}() { yield { taskId, mainQuery }; }`,
+    `${method}() of the task reader returned ${String(pass)}, which is not an iterable of tasks. Make it an async generator: async *${method}() { yield { taskId, mainQuery }; }`,
   );
 }
 
@@ -40,7 +40,7 @@ function checkTable(table: TaskTable | undefined): TaskTable {
   if (table === undefined || !isSize || typeof taskAt !== 'function')
     throw new TaskError(
       'bad_reader',
-      `trainingTable() of the task reader gave ${table === undefined ? 'nothing' : `size ${JSON.stringify(size)} and ${typeof taskAt} as taskAt`}. Give { size, source, taskAt }: a count or null, where the tasks come from, and an async function of an index.`,
+      `trainingTable() of the task reader gave ${table === undefined ? 'nothing' : `size ${JSON.stringify(size)} and ${typeof taskAt} as taskAt`}. Give { size, source, taskAt }: a count or null, the source of the tasks, and an async function of an index.`,
     );
   return {
     size: table.size,

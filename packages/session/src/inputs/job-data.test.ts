@@ -81,7 +81,7 @@ it.each<[string, TaskReader, RegExp]>([
   [
     'returns no tasks',
     { trainingTasks: () => 5 as never, evaluationTasks: async function* () {} },
-    /trainingTasks\(\) of the task reader returned 5, which is no iterable/,
+    /trainingTasks\(\) of the task reader returned 5, which is not an iterable/,
   ],
   [
     'yields an id twice',

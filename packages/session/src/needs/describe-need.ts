@@ -41,7 +41,7 @@ export function describePlace(place: Verdict['need']['place'], { limitedBy }: Av
   return limitedBy === 'container' ? 'in this container' : 'on this machine';
 }
 
-/** Where the bytes go, the largest first: `moments 1.0 GiB, ...`. */
+/** The parts of the need in order of size, the largest first: `moments 1.0 GiB, ...`. */
 export function describeParts({ need }: Verdict): string {
   const parts = need.parts.filter(({ bytes }) => bytes > 0).toSorted((left, right) => right.bytes - left.bytes);
   return parts.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`).join(', ');

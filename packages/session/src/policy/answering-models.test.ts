@@ -59,7 +59,7 @@ describe('a frozen model', () => {
   });
 });
 
-it('a folder that is no model, and an option that means nothing, are refused', async () => {
+it('a folder that is not a model, and an option that means nothing, are refused', async () => {
   await expect(openFrozenModel('./runs/none')).rejects.toMatchObject({
     code: 'bad_model_files',
     message: expect.stringContaining('runs/none') as unknown,

@@ -27,14 +27,14 @@ async function callAll(codes: readonly string[]) {
 }
 
 it.each([[['ok']], [['failed', 'ok']], [['aborted', 'context_overflow', 'closed']], [[]]])(
-  '%j is no reason to end a run',
+  '%j is not a reason to end a run',
   async (codes) => {
     const { check } = await callAll(codes);
     expect(check).not.toThrow();
   },
 );
 
-it('an engine that only fails ends it, with its own reason, told once', async () => {
+it('an engine that only fails ends it, with its own reason, reported once', async () => {
   const { check } = await callAll(['aborted', 'failed', 'failed']);
   expect(check).toThrow(
     expect.objectContaining({ code: 'engine_failed', message: 'The engine answers no call any more: no luck: failed' }),

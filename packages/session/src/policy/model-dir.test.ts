@@ -28,7 +28,7 @@ it('refuses the folder of a run, and names its last checkpoint', async () => {
   expect(await find(checkpoint)).toBe(checkpoint);
 });
 
-it('takes a model folder that training went on in for a model', async () => {
+it('takes a model folder in which training continued for a model', async () => {
   const model = path.join(dir, 'model');
   mkdirSync(path.join(model, 'checkpoints'), { recursive: true });
   writeFileSync(path.join(model, 'checkpoints/latest'), 'step-000001');
@@ -82,7 +82,7 @@ it('takes org/name for a model of the hub, unless there is such a folder', async
     const stopped = AbortSignal.abort(new Error('Ctrl-C'));
     await expect(resolveModelDir('acme/third', { onNotice: () => undefined, signal: stopped })).rejects.toMatchObject({
       code: 'aborted',
-      message: expect.stringContaining('the same command goes on from there'),
+      message: expect.stringContaining('the same command resumes from there'),
     });
   } finally {
     await hub.close();

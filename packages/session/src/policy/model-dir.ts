@@ -74,7 +74,7 @@ async function noticing(dir: string, modelPath: string, options: ModelDirOptions
 function interrupted({ id }: ModelName, cause: unknown): BackboneError {
   return new BackboneError(
     'aborted',
-    `The download of ${id} was stopped. What has come is kept: the same command goes on from there.`,
+    `The download of ${id} was stopped. The downloaded part is kept: the same command resumes from there.`,
     { cause },
   );
 }

@@ -59,7 +59,7 @@ it('serves an adapter, and plays a partner with it', async () => {
   await (await openFrozenModel(adapter, { numThreads: 1 })).close();
 });
 
-it('says how to go on if its model is elsewhere, or another one', async () => {
+it('says what to do if its model is elsewhere, or another one', async () => {
   const repair = `If its model is elsewhere, merge them with \`ajet export ${adapter} <new folder> --base <model>\`, and open the new folder.`;
   for (const [base, problem] of [
     [path.join(root, 'gone'), `There is no model folder ${path.join(root, 'gone')}`],
@@ -76,7 +76,7 @@ it('says how to go on if its model is elsewhere, or another one', async () => {
   expect(copies()).toEqual([]);
 });
 
-it('says how to go on if the embedded engine does not run its model, before it merges', async () => {
+it('says what to do if the embedded engine does not run its model, before it merges', async () => {
   const base = path.join(root, 'mamba');
   mkdirSync(base);
   const config = JSON.parse(readFileSync(path.join(nanoModelDir, 'config.json'), 'utf8')) as object;

@@ -86,7 +86,7 @@ function findVllm(given = process.env['AJET_VLLM']): string {
   throw new ConfigError(
     'no_vllm',
     given === undefined
-      ? 'vLLM is not installed: no program "vllm" is in PATH. Install it where there is a GPU (pip install vllm), or set AJET_VLLM to the program; without --engine vllm the model is served on this CPU.'
+      ? 'vLLM is not installed: no program "vllm" is in PATH. Install it on a machine with a GPU (pip install vllm), or set AJET_VLLM to the program; without --engine vllm the model is served on this CPU.'
       : `There is no program ${given}. AJET_VLLM must be the path of vllm.`,
   );
 }

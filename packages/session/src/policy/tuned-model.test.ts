@@ -55,6 +55,6 @@ it('draws the same again after it was opened with the same seed, and is closed f
   expect(said[2]).not.toEqual(said[0]);
 });
 
-it('refuses a folder that is no model', async () => {
+it('refuses a folder that is not a model', async () => {
   await expect(openTunedModel('./runs/none')).rejects.toThrow('There is no checkpoint');
 });

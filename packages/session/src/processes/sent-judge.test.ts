@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { FromProcess } from './messages.js';
 import { SentJudge } from './sent-judge.js';
 
-it('tells the run which episode waits for its judge, and wakes that one alone when the run says so', () => {
+it('reports to the run which episode waits for its judge, and wakes that one alone when the run says so', () => {
   const sent: FromProcess[] = [];
   const judge = new SentJudge((message) => sent.push(message));
   const keeper = judge.keeperOf({ scorePatienceMs: 5 }, 'e1');

@@ -30,7 +30,7 @@ it('says that a process cannot be started, and closes', async () => {
   }
 });
 
-it('tells a process once that the judge of its episode is back, as long as the episode runs', async () => {
+it('notifies a process once that the judge of its episode is back, as long as the episode runs', async () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'judged-'));
   const listeners = new Set<() => void>();
   const onJudgeBack = (listener: () => void): (() => void) => {

@@ -318,7 +318,7 @@ it('ends the run with the reason when its ledger cannot be written', async () =>
   await run.close();
   await expect(decide(run, 1, groups)).rejects.toMatchObject({
     code: 'run_folder',
-    message: expect.stringMatching(/^Episodes cannot be recorded: .* Go on with --resume/) as unknown,
+    message: expect.stringMatching(/^Episodes cannot be recorded: .* Continue with --resume/) as unknown,
   });
 });
 

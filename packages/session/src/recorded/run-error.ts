@@ -14,9 +14,9 @@ export function toRunError(error: unknown): Error {
 }
 
 const repairs: Readonly<Record<string, string>> & { readonly other: string } = {
-  full: 'Then go on with --resume.',
-  not_owner: 'Two processes must not write one run. Wait until the other one has ended, then go on with --resume.',
+  full: 'Then continue with --resume.',
+  not_owner: 'Two processes must not write one run. Wait until the other one has ended, then continue with --resume.',
   other_format: '',
   redo_impossible: 'Restore the files of its folder "recorded", or go back with --from to a checkpoint.',
-  other: 'Go on with --resume, or without recording: rollout.record=false.',
+  other: 'Continue with --resume, or without recording: rollout.record=false.',
 };

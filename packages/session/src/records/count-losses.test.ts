@@ -10,7 +10,7 @@ const completed = { status: 'completed', reward: 1, stats };
 const count = (episodes: readonly object[], lost: readonly object[] = []) =>
   countLosses({ episodes, lost } as unknown as TaskGroup);
 
-it('counts attempts without a verdict of their judge, whether it was away or said what is none', () => {
+it('counts attempts without a verdict of their judge, whether it was away or its answer was not one', () => {
   const away = failed({ code: 'judge_failed', outage: { source: 'judge', host: 'h' } });
   const dropped = failed({ code: 'judge_failed' });
   const unreadable = failed({ code: 'bad_verdict' });

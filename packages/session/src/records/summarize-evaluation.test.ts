@@ -37,7 +37,7 @@ const base = {
   seconds: 1,
 };
 
-it('a failed episode has reward 0 and is no success; metrics are averaged over those that logged them', () => {
+it('a failed episode has reward 0 and is not a success; metrics are averaged over those that logged them', () => {
   const episodes: Episode[] = [
     { ...base, episodeId: 'a', logMetrics: { steps: 4 }, status: 'completed', reward: 1, isSuccess: true },
     { ...base, episodeId: 'b', logMetrics: { steps: 2, falls: 1 }, status: 'completed', reward: 0.5, isSuccess: false },
@@ -56,7 +56,7 @@ it('a failed episode has reward 0 and is no success; metrics are averaged over t
   expect(summarizeEvaluation([])).toMatchObject({ successRate: 0, rewardMean: 0 });
 });
 
-it('with several episodes per task it is told how often any and how often all of them succeeded', () => {
+it('with several episodes per task it says how often any and how often all of them succeeded', () => {
   const episode = (isSuccess: boolean): Episode => ({
     ...base,
     episodeId: 'a',

@@ -13,7 +13,7 @@ function noticesOf(episodes: readonly object[], policy = 'split'): readonly stri
   return notices;
 }
 
-it('tells once of each parameter without effect, with the agent', () => {
+it('reports each parameter without effect once, with the agent', () => {
   const ignored = { ignoredParameters: { anna: { reasoning_effort: 3 }, bert: { verbosity: 1 } } };
   expect(noticesOf([{}, ignored, ignored])).toEqual([
     expect.stringContaining('Agent "anna" asks for reasoning_effort'),
@@ -21,7 +21,7 @@ it('tells once of each parameter without effect, with the agent', () => {
   ]);
 });
 
-it('tells once of special tokens in text, and what becomes of them', () => {
+it('reports special tokens in text once, and what becomes of them', () => {
   const special = { stats: { specialTokens: { anna: { tool: 4 } } } };
   expect(noticesOf([special, special])).toEqual([expect.stringMatching(/role tool .* "anna" .* plain text/)]);
   expect(noticesOf([special], 'as_template')).toEqual([expect.stringContaining('can forge turns')]);

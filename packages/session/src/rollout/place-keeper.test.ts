@@ -150,7 +150,7 @@ describe('a pause', () => {
     keeper.end(attemptAt(0, 0, 'later'), completed('later-r0-a0'));
     await clock.pass(1000);
     expect(began).toHaveLength(3);
-    expect(notices.at(-1)).toMatch(/The world is back: the run goes on after 1\.1 s/);
+    expect(notices.at(-1)).toMatch(/The world is back: the run continues after 1\.1 s/);
   });
 
   it('does not count its losses against a place', async () => {
@@ -234,7 +234,7 @@ describe('a judge that is away', () => {
       expect.stringMatching(
         /^Paused: the judge cannot be reached \(429 no quota\)\. Check the quota.*\nNo new episodes/,
       ),
-      'The judge is back: the run goes on.',
+      'The judge is back: the run continues.',
     ]);
   });
 

@@ -145,7 +145,7 @@ export class PlaceKeeper implements AttemptKeeper {
     if (!this.#judge.note(episodeId)) return;
     this.#options.onNotice(
       `Paused: the judge cannot be reached (${message}). ${repair['judge'] ?? ''}\n` +
-        'No new episodes start; those that have ended wait for their rewards and ask again after growing gaps, and the run goes on by itself.',
+        'No new episodes start; those that have ended wait for their rewards and ask again after growing gaps, and the run continues automatically.',
     );
     this.#tellHeld();
   }
@@ -249,7 +249,7 @@ export class PlaceKeeper implements AttemptKeeper {
   /** An episode that its workflow has rewarded says nothing of the judge. */
   #noteVerdict(name: string, { status, secondsJudging }: Episode): void {
     const isBack = this.#judge.leave(name, status === 'completed' && secondsJudging !== undefined);
-    if (isBack) this.#options.onNotice('The judge is back: the run goes on.');
+    if (isBack) this.#options.onNotice('The judge is back: the run continues.');
   }
 
   #tellHeld(): void {
@@ -270,7 +270,7 @@ export class PlaceKeeper implements AttemptKeeper {
     const after = this.#pause.status(now);
     if (before.kind === 'running' && after.kind !== 'running') this.#tellPause(after);
     if (before.kind !== 'running' && after.kind === 'running')
-      this.#options.onNotice(`The world is back: the run goes on after ${formatSeconds(before.pausedMs / 1000)}.`);
+      this.#options.onNotice(`The world is back: the run continues after ${formatSeconds(before.pausedMs / 1000)}.`);
   }
 
   #tellPause(status: Exclude<OutageStatus, { kind: 'running' }>): void {
@@ -284,7 +284,7 @@ export class PlaceKeeper implements AttemptKeeper {
       maxOutageMs === null ? '' : ` It ends after ${formatSeconds(maxOutageMs / 1000)} (rollout.max_outage).`;
     this.#options.onNotice(
       `Paused: ${why}. ${status.reason}\n${repair[this.#lastSource] ?? ''} ` +
-        `No new episodes start; one at a time is tried after growing gaps, and the run goes on by itself.${limit}`,
+        `No new episodes start; one at a time is tried after growing gaps, and the run continues automatically.${limit}`,
     );
   }
 
@@ -292,7 +292,7 @@ export class PlaceKeeper implements AttemptKeeper {
     return new WorkflowError(
       'outage',
       `The run was paused for ${formatSeconds(pausedMs / 1000)}, longer than rollout.max_outage allows. ${reason}\n` +
-        `${repair[this.#lastSource] ?? ''} Then go on with --resume.`,
+        `${repair[this.#lastSource] ?? ''} Then continue with --resume.`,
     );
   }
 

@@ -116,7 +116,7 @@ async function runProbe(
   if (signal?.aborted === true)
     throw new BackboneError(
       'interrupted',
-      'Stopped while the difficulty of the tasks was probed. What was found is kept: the same command goes on from there.',
+      'Stopped while the difficulty of the tasks was probed. The results so far are kept: the same command resumes from them.',
     );
   return groups.map(({ episodes }) => ({
     episodes: episodes.filter((each) => each.status === 'completed' || isAgentsFailure(each.error)).length,

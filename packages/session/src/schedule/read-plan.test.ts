@@ -29,7 +29,7 @@ it('says that evaluations were asked for and there is nothing to evaluate', asyn
   ]);
 });
 
-it('keeps quiet where there are evaluation tasks, or nobody asked for evaluations between the steps', async () => {
+it('keeps quiet if there are evaluation tasks, or nobody asked for evaluations between the steps', async () => {
   expect(await eventsOf(5, [task])).toEqual([]);
   expect(await eventsOf(0, [])).toEqual([]);
 });

@@ -68,7 +68,7 @@ describe('createTaskSchedule', () => {
     ]);
   });
 
-  it('goes on after a checkpoint that has only a count, which may reach into later epochs', () => {
+  it('resumes after a checkpoint that has only a count, which may reach into later epochs', () => {
     const schedule = createTaskSchedule(makeTable(10), options);
     for (const groupsDrawn of [0, 4, 10, 12, 20])
       expect(next(schedule, 20 - groupsDrawn, drawsOf({ groupsDrawn }))).toEqual(next(schedule, 20).slice(groupsDrawn));
@@ -77,7 +77,7 @@ describe('createTaskSchedule', () => {
     expect(next(schedule, 7, addDraws(drawsOf({ groupsDrawn: 12 }), [first]))).toEqual(left);
   });
 
-  it('goes on over further epochs when the steps are given, and never has a task twice in a step', async () => {
+  it('continues over further epochs if the steps are given, and never has a task twice in a step', async () => {
     const schedule = createTaskSchedule(makeTable(3), { ...options, totalSteps: 5, shuffle: false });
     expect(schedule).toMatchObject({ totalSteps: 5, batchSize: 3 });
     expect(await idsOf(schedule, slice(schedule, 12, 3))).toEqual(['t0', 't1', 't2']);

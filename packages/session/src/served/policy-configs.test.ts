@@ -47,7 +47,7 @@ describe('policies of a configuration', () => {
       { planner: { trainableTargets: ['worker'] }, worker: { trainableTargets: ['planner'] } },
       /is a policy, and a target of the policy/,
     ],
-    ['a key that is none', { planner: { ...planner, modle: {} }, worker }, /"modle" in swarm\.policies\.planner/],
+    ['an unknown key', { planner: { ...planner, modle: {} }, worker }, /"modle" in swarm\.policies\.planner/],
     [
       'what concerns the run',
       { planner, worker: { ...worker, rollout: { numRepeat: 3 } } },

@@ -157,7 +157,7 @@ it('holds out a task by what it asks, under any id', async () => {
   expect(questions(heldOut).filter((question) => questions(training).includes(question))).toEqual([]);
 });
 
-it('knows an evaluation task by the words of a user if its line tells nothing of the task but metadata', async () => {
+it('knows an evaluation task by the words of a user if its line has nothing of the task but metadata', async () => {
   const held = [task('What is the sum of two and three?', 'h1')];
   const from = (taskId: string) => ({ task: { task_id: taskId, metadata: { source: 'export' } } });
   const { training, dropped } = await prepare(
@@ -191,7 +191,7 @@ it('takes what is known of an episode from each of its lines, and the worse of t
   expect(dropped).toEqual({ not_successful: 2, failed: 1, below_min_reward: 1, held_out_task: 1 });
 });
 
-it('ends a line at a line feed alone, whatever else the JSON holds', async () => {
+it('ends a line at a line feed alone, with any content of the JSON', async () => {
   const odd = JSON.stringify(chat('One\u2028two?', 'Yes\u2029no.')).replace(':[', ':\r[');
   const { training } = await prepare(`\uFEFF${odd}\r\n\n${JSON.stringify(chat('Three?', 'Four.'))}`);
   expect(said(training)).toEqual(['Yes\u2029no.<|im_end|>', 'Four.<|im_end|>']);
@@ -256,7 +256,7 @@ it('says that nothing is left, and why', async () => {
   });
 });
 
-it('stops at an example that is too long, if it is told to', async () => {
+it('stops at an example that is too long, if it is set to', async () => {
   await expect(prepare([chat('a', 'b')], { maxLength: 5, overlong: 'error' })).rejects.toMatchObject({
     code: 'example_too_long',
     message: expect.stringMatching(/chats\.jsonl:1 has \d+ tokens, and sft\.max_length is 5/),

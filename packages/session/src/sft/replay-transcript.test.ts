@@ -100,7 +100,7 @@ describe.each(families)('%s', (_name, chatTokenizer, answers) => {
     expect(chatTokenizer.tokenizer.decode(imitated)).toContain('It is 2.');
   });
 
-  it('imitates only the answers that it is told to, in the context of the others', async () => {
+  it('imitates only the answers that it is asked to, in the context of the others', async () => {
     const { messages } = sample(chatTokenizer, answers);
     const last = messages.length - 1;
     const only = transcriptOf(asForeign(messages), { imitated: messages.map((_, at) => at === last) });
@@ -125,7 +125,7 @@ it('continues the thinking block that the prompt has opened', async () => {
   expect(chatTokenizer.tokenizer.decode(said)).toBe('Let me think.\n</think>\n\nBecause.<|im_end|>');
 });
 
-it('leaves thoughts out if the template tells the model not to think', async () => {
+it('leaves thoughts out if the template turns the model\'s thinking off', async () => {
   const chatTokenizer = createChatTokenizer({ ...qwen3, templateVariables: { enable_thinking: false } });
   const messages: readonly ChatMessage[] = [
     { role: 'user', content: 'Why?' },

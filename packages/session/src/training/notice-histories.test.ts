@@ -21,7 +21,7 @@ function noticesOf(events: readonly JobEvent[]): readonly string[] {
   return notices;
 }
 
-it('tells once of an agent that forks often, with the cause and the page that explains it', () => {
+it('reports an agent that forks often once, with the cause and the page that explains it', () => {
   const forking = [
     episodeWith(15, { forks: { a: { template: 2, tools: 1 } } }),
     episodeWith(15, { forks: { a: { template: 2 } } }),
@@ -33,7 +33,7 @@ it('tells once of an agent that forks often, with the cause and the page that ex
   );
 });
 
-it('tells of splices when most answers come back changed', () => {
+it('reports splices when most answers come back changed', () => {
   expect(noticesOf([episodeWith(30, { splices: { a: { call_ids: 16 } } }), stepEnd])).toEqual([
     expect.stringMatching(/16 answers in 30 calls .*\(call_ids\).*history_policy: as_sent/),
   ]);

@@ -89,7 +89,7 @@ it('says that equal rewards teach nothing', () => {
   ]);
 });
 
-it('says that groups were dropped where episodes failed', () => {
+it('says that groups were dropped if episodes failed', () => {
   expect(
     noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0, failed_episodes: 3 })]),
   ).toEqual([expect.stringMatching(/^Step 1 changed nothing: 3 episodes failed, .*failed_episode_policy/)]);

@@ -29,7 +29,7 @@ export function silenceOf(targets: readonly string[] | null, untrained = 0): str
   if (untrained > 0)
     return `All ${untrained} calls of tuned models were marked as not trained, so there is nothing to learn from. See the header x-ajet-train, and the names in rollout.untrained_models.`;
   const named = targets === null ? '' : `, which is [${targets.join(', ')}],`;
-  return `No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent's model from asModel(tuner, { agentName }), and see that trainable_targets${named} names its target: its targetTag, or its agentName where it has none.`;
+  return `No episode asked a tuned model for anything, so there is nothing to learn from. Take the agent's model from asModel(tuner, { agentName }), and see that trainable_targets${named} names its target: its targetTag, or its agentName if it has no targetTag.`;
 }
 
 function reasonOf({

@@ -142,7 +142,7 @@ export async function openResumedRun(
   const { run, changes } = await openFolderAgain(config, { dir, modelDir, onNotice, composition });
   const checkpoint = from === undefined ? await run.checkpoints.latest(onNotice) : await run.checkpoints.open(from);
   onNotice(
-    `Going on with ${run.dir}, ${checkpoint === undefined ? 'from its beginning' : `after step ${checkpoint.state.step}`}.`,
+    `Resuming ${run.dir}, ${checkpoint === undefined ? 'from its beginning' : `after step ${checkpoint.state.step}`}.`,
   );
   await run.rewind(checkpoint?.state ?? { step: 0, policyVersion: 0, groupsDrawn: 0 });
   return { run, checkpoint, changes };

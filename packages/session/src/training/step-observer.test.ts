@@ -16,7 +16,7 @@ it('a run ends if three steps in a row trained nothing, for any reward', () => {
   }
 });
 
-it('a run goes on if its policy has learned and solves each task always or never', () => {
+it('a run continues if its policy has learned and solves each task always or never', () => {
   const finish = createObserver();
   for (const step of [55, 56, 57, 58]) finish(step, { success_rate: 0.9375, policy_version: 54 });
 });

@@ -63,6 +63,6 @@ function nothingTrained(
   return new WorkflowError(
     'nothing_trained',
     `${numSteps} steps in a row, up to step ${step}, trained nothing: ${why}. A checkpoint is saved. ` +
-      'Repair the cause and go on with --resume, or set trainer_common.max_empty_steps to null to go on regardless.',
+      'Repair the cause and continue with --resume, or set trainer_common.max_empty_steps to null to continue regardless.',
   );
 }

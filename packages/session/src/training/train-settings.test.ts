@@ -26,7 +26,7 @@ describe('what the trainer gets from the names of the YAML', () => {
     });
   });
 
-  it('no KL term unless it is asked for; greedy answers carry logprobs at temperature 1; sft has a loss of its own', () => {
+  it('no KL term unless it is asked for; greedy answers carry logprobs at temperature 1; sft has its own loss', () => {
     expect(settingsOf(createConfig({ rollout: { temperature: 0 } })).loss).toMatchObject({
       klCoef: 0,
       temperature: 1,

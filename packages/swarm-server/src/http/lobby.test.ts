@@ -29,7 +29,7 @@ function openLobby(keep: () => Promise<string>, failure?: string) {
   return { put, look, begun };
 }
 
-it('tells a commander that a run begins once its configuration is kept', async () => {
+it('answers a commander that a run begins once its configuration is kept', async () => {
   let keep: (name: string) => void = () => undefined;
   const kept = new Promise<string>((resolve) => {
     keep = resolve;
@@ -64,7 +64,7 @@ it('reads no larger body than a server with a run does', async () => {
   expect([answer.status, await answer.json()]).toMatchObject([413, { error: { code: 'too_large' } }]);
 });
 
-it('tells nobody but the commander why the last run could not begin', async () => {
+it('shows only the commander why the last run could not begin', async () => {
   const { look } = openLobby(async () => 'runs', 'There is no folder /home/me.');
   expect(JSON.stringify(await look())).toContain('The last one could not begin: There is no folder /home/me.');
   const other = await look('ajk_commander_0_0');

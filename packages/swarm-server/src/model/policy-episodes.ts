@@ -80,7 +80,7 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
   }
 
   /**
-   * Turns of an agent are rewarded in the policy where it made them. If an agent made none, the first policy refuses
+   * Turns of an agent are rewarded in the policy that sampled them. If an agent made none, the first policy refuses
    * the reward.
    */
   #turnRewardsOf(policy: string, episodeId: string, { turn_rewards = [] }: EndRequest): typeof turn_rewards {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RedoGap } from './redo-gap.js';
 
-it('tells the gap of the last step before a redo once, with the first step after it', () => {
+it('reports the gap of the last step before a redo once, with the first step after it', () => {
   const gap = new RedoGap();
   gap.noteLoad([{ logprob_gap_max: 0.5 }, { logprob_gap_max: 0.02 }]);
   expect([true, true, false, false].map((isRedo) => gap.noteStep(isRedo))).toEqual([
@@ -12,7 +12,7 @@ it('tells the gap of the last step before a redo once, with the first step after
   ]);
 });
 
-it('tells nothing if no step was made again, or no gap is known', () => {
+it('reports nothing if no step was made again, or no gap is known', () => {
   const gap = new RedoGap();
   gap.noteLoad([{ logprob_gap_max: 0.5 }]);
   expect(gap.noteStep(false)).toEqual({});

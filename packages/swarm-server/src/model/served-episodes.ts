@@ -203,7 +203,7 @@ export class ServedEpisodes implements ModelPort {
     const answer = this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
     const response = await answer.finally(() => episode.numCalls--);
     const recorded = episode.recorded.get(request);
-    if (recorded === undefined) throw new Error('The tuned model answered a call and did not tell of it.');
+    if (recorded === undefined) throw new Error('The tuned model answered a call and did not report it.');
     return { content: episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId)), response };
   }
 

@@ -29,7 +29,7 @@ function watch() {
   return { ledger, watched, clock, claim, end };
 }
 
-it('tells each step what was lost since the one before, and not what was trained or evaluated', () => {
+it('gives each step what was lost since the one before, and not what was trained or evaluated', () => {
   const { ledger, watched, clock, claim, end } = watch();
   const group = ledger.openGroup({ groupId: 'g', taskId: 't', numPlaces: 2 });
   ledger.openGroup({ groupId: 'v', taskId: 'v', numPlaces: 1, purpose: 'evaluation' });

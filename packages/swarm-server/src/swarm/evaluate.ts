@@ -93,7 +93,7 @@ function noticeUnfilled(
   const numFilled = groups.reduce((sum, group) => sum + lastAttemptsOf(ledger.state, group).filter(isScored).length, 0);
   const seconds = settings.evaluationPatienceMs / 1000;
   notice(
-    `The evaluation after step ${step} has waited for ${seconds} s (trainer_common.evaluation_patience) and goes on without ${numPlaces - numFilled} of ${numPlaces} places, which no client has filled.`,
+    `The evaluation after step ${step} has waited for ${seconds} s (trainer_common.evaluation_patience) and continues without ${numPlaces - numFilled} of ${numPlaces} places, which no client has filled.`,
   );
 }
 
