@@ -18,7 +18,11 @@ it("keeps a reader's table, and checks its tasks when they are read", async () =
 });
 
 it.each([
-  ['a size that is not a count', { ...createListTable([task], 'a list'), size: 0.5 }, /size 0\.5 and function as taskAt/],
+  [
+    'a size that is not a count',
+    { ...createListTable([task], 'a list'), size: 0.5 },
+    /size 0\.5 and function as taskAt/,
+  ],
   ['nothing', undefined as unknown as TaskTable, /gave nothing/],
 ])('refuses a table with %s', async (_, table, message) => {
   await expect(readerWith(table).trainingTable?.()).rejects.toThrow(message);

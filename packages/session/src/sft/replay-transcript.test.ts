@@ -125,7 +125,7 @@ it('continues the thinking block that the prompt has opened', async () => {
   expect(chatTokenizer.tokenizer.decode(said)).toBe('Let me think.\n</think>\n\nBecause.<|im_end|>');
 });
 
-it('leaves thoughts out if the template turns the model\'s thinking off', async () => {
+it("leaves thoughts out if the template turns the model's thinking off", async () => {
   const chatTokenizer = createChatTokenizer({ ...qwen3, templateVariables: { enable_thinking: false } });
   const messages: readonly ChatMessage[] = [
     { role: 'user', content: 'Why?' },
