@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** What is to be shown by the results that are kept. */
+/** The kept results have to show this. */
 
 const read = (name: string): Readonly<Record<string, unknown>> =>
   JSON.parse(readFileSync(path.join(import.meta.dirname, 'results', `${name}.json`), 'utf8'));

@@ -1,30 +1,33 @@
-/** What a benchmark is: a folder next to this file with a `bench.ts` that exports `run`. */
+/** A benchmark is a folder next to this file with a `bench.ts` that exports `run`. */
 
 export type BenchOptions = {
-  /** A line for the person who watches. */
+  /** Prints a line for the person who watches. */
   readonly report: (line: string) => void;
   /** The command line after the name, without `--json`. */
   readonly args: readonly string[];
-  /** Resolves once nothing else keeps the machine busy; throws a TooBusyError if it stays busy. Long benchmarks ask between their rounds. */
+  /**
+   * Resolves when nothing else keeps the machine busy. Throws a TooBusyError if it stays busy. Long benchmarks call it
+   * between their rounds.
+   */
   readonly waitUntilQuiet: () => Promise<void>;
 };
 
 export type BenchResult = {
-  /** The one line that `--json` prints: what scripts read. */
+  /** The one line that `--json` prints for scripts. */
   readonly summary: { readonly [key: string]: unknown };
-  /** Kept in results/<name>.json beside the summary, machine, date and commit. */
+  /** Kept in results/<name>.json next to the summary, machine, date and commit. */
   readonly details: { readonly [key: string]: unknown };
-  /** True if the run measured only some of the summary's keys: the kept result changes in these alone. */
+  /** True if the run measured only some of the summary's keys. The kept result then changes only in these. */
   readonly isPart?: boolean;
 };
 
 export type Bench = {
   readonly run: (options: BenchOptions) => Promise<BenchResult>;
-  /** Set if the figures are wall time, of work on one core or on all of them: then a busy machine is refused. */
+  /** Set if the figures are wall time, of work on one core or on all of them. A busy machine is then refused. */
   readonly wallTimeOf?: 'one core' | 'all cores';
 };
 
-/** The number after `name` in args, such as `--rounds 5`. */
+/** Returns the number after `name` in args, such as `--rounds 5`. */
 export function numberOption(args: readonly string[], name: string, fallback: number): number {
   const at = args.indexOf(name);
   if (at < 0) return fallback;
@@ -33,7 +36,7 @@ export function numberOption(args: readonly string[], name: string, fallback: nu
   return value;
 }
 
-/** The middle one; the mean of the middle two. */
+/** The middle value, or the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = sorted.length / 2;

@@ -25,7 +25,7 @@ describe('the tree that a result is kept for', () => {
     expect(readTree(folder)).toEqual({ commit: git('rev-parse', '--short=12', 'HEAD') });
   });
 
-  it('is no commit if a file was changed or added', () => {
+  it('is not a commit if a file was changed or added', () => {
     writeFileSync(path.join(folder, 'source.ts'), 'two');
     expect(readTree(folder)).toMatchObject({ commit: null, problem: expect.stringContaining('(source.ts)') as string });
     git('checkout', '-q', 'source.ts');
@@ -39,7 +39,7 @@ describe('the tree that a result is kept for', () => {
     expect(readTree(path.join(folder, 'test/bench'))).toMatchObject({ commit: expect.any(String) as string });
   });
 
-  it('is no commit outside a repository', () => {
+  it('is not a commit outside a repository', () => {
     rmSync(path.join(folder, '.git'), { recursive: true });
     expect(readTree(folder)).toMatchObject({
       commit: null,

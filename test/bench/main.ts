@@ -1,4 +1,7 @@
-/** `npm run bench -- <name> [--json] [options]`: runs test/bench/<name>/bench.ts and keeps its result in results/<name>.json. */
+/**
+ * `npm run bench -- <name> [--json] [options]` runs test/bench/<name>/bench.ts and keeps its result in
+ * results/<name>.json.
+ */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -9,10 +12,10 @@ import { type Noise, startNoiseProbe, TooBusyError, waitUntilQuiet } from './mea
 
 const here = import.meta.dirname;
 
-/** As sysexits.h has it for what may succeed later. */
+/** The exit code of sysexits.h for work that may succeed later. */
 const exitCodeTooBusy = 75;
 
-/** A minute: other work on the machine may be about to end. */
+/** A minute, because other work on the machine may be about to end. */
 const patience = { attempts: 24, pauseMs: 2500 };
 
 function benchNames(): string[] {
@@ -48,7 +51,7 @@ async function runBench(
 async function main(): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2).filter((argument) => argument !== '--json');
   const isJson = process.argv.includes('--json');
-  // With --json the standard output is for scripts: its last line is the summary.
+  // With --json the standard output is for scripts, and its last line is the summary.
   const report = (line: string): void => (isJson ? console.error(line) : console.log(line));
   const bench = await loadBench(name === '' ? undefined : name);
   const tree = readTree(here);

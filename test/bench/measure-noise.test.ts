@@ -17,7 +17,7 @@ function probeOf(measurements: readonly Noise[]) {
 }
 
 describe('noise of the machine', () => {
-  it('is no reason to stop if the threads get what they ask for', () => {
+  it('does not stop a benchmark if the threads get what they ask for', () => {
     expect(busyReason(quiet)).toBeUndefined();
   });
 

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 
 /**
- * How much of the processors does this process get, if it asks for all that a benchmark will use? Threads that only count run
- * for some slots of time. Other work takes processor time away from them, or makes them slower (a shared core, a host that is
- * busy too). A benchmark whose figures are wall time is worth nothing then.
+ * How much of the processors does this process get, if it asks for all that a benchmark will use? Threads that only
+ * count run for some slots of time. Other work takes processor time away from them, or makes them slower (a shared
+ * core, a busy host). A benchmark whose figures are wall time is then worth nothing.
  */
 export type Noise = {
   readonly threads: number;
-  /** Processor time that the threads got, over the time that they asked for: 1 on an idle machine. */
+  /** The processor time that the threads got over the time that they asked for; 1 on an idle machine. */
   readonly share: number;
-  /** What the slowest slot counted, over what the fastest did. */
+  /** The count of the slowest slot over that of the fastest. */
   readonly steadiness: number;
 };
 
@@ -58,7 +58,7 @@ export async function startNoiseProbe(threads: number): Promise<NoiseProbe> {
 
 const round = (value: number): number => Math.round(value * 1000) / 1000;
 
-/** Why the machine is too busy to measure wall time on; undefined if it is not. */
+/** Returns why the machine is too busy to measure wall time, or undefined if it is not. */
 export function busyReason({ threads, share, steadiness }: Noise): string | undefined {
   if (share < leastShare)
     return `${threads} busy threads got ${percent(share)} of the processor time that they asked for; an idle machine gives at least ${percent(leastShare)}`;
@@ -80,12 +80,12 @@ export class TooBusyError extends Error {
 }
 
 export type Patience = {
-  /** Measurements before the machine is given up. */
+  /** The number of measurements before the machine is given up. */
   readonly attempts: number;
   readonly pauseMs: number;
 };
 
-/** Resolves once the machine is quiet. Throws a TooBusyError if it stays busy. */
+/** Resolves when the machine is quiet. Throws a TooBusyError if it stays busy. */
 export async function waitUntilQuiet(
   probe: Pick<NoiseProbe, 'measure'>,
   { attempts, pauseMs }: Patience,
@@ -102,9 +102,9 @@ export async function waitUntilQuiet(
 const widestSpread = 1.5;
 
 /**
- * Throws a TooBusyError if the ratios of neighbouring turns differ too much. Other work may come and go between two looks at the
- * machine. PyTorch's threads spin while they wait for one another, so a thread that has lost its core holds up all of them, and the
- * ratio of one turn is far from that of the next.
+ * Throws a TooBusyError if the ratios of neighbouring turns differ too much, because other work may come and go between
+ * two checks of the machine. PyTorch's threads spin while they wait for one another. A thread that has lost its core
+ * delays all of them, and the ratio of one turn is then far from that of the next.
  */
 export function refuseSpread(ratios: readonly number[]): void {
   const sorted = ratios.toSorted((left, right) => left - right);

@@ -1,4 +1,4 @@
-// Counts as fast as it can for so many milliseconds, whenever it is asked. See measure-noise.ts.
+// Counts as fast as it can for the requested milliseconds. See measure-noise.ts.
 import { parentPort } from 'node:worker_threads';
 
 parentPort?.on('message', (milliseconds) => {

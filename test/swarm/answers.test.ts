@@ -8,12 +8,12 @@ import { errorSchema, routes } from '@agentjet/swarm-wire';
 import { configuration } from 'agentjet';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-/** What routes answer is what the protocol says that they answer. */
+/** The answers of routes must be what the protocol says. */
 
 let dir = '';
 let server: SwarmServer;
 let commander = '';
-/** Routes whose answer was looked at, as `METHOD path`. */
+/** Routes whose answer was checked, as `METHOD path`. */
 let seen = new Set<string>();
 
 async function open(disk: MemoryDisk): Promise<void> {
@@ -40,7 +40,7 @@ afterEach(async () => {
 type Sent = { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> };
 type Body = Readonly<Record<string, unknown>>;
 
-/** Sends a request, and throws unless the answer is as the protocol says. `ids`: what goes in for `{names}`. */
+/** Sends a request, and throws unless the answer is as the protocol says. `ids` replace `{names}`. */
 async function ask(method: string, route: string, { body, headers = {} }: Sent = {}, query = ''): Promise<Body> {
   const found = routes.find((each) => {
     const pattern = new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);

@@ -10,8 +10,8 @@ import { errorCodes, errorSchema } from '@agentjet/swarm-wire';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 /**
- * What nobody should send, and what may be wrong with a store. Each gets a code of the closed list, and what the server
- * had acknowledged before is what it says afterwards.
+ * Requests that nobody should send, and damage to a store. Each gets a code of the closed list, and afterwards the
+ * server still says what it had acknowledged before.
  */
 
 let dir = '';
@@ -38,7 +38,7 @@ async function start(options: Partial<SwarmServerOptions> & { readonly store?: L
   return server;
 }
 
-/** With one acknowledged episode, and one that runs. */
+/** A server with one acknowledged episode, and one that runs. */
 async function startUsed(options: Parameters<typeof start>[0] = {}): Promise<SwarmServer> {
   const server = await start(options);
   const tasks = [{ task_id: 't0', index: 0, hash: 'h' }];
@@ -88,7 +88,7 @@ function codeOf({ status, body }: Answer): readonly [number, string] {
   return [status, code];
 }
 
-/** What was acknowledged, and what runs, as the server says it now. */
+/** The acknowledged and the running episodes, as the server reports them now. */
 async function seen(server: SwarmServer): Promise<unknown> {
   const episodes = await Promise.all([ended, running].map((id) => send(server, 'GET', `/episodes/${id}`)));
   return [server.swarm?.describe().account, episodes.map(({ body }) => body)];
@@ -337,7 +337,7 @@ it('a request without a valid key is answered before its body is read', async ()
 it('a second server on the store of a living one is refused', async () => {
   const server = await startUsed();
   const before = await seen(server);
-  // The process that owns the store is another one, which is alive: that of the parent.
+  // Another live process owns the store: the parent.
   const { hostname } = await import('node:os');
   vi.spyOn(process, 'pid', 'get').mockReturnValue(process.ppid);
   const store = await LmdbStore.open(path.join(dir, 'other'));

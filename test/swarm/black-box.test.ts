@@ -9,7 +9,7 @@ import { createProgramWorkflow, programsEnded, routeModels, SwarmClient } from '
 import { serveSwarm } from '@agentjet/swarm-server';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-/** Episodes around programs that know nothing of a swarm: they find the address of their model in their environment. */
+/** Episodes around programs that know nothing of a swarm. They find the address of their model in their environment. */
 
 const dir = mkdtempSync(path.join(tmpdir(), 'black-box-'));
 let server: EndpointServer;
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const task: Task = { taskId: 't1', mainQuery: 'Say hello.', initMessages: [], metadata: { answer: 'hello' } };
 
-/** A program in JavaScript: what it does with `ask`, a call of its model. */
+/** A program in JavaScript. `ask` is a call of its model. */
 function program(body: string): { readonly command: string; readonly args: readonly string[] } {
   const file = path.join(dir, `program-${Math.random().toString(36).slice(2)}.mjs`);
   writeFileSync(
@@ -68,7 +68,7 @@ describe('a program', () => {
     expect(metadata?.['answer']).toBe(`q=Say hello. ${JSON.stringify(shown)} undefined`);
   });
 
-  it('keeps its files in folders of its episode, and is told where it runs', async () => {
+  it('keeps its files in folders of its episode, and learns where it runs', async () => {
     const names = ['CODEX_HOME', 'CLAUDE_CONFIG_DIR', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'TMPDIR'];
     const told = program(
       `console.log(JSON.stringify([process.cwd(), env.PWD, ...${JSON.stringify(names)}.map((n) => env[n])]));`,

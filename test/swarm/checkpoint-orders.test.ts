@@ -8,13 +8,13 @@ import { claimRequestSchema, endRequestSchema } from '@agentjet/swarm-wire';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 
-/** Orders to save a checkpoint, and servers that are opened again before they are carried out, or after. */
+/** Orders to save a checkpoint, and servers that are opened again before or after the orders are carried out. */
 
 const settings = { ...testSettings, saveFreq: 0 };
 
 let servers = new MemoryServers();
 let key: string | undefined;
-/** What becomes of the next saving of a checkpoint. */
+/** The outcome of the next saving of a checkpoint. */
 let saving: 'works' | 'waits' | 'fails' = 'works';
 let numSavings = 0;
 
@@ -70,7 +70,7 @@ const openedAgain = {
   message: expect.stringContaining('opened again') as unknown,
 };
 
-it('an order whose checkpoint cannot be saved has failed, is not carried out later, and training goes on', async () => {
+it('an order whose checkpoint cannot be saved has failed, is not carried out later, and training continues', async () => {
   const server = await startWithStep();
   saving = 'fails';
   const { swarm } = server;

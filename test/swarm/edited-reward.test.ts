@@ -5,7 +5,7 @@ import { claimRequestSchema, endRequestSchema, type ClaimedEpisode } from '@agen
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 
-/** Clients whose reward was edited while an evaluation is open. */
+/** The reward of clients is edited while an evaluation is open. */
 
 let servers = new MemoryServers();
 let recorded: (Evaluated & { readonly step: number })[] = [];
@@ -97,7 +97,7 @@ it('an edit that is undone takes over as soon as no client has the edited reward
   }
 });
 
-it('a client that came before the tasks were told, and was killed, does not hold up the evaluation', async () => {
+it('a client that came before the tasks were added, and was killed, does not hold up the evaluation', async () => {
   const server = await start();
   expect(await claim(server, 'me', { revision: 'r1', life: 'killed' })).toEqual([]);
   await tell(server);

@@ -17,7 +17,7 @@ it.skipIf(process.platform === 'win32')('no process of the client in bash outliv
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const child = spawn('bash', [script, url], { env: { ...process.env, AJET_SWARM_KEY: 'key' } });
-  const closed = once(child, 'close'); // once the last process that holds its output has ended
+  const closed = once(child, 'close'); // after the last process that holds its output has ended
   await asked;
   child.kill('SIGTERM');
   const ended: readonly unknown[] = await closed;

@@ -78,7 +78,7 @@ afterAll(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Small enough for a test; else the commands are those of the page. */
+/** The model is small enough for a test; otherwise the commands are those of the page. */
 const settings = [
   'data.train_batch_size=2',
   'rollout.num_repeat=2',

@@ -5,11 +5,11 @@ import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 
-/** An end that was sent has its receipt, though the server is about to stop or to open its model again. */
+/** A sent end gets its receipt, even if the server is about to stop or to open its model again. */
 
 let servers = new MemoryServers();
 
-/** On a disk that takes its time to sync. */
+/** Uses a disk that is slow to sync. */
 async function start(options: Partial<SwarmServerOptions> = {}): Promise<SwarmServer> {
   const faults = { wait: (operation: string): Promise<unknown> => sleep(operation === 'sync' ? 100 : 0) };
   const slow = { faults: faults as { readonly wait: () => Promise<void> } };
@@ -87,7 +87,7 @@ it('gives an end its receipt while a model that failed is about to be opened aga
   expect(await ended).toMatchObject(receipt);
 });
 
-it('tells a claim that waits to come again, if the server stops', async () => {
+it('asks a waiting claim to come again, if the server stops', async () => {
   const server = await start();
   for (const name of ['a', 'b', 'c', 'd']) await claim(server, name);
   const waiting = post(server, '/episodes', { claim_id: 'e', client: 'me', life: '1', wait_seconds: 20 });

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FrozenLake, type LakeMap } from '#tutorial/frozen-lake/frozen-lake.js';
 import { drawTasks } from '#tutorial/frozen-lake/lake-tasks.js';
 
-/** The thinnest thing that learns: one look at a lake, and a reward for one of the four directions. */
+/** The smallest task that learns: one look at a lake, and a reward for one of the four directions. */
 
 let dir = '';
 beforeEach(async () => {

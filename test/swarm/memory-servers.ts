@@ -3,7 +3,7 @@ import { SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
 import { expect } from 'vitest';
 
-/** Servers of one test, over one disk in memory, with a trainer that counts. */
+/** The servers of one test, over one disk in memory, with a trainer that counts. */
 export class MemoryServers {
   readonly disk = new MemoryDisk();
   readonly trainer = createCountingTrainer();

@@ -80,7 +80,7 @@ async function postTasks(url: string, count: number): Promise<void> {
   expect((await send(`${url}/swarm/v1/tasks`, { tasks, total: count })).status).toBe(200);
 }
 
-it('answers model calls of claimed episodes, trains on them, and tells of those that were lost', async () => {
+it('answers model calls of claimed episodes, trains on them, and reports those that were lost', async () => {
   const { server, runDir } = await serve();
   const { url } = server;
   await postTasks(url, 4);
@@ -104,7 +104,7 @@ it('answers model calls of claimed episodes, trains on them, and tells of those 
   expect(JSON.parse(first)).toMatchObject(lengths);
 });
 
-it('goes on with a running episode after a restart, and answers a repeated call from its record', async () => {
+it('continues a running episode after a restart, and answers a repeated call from its record', async () => {
   const first = await serve();
   await postTasks(first.server.url, 4);
   const episode = await claim(first.server.url, 'c');

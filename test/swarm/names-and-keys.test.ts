@@ -3,7 +3,7 @@ import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 
-/** A client's name belongs to the key that it comes with, for as long as it is heard of or its episodes run. */
+/** A client's name belongs to its key, as long as the server hears of the client or its episodes run. */
 
 let servers = new MemoryServers();
 let commander = '';
@@ -64,7 +64,7 @@ it('takes no claim id that could be one of the further episodes of another claim
   expect(await post(server, '/episodes', claimOf('c#1', '1'), w1)).toMatchObject({ error });
 });
 
-it('keeps names after a restart of the server, and lets a program with the same key go on', async () => {
+it('keeps names after a restart of the server, and lets a program with the same key continue', async () => {
   const { server: first, w1, w2 } = await startWithKeys();
   const id = await claim(first, 'c1', { life: '1', key: w1 });
   await first.close();

@@ -9,14 +9,14 @@ import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-/** What an operator types on another machine. */
+/** The commands that an operator types on another machine. */
 
 let dir = '';
 let server: SwarmServer;
 let commander = '';
 let trainer = createCountingTrainer();
 let numClaims = 0;
-/** Makes it slow to open a model again, and to fail at saving. */
+/** Makes it slow to open a model again, and makes saving fail. */
 let slowMs = 0;
 
 async function openTrainer(): Promise<TrainerPort> {
@@ -53,7 +53,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** Runs a command with --json and gives what it printed. */
+/** Runs a command with --json and returns what it printed. */
 async function ajet(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   vi.stubEnv('AJET_SWARM_SERVER', server.url);
   vi.stubEnv('AJET_SWARM_KEY', commander);
@@ -93,7 +93,7 @@ async function claim(share: string, key = commander): Promise<string | undefined
 const end = (episodeId: string, share: string, key = commander) =>
   post(`/episodes/${episodeId}/end`, { client: share, status: 'completed', reward: 1 }, key);
 
-it('look, change shares and settings, pause and go on, and every order is in the audit', async () => {
+it('look, change shares and settings, pause and resume, and every order is in the audit', async () => {
   expect(await ajet('status')).toMatchObject({ state: 'rolling', shares: { a: { part: 0.5 } } });
   expect(await ajet('shares', 'a=0.25', 'b=0.75')).toEqual({ revision: 1, from_step: 1 });
   expect(await ajet('shares')).toMatchObject({ shares: { a: { part: 0.25 }, b: { part: 0.75 } } });
@@ -154,7 +154,7 @@ it('drop what came with a key: its places are open again', async () => {
   );
 });
 
-it('an end in peace: what runs may end, full batches are trained, a checkpoint is saved, and the next server goes on', async () => {
+it('an end in peace: what runs may end, full batches are trained, a checkpoint is saved, and the next server continues', async () => {
   await tell('a');
   await tell('b');
   const claimed: [string, string][] = [];
@@ -170,7 +170,7 @@ it('an end in peace: what runs may end, full batches are trained, a checkpoint i
   expect(await claim('a')).toBeDefined();
 });
 
-it('a backup taken while the server goes on is sound, and says where it is', async () => {
+it('a backup taken while the server runs is sound, and says where it is', async () => {
   await tell('a');
   await claim('a');
   const backup = path.join(dir, 'backup');

@@ -8,7 +8,7 @@ import { SwarmClient, SwarmOperator, type SwarmEvent, type SwarmRunOptions } fro
 import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** Ordinary workflows against a real server of the nano model: nothing in them knows of the swarm. */
+/** Ordinary workflows run against a real server of the nano model. Nothing in them knows of the swarm. */
 
 let dir = '';
 let served: ServedSwarm[] = [];
@@ -51,7 +51,7 @@ const tasksOf = (count: number) =>
 
 type Ended = Extract<SwarmEvent, { readonly type: 'episode_ended' }>;
 
-/** Runs until all tasks are done; what ended, in that order, and what was said. */
+/** Runs until all tasks are done. Returns the ended episodes in that order, and the notices. */
 async function run(
   swarm: ServedSwarm,
   workflow: Parameters<SwarmClient['run']>[0],
@@ -76,7 +76,7 @@ async function run(
 
 let numSaid = 0;
 
-/** Siblings get different rewards, so that there is something to train. */
+/** Siblings get different rewards, so there is something to train. */
 async function say(task: Task, tuner: Tuner): Promise<{ readonly reward: number }> {
   const client = asModel(tuner, { agentName: 'solver' });
   const { choices } = await client.chat.completions.create({
@@ -206,7 +206,7 @@ it('says once for all episodes that the judge is away, and once that it is back'
   ]);
 });
 
-it('goes on where it was after the server is replaced, in the middle of calls', async () => {
+it('continues where it was after the server is replaced, in the middle of calls', async () => {
   const first = await serve();
   const { port } = new URL(first.server.url);
   let calls = 0;
@@ -229,7 +229,7 @@ it('goes on where it was after the server is replaced, in the middle of calls', 
   expect(second === undefined ? undefined : accountOf(second)).toMatchObject({ acknowledged: 6 });
 });
 
-it('gives its episodes back at once when it stops, and the next revision goes on at once', async () => {
+it('gives its episodes back at once when it stops, and the next revision continues at once', async () => {
   const swarm = await serve();
   const controller = new AbortController();
   let numStarted = 0;

@@ -9,7 +9,10 @@ import OpenAI from 'openai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openSteadyModel } from '../bench/swarm/steady-run.js';
 
-/** What becomes of the calls and the memory of episodes that run: while the server recovers, over a restart, when they are idle. */
+/**
+ * What happens to the calls and the memory of running episodes: while the server recovers, over a restart, and when
+ * they are idle.
+ */
 
 let disk = new MemoryDisk();
 let dir = '';
@@ -115,7 +118,7 @@ it('lets calls go that wait for a server which stops', async () => {
   expect([503, 'cut']).toContain(await held);
 });
 
-it('goes on from stored responses and their items after a restart', async () => {
+it('continues from stored responses and their items after a restart', async () => {
   const first = await start();
   const episode = await claim(first);
   const before = await clientOf(episode).responses.create({ model: 'm', input: 'hello' });

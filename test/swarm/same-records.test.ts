@@ -7,13 +7,15 @@ import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
-/** The same workflow, of which some episodes fail, in an ordinary run and in a swarm: both write the same records of it. */
+/**
+ * An ordinary run and a swarm run the same workflow, of which some episodes fail. Both write the same records of it.
+ */
 
 const toTasks = (ids: readonly string[]) => ids.map((taskId) => ({ taskId, mainQuery: `Say ${taskId}` }));
 const training = toTasks(['a', 'b']);
 const evaluation = toTasks(['right', 'wrong', 'broken', 'broken too']);
 
-/** The first episode of each task that is trained fails; the others are rewarded in turn. */
+/** The first episode of each trained task fails; the others are rewarded in turn. */
 function createWorkflow() {
   const seen = new Map<string, number>();
   return async ({ taskId, mainQuery }: Task, tuner: Tuner) => {

@@ -358,7 +358,7 @@ it('a server that cannot write its heartbeat opens the store again, or ends if a
   expect([answer.status, codeOf(answer)]).toEqual([503, 'not_owner']);
 });
 
-it('a failing disk is answered, and the server goes on by itself', async () => {
+it('a failing disk is answered, and the server continues by itself', async () => {
   let isBroken = false;
   const faults = { fails: (operation: string): boolean => operation === 'sync' && isBroken };
   const server = await start({ openStore: async () => new MemoryStore(disk, { faults }) });

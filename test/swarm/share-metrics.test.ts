@@ -15,7 +15,7 @@ async function say(task: Task, tuner: Tuner): Promise<{ readonly reward: number 
   return { reward: 1 };
 }
 
-it('the metrics of a step tell what each share was to have of its batch, and what it had', async () => {
+it('the metrics of a step say what each share should have had of its batch, and what it had', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'share-metrics-'));
   const config = configuration.create({
     experimentDir: dir,

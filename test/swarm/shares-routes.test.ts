@@ -65,7 +65,7 @@ async function claim(server: SwarmServer, can: readonly string[], more: object =
 const end = (server: SwarmServer, { episode_id }: Claimed, client: string): Promise<Answer> =>
   send(server, `/episodes/${episode_id}/end`, { client, status: 'completed', reward: Math.random() });
 
-/** Runs what is offered to a client of these shares, at most so many episodes. */
+/** Runs the episodes that are offered to a client of these shares, at most this many. */
 async function runAll(server: SwarmServer, can: readonly string[], most = 100): Promise<string> {
   let shares = '';
   for (let count = 0; count < most; count++) {
@@ -112,7 +112,7 @@ it('the same task id may be in two shares', async () => {
   expect((await tell(server, 'b')).body).toEqual({ added: 0, known: 8, total: 8 });
 });
 
-it('other parts hold from the first batch that has not begun, are told once, and outlive a restart with the carry', async () => {
+it('other parts hold from the first batch that has not begun, are reported once, and outlive a restart with the carry', async () => {
   const server = await start();
   await tell(server, 'a', 40);
   await tell(server, 'b', 40);
@@ -200,7 +200,7 @@ it('the last groups of a share stay open for its clients once its tasks are thro
   await tell(server, 'a', 1);
   await tell(server, 'b', 8);
   const first = await claim(server, ['a']);
-  await expect.poll(() => claim(server, ['b'])).toBeDefined(); // the server has looked at its groups meanwhile
+  await expect.poll(() => claim(server, ['b'])).toBeDefined(); // the server has looked at its groups in the meantime
   await new Promise((resolve) => setTimeout(resolve, 5 * testSettings.tickMs));
   const second = await claim(server, ['a']);
   expect(second?.task_id).toBe('t0');

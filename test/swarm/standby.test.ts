@@ -21,7 +21,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** Of the runs that are served: when each began and ended. */
+/** When each served run began and ended. */
 let followed: string[] = [];
 
 const open = (): Promise<Standby> =>
@@ -49,7 +49,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-it('a run begins from the YAML file of another machine, and the same server goes on with it', async () => {
+it('a run begins from the YAML file of another machine, and the same server continues it', async () => {
   const key = standby.firstKey ?? '';
   const operator = new SwarmOperator({ url: standby.url, key });
   await expect.poll(() => operator.server().catch((error: unknown) => error)).toMatchObject({ code: 'no_run' });
@@ -87,7 +87,7 @@ it('a run begins from the YAML file of another machine, and the same server goes
   expect((await operator.audit()).entries).toMatchObject(begins);
 });
 
-it('a commander ends a run and begins another, or goes on with the first under other settings', async () => {
+it('a commander ends a run and begins another, or continues the first under other settings', async () => {
   const operator = new SwarmOperator({ url: standby.url, key: standby.firstKey ?? '' });
   const config = { model: { path: 'nano' }, onnx: { num_threads: 1 } };
   const untilOpen = (): Promise<unknown> =>
@@ -113,7 +113,7 @@ it('a commander ends a run and begins another, or goes on with the first under o
   expect((await operator.audit()).entries.map(({ what }) => what)).toEqual(['run_begun', 'run_ended', 'run_begun']);
 });
 
-it('a run that cannot begin is told, and another one may', async () => {
+it('a run that cannot begin is reported, and another one may', async () => {
   const operator = new SwarmOperator({ url: standby.url, key: standby.firstKey ?? '' });
   await operator.begin({ model: { path: './not-there' } });
   await expect
@@ -127,7 +127,7 @@ it('a run whose commander was answered begins after a kill, and one that cannot 
   const key = standby.firstKey ?? '';
   await standby.close();
   const answered = { config: { model: { path: './not-there' } }, run: null };
-  await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(answered)); // what a kill leaves
+  await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(answered)); // the files that a kill leaves
   standby = await open();
   const operator = new SwarmOperator({ url: standby.url, key });
   await expect
@@ -155,7 +155,7 @@ it('a port that another server has is refused, before a key is made that nobody 
   await free.close();
 });
 
-it('tells when the run that it was to go on with cannot be served any more', async () => {
+it('says when the run that it should continue cannot be served any more', async () => {
   await standby.close();
   const lost = { config: { model: { path: 'nano' } }, run: path.join(dir, 'lost') };
   await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(lost));

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** Opens until it is told to stop. */
+/** Opens until the signal stops it. */
 function open(_section: unknown, { signal }: BackboneParts): Promise<Backbone> {
   numOpening++;
   return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));

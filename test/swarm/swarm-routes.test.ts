@@ -83,7 +83,7 @@ async function end(server: SwarmServer, episodeId: string, more: object = {}): P
   return send(server, 'POST', `/episodes/${episodeId}/end`, { body });
 }
 
-/** Runs all that is offered; the reward is the place. */
+/** Runs all episodes that are offered. The reward is the place. */
 async function runAll(server: SwarmServer, prefix: string): Promise<void> {
   for (let index = 0; ; index++) {
     const episode = await claim(server, `${prefix}${index}`);
@@ -92,7 +92,7 @@ async function runAll(server: SwarmServer, prefix: string): Promise<void> {
   }
 }
 
-describe('what the server tells', () => {
+describe('what the server reports', () => {
   it('waits for a change, and answers at once if the caller missed one or comes from another life', async () => {
     const server = await start();
     const { change } = (await send(server, 'GET', '/server')).body as { readonly change: number };
@@ -103,7 +103,7 @@ describe('what the server tells', () => {
     expect(codeOf(await send(server, 'GET', '/server?after=x'))).toEqual([400, 'invalid_request']);
   });
 
-  it('tells what is committed as events, and goes on after the last one that a client has seen', async () => {
+  it('sends what is committed as events, and continues after the last one that a client has seen', async () => {
     const server = await start();
     await postTasks(server, 1);
     const first = await ask(server, 'GET', '/events');
@@ -118,7 +118,7 @@ describe('what the server tells', () => {
     expect(since).toContain('"status":"completed"');
   });
 
-  it('tells figures in the format of Prometheus', async () => {
+  it('reports figures in the format of Prometheus', async () => {
     const server = await start();
     await postTasks(server, 3);
     const text = await (await ask(server, 'GET', '/metrics')).text();
@@ -329,7 +329,7 @@ it('sends a client away that waits for the evaluation of the last step, if there
   expect(purposes.filter((purpose) => purpose === 'train')).toHaveLength(7);
 });
 
-/** Claims and ends what there is to run, until the server has no task for anybody any more. The first episode is not counted. */
+/** Claims and ends episodes until the server has no more tasks for any client. The first episode is not counted. */
 async function finish(server: SwarmServer): Promise<{ readonly purposes: readonly string[] }> {
   const purposes: string[] = [];
   await end(server, (await claim(server, 'first'))?.episode_id ?? '');

@@ -19,7 +19,7 @@ function findWorkers(): readonly number[] {
       const [, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
       return Number(parent) === process.pid && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('ajet_torch');
     } catch {
-      return false; // it has ended meanwhile
+      return false; // it has ended in the meantime
     }
   });
 }
@@ -80,7 +80,7 @@ it.skipIf(process.platform !== 'linux' || !existsSync(python))(
   400_000,
 );
 
-/** Each step was decided once, and the weights that were made again have another incarnation. */
+/** Each step was decided once, and the recomputed weights have another incarnation. */
 async function expectSound(runDir: string): Promise<void> {
   const store = await LmdbStore.open(path.join(runDir, 'ledger'), { isReadOnly: true });
   const { state } = foldStore(store);

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 import { TrainingWatch } from './watch-training.js';
 
-/** A server whose model dies, and those who watch its events. */
+/** A server whose model dies, and the clients that watch its events. */
 
 let servers = new MemoryServers();
 let watches: TrainingWatch[] = [];
@@ -31,7 +31,7 @@ async function openTrainer(): Promise<TrainerPort> {
   return { ...trainer, optimize: async (...step) => (check(), trainer.optimize(...step)) };
 }
 
-/** Episodes for one step, whose manifest is written. */
+/** Ends the episodes for one step, whose manifest is written. */
 async function fillBatch({ swarm }: SwarmServer): Promise<void> {
   const tasks = ['a', 'b'].map((task_id, index) => ({ task_id, index, hash: 'h' }));
   await swarm?.addTasks({ tasks, total: tasks.length });

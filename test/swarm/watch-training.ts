@@ -1,6 +1,6 @@
 import { trainingEventSchema } from '@agentjet/swarm-wire';
 
-/** What an open server has said of training, from the beginning. A stream that ends is opened again. */
+/** Returns what an open server has said of training, from the beginning. A stream that ends is opened again. */
 export class TrainingWatch {
   readonly said: string[] = [];
   readonly #stop = new AbortController();

@@ -1,7 +1,8 @@
 /**
  * Does every backbone that a CPU can run compute the same, and does a run learn through it? On a random model of a few
- * thousand weights: logprobs, and the gradient of one batch, against what plain transformers said (../parity/golden.json and
- * golden-gradient.safetensors). On the nano model: the frozen-lake tutorial for ten steps.
+ * thousand weights it compares logprobs, and the gradient of one batch, with those of plain transformers
+ * (../parity/golden.json and golden-gradient.safetensors). On the nano model it trains the frozen-lake tutorial for ten
+ * steps.
  */
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -61,7 +62,10 @@ type Rows = { readonly rows: Record<string, Row>; readonly seconds: Record<strin
 
 const noRows = (): Rows => ({ rows: {}, seconds: {} });
 
-/** With `--only`: what was kept of all backbones at this very commit, so that they can be measured one after another. */
+/**
+ * With `--only` it starts from what was kept of all backbones at this very commit, so that they can be measured one
+ * after another.
+ */
 export function othersOf(kept: string, at: { readonly commit: string | null; readonly steps: number }): Rows {
   const found = JSON.parse(kept) as Record<string, unknown>;
   if (at.commit === null || found['commit'] !== at.commit || found['lake_steps'] !== at.steps) return noRows();
@@ -70,7 +74,10 @@ export function othersOf(kept: string, at: { readonly commit: string | null; rea
   return { rows, seconds: { ...(found['lake_seconds_per_step'] as Rows['seconds']) } };
 }
 
-/** Logprobs of the probes, and the relative distance of the whole gradient (Euclidean) from that of plain transformers. */
+/**
+ * Returns logprobs of the probes, and the relative distance of the whole gradient (Euclidean) from that of plain
+ * transformers.
+ */
 export async function compareWithGolden({
   open,
 }: Opened): Promise<{ readonly logprobs_max_abs: number; readonly gradient_relative: number }> {
@@ -97,7 +104,7 @@ function distance(found: Gradient, expected: Gradient): number {
   return Math.sqrt(difference / size);
 }
 
-/** The frozen-lake tutorial on the nano model. */
+/** Trains the frozen-lake tutorial on the nano model. */
 export async function learnLake({ open }: Opened, steps: number): Promise<LakeResult> {
   const experimentDir = await mkdtemp(path.join(tmpdir(), 'backbones-'));
   try {

@@ -1,4 +1,4 @@
-/** Every backbone that can train on a CPU, opened in one way; or why it cannot be opened here. */
+/** Opens every backbone that can train on a CPU in one way, or says why it cannot be opened here. */
 
 import { existsSync } from 'node:fs';
 import type { Backbone, OptimizerOptions } from '@agentjet/core';
@@ -32,7 +32,7 @@ const openTorch = ({ modelDir, optimizer, contextLength }: OpenOptions): Promise
     env: { OMP_NUM_THREADS: '1' },
   });
 
-/** One worker on the CPU, and a Ray for it alone. */
+/** Opens one worker on the CPU, and a Ray for it alone. */
 const openVerl = ({ modelDir, optimizer, contextLength }: OpenOptions): Promise<Backbone> =>
   createVerlBackbone({
     modelDir,
@@ -44,7 +44,7 @@ const openVerl = ({ modelDir, optimizer, contextLength }: OpenOptions): Promise<
     env: { OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' },
   });
 
-/** Through the test server, which trains with the embedded backbone; closed together. */
+/** Goes through the test server, which trains with the embedded backbone. Both are closed together. */
 async function openTinker(options: OpenOptions): Promise<Backbone> {
   const { modelDir, optimizer, contextLength } = options;
   const server = await TinkerServer.start({ open: () => openOnnx(options), contextLength, models: [modelDir] });

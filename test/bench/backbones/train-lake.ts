@@ -9,24 +9,26 @@ export const lakeLearningRate = 5e-4;
 export type LakeOptions = {
   readonly steps: number;
   readonly experimentDir: string;
-  /** Without it, the embedded backbone. */
+  /** Defaults to the embedded backbone. */
   readonly backbone?: Backbone;
-  /** Default: the tutorial's. */
+  /** Defaults to the tutorial's. */
   readonly workflow?: typeof FrozenLakeWorkflow;
   readonly trainerCommon?: ConfigInput['trainerCommon'];
   readonly rollout?: ConfigInput['rollout'];
 };
 
 export type LakeResult = {
-  /** As `successAfter`, if `valBeforeTrain` asks for it. */
+  /** The same as `successAfter`, if `valBeforeTrain` asks for it. */
   readonly successBefore: number | null;
-  /** Greedy, on the tutorial's 100 maps that are never trained on. */
+  /** Greedy success on the tutorial's 100 maps that are never trained on. */
   readonly successAfter: number;
-  /** From the end of the first step to that of the last. */
+  /** Seconds from the end of the first step to that of the last. */
   readonly secondsPerStep: number;
 };
 
-/** The tutorial on the nano model: 16 maps a step, 8 walks each. Errors of single episodes do not end it. */
+/**
+ * Runs the tutorial on the nano model with 16 maps a step and 8 walks each. Errors of single episodes do not end it.
+ */
 export async function trainLake({
   steps,
   experimentDir,

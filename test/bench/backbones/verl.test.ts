@@ -6,11 +6,11 @@ import { runAjet } from '../../e2e/support/run-ajet.js';
 import { compareWithGolden, learnLake } from './bench.js';
 import { subjects } from './subjects.js';
 
-/** Minutes: part of `.ci/nightly verl`. */
+/** It takes minutes, so it is part of `.ci/nightly verl`. */
 const verl = subjects().find(({ name }) => name === 'verl');
 const opened = verl !== undefined && 'open' in verl && process.env['AJET_LONG_TESTS'] === '1' ? verl : undefined;
 
-/** Ten steps of `ajet sft` over the transcripts of a tutorial: the loss of held-out ones. */
+/** Makes ten steps of `ajet sft` over the transcripts of a tutorial, and returns the loss of held-out ones. */
 async function imitate(backbone: 'verl' | 'onnx'): Promise<number> {
   const experiments = await mkdtemp(path.join(tmpdir(), 'imitate-'));
   try {

@@ -1,7 +1,7 @@
 /**
- * Is what a human or a guard makes of the model's turn what the model sees next? Arguments and texts are changed, added,
- * taken out and emptied in the messages of three frameworks, over our native models and over HTTP. Each edit must be in
- * the next prompt, and its call must be a fork with the cause `edited`.
+ * If a human or a guard edits the model's turn, does the model see the edit next? Arguments and texts are changed,
+ * added, taken out and emptied in the messages of three frameworks, over our native models and over HTTP. Each edit
+ * must be in the next prompt, and its call must be a fork with the cause `edited`.
  */
 import { startEndpointServer } from '@agentjet/endpoint';
 import { openScriptedEpisode } from '@agentjet/rollout/testing';
@@ -53,7 +53,7 @@ async function editOnce(driver: Driver, kind: EditKind, endpointHost: EndpointHo
   const endpoint = tuner.asOpenAIEndpoint({ agentName: 'clerk' });
   await driver.run({ tuner, endpoint }, kind.edit);
   const text = engine.requests[1]?.text ?? '';
-  const afterQuestion = text.slice(text.indexOf('Move the money.')); // the tools come before it, and their words are no answer
+  const afterQuestion = text.slice(text.indexOf('Move the money.')); // the tools come before it, and their words are not an answer
   const isShown =
     kind.shown.every((part) => afterQuestion.includes(part)) &&
     !kind.hidden.some((part) => afterQuestion.includes(part));

@@ -12,7 +12,7 @@ import { type EditableTurn, tool } from './edit-kinds.js';
 
 /**
  * Asks, lets `edit` change the model's turn in the framework's own message object, with everything that the framework
- * carries along in it, answers the calls that are left, and asks again.
+ * carries in it, answers the remaining calls, and asks again.
  */
 export type Driver = {
   readonly name: string;
@@ -79,7 +79,7 @@ async function runLangGraph(model: BaseChatModel, edit: Edit): Promise<void> {
   const calls = (answer.tool_calls ?? []).map(({ id, name: called, args }) => ({ id: id ?? '', name: called, args }));
   const edited = edit({ content: answer.text, calls });
   messages.push(
-    // As LangChain's own human-in-the-loop middleware makes it: the old message with other calls.
+    // LangChain's own human-in-the-loop middleware makes it like this: the old message with other calls.
     new AIMessage({
       ...(answer.id !== undefined && { id: answer.id }),
       content: edited.content,

@@ -8,17 +8,17 @@ export type EditableCall = {
   readonly args: Readonly<Record<string, unknown>>;
 };
 
-/** What a human or a guard does to a turn, and what the next prompt must and must not hold because of it. */
+/** An edit of a human or a guard to a turn, and what the next prompt must and must not contain because of it. */
 export type EditKind = {
   readonly name: string;
-  /** What the model writes. */
+  /** The model's answer. */
   readonly answer: string;
   readonly edit: (turn: EditableTurn) => EditableTurn;
   readonly shown: readonly string[];
   readonly hidden: readonly string[];
 };
 
-/** `limit` has a default that no edit below uses: a value that is filled in would not be an edit. */
+/** `limit` has a default that no edit below uses, because a value that is filled in would not be an edit. */
 export const tool: ToolSpec = {
   name: 'transfer',
   description: 'Moves money.',

@@ -1,8 +1,9 @@
 /**
- * How fast does the embedded backbone train and sample, compared with eager PyTorch on the same CPU? Same shapes, same
- * threads, float32, one process each, taking turns; the figure is the median of the ratios of neighbouring turns.
- * Ours goes through the public backbone: worker thread, scheduler, sampler and messages included. A machine with
- * other work on it is refused: PyTorch's threads spin, and then take several times as long. Ratios of processor time are kept too.
+ * How fast does the embedded backbone train and sample, compared with eager PyTorch on the same CPU? Both have the same
+ * shapes and threads, float32, and one process each. They take turns, and the figure is the median of the ratios of
+ * neighbouring turns. Ours goes through the public backbone: worker thread, scheduler, sampler and messages included. A
+ * machine with other work on it is refused, because PyTorch's threads spin and then take several times as long. Ratios
+ * of processor time are kept too.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -28,7 +29,7 @@ const concurrencies = [1, 8, 32, 64] as const;
 const decodeSize: Size = '4.8M';
 const optimizer = adamOptions(1e-5, { weightDecay: 0.01, maxGradNorm: 1 });
 
-/** One workload: ours, and the command that takes PyTorch through the same. */
+/** One workload for ours, and the command that makes PyTorch run the same. */
 type Contest = {
   readonly label: string;
   readonly tokens: number;
@@ -125,7 +126,7 @@ async function play(
   };
 }
 
-/** One optimizer step over 16 rows of 128 tokens that share nothing. */
+/** Makes one optimizer step over 16 rows of 128 tokens that share nothing. */
 function trainContest(size: Size, backbone: Backbone): Contest {
   const steps = size === '19M' ? 1 : 3;
   const batch = randomBatch(Number(configOf(size)['vocab_size']));
@@ -137,7 +138,7 @@ function trainContest(size: Size, backbone: Backbone): Contest {
   return { label: size, tokens: steps * trainRows * trainLength, ours, torch: command };
 }
 
-/** That many calls at once, with prompts that share nothing, each of 32 tokens, for 128 sampled tokens. */
+/** Makes that many calls at once with prompts of 32 tokens that share nothing, and samples 128 tokens each. */
 function decodeContest(concurrency: number, backbone: Backbone): Contest {
   const command = {
     op: 'decode',

@@ -1,4 +1,7 @@
-/** The three models of the comparison, as config.json: Qwen2-shaped, tied embeddings, biases on query, key and value. */
+/**
+ * The three models of the comparison, as config.json: Qwen2-shaped, with tied embeddings and biases on query, key and
+ * value.
+ */
 
 export type Size = '0.85M' | '4.8M' | '19M';
 

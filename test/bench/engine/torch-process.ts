@@ -1,4 +1,4 @@
-/** PyTorch in a process of its own, if there is one with PyTorch in it. */
+/** Runs PyTorch in a separate process, if a Python with PyTorch is installed. */
 
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,12 +16,12 @@ export type Cost = { readonly wall: number; readonly cpu: number };
 
 export type TorchProcess = {
   readonly version: string;
-  /** What the command took in there. */
+  /** The time of the command in that process. */
   measure(command: TorchCommand): Promise<Cost>;
   close(): Promise<void>;
 };
 
-/** Null where no Python with PyTorch is found: AJET_TORCH_PYTHON, the torch backbone's virtual environment, python3. */
+/** Null if no Python with PyTorch is found: AJET_TORCH_PYTHON, the torch backbone's virtual environment, python3. */
 export async function startTorch(threads: number): Promise<TorchProcess | null> {
   const python = pythonCandidates().find(hasTorch);
   if (python === undefined) return null;

@@ -1,9 +1,11 @@
-"""The PyTorch side of the engine benchmark: one JSON command per line in, one JSON answer per line out.
+"""The PyTorch side of the engine benchmark. It reads one JSON command per line, and writes one JSON answer per line.
 
-What a careful user writes in eager PyTorch on the CPU: F.linear, fused scaled-dot-product attention, fused AdamW, a static
-key-value cache, one prefill pass. Fixed here: float32, the thread count given. Legend: B rows, T tokens, D hidden size.
+It is what a careful user writes in eager PyTorch on the CPU: F.linear, fused scaled-dot-product attention, fused AdamW,
+a static key-value cache, and one prefill pass. It uses float32 and the given number of threads. Legend: B rows, T
+tokens, D hidden size.
 
-Commands: {"op": "hello"}; {"op": "train", "config", "rows", "length", "steps"}; {"op": "decode", "config", "rows", "prompt", "tokens"}.
+The commands are {"op": "hello"}, {"op": "train", "config", "rows", "length", "steps"} and {"op": "decode", "config",
+"rows", "prompt", "tokens"}.
 """
 
 import json
@@ -53,7 +55,7 @@ class Decoder(torch.nn.Module):
         return y * self.cos[start:end] + torch.cat([-high, low], -1) * self.sin[start:end]
 
     def forward(self, ids_BT, attend, start=0):
-        """Hidden states [B, T, D]; `attend(layer, q, k, v)` is the attention over [B, heads, T, head]."""
+        """Returns hidden states [B, T, D]. `attend(layer, q, k, v)` is the attention over [B, heads, T, head]."""
         x = F.embedding(ids_BT, self.embedding)
         for layer, block in enumerate(self.blocks):
             h = self.norm(x, block["norm1"])
@@ -71,7 +73,7 @@ def causal(_layer, q, k, v):
 
 
 class Trainer:
-    """One GRPO step: PPO clip on every token, entropy reported, gradients clipped, AdamW."""
+    """Makes one GRPO step: PPO clip on every token, entropy reported, gradients clipped, AdamW."""
 
     def __init__(self, config):
         self.model = Decoder(config)
@@ -94,7 +96,8 @@ class Trainer:
 
 
 class Cache:
-    """A static cache [B, key_heads, S, head] per layer. One new token sees all before it: no mask, query heads folded into rows."""
+    """A static cache [B, key_heads, S, head] per layer. One new token sees all before it, so there is no mask; query
+    heads are folded into rows."""
 
     def __init__(self, model, rows, size):
         shape = (rows, model.key_heads, size, model.head)
@@ -153,7 +156,7 @@ def answer(command):
 
 
 def timed(work):
-    """Wall time, and processor time of all threads."""
+    """Measures wall time, and processor time of all threads."""
     start, cpu_start = time.perf_counter(), time.process_time()
     work()
     return {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu_start}

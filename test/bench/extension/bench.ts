@@ -4,8 +4,9 @@ import { recipes } from '../../recipes/recipes.js';
 import type { BenchOptions, BenchResult } from '../bench.js';
 
 /**
- * How many files must one touch to add a kind of thing? Every recipe of CONTRIBUTING.md is followed in a copy of the repository:
- * its patch is applied, its command is run, then the suite of the kind. What git finds changed outside of the new folder is counted.
+ * How many files must one touch to add an entry of each kind? Every recipe of CONTRIBUTING.md is followed in a copy of
+ * the repository: its patch is applied, its command is run, then the suite of the kind. The benchmark counts the files
+ * outside of the new folder that git reports as changed.
  */
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {

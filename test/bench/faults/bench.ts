@@ -1,7 +1,8 @@
 /**
- * How much of a run survives a world that fails? Places that reached an optimizer step over places drawn, and tokens that were
- * sampled in vain, at 0%, 8% and 30% random outages; and whether a run goes on by itself after a total outage. The engine is
- * scripted and every group has different rewards, so that nothing but an outage can empty a place.
+ * How much of a run survives a world that fails? It measures places that reached an optimizer step over places drawn,
+ * and tokens that were sampled in vain, at 0%, 8% and 30% random outages. It also checks that a run continues by itself
+ * after a total outage. The engine is scripted and every group has different rewards, so only an outage can empty a
+ * place.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +22,7 @@ const numRepeat = 8;
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
 
 type RunFigures = {
-  /** Places that an optimizer step held over places drawn. */
+  /** Places in an optimizer step over places drawn. */
   readonly filledShare: number;
   /** Tokens of attempts that the world lost over all sampled tokens. */
   readonly wastedShare: number;
@@ -86,7 +87,7 @@ async function readFigures(experiment: string, world: FlakyWorld, numSteps: numb
   };
 }
 
-/** Everything fails for some seconds from the second step on; the run must pause and go on by itself. */
+/** Everything fails for some seconds from the second step on. The run must pause and continue by itself. */
 async function runThroughOutage(seconds: number, seed: number) {
   const world = createFlakyWorld(0, seed);
   let pausedAt: number | undefined;
@@ -120,7 +121,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   }
   const total = await runThroughOutage(5, seed);
   report(
-    `total outage of 5 s: paused ${total.pausedSeconds.toFixed(1)} s, ${total.wentOn ? 'went on' : 'did not go on'}`,
+    `total outage of 5 s: paused ${total.pausedSeconds.toFixed(1)} s, ${total.wentOn ? 'continued' : 'did not continue'}`,
   );
   const each = (of: (figures: RunFigures) => number): Record<string, number> =>
     Object.fromEntries(Object.entries(shares).map(([percent, figures]) => [percent, round(of(figures))]));

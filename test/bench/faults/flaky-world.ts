@@ -2,20 +2,20 @@ import { createRandom, Outage } from '@agentjet/core';
 import type { WorkflowFunction } from '@agentjet/rollout';
 
 /**
- * An agent in a world that fails: three model calls, and the world may break before each of them or after the last. `share` of
- * the attempts are lost at random; while `isDown`, all are.
+ * An agent in a world that fails. It makes three model calls, and the world may break before each of them or after the
+ * last. `share` of the attempts are lost at random; while `isDown`, all are lost.
  */
 export type FlakyWorld = {
   readonly share: number;
   isDown: boolean;
-  /** Attempts that the world lost. */
+  /** The attempts that the world lost. */
   outages: number;
   readonly workflow: WorkflowFunction;
 };
 
 const numCalls = 3;
 
-/** Rewards differ between the places of a group, so that every group has a gradient. */
+/** Rewards differ between the places of a group, so every group has a gradient. */
 function rewardOf(episodeId: string): number {
   return Number(/-r(\d+)/.exec(episodeId)?.[1] ?? 0) % 4;
 }

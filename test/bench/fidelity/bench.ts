@@ -1,7 +1,7 @@
 /**
- * Does the next prompt go on from exactly the ids that the model generated? Random conversations (odd JSON, escapes, unknown
- * keys, parallel calls, thinking, blanks, emoji, broken call blocks, unknown tools) through each framework's own agent
- * loop, half of them streamed: over our native model, and over the framework's own client and HTTP.
+ * Does the next prompt continue exactly the ids that the model generated? Random conversations (odd JSON, escapes,
+ * unknown keys, parallel calls, thinking, blanks, emoji, broken call blocks, unknown tools) go through each framework's
+ * own agent loop, half of them streamed: over our native model, and over the framework's own client and HTTP.
  */
 import { startEndpointServer } from '@agentjet/endpoint';
 import type { EndpointHost } from '@agentjet/rollout';
@@ -14,16 +14,18 @@ import type { FidelityAgent } from './agent.js';
 import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
 import { measure } from './measure.js';
 
-/** Shares are 0..1; null where the framework has no client of its own. */
+/** Shares are 0..1, or null if the framework has no client. */
 export type FidelityResult = Readonly<Record<string, FrameworkFidelity>>;
 export type FrameworkFidelity = {
-  /** Of each way. */
+  /** The number of transitions of each way. */
   readonly transitions: number;
   readonly native: number;
-  /** With a template that takes thinking out of earlier turns, as Qwen3's does: each question begins a new branch. */
+  /**
+   * Uses a template that takes thinking out of earlier turns, as Qwen3's does. Each question then begins a new branch.
+   */
   readonly native_unedited: number;
   readonly http: number | null;
-  /** Over HTTP when the model sees what the framework sends back: what the tracker makes up for. */
+  /** Goes over HTTP, and the model sees what the framework sends back. It shows what the tracker makes up for. */
   readonly http_as_sent: number | null;
   readonly wrong_splices: number;
 };

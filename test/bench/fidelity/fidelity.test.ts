@@ -34,7 +34,7 @@ describe('countTransitions', () => {
   };
   const say = (content: string): ChatMessage => ({ role: 'assistant', content });
 
-  it('tells exact continuations, forks and wrong splices apart', () => {
+  it('distinguishes exact continuations, forks and wrong splices', () => {
     const first = call(header, 'one', [question]);
     const next = (ownTurn: string, sentTurn: string) =>
       call(`${header}${ownTurn}<|im_end|>\n${header}`, 'two', [question, say(sentTurn), question]);

@@ -7,7 +7,7 @@ import type { FidelityAgent } from './agent.js';
 import { createReplies } from './random-replies.js';
 import { countTransitions, type RecordedCall, type TransitionCounts } from './transitions.js';
 
-/** Thinking stays in the history: a template that drops it at the next question would be a fork of its own. */
+/** Thinking stays in the history, because a template that drops it at the next question would make another fork. */
 const keepsThinking = chatTemplates.qwen3.replace(
   'loop.index0 > state.last_question and (loop.last or thoughts)',
   'thoughts',
@@ -16,12 +16,12 @@ const keeping = createChatTokenizer({ ...createChatTokenizerFiles('qwen3'), chat
 const unedited = createChatTokenizer(createChatTokenizerFiles('qwen3'));
 
 /**
- * `native_unedited`: with a template that takes thinking out of earlier turns, as Qwen3's does. `http_as_sent`: over HTTP,
- * and what the framework sends back is what the model sees.
+ * `native_unedited` uses a template that takes thinking out of earlier turns, as Qwen3's does. `http_as_sent` goes over
+ * HTTP, and the model sees what the framework sends back.
  */
 export type Way = 'native' | 'native_unedited' | 'http' | 'http_as_sent';
 
-/** Random conversations until there are enough transitions. */
+/** Runs random conversations until there are enough transitions. */
 export async function measure<M>(
   agent: FidelityAgent<M>,
   way: Way,

@@ -2,17 +2,17 @@ import type { ChatMessage, ChatRequest } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { ScriptedRequest } from '@agentjet/rollout/testing';
 
-/** One call of a conversation: what the framework sent, and what the engine was given and made of it. */
+/** One call of a conversation: the framework's request, and the prompt and the answer of the engine. */
 export type RecordedCall = { readonly sent: ChatRequest; readonly engine: ScriptedRequest };
 
 export type TransitionCounts = { readonly transitions: number; readonly kept: number; readonly wrongSplices: number };
 
 /**
- * Of the calls of one conversation, in order: how many prompts go on from exactly the ids of the call before, and how many
- * put ids of one turn in the place of another.
+ * Takes the calls of one conversation in order. Counts the prompts that continue exactly the ids of the call before,
+ * and those that put ids of one turn in the place of another.
  */
 export function countTransitions(calls: readonly RecordedCall[], chatTokenizer: ChatTokenizer): TransitionCounts {
-  // A prompt that goes on from exact ids holds the turns before it by construction; only the others need a look.
+  // A prompt that continues exact ids holds the turns before it by construction. Only the others need a check.
   const missed = calls.flatMap((call, at) =>
     at === 0 || goesOnFrom(call, calls[at - 1]) ? [] : [{ call, earlier: calls.slice(0, at) }],
   );
@@ -52,7 +52,7 @@ function hasWrongSplice(
   );
 }
 
-/** Letter by letter, or as a template prints it that takes thinking out. */
+/** Compares letter by letter, or with the output of a template that takes thinking out. */
 function isPrinted(ownText: string, shown: string, template: ChatTokenizer['template']): boolean {
   if (ownText === shown) return true;
   const [own, printed] = [template.parse(ownText), template.parse(shown)];
@@ -70,7 +70,7 @@ function isMeant(message: ChatMessage | undefined, ownText: string, template: Ch
   return own.content.trim() === message.content.trim() && own.toolCalls.map(({ name }) => name).join() === names;
 }
 
-/** Texts of the assistant's turns of a ChatML prompt, in order. */
+/** Returns the texts of the assistant's turns of a ChatML prompt, in order. */
 function assistantTexts(prompt: string): readonly string[] {
   return prompt.split('<|im_start|>assistant\n').slice(1, -1).map(turnText);
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { judgeLearning } from './judge-learning.js';
 
-/** `pattern` has a letter per task: + solved, - not. */
+/** `pattern` has a letter per task: + is solved, - is not. */
 const outcomes = (pattern: string): Record<string, boolean> =>
   Object.fromEntries([...pattern].map((letter, index) => [`task-${index}`, letter === '+']));
 
@@ -19,7 +19,7 @@ it('weighs what was lost against what was gained', () => {
   expect(judgeLearning(outcomes('+++++++'), outcomes('-------')).probabilityByChance).toBeCloseTo(1, 12);
 });
 
-it('sees no learning where nothing changed', () => {
+it('sees no learning if nothing changed', () => {
   expect(judgeLearning(outcomes('++--'), outcomes('++--'))).toMatchObject({ learned: false, probabilityByChance: 1 });
 });
 

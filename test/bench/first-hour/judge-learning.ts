@@ -5,11 +5,17 @@ export type Learning = {
   readonly tasks: number;
   readonly solvedBefore: number;
   readonly solvedAfter: number;
-  /** One-sided sign test: how probable as many gains among the tasks whose outcome changed are if gains and losses are equally likely. */
+  /**
+   * A one-sided sign test. It returns the probability of at least as many gains among the tasks whose outcome changed,
+   * if gains and losses are equally likely.
+   */
   readonly probabilityByChance: number;
 };
 
-/** A model has learned if it solves more held-out tasks than before training, and chance alone would show that in fewer than 1 of 100 runs. */
+/**
+ * A model has learned if it solves more held-out tasks than before training, and chance alone would show that in fewer
+ * than 1 of 100 runs.
+ */
 export function judgeLearning(before: Outcomes, after: Outcomes): Learning {
   const tasks = Object.keys(before);
   const missing = tasks.find((task) => after[task] === undefined);

@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process';
 export type Ended = { readonly output: string; readonly seconds: number };
 
 /**
- * Runs a line in the shell as a user would type it. `onLine` sees each line of both outputs, with the seconds since the start.
- * Rejects with the end of the output if the command fails.
+ * Runs a line in the shell as a user would type it. `onLine` gets each line of both outputs, with the seconds since the
+ * start. Rejects with the end of the output if the command fails.
  */
 export async function runCommand(
   line: string,
   options: {
     readonly cwd: string;
-    /** Added to the environment of this process; undefined takes a variable out of it. */
+    /** Variables added to the environment of this process. The value undefined removes a variable. */
     readonly env?: Readonly<Record<string, string | undefined>>;
     readonly onLine?: (line: string, seconds: number) => void;
   },

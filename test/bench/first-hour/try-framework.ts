@@ -4,20 +4,23 @@ import { readHeldOut } from '../../releases/read-seed-result.js';
 import type { Outcomes } from './judge-learning.js';
 import { runCommand } from './run-command.js';
 
-/** Everything that a user of one framework types, in an empty folder. A command that fails throws. */
+/** Types everything that a user of one framework types, in an empty folder. A command that fails throws. */
 
 export type FirstHour = {
-  /** Both installs: ours, then what `ajet init` says is missing. */
+  /** Seconds of both installs: ours, then the packages that `ajet init` says are missing. */
   readonly secondsInstall: number;
-  /** From `npx ajet --conf agent.yaml` to the line of the first step; the evaluation before training is part of it. */
+  /**
+   * Seconds from `npx ajet --conf agent.yaml` to the line of the first step. The evaluation before training is part of
+   * it.
+   */
   readonly secondsToFirstStep: number;
-  /** From the same moment to the end of the run. */
+  /** Seconds from the same moment to the end of the run. */
   readonly secondsTraining: number;
   readonly bytesInstalled: number;
   readonly rewards: readonly number[];
   readonly outcomesBefore: Outcomes;
   readonly outcomesAfter: Outcomes;
-  /** What npm warned about. */
+  /** npm's warnings. */
   readonly warnings: readonly string[];
 };
 
@@ -45,7 +48,7 @@ export async function tryFramework(
   };
 }
 
-/** The lines after "Next:" that install something; none for a framework that comes with the adapter. */
+/** The lines after "Next:" that install something. There are none for a framework that comes with the adapter. */
 async function installWhatInitSays(dir: string, output: string): Promise<{ output: string; seconds: number }> {
   const line = /^ {2}(npm install .*)$/m.exec(output)?.[1];
   return line === undefined ? { output: '', seconds: 0 } : runCommand(line.trim(), { cwd: dir });
@@ -53,7 +56,7 @@ async function installWhatInitSays(dir: string, output: string): Promise<{ outpu
 
 type Launch = { readonly runtimeExecutable: string; readonly runtimeArgs: readonly string[]; readonly cwd: string };
 
-/** Does what the editor does with the first entry of launch.json; two episodes must be printed with their rewards. */
+/** Does what the editor does with the first entry of launch.json. Two episodes must be printed with their rewards. */
 async function runDebugLaunch(dir: string): Promise<void> {
   const file = path.join(dir, '.vscode/launch.json');
   const { configurations } = JSON.parse(readFileSync(file, 'utf8')) as { configurations: readonly Launch[] };
@@ -93,7 +96,7 @@ function findRunDir(experiments: string): string {
   return path.join(experiments, experiment, runs.at(-1) ?? '');
 }
 
-/** What npm says of the user's own settings has nothing to do with the packages. */
+/** npm's warnings about the user's own settings have nothing to do with the packages. */
 function readWarnings(output: string): readonly string[] {
   return output.split('\n').filter((line) => /^npm warn/i.test(line) && !/Unknown (user|env) config/.test(line));
 }

@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import type { Attack } from './attacks.js';
 
 export type Outcome = {
-  /** Of HTTP; 0 if the connection was closed without an answer. */
+  /** The HTTP status, or 0 if the connection was closed without an answer. */
   readonly status: number;
-  /** Of the body, before the answer came. */
+  /** The bytes of the body that were sent before the answer came. */
   readonly sentBytes: number;
 };
 
@@ -65,7 +65,7 @@ export class Attacker {
   }
 }
 
-/** Piece by piece, as the server takes it. */
+/** Sends piece by piece, as the server takes it. */
 async function write(
   sent: ClientRequest,
   bytes: Buffer,

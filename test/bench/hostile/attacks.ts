@@ -5,11 +5,11 @@ export type Attack = {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Sends only a part of the body, and then nothing: the connection is cut after so many milliseconds. */
+  /** Sends only a part of the body, and then nothing. The connection is cut after this many milliseconds. */
   readonly stallsMs?: number;
   /** Bytes that are not HTTP. */
   readonly isRaw?: true;
-  /** Has no valid key and a large body: it should not be read. */
+  /** Has no valid key and a large body, which should not be read. */
   readonly isUnkeyed?: true;
 };
 
@@ -22,7 +22,7 @@ const large = Buffer.alloc(12 * 2 ** 20, 'x');
 const deep = '['.repeat(200_000);
 const wide = `{"client":"bench","status":"completed","reward":1,"metadata":{${Array.from({ length: 50_000 }, (_none, at) => `"k${at}":[]`).join()}}}`;
 
-/** One of each kind; a run repeats them in turn. */
+/** One request of each kind. A run repeats them in turn. */
 export function createAttacks(target: Target): readonly Attack[] {
   return [...withoutKeys(target), ...withWrongRoles(target), ...withBadBodies(target), ...onModels(target), ...onWires];
 }
@@ -142,7 +142,7 @@ function withWrongRoles({ observer, worker, runningKey, running, runningClaim, e
   ];
 }
 
-/** With a key that is valid. */
+/** Requests with a valid key. */
 function withBadBodies({ worker, running }: Target): readonly Attack[] {
   const headers = bearer(worker);
   const endPath = `${api}/episodes/${running}/end`;
@@ -184,7 +184,7 @@ function withBadBodies({ worker, running }: Target): readonly Attack[] {
   ];
 }
 
-/** Model calls: the key opens one episode alone. */
+/** Model calls. A key opens only one episode. */
 function onModels({ running, otherKey, runningKey, worker, ended }: Target): readonly Attack[] {
   const chat = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
   const call = (id: string): string => `/e/${id}/main/v1/chat/completions`;

@@ -1,7 +1,7 @@
 /**
- * What happens to a swarm's server when it is asked for what nobody may have, in ways that nobody should ask? 10,000 requests
- * against a real server process: no key, wrong, expired, foreign and wrong-role keys, bodies that are huge, deep, slow, cut
- * short or no JSON at all. None may be let in, none may bring the server down, and what it had acknowledged stays as it was.
+ * What happens to a swarm's server under requests that it must refuse? It sends 10,000 requests to a real server
+ * process: no key, wrong, expired, foreign and wrong-role keys, and bodies that are huge, deep, slow, cut short or not
+ * JSON at all. None may be let in, none may bring the server down, and what it had acknowledged must not change.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ async function attack(dir: string, { count, report }: Options): Promise<BenchRes
   const requests = new Requests(4);
   const target = await prepare(requests, server);
   const before = await stateOf(server);
-  await server.usage(); // what stalls before the attack is not counted
+  await server.usage(); // stalls before the attack are not counted
   const attacker = new Attacker(server.url);
   const attacks = createAttacks(target);
   const seen = new Map<string, number>();
@@ -76,7 +76,7 @@ async function attack(dir: string, { count, report }: Options): Promise<BenchRes
   };
 }
 
-/** Two episodes of two clients, one of them ended; keys of all roles, and one that has expired. */
+/** Opens two episodes of two clients, one of them ended, and makes keys of all roles, and one that has expired. */
 async function prepare(requests: Requests, { url, key }: ServerProcess): Promise<Target> {
   await postTasks(requests, url, 1000, key);
   const ended = await claim(requests, url, key);
@@ -97,7 +97,7 @@ async function prepare(requests: Requests, { url, key }: ServerProcess): Promise
   };
 }
 
-/** A key of the past is not made, so this one is waited for. */
+/** A key that expired in the past cannot be made, so the benchmark waits for this one. */
 async function makeExpired(make: (body: Readonly<Record<string, unknown>>) => Promise<string>): Promise<string> {
   const expires = new Date(Date.now() + 1000);
   const key = await make({ name: 'old', role: 'commander', expires_at: expires.toISOString() });

@@ -10,8 +10,9 @@ import { findCircles } from './import-circles.js';
 import { listSources, sourcesOf } from './sources.js';
 
 /**
- * How large is the house, and how tidy? Lines of code, names that two files declare, circles of imports, the recipes of
- * CONTRIBUTING.md, and what `import 'agentjet'` loads. `--no-recipes` leaves out the recipes, which take minutes.
+ * How large is the house, and how tidy? It counts lines of code, names that two files declare, circles of imports, the
+ * recipes of CONTRIBUTING.md, and what `import 'agentjet'` loads. `--no-recipes` leaves out the recipes, which take
+ * minutes.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');

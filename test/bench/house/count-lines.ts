@@ -5,7 +5,7 @@ export function countLines(text: string): number {
   return text.replace(/\n$/, '').split('\n').length;
 }
 
-/** Lines that are neither blank nor comment. */
+/** Counts lines that are neither blank nor comment. */
 export function countCodeLines({ file, text }: Source): number {
   const { comments } = parseSync(file, text);
   const code = comments.reduce(

@@ -2,8 +2,8 @@ import path from 'node:path';
 import { API, SymbolFlags } from 'typescript/unstable/sync';
 
 /**
- * Exported names that are declared in two files or more, as the TypeScript compiler sees the exports of each file. What a file
- * passes on from another is not a declaration.
+ * Returns exported names that two files or more declare, as the TypeScript compiler sees the exports of each file. A
+ * re-export from another file is not a declaration.
  */
 export function findDeclaredTwice(
   root: string,

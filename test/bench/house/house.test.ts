@@ -8,7 +8,7 @@ it('counts lines that are neither blank nor comment', () => {
   expect(countLines(text)).toBe(10);
 });
 
-it('finds circles, and tells those of types alone from the others', () => {
+it('finds circles, and separates those of types alone from the others', () => {
   const sources = [
     { file: 'x/src/a.ts', text: `import type { B } from './b.js';\nexport type A = B;\n` },
     { file: 'x/src/b.ts', text: `export { c } from './c.js';\nexport type B = string;\n` },

@@ -5,7 +5,10 @@ import type { Source } from './sources.js';
 
 const doors = new Map(workspaces().flatMap((workspace) => Object.entries(workspace.doors)));
 
-/** Of `import`, `export ... from` and `import()`. `values`: without those that name types alone, which are gone when the code runs. */
+/**
+ * Reads `import`, `export ... from` and `import()`. `values` leaves out those that name only types, which are gone when
+ * the code runs.
+ */
 function importedBy({ file, text }: Source, wanted: 'all' | 'values'): readonly string[] {
   const { module } = parseSync(file, text);
   const isWanted = (entries: readonly { readonly isType: boolean }[]): boolean =>
@@ -24,7 +27,10 @@ function resolve(file: string, specifier: string): string | undefined {
   return path.posix.join(path.posix.dirname(file), specifier).replace(/\.js$/, '.ts');
 }
 
-/** Sets of files each of which imports every other, over one or more files: the strongly connected components of the imports (Tarjan). */
+/**
+ * Returns sets of files each of which imports every other, directly or through other files: the strongly connected
+ * components of the imports (Tarjan).
+ */
 export function findCircles(sources: readonly Source[], wanted: 'all' | 'values'): readonly (readonly string[])[] {
   const known = new Set(sources.map(({ file }) => file));
   const imports = new Map(

@@ -4,7 +4,10 @@ import path from 'node:path';
 
 export type Source = { readonly file: string; readonly text: string };
 
-/** TypeScript below a `src` folder, without tests, fixtures, `testing` folders, files named `testing...` and type declarations. */
+/**
+ * TypeScript below a `src` folder, without tests, fixtures, `testing` folders, files named `testing...` and type
+ * declarations.
+ */
 function isSource(file: string): boolean {
   return /(^|\/)src\/.*\.ts$/.test(file) && !/\.(test|d)\.ts$|\/(testing|fixtures)\/|\/testing[^/]*$/.test(file);
 }
@@ -15,14 +18,14 @@ function git(root: string, args: readonly string[], input = ''): Buffer {
 
 const filesIn = (listed: Buffer): readonly string[] => listed.toString('utf8').split('\0').filter(isSource);
 
-/** The sources as they are now, new files too. */
+/** Returns the present sources, new files included. */
 export function listSources(root: string): readonly Source[] {
   return filesIn(git(root, ['ls-files', '-z', '--cached', '--others', '--exclude-standard']))
     .filter((file) => existsSync(path.join(root, file)))
     .map((file) => ({ file, text: readFileSync(path.join(root, file), 'utf8') }));
 }
 
-/** The sources of a commit. */
+/** Returns the sources of a commit. */
 export function sourcesOf(root: string, commit: string): readonly Source[] {
   const files = filesIn(git(root, ['ls-tree', '-r', '-z', '--name-only', commit]));
   const batch = git(root, ['cat-file', '--batch'], files.map((file) => `${commit}:${file}\n`).join(''));

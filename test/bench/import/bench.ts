@@ -4,8 +4,9 @@ import { type BenchOptions, type BenchResult, median, numberOption } from '../be
 import { probeImport } from './probe-import.js';
 
 /**
- * What does `import 'agentjet'` cost? Fresh Node processes, in turn one that imports the built package and one that does
- * nothing, timed from their start to their end. A further process counts the files and native libraries that come with it.
+ * What does `import 'agentjet'` cost? It runs fresh Node processes, in turn one that imports the built package and one
+ * that does nothing, and times them from start to end. A further process counts the files and native libraries that are
+ * loaded.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -48,7 +49,7 @@ function toMs(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10;
 }
 
-/** Most files first. */
+/** Returns packages in order of their files, most files first. */
 function countByPackage(files: readonly string[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
   for (const file of files) {

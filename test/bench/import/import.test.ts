@@ -5,7 +5,7 @@ import { probeImport } from './probe-import.js';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
-/** On the sources, so that no build is needed. */
+/** The test runs on the sources, so it needs no build. */
 function probeSource(file: string) {
   const env = { ...process.env, TSX_TSCONFIG_PATH: path.join(root, 'tsconfig.check.json'), NODE_OPTIONS: '' };
   return probeImport(pathToFileURL(path.join(root, file)).href, { cwd: root, nodeArgs: ['--import', 'tsx'], env });

@@ -1,9 +1,11 @@
-// Imports one module in a fresh process and says what that loaded: `node probe.mjs agentjet`.
+// Imports one module in a fresh process and prints what that loaded: `node probe.mjs agentjet`.
 import { Session } from 'node:inspector';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
-/** Every script that V8 has parsed, of our files and of packages. The debugger tells of ES modules and of CommonJS alike. */
+/**
+ * Every script that V8 has parsed, of our files and of packages. The debugger reports ES modules and CommonJS alike.
+ */
 function watchFiles() {
   const files = new Set();
   const session = new Session();

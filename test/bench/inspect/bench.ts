@@ -1,8 +1,8 @@
 /**
- * How long does `ajet inspect` take for an episode of 50,000 tokens? The whole command, from the start of the process to
- * its end, in text and as a page. Episodes come from the real tracker, with the nano model's tokenizer, and stand in a run
- * folder among siblings of the same size: a conversation in one row; one whose template strips the thoughts, so that each
- * call forks and the rows are many times the tree; and many short calls.
+ * How long does `ajet inspect` take for an episode of 50,000 tokens? It times the whole command, from the start of the
+ * process to its end, as text and as a page. Episodes come from the real tracker, with the nano model's tokenizer, and
+ * are in a run folder among siblings of the same size. There is a conversation in one row; one whose template strips
+ * the thoughts, so that each call forks and the rows are many times the tree; and many short calls.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { type BenchOptions, type BenchResult, median, numberOption } from '../be
 import { createEpisodes } from './episodes.js';
 
 const ajet = path.resolve(import.meta.dirname, '../../../packages/cli/dist/main.js');
-/** The command says at its end how much processor time it took. */
+/** The command prints at its end how much processor time it took. */
 const sayCpu = `--import=${new URL('./say-cpu.mjs', import.meta.url).href}`;
 
 export const wallTimeOf = 'one core';

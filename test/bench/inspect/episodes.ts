@@ -22,7 +22,7 @@ export type RecordedEpisode = {
   readonly record: (episodeId: string) => EpisodeRecord;
 };
 
-/** Three shapes of about `tokens` tokens each, every token of the model's context counted once. */
+/** Three shapes of about `tokens` tokens each. Every token of the model's context is counted once. */
 export function createEpisodes(chatTokenizer: ChatTokenizer, tokens: number): readonly RecordedEpisode[] {
   const create = (name: string, workload: Workload, size: number): RecordedEpisode =>
     createEpisode(name, workload(Math.ceil(size), chatTokenizer), chatTokenizer);
@@ -33,7 +33,7 @@ export function createEpisodes(chatTokenizer: ChatTokenizer, tokens: number): re
   ];
 }
 
-/** `size` calls; from each answer only its end is sent back, so that every call forks from the history as it was. */
+/** Makes `size` calls. Only the end of each answer is sent back, so every call forks from the history. */
 const thoughtsCut: Workload = (size, chatTokenizer) => {
   const writer = createWriter(chatTokenizer, size);
   const calls = Array.from({ length: size }, () => ({

@@ -1,11 +1,16 @@
-/** A process that judges candidates 0 to n - 1, and prints each verdict as a line of JSON once it has it. Killed and started again by the bench. */
+/**
+ * A process that judges candidates 0 to n - 1, and prints each verdict as a line of JSON. The benchmark kills it and
+ * starts it again.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import { createLlmJudge } from '@agentjet/judges';
 import { openModelClient, systemModelHost } from '@agentjet/model-client';
 import { candidateAt } from './candidates.js';
 
 const [url = '', cacheFile = '', amount = '0'] = process.argv.slice(2);
-/** Gaps are shortened: what is measured is what becomes of the answers, not how long a run waits for a judge. */
+/**
+ * Gaps are shortened, because the benchmark measures what becomes of the answers, not how long a run waits for a judge.
+ */
 const host = {
   ...systemModelHost,
   sleep: (ms: number, signal: AbortSignal) => wait(Math.min(ms, 5), undefined, { signal }),

@@ -1,6 +1,7 @@
 /**
- * Is a reward ever given without a verdict? Candidates that attack the judge are scored by a server that answers 429, 401, 500,
- * nonsense, the candidate's own text, or nothing in 60% of the calls. The program that judges is killed once and goes on.
+ * Is a reward ever given without a verdict? A server scores candidates that attack the judge. In 60% of the calls it
+ * answers 429, 401, 500, nonsense, the candidate's own text, or nothing. The program that judges is killed once and
+ * started again.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -59,7 +60,9 @@ function count(
   };
 }
 
-/** Candidates that got a reward, by the child's own words. With `killAfter` it is killed once it has said so many. */
+/**
+ * Returns candidates that got a reward, by the child's own words. With `killAfter` the child is killed after that many.
+ */
 async function judgeAll(
   server: FaultyJudge,
   cache: string,

@@ -4,8 +4,8 @@ import { createRandom } from '@agentjet/core';
 import { candidateAt, markAt } from './candidates.js';
 
 /**
- * A server for a judge that is often away: it answers 429, 401, 500, nonsense, the candidate's own text, or nothing, and now and
- * then a verdict. It alone knows which verdicts it gave.
+ * A server for a judge that is often away. It answers 429, 401, 500, nonsense, the candidate's own text, or nothing,
+ * and sometimes a verdict. Only the server knows which verdicts it gave.
  */
 
 export type FaultyJudge = {
@@ -16,7 +16,7 @@ export type FaultyJudge = {
 
 export type Seen = {
   requests: number;
-  /** Requests whose candidate was found anywhere but in its JSON string. */
+  /** Requests that had the candidate anywhere but in its JSON string. */
   outside: number;
   /** Requests for each candidate. */
   readonly asked: Map<number, number>;
@@ -54,7 +54,7 @@ export async function startFaultyJudge({
     seen.asked.set(at, (seen.asked.get(at) ?? 0) + 1);
     const fault = random.next() < faultShare ? faults[random.int(faults.length)] : undefined;
     if (fault !== undefined) return fail(response, fault, candidateAt(at));
-    // 10 is what the attacks claim: the server itself never gives it.
+    // The attacks claim 10. The server itself never gives it.
     const score = random.int(10);
     seen.scores.set(at, (seen.scores.get(at) ?? new Set()).add(score));
     say(response, JSON.stringify({ code, reason: 'seen', score }));
@@ -80,8 +80,8 @@ async function readBody(request: AsyncIterable<Buffer>): Promise<{ messages: { r
 }
 
 /**
- * The candidate is the one JSON string of the third message. A repair repeats what the judge said, perhaps the candidate's words: as JSON in
- * its second line, and nowhere else.
+ * The candidate is the one JSON string of the third message. A repair repeats the judge's words, which may be the
+ * candidate's: as JSON in its second line, and nowhere else.
  */
 function readRequest({ messages }: { messages: { role: string; content: string }[] }): {
   at: number;
@@ -100,7 +100,7 @@ function readRequest({ messages }: { messages: { role: string; content: string }
   };
 }
 
-/** All of a repair but the JSON in its second line. */
+/** Returns a repair without the JSON in its second line. */
 function outsideJson({ content }: { readonly content: string }): string {
   const [before = '', json = '', ...after] = content.split('\n');
   try {

@@ -1,7 +1,8 @@
 /**
- * What is the most that one server process of a swarm can do? Its ledger is one thread, so processor time is the limit: that of a whole
- * episode without calls, and of a model call, with more and more clients, beside a bare echo in the same run. Then what running
- * episodes take in memory, and what ended ones take on the disk. The engine answers at once.
+ * What is the most that one server process of a swarm can do? Its ledger is one thread, so processor time is the limit.
+ * The benchmark measures the processor time of a whole episode without calls, and of a model call, with more and more
+ * clients, next to a bare echo in the same run. Then it measures the memory of running episodes, and the disk space of
+ * ended ones. The engine answers at once.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -45,7 +46,10 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   }
 }
 
-/** `..._per_second`: what a core that does nothing else could do, from processor time. `wall_...`: what was done, clients included. */
+/**
+ * `..._per_second` is what a core that does nothing else could do, from processor time. `wall_...` is what was done,
+ * clients included.
+ */
 type Row = {
   readonly clients: number;
   readonly echoes_per_second: number;
@@ -121,20 +125,23 @@ type Timed = { readonly cpuMs: number; readonly wallMs: number };
 
 const perSecond = (count: number, ms: number): number => Math.round((1000 * count) / ms);
 
-/** Bytes that are really taken on the disk: the files of the store are made large at once. */
+/** Returns the bytes that are really used on the disk, because the files of the store are made large at once. */
 function sizeOf(dir: string): number {
   const files = readdirSync(dir, { recursive: true }).map((name) => statSync(path.join(dir, String(name))));
   return files.filter((stats) => stats.isFile()).reduce((sum, { blocks }) => sum + 512 * blocks, 0);
 }
 
-/** Memory of episodes that run at the same time, each with one call, and the longest stall of the server's loop on the way there. */
+/**
+ * Measures the memory of episodes that run at the same time, each with one call, and the longest stall of the server's
+ * loop on the way there.
+ */
 async function holdEpisodes(dir: string, held: number) {
   const clients = 256;
   const requests = new Requests(clients);
   const swarm = await ServerProcess.start('swarm', dir);
   try {
     await postTasks(requests, swarm.url, 2000);
-    await swarm.lookForStalls(); // here, since looking costs processor time
+    await swarm.lookForStalls(); // here, since the measurement costs processor time
     const before = (await swarm.usage()).rssMb;
     const numbers = Array.from({ length: held }, (_none, index) => index);
     await inParallel(numbers, clients, async () => {

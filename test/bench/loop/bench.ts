@@ -1,7 +1,8 @@
 /**
- * How long do agents keep the event loop from its sockets and timers? The math agent of the tutorial in each framework, at the
- * default settings: 64 episodes at once, in lockstep, because the scripted engine answers all of them together. Figures are
- * CPU time of the main thread between two turns of a timer, the 99.9th percentile, the median of several runs.
+ * How long do agents keep the event loop from its sockets and timers? It runs the math agent of the tutorial in each
+ * framework, at the default settings: 64 episodes at once, in lockstep, because the scripted engine answers all of them
+ * together. Figures are CPU time of the main thread between two turns of a timer, the 99.9th percentile, the median of
+ * several runs.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,13 +21,13 @@ const adapters = ['react', 'openai', 'langgraph', 'ai-sdk', 'openai-agents'];
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
 const toolCall = '<tool_call>\n{"name": "calculator", "arguments": {"expression": "2+3"}}\n</tool_call>';
 
-/** One run of `steps` steps; the 99.9th percentile of its stalls, ms of CPU time. */
+/** Makes one run of `steps` steps. Returns the 99.9th percentile of its stalls, in ms of CPU time. */
 async function runOnce(adapter: string, scratch: string, steps: number): Promise<number> {
   const modelDir = path.join(scratch, 'model');
   const engine = createScriptedEngine({
     chatTokenizer,
     contextLength: 4096,
-    // A call of the tool, then the answer; a delay of 0 lets all calls of a wave be answered together.
+    // Answers with a call of the tool, then with the answer. A delay of 0 answers all calls of a wave together.
     replies: ({ text }) => ({
       text: text.includes('<tool_response>') ? 'The answer is 5.' : toolCall,
       tokenDelayMs: 0,

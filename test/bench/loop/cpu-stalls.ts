@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** CPU time of the main thread, ms: by the kernel's count where there is one (Linux), else of the whole process. */
+/**
+ * CPU time of the main thread in ms, by the kernel's count if there is one (Linux), and otherwise of the whole process.
+ */
 export function threadCpuMs(): number {
   try {
     const [ran = ''] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
@@ -14,8 +16,8 @@ export function threadCpuMs(): number {
 const lookMs = 10;
 
 /**
- * How long the event loop was kept from a timer, in CPU time of its thread: on a busy machine wall time would count what other
- * programs did. Stop it to get the stretches, in ms.
+ * Measures how long the event loop kept a timer waiting, in CPU time of its thread, because on a busy machine wall time
+ * would count what other programs did. Stop it to get the stretches, in ms.
  */
 export function measureStalls(): () => readonly number[] {
   const stalls: number[] = [];
@@ -31,7 +33,7 @@ export function measureStalls(): () => readonly number[] {
   };
 }
 
-/** The value below which `share` of the values lie; 0 if there are none. */
+/** Returns the value below which `share` of the values are; 0 if there are none. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;

@@ -11,9 +11,9 @@ import type { BenchOptions, BenchResult } from '../bench.js';
 import { memoryCases, type MemoryCase } from './memory-cases.js';
 
 /**
- * Does the embedded backbone need as much memory as `ajet model check` says before a run? Each case is a process that samples and
- * trains three steps with random weights of a real shape; its peak is compared with the estimate. `--only 'nano|30M'` takes the cases
- * whose name matches. A case that may need more than is free is left out.
+ * Does the embedded backbone need as much memory as `ajet model check` says before a run? Each case is a process that
+ * samples and trains three steps with random weights of a real shape, and its peak is compared with the estimate.
+ * `--only 'nano|30M'` takes the cases whose name matches. A case that may need more than is free is left out.
  */
 
 type Measured = {
@@ -50,7 +50,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
   return { summary, details: { ratio_is: 'predicted / measured', measured, left_out_cases: leftOut } };
 }
 
-/** The figure that `ajet model check` gives for the largest work of the case. */
+/** Returns the figure that `ajet model check` gives for the largest work of the case. */
 async function predict(
   { trains, kl, groups, episodes, promptTokens, answerTokens, packTokens }: MemoryCase,
   folder: string,

@@ -1,17 +1,17 @@
 /** A model shape, and the work that a process does with it. */
 export type MemoryCase = {
   readonly name: string;
-  /** Of config.json; null: nano. */
+  /** The content of config.json; null is nano. */
   readonly shape: Readonly<Record<string, unknown>> | null;
   readonly trains: boolean;
-  /** With a KL term: the weights are held a second time. */
+  /** With a KL term the weights are held a second time. */
   readonly kl: boolean;
   /** Groups of one step, and episodes that share a group's prompt. */
   readonly groups: number;
   readonly episodes: number;
   readonly promptTokens: number;
   readonly answerTokens: number;
-  /** Tokens that each call really samples; fewer than `answerTokens` where only the room counts. */
+  /** Tokens that each call really samples. There are fewer than `answerTokens` if only the room counts. */
   readonly sampledTokens: number;
   readonly packTokens: number;
 };
@@ -81,7 +81,7 @@ function createCase(
   };
 }
 
-/** Quick ones first: a benchmark that is stopped has measured something. */
+/** Quick cases come first, so a benchmark that is stopped has measured something. */
 export const memoryCases: readonly MemoryCase[] = [
   createCase('nano', [2, 4, 100, 50, 20], { shape: null }),
   createCase('nano', [8, 8, 1024, 100, 20], { shape: null }),

@@ -5,8 +5,8 @@ import { adamOptions } from '@agentjet/trainer/testing';
 import type { MemoryCase } from './memory-cases.js';
 
 /**
- * A process that samples and trains with one model, as a run does, and says how much memory it has taken at most after each
- * phase: one line of JSON each. Called with a folder and a MemoryCase as JSON.
+ * A process that samples and trains with one model, as a run does. It prints the peak of its memory after each phase,
+ * as one line of JSON each. Its arguments are a folder and a MemoryCase as JSON.
  */
 
 const optimizer = adamOptions(1e-5, { weightDecay: 0.01, maxGradNorm: 1, totalSteps: 100 });
@@ -17,7 +17,7 @@ function randomIds({ random, vocabSize }: Workload, length: number): readonly nu
   return Array.from({ length }, () => random.int(vocabSize));
 }
 
-/** Answers that share their prompt, as a group of episodes does; without sharing each has its own. */
+/** Makes answers that share their prompt, as a group of episodes does. Without sharing each has its own prompt. */
 function createSamples(workload: Workload): Sample[] {
   const { groups, episodes, promptTokens, answerTokens } = workload;
   return Array.from({ length: groups }, () => {

@@ -1,7 +1,7 @@
 /**
- * What do adapter and tracker add to a call? The time of a call of the framework's model minus the time that the engine had
- * it, for calls that add one question to a history of a given size, at several numbers of concurrent conversations. The
- * figures are those of the slowest adapter in each cell.
+ * What do adapter and tracker add to a call? It is the time of a call of the framework's model minus the time that the
+ * engine had it, for calls that add one question to a history of a given size, at several numbers of concurrent
+ * conversations. The figures are those of the slowest adapter in each cell.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { AdapterDriver } from '@agentjet/adapter-kit';
@@ -18,18 +18,18 @@ import { type BenchOptions, type BenchResult, numberOption } from '../bench.js';
 import { createSteadyEngine, type SteadyEngine } from './steady-engine.js';
 
 type Overhead = { readonly p50_ms: number; readonly p99_ms: number };
-/** By concurrency, then by size of the history. */
+/** Figures by concurrency, then by size of the history. */
 type OverheadResult = Readonly<Record<string, Readonly<Record<string, Overhead>>>>;
 type AdapterOverheads = Readonly<Record<string, OverheadResult>>;
 
 const sizes = { '2KB': 2_000, '100KB': 100_000 } as const;
 const chatTokenizer = rememberLongTexts(createChatTokenizer(createChatTokenizerFiles('qwen3')));
 const answer = chatTokenizer.tokenizer.encode('The answer is 42, since six times seven is that.<|im_end|>');
-/** Then a new conversation begins, so that the histories stay near the size that they are measured at. */
+/** A new conversation begins after this many, so the histories stay near the size that they are measured at. */
 const callsPerConversation = 16;
 /** Calls until the code is compiled. */
 const numWarm = 200;
-/** What the engine makes in a second, whatever the concurrency; our share of a core is then this times the overhead. */
+/** What the engine makes in a second at any concurrency. Our share of a core is then this times the overhead. */
 const callsPerSecond = 250;
 
 /** The engine takes no processor time here, so one core does all the work. */
@@ -70,7 +70,7 @@ async function measureAdapter<M, H>(
 
 type Cell = { readonly concurrency: number; readonly bytes: number; readonly calls: number };
 
-/** A conversation's first call, which reads the whole history, is not measured. */
+/** A conversation's first call reads the whole history and is not measured. */
 async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, bytes, calls }: Cell): Promise<Overhead> {
   const warm = await openConversation(driver, createSteadyEngine({ answer, concurrency: 1, callsPerSecond }), 2000);
   for (let call = 0; call < numWarm; call++) await warm();
@@ -90,7 +90,10 @@ async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, byt
   return toOverhead(overheads.flat());
 }
 
-/** A conversation with a history of so many bytes. Each further question says what it cost beside the engine, in milliseconds. */
+/**
+ * A conversation with a history of this many bytes. Each further question returns what it cost in addition to the
+ * engine, in milliseconds.
+ */
 async function openConversation<M, H>(
   driver: AdapterDriver<M, H>,
   engine: SteadyEngine,
@@ -130,7 +133,7 @@ function openTuner(episodeId: string, engine: SteadyEngine): Tuner {
   });
 }
 
-/** First calls are not measured: their long texts are tokenized once for all conversations. */
+/** First calls are not measured, because their long texts are tokenized once for all conversations. */
 function rememberLongTexts({ tokenizer, template }: ChatTokenizer): ChatTokenizer {
   const known = new Map<string, Int32Array>();
   const encode = (text: string): Int32Array => {

@@ -1,7 +1,7 @@
 import { createRandom, type Engine } from '@agentjet/core';
 
 /**
- * An engine of steady throughput: with more calls at once each takes longer, as a batching engine's do. It answers with
+ * An engine of steady throughput. With more calls at once each takes longer, as in a batching engine. It answers with
  * fixed tokens after a random time, and notes how long it had each call.
  */
 export type SteadyEngine = Engine & {

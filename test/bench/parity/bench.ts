@@ -1,7 +1,7 @@
 /**
- * Do the embedded engine, the GPU worker and plain transformers compute the same: logits, gradients, ten steps?
- * On the nano model; `--tiny` takes a random model instead, and `--write-golden` makes golden.json from what
- * transformers says to that one.
+ * Do the embedded engine, the GPU worker and plain transformers compute the same logits, gradients and ten steps? It
+ * uses the nano model. `--tiny` takes a random model instead, and `--write-golden` makes golden.json from the answers
+ * of transformers on that model.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -30,7 +30,9 @@ const goldenFiles = {
   qwen3: path.join(import.meta.dirname, 'golden-qwen3.json'),
 };
 
-/** What plain transformers says; `gradients`: relative distance of each backbone's gradient from its own. */
+/**
+ * The answers of plain transformers. `gradients` are the relative distances of each backbone's gradient from its own.
+ */
 type Oracle = Answer & {
   readonly gradients: Readonly<Record<string, number>>;
   readonly gradient_norms: Readonly<Record<string, number>>;
@@ -117,7 +119,7 @@ function summarize(model: string, answers: Readonly<Record<string, Answer>>, ora
   };
 }
 
-/** NaN wherever one is. */
+/** NaN if any value is NaN. */
 function largest(values: readonly number[]): number {
   return values.reduce((found, value) => (Number.isNaN(value) || value > found ? value : found), 0);
 }

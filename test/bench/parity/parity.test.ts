@@ -42,7 +42,7 @@ if (!existsSync(python))
     'Skipped the parity of onnx, torch and transformers: no trainer/torch/.venv. "npm run setup:torch" makes it (Python 3.10 or later).',
   );
 
-/** Minutes: part of `.ci/run` and of `.ci/nightly engines`, and not of every `npm test`. */
+/** It takes minutes, so it is part of `.ci/run` and of `.ci/nightly engines`, and not of every `npm test`. */
 const isAsked = process.env['AJET_LONG_TESTS'] === '1';
 if (existsSync(python) && !isAsked)
   console.warn(

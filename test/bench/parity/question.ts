@@ -1,4 +1,4 @@
-/** The batch that every implementation is asked about, and what one of our backbones answers. */
+/** The batch for every implementation, and the answers of one of our backbones. */
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -30,7 +30,10 @@ const configJson = {
 };
 const numCandidates = 64;
 const plain = adamOptions(learningRate);
-/** AdamW's first step is rate g / (|g| + epsilon): with an epsilon this large the weights fall by `gradientScale` times their gradient. */
+/**
+ * AdamW's first step is rate g / (|g| + epsilon). With an epsilon this large the weights fall by `gradientScale` times
+ * their gradient.
+ */
 const epsilon = 1e8;
 export const gradientScale = 1000;
 const revealing: OptimizerOptions = { ...plain, learningRate: gradientScale * epsilon, epsilon };
@@ -52,7 +55,7 @@ export const backbones = {
     }),
 } as const satisfies Readonly<Record<string, Create>>;
 
-/** `probes`: logprobs per probe. `losses`: of ten steps. */
+/** `probes` are logprobs per probe. `losses` are those of ten steps. */
 export type Answer = { readonly probes: readonly (readonly number[])[]; readonly losses: readonly number[] };
 
 export type Question = {
@@ -63,7 +66,7 @@ export type Question = {
   readonly rows: readonly { readonly ids: readonly number[]; readonly weights: readonly number[] }[];
 };
 
-/** Qwen3: heads wider than hidden_size / heads, and each normalized. */
+/** In Qwen3 heads are wider than hidden_size / heads, and each is normalized. */
 const qwen3 = {
   ...configJson,
   model_type: 'qwen3',
@@ -72,7 +75,7 @@ const qwen3 = {
   attention_bias: false,
 };
 
-/** A random model of a few thousand weights; the same on every machine. */
+/** A random model of a few thousand weights, which is the same on every machine. */
 export async function writeTinyModel(dir: string, family: 'qwen2' | 'qwen3' = 'qwen2'): Promise<string> {
   await writeRandomModelFolder(dir, { configJson: family === 'qwen3' ? qwen3 : configJson, seed: 3 });
   return dir;
@@ -86,7 +89,7 @@ export async function createQuestion(modelDir: string): Promise<Question> {
   return { modelDir, samples, probes: createProbes(vocabSize), rows: toRows(samples) };
 }
 
-/** Asks one backbone; its gradient is left in `gradientDir` as weights that fell by `gradientScale` times it. */
+/** Asks one backbone. Its gradient is left in `gradientDir` as weights that fell by `gradientScale` times it. */
 export async function ask(
   create: Create,
   { modelDir, samples, probes }: Question,
@@ -108,7 +111,7 @@ export async function ask(
   return { probes: found, losses };
 }
 
-/** Norm of the gradient of each weight, from what `ask` left. */
+/** Returns the norm of the gradient of each weight, from what `ask` left. */
 export async function readGradientNorms(
   modelDir: string,
   gradientDir: string,
@@ -117,7 +120,7 @@ export async function readGradientNorms(
   return Object.fromEntries([...gradient].map(([name, values]) => [name, Math.hypot(...values)]));
 }
 
-/** The gradient of each weight, from what `ask` left. */
+/** Returns the gradient of each weight, from what `ask` left. */
 export async function readGradient(modelDir: string, gradientDir: string): Promise<ReadonlyMap<string, Float64Array>> {
   const [before, after] = [await readWeights(modelDir), await readWeights(gradientDir)];
   return new Map(
@@ -130,7 +133,7 @@ export async function readGradient(modelDir: string, gradientDir: string): Promi
 
 export const goldenGradient = path.join(import.meta.dirname, 'golden-gradient.safetensors');
 
-/** The gradient of plain transformers on the tiny model. */
+/** Returns the gradient of plain transformers on the tiny model. */
 export async function readGoldenGradient(): Promise<ReadonlyMap<string, Float64Array>> {
   const gradient = await readTensors(goldenGradient);
   return new Map([...gradient].map(([name, values]) => [name, Float64Array.from(values)]));
@@ -138,7 +141,7 @@ export async function readGoldenGradient(): Promise<ReadonlyMap<string, Float64A
 
 type Header = Readonly<Record<string, { readonly dtype: string; readonly data_offsets: readonly [number, number] }>>;
 
-/** A safetensors file: the header's length, a JSON header, then the tensors; these are all float32. */
+/** Reads a safetensors file: the header's length, a JSON header, then the tensors, which are all float32 here. */
 export function readWeights(dir: string): Promise<ReadonlyMap<string, Float32Array>> {
   return readTensors(path.join(dir, 'model.safetensors'));
 }
@@ -169,7 +172,7 @@ export async function inScratchFolder<Result>(work: (dir: string) => Promise<Res
   }
 }
 
-/** The same beginnings with many last tokens: together the normalised logits of a row. */
+/** The same beginnings with many last tokens, which together give the normalised logits of a row. */
 function createProbes(vocabSize: number): readonly (readonly number[])[] {
   const random = createRandom(9);
   const beginnings = [1, 5, 14].map((length) => Array.from({ length }, () => random.int(vocabSize)));
@@ -181,7 +184,7 @@ function createProbes(vocabSize: number): readonly (readonly number[])[] {
   );
 }
 
-/** Weight 1 / trained tokens for each, as the packer's normalisation by tokens gives. */
+/** Gives each weight 1 / trained tokens, as the packer's normalisation by tokens does. */
 function toRows(samples: readonly Sample[]): Question['rows'] {
   const trained = samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((total, mask) => total + mask, 0), 0);
   return samples

@@ -1,6 +1,7 @@
 /**
- * Does a real model that judges give points to candidates that only ask for them? Each attack is asked about as an answer, next to a
- * right answer and a wrong one: `npm run bench -- real-judge --base-url https://api.openai.com/v1 --model gpt-4.1-mini --key OPENAI_API_KEY`.
+ * Does a real judging model give points to candidates that only ask for them? Each attack is judged as an answer, next
+ * to a right answer and a wrong one: `npm run bench -- real-judge --base-url https://api.openai.com/v1 --model
+ * gpt-4.1-mini --key OPENAI_API_KEY`.
  */
 import { createLlmJudge } from '@agentjet/judges';
 import { attacks } from '@agentjet/judges/testing';
@@ -23,7 +24,7 @@ function textOption(args: readonly string[], name: string): string {
   const value = args[args.indexOf(name) + 1];
   if (args.includes(name) && value !== undefined) return value;
   throw new Error(
-    `${name} is missing. Name a server, its model, and the environment variable with its key: --base-url, --model, --key.`,
+    `${name} is missing. Pass a server, its model, and the environment variable with its key: --base-url, --model, --key.`,
   );
 }
 

@@ -4,11 +4,12 @@ import { createAnswerJudge } from '@agentjet/judges';
 import type { JudgeContext } from '@agentjet/rollout';
 
 /**
- * Does the judge `answer` pay right answers and nothing else? Each file of `files` has one form a line: the right answer, what the agent
- * says, and whether that is to be paid. Authors b and c knew only the judge's page: b wrote half of `answers.jsonl`, and c wrote
- * `blind-answers.jsonl`. Author d had read the code, and wrote `style-answers.jsonl` before the judge was asked about any of it.
- * Authors e and f knew neither page nor code when writing `second-blind-answers.jsonl` and `third-blind-answers.jsonl`.
- * `later-answers.jsonl` has forms that found mistakes, and forms like them; they are tested and not counted.
+ * Does the judge `answer` pay right answers and nothing else? Each file of `files` has one form a line: the right
+ * answer, what the agent says, and whether that should be paid. Authors b and c knew only the judge's page: b wrote
+ * half of `answers.jsonl`, and c wrote `blind-answers.jsonl`. Author d had read the code, and wrote
+ * `style-answers.jsonl` before the judge was asked about any of it. Authors e and f knew neither page nor code when
+ * writing `second-blind-answers.jsonl` and `third-blind-answers.jsonl`. `later-answers.jsonl` has forms that found
+ * mistakes, and forms like them; they are tested and not counted.
  */
 
 export const files = [
@@ -50,7 +51,7 @@ export async function judgeAllForms() {
   };
 }
 
-/** The forms of a file, those that were paid and should not be, and those that should be and were not. */
+/** Returns the forms of a file, those that were paid and should not be, and those that should be and were not. */
 export async function judgeForms(name: string) {
   const file = await readFile(new URL(`data/${name}`, import.meta.url), 'utf8');
   const forms = file

@@ -1,6 +1,6 @@
 /**
- * Is what trains and rewards right? Each file next to this one measures one section: judges, gradients, model families, tokens,
- * parameters. `--only gradients,answers` measures some of them, and the kept result changes in these alone.
+ * Is what trains and rewards right? Each file next to this one measures one section: judges, gradients, model families,
+ * tokens, parameters. `--only gradients,answers` measures some of them, and the kept result changes only in these.
  */
 
 import { existsSync } from 'node:fs';
@@ -9,7 +9,10 @@ import type { BenchOptions, BenchResult } from '../bench.js';
 
 type Measure = (options: BenchOptions) => Promise<unknown>;
 
-/** A file, the function that it exports, and the keys of the result that it fills; with several keys it returns them all. */
+/**
+ * A file, the function that it exports, and the keys of the result that it fills. With several keys the function
+ * returns them all.
+ */
 const sections = [
   { file: 'answers', measure: 'measureAnswers', keys: ['answers'] },
   { file: 'cheats', measure: 'measureCheats', keys: ['cheats', 'honest'] },

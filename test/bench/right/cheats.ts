@@ -1,4 +1,4 @@
-/** Does the judge `tests` pay programs that cheat, and those that are right? The judge before it is asked too. */
+/** Does the judge `tests` pay programs that cheat, and those that are right? The earlier judge is asked too. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createTestsJudge } from '@agentjet/judges';
@@ -14,7 +14,7 @@ export type CheatFigures = {
   readonly honest: { readonly tried: number; readonly paid: number };
 };
 
-/** A language that has no sandbox here counts with its kept figures, and says so. */
+/** A language without a sandbox here counts with its kept figures, and says so. */
 export async function measureCheats({ report }: Pick<BenchOptions, 'report'>): Promise<CheatFigures> {
   const measured: CheatFigures[] = [];
   for (const language of ['python', 'javascript'] as const)
@@ -97,7 +97,7 @@ function openOrSay(language: ProgramLanguage, report: (line: string) => void): C
   }
 }
 
-/** Of results/tests-judge.json. */
+/** Figures of results/tests-judge.json. */
 function keptFigures(language: ProgramLanguage, report: (line: string) => void): CheatFigures {
   const file = path.join(import.meta.dirname, '../results/tests-judge.json');
   if (!existsSync(file)) throw new Error(`There is no sandbox for ${language} here, and no kept result in ${file}.`);

@@ -6,8 +6,8 @@ import type { BenchOptions } from '../bench.js';
 import { keepResult, readTree } from '../keep-result.js';
 
 /**
- * Does the torch worker compute what a model's own code computes? Of every class of transformers whose tiny configuration opens as a
- * causal language model. The comparison is `trainer/torch/bench/families.py`.
+ * Does the torch worker compute what a model's own code computes? It asks about every class of transformers whose tiny
+ * configuration opens as a causal language model. `trainer/torch/bench/families.py` makes the comparison.
  */
 
 export type FamilyResult = 'equal' | 'refused' | 'wrong' | 'failed';
@@ -43,7 +43,7 @@ async function compareFamilies(): Promise<Measured> {
   return JSON.parse(stdout) as Measured;
 }
 
-/** Where PyTorch is not installed. */
+/** The result if PyTorch is not installed. */
 function readKept(report: (line: string) => void): Readonly<Record<string, FamilyResult>> {
   const { families, date, commit } = JSON.parse(readFileSync(keptFamilies, 'utf8')) as {
     readonly families: Readonly<Record<string, FamilyResult>>;

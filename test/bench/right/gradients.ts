@@ -1,6 +1,7 @@
 /**
- * Does training follow the distribution that was sampled, if top-p or top-k cut it? Each backbone samples rows from a tiny model
- * and trains on them; its gradient, read off the weights, is compared with one in double precision (reference-model.ts).
+ * Does training follow the distribution that was sampled, if top-p or top-k cut it? Each backbone samples rows from a
+ * tiny model and trains on them. Its gradient, read off the weights, is compared with one in double precision
+ * (reference-model.ts).
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -62,7 +63,9 @@ const config: ReferenceConfig & { readonly [key: string]: unknown } = {
 /** With an epsilon this large a step moves the weights by rate / epsilon times their gradient. */
 const epsilon = 1e8;
 const optimizer = adamOptions(0, { beta1: 0, beta2: 0, epsilon });
-/** The first step of several must leave a model that is worth a second; the last one only has to be read exactly. */
+/**
+ * The first step of several must leave a model that is worth a second step. The last one only has to be read exactly.
+ */
 const [smallScale, readableScale] = [0.02, 1000];
 const clip = 0.2;
 const prompts = [
@@ -73,8 +76,8 @@ const episodesPerPrompt = 3;
 const tokensPerEpisode = 6;
 
 /**
- * The largest relative error of the gradients of all optimizer steps of one setting; of one weight in `stride`. `trainedAs`: what the
- * backbone is told instead.
+ * Returns the largest relative error of the gradients of all optimizer steps of one setting, of one weight in `stride`.
+ * With `trainedAs` the backbone is given other settings instead.
  */
 export async function gradientError(
   create: Create,
@@ -93,7 +96,7 @@ export async function gradientError(
   }
 }
 
-/** A step, so that the weights are not those of the KL term any more. */
+/** A step, so that the weights are no longer those of the KL term. */
 async function leaveReference(backbone: Backbone): Promise<void> {
   const lesson = toSample({ ids: [3, 1, 4, 9, 5, 17, 2], promptLength: 1, advantage: 1 }, { logprobs: [], index: 0 });
   const { packs } = packFor(backbone, [lesson], { maxPackTokens: 64 });
@@ -191,7 +194,7 @@ function toBatchSettings({ temperature, topP, topK, klCoef, entropyCoef, numPass
   };
 }
 
-/** Throws unless the sampler's logprobs are those of the reference: then both kept the same tokens. */
+/** Throws unless the sampler's logprobs are those of the reference, which shows that both kept the same tokens. */
 function requireSameDraws(
   samples: readonly Sample[],
   rows: readonly SampledRow[],
@@ -229,7 +232,7 @@ function toDoubles(weights: ReadonlyMap<string, Float32Array>): Tensors {
 
 const asked = ['onnx', 'torch', 'tinker', 'verl'] as const;
 
-/** Whether the configuration with this setting is refused. */
+/** Returns whether the configuration with this setting is refused. */
 function isRefused(
   backbone: (typeof asked)[number],
   { temperature, topP, topK, numPasses, klCoef, entropyCoef }: Setting,
@@ -272,7 +275,7 @@ async function measured(name: string, setting: Setting, key: string): Promise<nu
 
 const keptFile = path.join(import.meta.dirname, '../results/right.json');
 
-/** Of the last result, where PyTorch is not installed. */
+/** The last result, if PyTorch is not installed. */
 function keptFigure(key: string): number | 'refused' | undefined {
   if (!existsSync(keptFile)) return undefined;
   const kept = JSON.parse(readFileSync(keptFile, 'utf8')) as { readonly gradients?: Gradients };

@@ -15,7 +15,10 @@ type OldRunTest = (
   setting: { readonly language: ProgramLanguage; readonly limits: object; readonly signal: AbortSignal },
 ) => Promise<{ readonly isPassed: boolean }>;
 
-/** Whether that judge pays a program, by its own code from the history; null if the history does not reach back so far. */
+/**
+ * Returns whether that judge pays a program, by its own code from the history; null if the history does not reach back
+ * so far.
+ */
 export async function openOldJudge(
   limits: object,
 ): Promise<((runner: CodeRunner, language: ProgramLanguage, judged: JudgedProgram) => Promise<boolean>) | null> {

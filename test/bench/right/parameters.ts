@@ -3,8 +3,8 @@ import { elsewhere, findSilence, rows } from '../../adapters/parameter-walk.js';
 import type { BenchOptions } from '../bench.js';
 
 /**
- * Is a parameter of any API dropped without a word? Each entry of the table of parameters is sent through its protocol or adapter. `silent`:
- * entries that are neither refused, nor counted, nor change what the model or the client sees.
+ * Is a parameter of any API dropped without a word? Each entry of the table of parameters is sent through its protocol
+ * or adapter. `silent` entries are neither refused, nor counted, nor change what the model or the client sees.
  */
 export async function measureParameters({
   report,

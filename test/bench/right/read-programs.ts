@@ -4,7 +4,9 @@ import path from 'node:path';
 export type JudgedProgram = { readonly name: string; readonly program: string; readonly test: string };
 export type ProgramLanguage = 'javascript' | 'python';
 
-/** A file of programs, each with the test that a task would have for it: `=== name`, the program, `---`, the test. */
+/**
+ * Reads a file of programs, each with the test that a task would have for it: `=== name`, the program, `---`, the test.
+ */
 export function readPrograms(kind: 'cheats' | 'honest', language: ProgramLanguage): readonly JudgedProgram[] {
   const text = readFileSync(path.join(import.meta.dirname, 'data', `${kind}-${language}.txt`), 'utf8');
   return text

@@ -1,9 +1,9 @@
 /**
- * A decoder of the Qwen2 shape and the truncated policy loss in double precision, written from their definitions: nothing of the
- * product is used. Gradients are central differences, so that no derivative is written twice.
+ * A decoder of the Qwen2 shape and the truncated policy loss in double precision, written from their definitions. It
+ * uses nothing of the product. Gradients are central differences, so no derivative is written twice.
  */
 
-/** Of config.json; `tie_word_embeddings` is true. */
+/** The content of config.json; `tie_word_embeddings` is true. */
 export type ReferenceConfig = {
   readonly vocab_size: number;
   readonly hidden_size: number;
@@ -14,7 +14,7 @@ export type ReferenceConfig = {
   readonly rope_theta: number;
 };
 
-/** By their names in transformers; linear weights are [out, in]. */
+/** Tensors by their names in transformers; linear weights are [out, in]. */
 export type Tensors = ReadonlyMap<string, Float64Array>;
 
 /** Ids after the prompt were sampled. */
@@ -28,10 +28,10 @@ export type Sampling = { readonly temperature: number; readonly topP: number; re
 
 export type ReferenceLoss = Sampling & { readonly klCoef: number; readonly entropyCoef: number; readonly clip: number };
 
-/** What a token was drawn from, by its row and position: ids, and its own log probability. */
+/** The distribution of a token, by its row and position: ids, and its own log probability. */
 export type DrawnFrom = { readonly kept: readonly number[]; readonly logprob: number };
 
-/** Logits [T][V] after each token of a row. */
+/** Returns logits [T][V] after each token of a row. */
 export function logitsOf(tensors: Tensors, config: ReferenceConfig, ids: readonly number[]): number[][] {
   const { hidden_size: width, rms_norm_eps: epsilon, num_hidden_layers: numLayers } = config;
   const embedding = tensor(tensors, 'model.embed_tokens.weight');
@@ -82,7 +82,7 @@ function attention(states: readonly number[][], named: Named, config: ReferenceC
   });
 }
 
-/** One vector for each head. */
+/** Returns one vector for each head. */
 type Heads = readonly (readonly number[])[];
 
 function headsOf(size: number): (vector: readonly number[]) => Heads {
@@ -109,7 +109,7 @@ function turnsAt(position: number, half: number, theta: number) {
   return found;
 }
 
-/** The halves of a head are the two coordinates that turn together. */
+/** The halves of a head are the two coordinates that rotate together. */
 function rotate(vector: readonly number[], position: number, theta: number): number[] {
   const half = vector.length / 2;
   const angles = turnsAt(position, half, theta);
@@ -125,7 +125,10 @@ function normalize(state: readonly number[], weight: Float64Array, epsilon: numb
   return state.map((value, index) => value * scale * (weight[index] ?? 0));
 }
 
-/** Top-k first, then top-p on what it leaves; the token that reaches the mass is kept, and of equals the lower id. */
+/**
+ * Applies top-k first, then top-p on what it leaves. The token that reaches the mass is kept, and of equals the lower
+ * id.
+ */
 export function keptTokens(logits: readonly number[], { temperature, topP, topK }: Sampling): readonly number[] {
   const probabilities = softmax(logits.map((logit) => logit / temperature));
   const ranked = [...probabilities.keys()].sort(
@@ -138,7 +141,7 @@ export function keptTokens(logits: readonly number[], { temperature, topP, topK 
   return topP < 1 ? best.slice(0, size + 1) : best;
 }
 
-/** Log probabilities of the kept tokens, renormalised. */
+/** Returns log probabilities of the kept tokens, renormalised. */
 function logSoftmaxOver(
   kept: readonly number[],
   logits: readonly number[],
@@ -150,7 +153,7 @@ function logSoftmaxOver(
   return new Map(kept.map((id, index) => [id, (scaled[index] ?? 0) - total]));
 }
 
-/** What each sampled token of each row was drawn from, under the weights that sampled it. */
+/** Returns the distribution of each sampled token of each row, under the weights that sampled it. */
 export function drawsOf(
   tensors: Tensors,
   config: ReferenceConfig,
@@ -168,8 +171,8 @@ export function drawsOf(
 }
 
 /**
- * Mean over sampled tokens of -min(r A, clip(r) A) + klCoef (exp(d) - d - 1) - entropyCoef H, all over the kept tokens:
- * r against the weights that sampled, d against the reference weights over the same tokens.
+ * Returns the mean over sampled tokens of -min(r A, clip(r) A) + klCoef (exp(d) - d - 1) - entropyCoef H, all over the
+ * kept tokens: r against the weights that sampled, d against the reference weights over the same tokens.
  */
 export function truncatedLoss(
   tensors: Tensors,
@@ -196,7 +199,7 @@ export function truncatedLoss(
 export type LossQuestion = {
   readonly rows: readonly SampledRow[];
   readonly draws: readonly (readonly DrawnFrom[])[];
-  /** Log probabilities of the sampled tokens under the reference weights, over the same kept tokens. */
+  /** Returns log probabilities of the sampled tokens under the reference weights, over the same kept tokens. */
   readonly ofReference: readonly (readonly number[])[];
   readonly loss: ReferenceLoss;
 };
@@ -223,7 +226,7 @@ export function referenceLogprobs(
 
 const width = 1e-5;
 
-/** By central differences, of one weight in `stride`; the others are NaN. */
+/** Computes central differences of one weight in `stride`; the others are NaN. */
 export function differenceGradient(tensors: Tensors, lossOf: (tensors: Tensors) => number, stride: number): Tensors {
   const moved = new Map([...tensors].map(([name, values]) => [name, values.slice()]));
   const gradient = new Map<string, Float64Array>();
@@ -248,7 +251,7 @@ function tensor(tensors: Tensors, name: string): Float64Array {
   return found;
 }
 
-/** A matrix [out, in] times a vector. */
+/** Multiplies a matrix [out, in] by a vector. */
 function times(matrix: Float64Array, vector: readonly number[]): number[] {
   const { length } = vector;
   const product = Array.from({ length: matrix.length / length }, () => 0);

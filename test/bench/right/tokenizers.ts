@@ -5,8 +5,9 @@ import { createChatTokenizer } from '@agentjet/tokenizer';
 import { hardTexts } from './data/hard-texts.js';
 
 /**
- * Do our tokenizers give the ids of the Rust library? `data/hard_texts.py` trained a small vocabulary for the pre-tokenizer of each model,
- * and kept what the Rust library made of the same texts. nano has its own vocabulary; `single-word` has added tokens with all their options.
+ * Do our tokenizers give the ids of the Rust library? `data/hard_texts.py` trained a small vocabulary for the
+ * pre-tokenizer of each model, and kept the Rust library's ids of the same texts. nano has its own vocabulary;
+ * `single-word` has added tokens with all their options.
  */
 export const tokenizerNames = ['smollm2', 'qwen2.5', 'qwen3', 'llama3', 'nano', 'single-word'] as const;
 export type TokenizerName = (typeof tokenizerNames)[number];
@@ -16,7 +17,7 @@ const digestSize = 4;
 
 export type TokenizersFigures = { readonly texts: number; readonly different: number };
 
-/** Each is counted once, in however many tokenizers it differs. */
+/** Each text is counted once, in however many tokenizers it differs. */
 export async function measureTokenizers(): Promise<TokenizersFigures> {
   const lists = await Promise.all(tokenizerNames.map(differentTexts));
   return { texts: numTexts, different: new Set(lists.flat()).size };

@@ -1,4 +1,7 @@
-/** Does code that wants out get out? Known ways out of sandboxes are tried in each one that runs here; and how long does a start take? */
+/**
+ * Does code that wants out get out? It tries known ways out of sandboxes in each one that runs here, and measures how
+ * long a start takes.
+ */
 import { openCodeRunner, SandboxError, type CodeRunner } from '@agentjet/sandbox';
 import { javascriptPrograms, pythonPrograms, type RunnerPrograms } from '@agentjet/sandbox/testing';
 import { median, type BenchOptions, type BenchResult } from '../bench.js';
@@ -61,7 +64,7 @@ function openOrSay({ language }: RunnerPrograms): CodeRunner | string {
   }
 }
 
-/** ms from the call to the result of a program that only prints; the median. */
+/** Returns ms from the call to the result of a program that only prints, as the median. */
 async function measureStart(runner: CodeRunner, { language, prints }: RunnerPrograms): Promise<number> {
   const times: number[] = [];
   for (let at = 0; at < starts; at++) {

@@ -1,6 +1,7 @@
 /**
- * How far are batches from the parts of their shares? A server with its ledger on disk, a client for each share over HTTP, steps in
- * both modes, a restart and other parts in between, and a share whose client is gone. `--steps N`: per phase.
+ * How far are batches from the parts of their shares? It runs a server with its ledger on disk, a client for each share
+ * over HTTP, steps in both modes, a restart and other parts in between, and a share whose client is gone. `--steps N`
+ * is per phase.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +29,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
         ...testSettings,
         rules: { ...testSettings.rules, batchSize, parts: first, isElastic },
         sharePatienceMs: 500,
-        saveFreq: 0, // else the first manifests would be retired
+        saveFreq: 0, // otherwise the first manifests would be retired
         totalEpochs: Infinity,
       },
       app: { needsKey: false },
@@ -51,7 +52,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 
 type Phase = { readonly steps: number; readonly shares: readonly string[]; readonly parts?: Parts };
 
-/** Runs clients until the server has made so many steps, and stops it. */
+/** Runs clients until the server has made this many steps, and stops it. */
 async function phase(server: SwarmServer, { steps, shares, parts }: Phase): Promise<void> {
   const stop = new AbortController();
   if (parts !== undefined) await server.swarm?.share(parts, 'second');
@@ -67,7 +68,7 @@ async function phase(server: SwarmServer, { steps, shares, parts }: Phase): Prom
   await server.close();
 }
 
-/** `max_group_error`: of every batch that waited for all shares, and of all such batches together. */
+/** `max_group_error` covers every batch that waited for all shares, and all such batches together. */
 function summarize(state: LedgerState, strictSteps: number): Readonly<Record<string, number>> {
   const errors = [...state.manifests.values()]
     .filter(({ step, groups }) => step <= strictSteps && groups.length === batchSize)

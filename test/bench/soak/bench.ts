@@ -1,7 +1,8 @@
 /**
- * Does the server of a swarm keep its memory, its handles and its pace? 200 clients against one server process with a scripted
- * engine, for as many minutes as are asked for, with faults all the time: clients that vanish, connections that break in the
- * middle of an end, ends and calls that are sent twice, hostile bodies, and commits that fail.
+ * Does the server of a swarm keep its memory, its handles and its pace? 200 clients use one server process with a
+ * scripted engine, for as many minutes as are asked for. There are faults all the time: clients that vanish,
+ * connections that break in the middle of an end, ends and calls that are sent twice, hostile bodies, and commits that
+ * fail.
  */
 import { setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -155,7 +156,7 @@ function summarize({ samples, log, minutes, lost, account }: Soaked): BenchResul
   };
 }
 
-/** Of the line of least squares through the memory, in MB per hour. */
+/** The slope of the line of least squares through the memory, in MB per hour. */
 function slopeOf(samples: readonly Sample[]): number {
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const hours = samples.map(({ atMs }) => atMs / 3_600_000);

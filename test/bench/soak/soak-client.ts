@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Requests } from '../swarm/requests.js';
 
-/** What all clients have seen so far. */
+/** The results that all clients have seen so far. */
 export type SoakLog = {
   readonly startMs: number;
-  /** Of ends, with the time since the start. */
+  /** The times of ends, since the start. */
   readonly latencies: { readonly atMs: number; readonly ms: number }[];
   /** Episodes whose ends got their receipt. */
   readonly acknowledged: Set<string>;
-  /** Of faults, by their names. */
+  /** Counts of faults, by their names. */
   readonly counts: Record<string, number>;
 };
 
@@ -23,11 +23,11 @@ type Options = {
 };
 
 const callsPerEpisode = 3;
-/** Between two requests, on average: an agent's tools take that long. */
+/** The average time between two requests: an agent's tools take that long. */
 const thinkMs = 5000;
 const leaseSeconds = 20;
 
-/** A client that runs one episode after the other, and has bad luck now and then. */
+/** A client that runs one episode after the other, and sometimes has bad luck. */
 export class SoakClient {
   readonly #options: Options;
   #life = 0;
@@ -49,7 +49,7 @@ export class SoakClient {
     }
   }
 
-  /** Whether this kind of bad luck strikes now. */
+  /** Returns whether this kind of bad luck strikes now. */
   #strikes(fault: string, chance: number): boolean {
     if (this.#options.random.next() >= chance) return false;
     const { counts } = this.#options.log;

@@ -5,7 +5,7 @@ import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import type { Engine } from '@agentjet/core';
 import { openSteadyModel, steadyEngine } from '../swarm/steady-run.js';
 
-/** A server whose engine takes its time, and whose trainer only counts its steps, so that all that grows is the server's own. */
+/** A server whose engine takes its time, and whose trainer only counts its steps, so all growth is the server's own. */
 export async function startSoaked(
   dir: string,
   settings: SwarmServerOptions['settings'],
@@ -44,7 +44,7 @@ const slowEngine: Engine = {
   },
 };
 
-/** A sync that fails when it is told to: the server forgets all and folds the store again. */
+/** A sync that fails on request. The server forgets all and folds the store again. */
 function withFaults(store: Store, fails: () => boolean): Store {
   return new Proxy(store, {
     get(target, name) {

@@ -1,8 +1,9 @@
 /**
- * Sampling that runs ahead of training: the frozen-lake tutorial with max_staleness 0, 1 and 2, the same seeds. Seconds of a
- * step and what was learned, the median of several seeds, in two worlds: one that answers at once, where sampler and trainer of the
- * embedded backbone share the processor and running ahead has nothing to fill, and one whose walks wait for their world, as agents
- * wait for tools. On separate GPUs both run at once (trainer/torch/bench/apart.py).
+ * What does sampling ahead of training gain? It trains the frozen-lake tutorial with max_staleness 0, 1 and 2 and the
+ * same seeds. It measures seconds of a step and success, as the median of several seeds, in two worlds. One world
+ * answers at once: sampler and trainer of the embedded backbone share the processor, and sampling ahead has nothing to
+ * fill. In the other, walks wait for their world, as agents wait for tools. On separate GPUs both run at once
+ * (trainer/torch/bench/apart.py).
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';

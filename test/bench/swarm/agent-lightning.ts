@@ -6,13 +6,16 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inParallel, Requests } from './requests.js';
 
-/** The server of agent-lightning under the same requests: tasks in, claims, rewards and ends. Its default store is in memory. */
+/**
+ * Runs the server of agent-lightning under the same requests: tasks in, claims, rewards and ends. Its default store is
+ * in memory.
+ */
 
 export const agentLightningVersion = '0.3.0';
 
 export type AgentLightning = {
   readonly cpuMs: { readonly claim: number; readonly end: number };
-  /** Results of 1,000 that were acknowledged, after the server was killed and started again. */
+  /** How many of 1,000 acknowledged results remain after the server was killed and started again. */
   readonly leftAfterKill: number;
 };
 
@@ -36,7 +39,7 @@ export function installAgentLightning(report: (line: string) => void): string | 
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
 
-/** One server at a time; `measure` may be called between other measurements. */
+/** Runs one server at a time; `measure` may be called between other measurements. */
 export class AgentLightningServer {
   readonly #requests = new Requests(16);
   readonly #child: ChildProcess;

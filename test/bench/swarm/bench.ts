@@ -1,7 +1,7 @@
 /**
- * What does the swarm cost its server, and what does a kill cost the swarm? Processor time of a claim, of an end, and of what a
- * model call gains on an ordinary one, each over a bare echo of the same bytes, in turns in one run; then two loads, restarts after
- * SIGKILL, and agent-lightning under the same requests.
+ * What does the swarm cost its server, and what does a kill cost the swarm? It measures processor time of a claim, of
+ * an end, and of what a model call adds to an ordinary one, each over a bare echo of the same bytes, in turns in one
+ * run. Then it measures two loads, restarts after SIGKILL, and agent-lightning under the same requests.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { claim, Conversation, end, endBody, playMix, postTasks, wordsOf, type Mi
 const quietEchoMs = 5;
 const system = wordsOf(2000);
 
-/** Most is compiled by then: an end has been answered about as often as an echo after six rounds. */
+/** Most code is compiled by then: an end has been answered about as often as an echo after six rounds. */
 const warmRounds = 18;
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
@@ -51,7 +51,7 @@ const round = (value: number): number => Math.round(value * 1000) / 1000;
 
 type Over = { readonly claim: number; readonly end: number; readonly call: number };
 
-/** Milliseconds of processor time per request, of one round. `call`: what a call costs more than an ordinary one. */
+/** Milliseconds of processor time per request, of one round. `call` is what a call costs more than an ordinary one. */
 type Round = Over & {
   readonly echo: Over;
   readonly swarmCall: number;
@@ -86,7 +86,7 @@ async function measureOverEcho(dir: string, { rounds, isAnyLoad, report }: EchoO
     requests.close();
     for (const server of Object.values(servers)) await server.kill();
   }
-  const busy = `The echo's p99 was above ${quietEchoMs} ms in all rounds: the machine is too busy. Stop other work, or take --any-load.`;
+  const busy = `The echo's p99 was above ${quietEchoMs} ms in all rounds: the machine is too busy. Stop other work, or pass --any-load.`;
   const ratios =
     measured.length === 0
       ? { claim: null, end: null, call: null, too_busy: busy }
@@ -103,15 +103,16 @@ const rounded = (values: Round): unknown =>
 
 type Servers = Readonly<Record<'echo' | 'endpoint' | 'swarm', ServerProcess>>;
 
-/** Requests on their way at the same time: of as many clients, over as many connections. */
+/** Requests in flight at the same time, from as many clients over as many connections. */
 const concurrency = 64;
 const callsPerEpisode = 4;
-/** An echo is so short that as many as there are requests would take too little time to be measured well. */
+/** An echo is so short that an equal number of them would take too little time to be measured well. */
 const echoesPerRequest = 4;
 
 /**
- * The same episodes at the swarm and at the endpoint of an ordinary run, and an echo of the same size before each part of
- * them: of the answer of a claim, which is larger than its request, and of the bodies of an end and of a call.
+ * Runs the same episodes at the swarm and at the endpoint of an ordinary run, and an echo of the same size before each
+ * part of them. For a claim the echo has the size of the answer, which is larger than its request. For an end and a
+ * call it has the size of the body.
  */
 async function measureRound(requests: Requests, { echo, endpoint, swarm }: Servers, count: number): Promise<Round> {
   const numbers = Array.from({ length: count }, (_none, index) => index);
@@ -163,7 +164,7 @@ async function measureRound(requests: Requests, { echo, endpoint, swarm }: Serve
   };
 }
 
-/** Of an echo, one at a time. */
+/** The time of an echo, one at a time. */
 async function measureP99(requests: Requests, { url }: ServerProcess): Promise<number> {
   const latencies: number[] = [];
   for (let index = 0; index < 100; index++) {
@@ -208,7 +209,7 @@ async function measureMixes(dir: string, { args, report }: Options) {
   return { summary, details, longestStallMs };
 }
 
-/** From SIGKILL to the first answered call, with a long day in the store. */
+/** Measures the time from SIGKILL to the first answered call, with a long day in the store. */
 async function measureRestart(dir: string, { args, report }: Options) {
   const episodes = numberOption(args, '--episodes', 10_000);
   const calls = 10;
@@ -233,7 +234,7 @@ async function measureRestart(dir: string, { args, report }: Options) {
   return { seconds, cpu_seconds: cpuMs / 1000, episodes, calls: episodes * calls };
 }
 
-/** Two steps of the nano model are made again from recorded tokens. What a start takes without them is taken off. */
+/** Two steps of the nano model are made again from recorded tokens. The time of a start without them is subtracted. */
 async function measureRedo(dir: string, report: (line: string) => void) {
   const requests = new Requests(16);
   const stepOf = async ({ url }: ServerProcess): Promise<number> => {
@@ -268,7 +269,10 @@ async function measureRedo(dir: string, report: (line: string) => void) {
   return { seconds: Math.max(0, withRedo - bare), start_seconds: bare, start_with_redo_seconds: withRedo, steps: 2 };
 }
 
-/** From the death of a client, which says nothing, to the first episode of its next life under the same name. */
+/**
+ * Measures the time from the death of a client, which says nothing, to the first episode of its next life under the
+ * same name.
+ */
 async function measureClientRestart(dir: string, report: (line: string) => void): Promise<number> {
   const requests = new Requests(2);
   const server = await ServerProcess.start('nano', dir);
@@ -296,7 +300,9 @@ async function measureClientRestart(dir: string, report: (line: string) => void)
 
 const numResults = 1000;
 
-/** What is left of 1,000 acknowledged results after SIGKILL, here and there, and what a claim and an end cost. */
+/**
+ * Counts what is left of 1,000 acknowledged results after SIGKILL, here and there, and what a claim and an end cost.
+ */
 async function compareWithAgentLightning(dir: string, report: (line: string) => void) {
   const ours = await measureOwn(dir);
   report(`ours: ${JSON.stringify(ours)}`);

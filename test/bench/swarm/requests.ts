@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 
-/** Sends requests over kept connections, so many at a time; the sender's own work is not measured. */
+/** Sends requests over kept connections, a fixed number at a time. The sender's own work is not measured. */
 export class Requests {
   readonly #agent: Agent;
 
@@ -38,7 +38,7 @@ export class Requests {
   }
 }
 
-/** All of them, `concurrency` at a time, in order. */
+/** Sends all of them, `concurrency` at a time, in order. */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   concurrency: number,

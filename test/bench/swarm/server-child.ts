@@ -1,6 +1,6 @@
 /**
- * A server in its own process: `server-child.ts <echo|endpoint|swarm|nano> <folder>`. It says `{ url, key }` once it listens, and
- * answers `usage` with its processor time, its memory and its longest stall.
+ * A server in its own process: `server-child.ts <echo|endpoint|swarm|nano> <folder>`. It says `{ url, key }` when it
+ * listens, and answers `usage` with its processor time, its memory and its longest stall.
  */
 import { serve } from '@hono/node-server';
 import { configuration } from 'agentjet';
@@ -49,7 +49,7 @@ const settings: SwarmServerOptions['settings'] = {
   maxFileEntries: 1_000_000,
 };
 
-/** What any server does: reads a JSON body and writes one. */
+/** Any server does this: it reads a JSON body and writes one. */
 async function startEcho(): Promise<Serving> {
   const app = new Hono();
   app.post('/echo', async (context) => context.json(await context.req.json<object>()));
@@ -130,7 +130,10 @@ const kinds: Readonly<Record<string, () => Promise<Serving>>> = {
 const start = kinds[kind];
 if (start === undefined) throw new Error(`There is no server of the kind "${kind}".`);
 const { fill, open, failOnce, ...serving } = await start();
-/** Looking for stalls costs the processor time of two files of the kernel every ten milliseconds, so it is asked for. */
+/**
+ * Looking for stalls costs the processor time of two files of the kernel every ten milliseconds, so it is done only on
+ * request.
+ */
 let stopStalls: (() => readonly number[]) | undefined;
 
 type Question = { readonly ask: string; readonly id: number; readonly count: number } & FillRequest;
@@ -158,7 +161,7 @@ function readUsage(): object {
   };
 }
 
-/** Of Linux; elsewhere none are counted. */
+/** Counts Linux's; elsewhere none are counted. */
 function numOpenFiles(): number {
   return existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0;
 }

@@ -12,10 +12,10 @@ export type Usage = {
 
 type Kind = 'echo' | 'endpoint' | 'swarm' | 'guarded' | 'soak' | 'nano';
 
-/** As `deploy` starts a server. A soak keeps Node's own setting, which shows sooner what is held. */
+/** Node's options as `deploy` starts a server. A soak keeps Node's own setting, which shows sooner what is held. */
 export const nodeFlags = ['--max-semi-space-size=64'];
 
-/** A server in a child process, which can be asked for its processor time, and killed. */
+/** A server in a child process. It can be asked for its processor time, and killed. */
 export class ServerProcess {
   readonly url: string;
   readonly key: string;
@@ -53,12 +53,12 @@ export class ServerProcess {
     return this.#numExits;
   }
 
-  /** The next sync of its store fails. */
+  /** Makes the next sync of its store fail. */
   failOnce = (): Promise<unknown> => this.#ask({ ask: 'fail' });
   usage = (): Promise<Usage> => this.#ask<Usage>({ ask: 'usage' });
-  /** From now on `usage` says how long its loop was kept from a timer, which costs some processor time. */
+  /** From now on `usage` reports how long its loop kept a timer waiting, which costs some processor time. */
   lookForStalls = (): Promise<unknown> => this.#ask({ ask: 'stalls' });
-  /** Episodes of an ordinary run; those before are over. */
+  /** Opens episodes of an ordinary run; earlier ones are over. */
   openEpisodes = async (count: number): Promise<readonly { readonly url: string; readonly key: string }[]> =>
     (
       await this.#ask<{ readonly opened: readonly { readonly url: string; readonly key: string }[] }>({
@@ -68,7 +68,7 @@ export class ServerProcess {
     ).opened;
   fill = (episodes: number, calls: number): Promise<unknown> => this.#ask({ ask: 'fill', episodes, calls });
 
-  /** No goodbye: as a power cut, or the kernel when memory is short. */
+  /** Kills it without a goodbye, like a power cut, or the kernel when memory is short. */
   kill(): Promise<void> {
     this.#isWanted = false;
     return new Promise((resolve) => {

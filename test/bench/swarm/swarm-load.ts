@@ -1,6 +1,6 @@
 import { inParallel, type Requests } from './requests.js';
 
-/** What clients send to a swarm. */
+/** The requests of clients to a swarm. */
 export type Claimed = { readonly episode_id: string; readonly base_url: string; readonly key: string };
 
 let numClaims = 0;
@@ -43,7 +43,7 @@ export function end(
   return requests.post(`${url}/swarm/v1/episodes/${episode_id}/end`, endBody(reward), key);
 }
 
-/** Model calls of one episode: each goes on from the answer before it. */
+/** Makes the model calls of one episode. Each continues the answer before it. */
 export class Conversation {
   readonly #requests: Requests;
   readonly #address: string;
@@ -57,7 +57,7 @@ export class Conversation {
     this.#messages = [{ role: 'system', content: system }];
   }
 
-  /** Of the newest call. */
+  /** The id of the newest call. */
   get body(): string {
     return JSON.stringify({ model: 'm', messages: this.#messages });
   }
@@ -91,7 +91,7 @@ export async function playMix(requests: Requests, url: string, mix: Mix): Promis
   return { numCalls: mix.episodes * mix.calls };
 }
 
-/** Text of a size that is not one word again and again. */
+/** Makes text of that size that is not one word again and again. */
 export function wordsOf(bytes: number): string {
   const words: string[] = [];
   for (let size = 0, index = 0; size < bytes; index++) {

@@ -6,9 +6,9 @@ import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { writeParquet } from './write-parquet.js';
 
 /**
- * How long until the first task of a large file? Each opening is a fresh process, as a run is: the first reads and checks
- * every row, the next ones find the index in the cache. A first opening of the same rows as Parquet follows. A busy
- * machine makes the figures larger.
+ * How long until the first task of a large file? Each opening is a fresh process, like a run. The first reads and
+ * checks every row, and the next ones find the index in the cache. A first opening of the same rows as Parquet follows.
+ * A busy machine makes the figures larger.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -67,7 +67,7 @@ function writeLines(file: string, rows: number): void {
   closeSync(handle);
 }
 
-/** In a fresh process, with the cache in `dir`. */
+/** Opens it in a fresh process, with the cache in `dir`. */
 function open(file: string, dir: string): Opening {
   const text = execFileSync(process.execPath, ['--expose-gc', path.join(import.meta.dirname, 'open-tasks.mjs'), file], {
     cwd: root,

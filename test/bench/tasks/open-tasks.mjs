@@ -1,4 +1,5 @@
-// Opens a file of tasks as a run does, on the built packages, and says what that took. The most memory that the process ever had counts.
+// Opens a file of tasks as a run does, on the built packages, and prints the cost. The most memory that the process
+// ever had counts.
 import { readFileSync } from 'node:fs';
 import { createFileReader } from '@agentjet/data';
 
@@ -28,7 +29,7 @@ console.log(
   }),
 );
 
-/** What getrusage says of a child on Linux includes the size that its parent had when it was started. */
+/** On Linux, getrusage of a child includes the size that its parent had when the child was started. */
 function mostBytes() {
   try {
     const [, kilobytes] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];

@@ -2,7 +2,7 @@ import { parquetWriteFile } from 'hyparquet-writer';
 
 type Rows = { readonly rows: number; readonly rowOf: (at: number) => Readonly<Record<string, string>> };
 
-/** Columns of strings, in row groups of a hundred thousand rows. */
+/** Writes columns of strings, in row groups of a hundred thousand rows. */
 export function writeParquet(file: string, { rows, rowOf }: Rows): void {
   const names = Object.keys(rowOf(0));
   parquetWriteFile({

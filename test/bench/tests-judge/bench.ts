@@ -1,4 +1,7 @@
-/** What does it cost the judge `tests` to decide outside of the program's process, and whom does it pay? The judge before it is the reference. */
+/**
+ * What does it cost the judge `tests` to decide outside of the program's process, and whom does it pay? The earlier
+ * judge is the reference.
+ */
 import { createTestsJudge } from '@agentjet/judges';
 import { openCodeRunner } from '@agentjet/sandbox';
 import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
@@ -27,7 +30,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 
 type Suite = { readonly before: number; readonly after: number };
 
-/** ms for a suite of 20 tests of a right program, by both judges in turn; the median of the rounds. */
+/** Returns ms for a suite of 20 tests of a right program, by both judges in turn, as the median of the rounds. */
 async function measureSuite(language: ProgramLanguage, rounds: number): Promise<Suite> {
   const runner = openCodeRunner(language);
   const subject = readPrograms('honest', language).find(({ name }) => name === 'adds');

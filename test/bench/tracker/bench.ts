@@ -1,12 +1,13 @@
 /**
- * Is the tracker linear in tokens? Three episodes (400 calls with nothing in common; 400 calls that each extend the last,
- * 64k tokens at the end; 2,000 short calls open at once), each at one, two and four times its size. Times are CPU
- * seconds of the whole process, so that other work on the machine does not count.
+ * Is the tracker linear in tokens? It plays three episodes (400 calls with nothing in common; 400 calls that each
+ * extend the last, 64k tokens at the end; 2,000 short calls open at once), each at one, two and four times its size.
+ * Times are CPU seconds of the whole process, so other work on the machine does not count.
  *
- * Everything is measured twice. `whole`: as it is used, over a BPE tokenizer and a Jinja template; growth and the times of
- * a call are from here. `own`: over a toy tokenizer and a template in plain code, so that what is left is the tracker's; the
- * tokens per second are from here. Each request repeats its whole history, and comparing that with what was seen takes some
- * nanoseconds a message: the one part that grows faster than the tokens do, and most of what `own` grows beyond 2.
+ * Everything is measured twice. `whole` is the tracker as it is used, over a BPE tokenizer and a Jinja template; growth
+ * and the times of a call are from here. `own` is over a toy tokenizer and a template in plain code, so that only the
+ * tracker's time is left; the tokens per second are from here. Each request repeats its whole history, and comparing
+ * that with what was seen takes some nanoseconds a message. This is the one part that grows faster than the tokens, and
+ * most of what `own` grows beyond 2.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -89,7 +90,7 @@ function mapValues<Key extends string, From, To>(
 }
 
 /**
- * The sizes take turns, so that a slow minute meets all of them; a round plays small episodes as often as makes the
+ * The sizes take turns, so a slow minute meets all of them. A round plays small episodes so often that they make the
  * same number of calls.
  */
 function measureScales(workload: Workload, size: number, options: MeasureOptions): readonly Measured[] {
@@ -117,8 +118,8 @@ function warmUp(episode: Episode, chatTokenizer: ChatTokenizer): void {
 type Run = Omit<Measured, 'calls' | 'retainedBytes'>;
 
 /**
- * CPU seconds of one episode, as the mean of several, which are all kept until the last is over: a collector moves what
- * is alive, so that each size has to leave as much behind.
+ * Returns CPU seconds of one episode, as the mean of several, which are all kept until the last is over. A collector
+ * moves living objects, so each size has to leave the same amount.
  */
 function runOften(episode: Episode, times: number, chatTokenizer: ChatTokenizer): Run {
   const start = process.cpuUsage();
@@ -133,8 +134,9 @@ function runOften(episode: Episode, times: number, chatTokenizer: ChatTokenizer)
 }
 
 /**
- * What tracker and samples hold when the episode is over: the median of some times, as what an earlier episode leaves may
- * go in between. Apart from the timed rounds: forced collections slow down what follows.
+ * Measures the memory of tracker and samples when the episode is over, as the median of several measurements, because
+ * the remains of an earlier episode may go in between. It is separate from the timed rounds, because forced collections
+ * slow down later work.
  */
 function retainedBytes(episode: Episode, chatTokenizer: ChatTokenizer): number {
   return median(Array.from({ length: 5 }, () => retainedOnce(episode, chatTokenizer)));
@@ -147,7 +149,7 @@ function retainedOnce(episode: Episode, chatTokenizer: ChatTokenizer): number {
   return played.samples.length > 0 ? bytes : NaN;
 }
 
-/** The best round, and for each call its median over the rounds: whoever else was at work then is left out. */
+/** Takes the best round, and for each call its median over the rounds, which leaves other work on the machine out. */
 function summarise(calls: number, runs: readonly Run[], bytes: number): Measured {
   const callsMs = (runs[0]?.callsMs ?? []).map((_, at) => median(runs.map((run) => run.callsMs[at] ?? NaN)));
   return {
@@ -162,7 +164,7 @@ function summarise(calls: number, runs: readonly Run[], bytes: number): Measured
 function usedBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  for (let time = 0; time < 3; time++) collect(); // buffers go one collection later than what held them
+  for (let time = 0; time < 3; time++) collect(); // buffers go one collection later than their owners
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }

@@ -31,7 +31,7 @@ export const system: ChatMessage = {
   content: 'You are a careful agent. Read what the tool says, think about the next move, and answer in one line.',
 };
 
-/** From the first call to everything that a rollout asks of an episode. */
+/** Plays from the first call to everything that a rollout asks of an episode. */
 export function playEpisode({ play }: Episode, chatTokenizer: ChatTokenizer): Played {
   const clock: CallClock = { calls: [] };
   const tracker = createContextTracker({ episodeId: 'bench', chatTokenizer });

@@ -1,7 +1,7 @@
 /**
  * How much faster is a training step on token trees than on the same rows without sharing (B1), on the embedded
- * backbone? Packing is counted in. Layouts take turns; the headline is the ratio of the least CPU time of each,
- * which says the same on a busy machine; wall times stand beside it. Also: how far the gradients are apart.
+ * backbone? Packing is counted in. Layouts take turns. The headline is the ratio of the least CPU time of each, which
+ * is the same on a busy machine; wall times are next to it. It also measures how far the gradients are apart.
  */
 
 import type { LossOptions, Sample } from '@agentjet/core';
@@ -23,7 +23,7 @@ const loss: LossOptions = {
   entropyCoef: 0,
   temperature: 1,
 };
-/** Learning rate 0: every turn sees the same weights. */
+/** With learning rate 0 every turn sees the same weights. */
 const still = adamOptions(0);
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {

@@ -1,15 +1,15 @@
 import type { Sample, TreePack } from '@agentjet/core';
 import { packTrees, type Sharing } from '@agentjet/trainer';
 
-/** Ways to lay out the same rows, all within the same token budget; all have the same gradient. */
+/** Ways to lay out the same rows, all within the same token budget. All have the same gradient. */
 export const layouts = {
   /** B0: every row padded to the longest. */
   padded_rows: (rows) => pack(rows.map(padTo(longest(rows))), 'none'),
-  /** B1: rows, nothing shared, no padding that the engine can avoid. The reference. */
+  /** B1: rows, with nothing shared and no padding that the engine can avoid. The reference. */
   rows: (rows) => pack(rows, 'none'),
   /** B2: a row that another row of its episode continues is absorbed by it; branches share nothing. */
   linear: (rows) => pack(rows, 'linear'),
-  /** B3: prompts shared at any depth, trained tokens not. */
+  /** B3: prompts are shared at any depth, trained tokens are not. */
   prompt: (rows) => pack(rows, 'prompt'),
   tree: (rows) => pack(rows, 'tree'),
 } satisfies Readonly<Record<string, (rows: readonly Sample[]) => readonly TreePack[]>>;
@@ -25,7 +25,7 @@ function longest(rows: readonly Sample[]): number {
   return rows.reduce((length, { ids }) => Math.max(length, ids.length), 0);
 }
 
-/** Padding that the model computes, as a batch of padded rows does: it continues the row, untrained. */
+/** Padding that the model computes, as in a batch of padded rows. It continues the row, untrained. */
 function padTo(length: number): (sample: Sample) => Sample {
   return (sample) => ({
     ...sample,

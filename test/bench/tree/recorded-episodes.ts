@@ -9,7 +9,7 @@ export type RecordedEpisode = {
   readonly calls: readonly (readonly [row: number, promptTokens: number, generatedTokens: number])[];
 };
 
-/** One model call: what the engine was given, and what it sampled. */
+/** One model call: the prompt of the engine, and what it sampled. */
 export type Call = {
   readonly episodeId: string;
   readonly agentName: string;

@@ -5,7 +5,9 @@ import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { createWriter } from '../tracker/workloads.js';
 import { readRecordedEpisodes, toCalls, type Call } from './recorded-episodes.js';
 
-/** Episodes with one row per model call, as they come before anything is merged or shared: only the call's own tokens are trained. */
+/**
+ * Episodes with one row per model call, before anything is merged or shared: only the call's own tokens are trained.
+ */
 export type Workload = { readonly name: WorkloadName; readonly about: string; readonly rows: readonly Sample[] };
 export type WorkloadName = 'werewolves' | 'rewritten_20_leaves' | 'group_long_prompt' | 'no_sharing';
 
@@ -25,7 +27,10 @@ export async function createWorkloads(seed: number, vocabSize: number): Promise<
   ].map(toRows);
 }
 
-/** The ids that occur become 0, 1, 2, ...: the model under test has a vocabulary of its own. What is equal stays equal, and nothing else is. */
+/**
+ * Numbers the ids that occur 0, 1, 2, ..., because the model under test has its own vocabulary. Equal ids stay equal,
+ * and different ids stay different.
+ */
 function renumber(calls: readonly Call[], vocabSize: number): readonly Call[] {
   const numbers = new Map<number, number>();
   const toNumber = (id: number): number => {
@@ -58,7 +63,7 @@ function rewrittenHistory(chatTokenizer: ChatTokenizer): CallsOf {
   return {
     name: 'rewritten_20_leaves',
     about:
-      '2 episodes of 20 turns through the tracker; system 48, observation 12, thought 16, answer 8, and the template; thoughts are left out of the history, so that every call ends in a leaf of its own',
+      '2 episodes of 20 turns through the tracker; system 48, observation 12, thought 16, answer 8, and the template; thoughts are left out of the history, so that every call ends in a separate leaf',
     calls: inEpisodes(2, (episodeId, episode) => {
       const writer = createWriter(chatTokenizer, episode);
       const system: ChatMessage = { role: 'system', content: createWriter(chatTokenizer, 9).question(48).content };

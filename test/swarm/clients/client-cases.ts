@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Arguments, ClientDriver, DriverOptions, Outcome, SeenEpisode, Verb } from './client-driver.js';
 
-/** What every client of the swarm can do, in every language. Each case has a client of another name. */
+/** Every client of the swarm can do this, in every language. Each case has a client of another name. */
 export type ClientCase = {
   readonly name: string;
   readonly check: (bench: ClientBench) => Promise<void>;
@@ -12,7 +12,7 @@ export type ClientBench = {
   readonly open: (options?: Partial<DriverOptions>) => ClientDriver;
   /** All clients have the same table. */
   readonly tasks: readonly object[];
-  /** The same as the wire has it. */
+  /** The same as on the wire. */
   readonly rows: object;
 };
 
@@ -37,7 +37,7 @@ const codeOf = (outcome: Outcome): string =>
 
 export const clientCases: readonly ClientCase[] = [
   {
-    name: 'tells its tasks, and the server knows those that another client told it in another language',
+    name: 'adds its tasks, and the server knows those that another client added in another language',
     check: async ({ client, tasks, rows }) => {
       const { length: total } = tasks;
       expect(await ok(client, 'add_tasks', { tasks, rows })).toEqual({ added: 0, known: total, total });
@@ -127,7 +127,7 @@ export const clientCases: readonly ClientCase[] = [
   },
 ];
 
-/** What they can do in addition if the server has several models. */
+/** Clients can also do this if the server has several models. */
 export const policyCases: readonly ClientCase[] = [
   {
     name: 'learns which targets each policy has',

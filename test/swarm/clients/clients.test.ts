@@ -13,7 +13,10 @@ import { createCurlDriver, hasCurl } from './curl-driver.js';
 import { createPythonDriver, noPython, python, pythonPath } from './python-driver.js';
 import { createTypeScriptDriver } from './typescript-driver.js';
 
-/** One suite of cases for the clients in all languages, against real servers of the nano model: one with one policy, one with two. */
+/**
+ * One suite of cases for the clients in all languages, against real servers of the nano model: one with one policy, and
+ * one with two.
+ */
 
 type Opened = { readonly swarm: ServedSwarm; readonly key: string };
 
@@ -26,7 +29,7 @@ const tasks = Array.from({ length: 6 }, (_none, index) => ({
   metadata: { z: [index, null, 'é'], a: { answer: `${index + 1}`, deep: { y: true, b: 0.5 } } },
 }));
 
-/** As the wire has them, and the hash as the page of the protocol says it: JSON with sorted keys. */
+/** Rows as the wire has them, with the hash that the page of the protocol defines: JSON with sorted keys. */
 const rows = {
   tasks: tasks.map(({ taskId, mainQuery, metadata: { z, a } }, index) => {
     const { answer, deep } = a;

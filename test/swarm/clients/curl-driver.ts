@@ -8,7 +8,7 @@ export const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
 type Request = { readonly method?: 'GET'; readonly url: string; readonly body?: unknown; readonly key?: string };
 
-/** Requests as a person types them: no library at all. */
+/** Makes requests as a person types them, without a library. */
 export function createCurlDriver({ url, key, client }: DriverOptions): ClientDriver {
   const base = `${url}/swarm/v1`;
   const life = `life-${client}`;
@@ -41,7 +41,7 @@ export function createCurlDriver({ url, key, client }: DriverOptions): ClientDri
   return { name: 'curl', ask: (verb, args) => verbs[verb](args), close: async () => undefined };
 }
 
-/** JSON has no NaN, and people write it all the same. */
+/** JSON has no NaN, but people write it all the same. */
 function toJson(body: unknown): string {
   return JSON.stringify(body, (_key, value: unknown) => (Number.isNaN(value) ? '<NaN>' : value)).replace(
     '"<NaN>"',

@@ -1,4 +1,4 @@
-"""Drives the Python client: a line of JSON in for each verb, a line out."""
+"""Drives the Python client: it reads a line of JSON for each verb, and writes a line."""
 
 import json
 import math

@@ -6,13 +6,13 @@ import type { Arguments, ClientDriver, DriverOptions, Outcome, Verb } from './cl
 export const python = process.platform === 'win32' ? 'python' : 'python3';
 
 const probe = spawnSync(python, ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']);
-/** Why the Python client cannot be tried here; undefined if it can. */
+/** Returns why the Python client cannot be tried here, or undefined if it can. */
 export const noPython: string | undefined =
   probe.status === 0 ? undefined : `${python} of version 3.9 or newer is not installed`;
 
 export const pythonPath = path.join(import.meta.dirname, '../../../clients/python');
 
-/** The Python client in a process: a line of JSON in for each verb, a line out. */
+/** The Python client in a process. It reads a line of JSON for each verb, and writes a line. */
 export function createPythonDriver(options: DriverOptions): ClientDriver {
   const child = spawn(python, [path.join(import.meta.dirname, 'driver.py'), JSON.stringify(options)], {
     env: { ...process.env, PYTHONPATH: pythonPath, PYTHONDONTWRITEBYTECODE: '1' },

@@ -1,4 +1,4 @@
-"""A small agent in Python: one question for each task. Two of its episodes go wrong, each in its own way."""
+"""A small agent in Python that asks one question for each task. Two of its episodes go wrong, each in another way."""
 
 import json
 import sys
@@ -14,7 +14,8 @@ mishaps = [RuntimeError("the agent cannot count"), ajet_swarm.Outage("the sandbo
 def workflow(task, episode):
     answer = episode.chat([{"role": "user", "content": task["main_query"]}], agent="solver")
     with lock:
-        # Each for another task: a failure may end the group, and then the other episodes of the group are gone.
+        # Each failure is for another task: a failure may end the group, and then the other episodes of the group are
+        # gone.
         mishap = mishaps.pop() if mishaps and task["task_id"] not in struck else None
         struck.add(task["task_id"])
     if mishap is not None:

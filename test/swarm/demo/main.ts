@@ -1,7 +1,7 @@
 /**
- * One model learns two kinds of tasks from three programs, while things go wrong: `npm run swarm:demo [-- --json]`. With --json the
- * story goes to stderr, and the last line of stdout is the result. Needs python3 and curl. The exit code is 1 if anything was lost, a share
- * learned too little, or it took more than four minutes.
+ * `npm run swarm:demo [-- --json]`: one model learns two kinds of tasks from three programs, while things go wrong.
+ * With --json the story goes to stderr, and the last line of stdout is the result. It needs python3 and curl. The exit
+ * code is 1 if anything was lost, if a share learned too little, or if it took more than four minutes.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

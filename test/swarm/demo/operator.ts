@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerAnswer } from '@agentjet/swarm-wire';
 
-/** What an operator asks of the server, with the commander's key. Requests wait while the server is away. */
+/** Sends an operator's requests with the commander's key. They wait while the server is away. */
 export class Operator {
   readonly #url: string;
   readonly #key: string;
@@ -32,7 +32,7 @@ export class Operator {
 
   server = (): Promise<ServerAnswer> => this.ask('GET', '/server');
 
-  /** Waits until it is as the condition says. */
+  /** Waits until the condition holds. */
   async until(isSo: (server: ServerAnswer) => boolean): Promise<ServerAnswer> {
     for (;;) {
       const server = await this.server();
@@ -41,7 +41,7 @@ export class Operator {
     }
   }
 
-  /** Mean reward of the evaluation of a step, by share. */
+  /** Returns the mean reward of the evaluation of a step, by share. */
   async evaluation(step: number): Promise<Readonly<Record<string, number>>> {
     const sums: Record<string, { sum: number; count: number }> = {};
     for (let after = ''; ; ) {

@@ -38,7 +38,7 @@ function start(command: string, args: readonly string[], { env = {}, onLine, onE
 
 export type Listening = { readonly url: string; readonly key: string | null; readonly run_dir: string };
 
-/** `ajet swarm serve`, once it listens. */
+/** Starts `ajet swarm serve`, and waits until it listens. */
 export async function startServer(port: number, dir: string): Promise<Program & { readonly listening: Listening }> {
   const errors: string[] = [];
   let program: Program | undefined;

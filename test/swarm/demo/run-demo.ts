@@ -29,7 +29,7 @@ export type DemoResult = {
   readonly seconds: number;
 };
 
-/** What the demo is to show, and this run of it did not: one line each. */
+/** Lists what the demo should show and this run of it did not, one line each. */
 export function complaintsAbout(result: DemoResult): readonly string[] {
   const { success_before: before, success_after: later, lost, doubled, seconds } = result;
   const gains = Object.entries(before).map(([share, success]) => ({ share, gain: (later[share] ?? 0) - success }));
@@ -42,7 +42,7 @@ export function complaintsAbout(result: DemoResult): readonly string[] {
   ];
 }
 
-/** Plays the demo and tells it line by line. */
+/** Plays the demo and reports it line by line. */
 export async function runDemo(write: (line: string) => void): Promise<DemoResult> {
   const startedMs = performance.now();
   const secondsNow = (): number => (performance.now() - startedMs) / 1000;
@@ -67,7 +67,7 @@ type Stage = {
   readonly dir: string;
   readonly say: (line: string) => void;
   readonly stop: AbortController;
-  /** What runs now. */
+  /** The processes that run now. */
   readonly programs: Set<Program>;
 };
 
@@ -223,7 +223,7 @@ type SumRow = {
 
 type LedgerCounts = Pick<DemoResult, 'acknowledged' | 'trained' | 'dropped_by_reason' | 'lost' | 'doubled'>;
 
-/** The ledger against the receipts that the programs hold. Throws if it is not sound. */
+/** Compares the ledger with the receipts that the programs hold. Throws if it is not sound. */
 async function readLedger(runDir: string, receipts: ReadonlySet<string>): Promise<LedgerCounts> {
   const store = await LmdbStore.open(path.join(runDir, 'ledger'), { isReadOnly: true });
   try {

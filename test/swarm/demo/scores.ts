@@ -15,12 +15,12 @@ export class Scores {
     this.#waiting = this.#waiting.filter((one) => !isTold(one));
   }
 
-  /** Resolves with the next receipt: of this program, or of any. */
+  /** Resolves with the next receipt, of this program or of any. */
   next(program?: string): Promise<void> {
     return new Promise((resolve) => this.#waiting.push({ program, resolve }));
   }
 
-  /** Mean rewards by share since the last time. */
+  /** Mean rewards by share since the last call. */
   take(): Readonly<Record<string, number>> {
     const means = [...this.#late].map(([share, rewards]) => {
       const sum = rewards.reduce((total, reward) => total + reward, 0);

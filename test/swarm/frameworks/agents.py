@@ -1,6 +1,8 @@
-"""One agent with one tool in each framework, run for a swarm: `agents.py <autogen|crewai|langchain|smolagents> <server>`.
+"""One agent with one tool in each framework, run for a swarm:
+`agents.py <autogen|crewai|langchain|smolagents> <server>`.
 
-The framework knows nothing of the swarm: it gets the address, the key and the name of its model, as of any OpenAI-compatible one.
+The framework knows nothing of the swarm. It gets the address, the key and the name of its model, as of any
+OpenAI-compatible model.
 """
 
 import asyncio

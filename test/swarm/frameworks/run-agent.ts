@@ -17,23 +17,23 @@ export type Framework = (typeof frameworks)[number];
 
 export const folderOf = (framework: Framework): string => path.join(import.meta.dirname, framework);
 
-/** What one episode of a framework came to. */
+/** The outcome of one episode of a framework. */
 export type AgentOutcome = {
   readonly completed: number;
   readonly answers: readonly string[];
   readonly calls: number;
-  /** Answers that did not go on from the tokens of those before, by cause. */
+  /** Answers that did not continue the tokens of earlier ones, by cause. */
   readonly forks: Readonly<Record<string, number>>;
   /** Prompts that the model read, special tokens included. */
   readonly prompts: readonly string[];
-  /** Of the episodes at the server. */
+  /** The states of the episodes at the server. */
   readonly states: readonly string[];
   readonly rewards: readonly (number | null)[];
 };
 
 /**
- * A model that calls the tool, and says the answer when it has read the result. smolagents want the answer as a tool call, too, and
- * with `tool_choice: required` the server has begun the call already.
+ * A model that calls the tool, and says the answer after it has read the result. smolagents wants the answer as a tool
+ * call, too, and with `tool_choice: required` the server has already begun the call.
  */
 function reply({ text }: ScriptedRequest): string {
   const isBegun = text.endsWith(begun);
@@ -46,7 +46,7 @@ function reply({ text }: ScriptedRequest): string {
 
 const begun = '<tool_call>\n{"name":';
 
-/** One episode of an agent in Python, through `clients/python`, with a server that has its ledger on disk. */
+/** Runs one episode of an agent in Python, through `clients/python`, with a server that has its ledger on disk. */
 export async function runAgent(framework: Framework): Promise<AgentOutcome> {
   const dir = await mkdtemp(path.join(tmpdir(), `swarm-${framework}-`));
   const engine = createScriptedEngine({ chatTokenizer, replies: reply });
@@ -96,10 +96,13 @@ export async function runAgent(framework: Framework): Promise<AgentOutcome> {
   }
 }
 
-/** smolagents write their tool calls into the next prompt in other words, so that the second answer begins anew. */
+/** smolagents writes its tool calls into the next prompt in other words, so the second answer begins a new row. */
 const forksOf: Partial<Record<Framework, AgentOutcome['forks']>> = { smolagents: { edited: 1 } };
 
-/** What is not as it must be: one tool call, an answer that goes on from the same tokens, and the reward at the server. */
+/**
+ * Returns what is wrong. There must be one tool call, an answer that continues the same tokens, and the reward at the
+ * server.
+ */
 export function complaintsAbout(framework: Framework, outcome: AgentOutcome): readonly string[] {
   const { prompts: _prompts, ...found } = outcome;
   const wanted: typeof found = {

@@ -14,7 +14,7 @@ import { findRun, foldRun } from './replay-weights.js';
 const python = process.env['AJET_TORCH_PYTHON'] ?? path.resolve('trainer/torch/.venv/bin/python');
 const isAsked = process.env['AJET_LONG_TESTS'] === '1';
 
-/** A launcher that was given the line once, and runs it again whenever it ends. */
+/** A launcher that got the line once, and runs it again whenever it ends. */
 class Launcher {
   readonly #line: string;
   #child: ChildProcess | undefined;
@@ -31,7 +31,7 @@ class Launcher {
     this.kill();
   }
 
-  /** With the processes that it started. */
+  /** Ends it together with the processes that it started. */
   kill(): void {
     if (this.#child?.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null)
       process.kill(-this.#child.pid, 'SIGKILL');

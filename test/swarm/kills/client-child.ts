@@ -1,4 +1,7 @@
-/** A client as a process that may be killed: `client-child.ts <url> <name> <file of receipts>`. It ends when all tasks are done. */
+/**
+ * A client as a process that may be killed: `client-child.ts <url> <name> <file of receipts>`. It ends when all tasks
+ * are done.
+ */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createHttpTransport, systemClientHost, Worker } from '@agentjet/swarm-client';
@@ -34,7 +37,7 @@ const worker = new Worker({
 });
 await worker.run();
 
-/** One call, with one idempotency key for all its tries, until the server is back and answers. */
+/** Makes one call, with one idempotency key for all its tries, until the server is back and answers. */
 async function ask(episode: ClaimedEpisode, { agent, messages, signal }: Call): Promise<unknown> {
   const key = crypto.randomUUID();
   for (;;) {
@@ -59,7 +62,7 @@ type Call = {
   readonly signal: AbortSignal;
 };
 
-/** Opposite ones, so that no policy's weights are another's. */
+/** The rewards are opposite, so that no policy has another's weights. */
 function rewardsOf({ policies = {}, place }: ClaimedEpisode): { readonly rewards?: Record<string, number> } {
   const names = Object.keys(policies);
   if (names.length === 0) return {};

@@ -1,6 +1,7 @@
 /**
- * Loaded into each thread of a server that may be killed: ends it when it is told to, between two calls of native code. A thread
- * that is terminated within one takes the whole process with it, since ONNX Runtime then throws where nobody catches.
+ * This file is loaded into each thread of a server that may be killed. It ends the thread on request, between two calls
+ * of native code. If a thread is terminated inside a native call, the whole process dies, because nobody catches the
+ * error that ONNX Runtime throws then.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 

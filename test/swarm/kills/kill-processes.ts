@@ -7,18 +7,19 @@ import { createHttpTransport } from '@agentjet/swarm-client';
 import { checkpointsOf, findRun, findWrongWeights, foldRun } from './replay-weights.js';
 
 /**
- * Real processes on a real store with a real model, killed with SIGKILL at random moments: servers, clients and the engine's thread
- * in turn, and at the end everything is left to finish. What clients have receipts for must be in the ledger, and the weights must be, to
- * the last bit, those that every step once and in order gives. With two policies all of it holds for the parts of each.
+ * Kills real processes on a real store with a real model by SIGKILL at random moments: servers, clients and the
+ * engine's thread in turn. At the end everything may finish. Every receipt of a client must be in the ledger. The
+ * weights must be, to the last bit, those that result from making every step once and in order. With two policies all
+ * of it holds for the parts of each.
  */
 
 export type KillReport = {
-  /** `worker`: the embedded engine is a thread of the server; it is terminated, and the server lives. */
+  /** `worker` is the embedded engine, a thread of the server. It is terminated, and the server lives. */
   readonly kills: { readonly server: number; readonly worker: number; readonly client: number };
-  /** Episodes; with several policies their parts, each counted. */
+  /** Episodes. With several policies it counts their parts. */
   readonly acknowledged: number;
   readonly trained: number;
-  /** Of the acknowledged ones that could be trained: without `failed`, `superseded` and `non_finite_gradient`. */
+  /** Acknowledged episodes that could be trained: without `failed`, `superseded` and `non_finite_gradient`. */
   readonly trained_share: number;
   readonly dropped_by_reason: Readonly<Partial<Record<DropReason, number>>>;
   /** Attempts that were lost although their client lived. */
@@ -72,7 +73,7 @@ export async function killProcesses(
   return { kills, ...(await compare(dir, numPolicies)) };
 }
 
-/** A server that ends by itself is a bug, even if the next one loses nothing; it has said more on the standard error. */
+/** A server that ends by itself is a bug, even if the next one loses nothing. Its standard error says more. */
 function requireNoDeath(deaths: readonly string[]): void {
   if (deaths.length > 0) throw new Error(`A server that nobody killed has ended ${deaths.join(' and ')}.`);
 }
@@ -96,7 +97,9 @@ function isDone({ step, account }: Described, checkpoints: readonly number[]): b
   return acknowledged === trained + dropped && checkpoints.at(-1) === step;
 }
 
-/** The receipts, the ledger and the weights. Throws if the weights are not those that the ledger stands for. */
+/**
+ * Compares the receipts, the ledger and the weights. Throws if the weights are not those that follow from the ledger.
+ */
 async function compare(dir: string, numPolicies: number): Promise<Omit<KillReport, 'kills'>> {
   const run = findRun(dir);
   const { state, close } = await foldRun(run);
@@ -178,7 +181,10 @@ async function startChild(script: string, args: readonly string[]): Promise<Chil
   return child;
 }
 
-/** Ends the thread of a server's engine. Resolves to 1; to 0 if the engine was just being opened again, and there was no thread. */
+/**
+ * Ends the thread of a server's engine. Resolves to 1, or to 0 if the engine was just being opened again and there was
+ * no thread.
+ */
 async function endEngine(server: ChildProcess): Promise<number> {
   if (server.exitCode !== null || server.signalCode !== null) return 0;
   const said = new Promise<number>((resolve) => {
@@ -192,7 +198,7 @@ async function endEngine(server: ChildProcess): Promise<number> {
   return said;
 }
 
-/** Processes that were to end. */
+/** Processes that have to end. */
 const killed = new WeakSet<ChildProcess>();
 
 export async function killChild(child?: ChildProcess): Promise<void> {

@@ -15,7 +15,7 @@ export function findRun(dir: string): string {
   return path.join(experiment, run);
 }
 
-/** What the ledger of a run says, folded without a server. */
+/** Folds the ledger of a run without a server. */
 export async function foldRun(
   run: string,
 ): Promise<{ readonly state: LedgerState; readonly records: RecordIndex; readonly close: () => Promise<void> }> {
@@ -25,11 +25,11 @@ export async function foldRun(
   return { state, records, close: () => store.close() };
 }
 
-/** Where metrics and checkpoints of a policy are. */
+/** The folder of a policy's metrics and checkpoints. */
 const folderOf = (run: string, policy: string): string =>
   policy === defaultPolicy ? run : path.join(run, 'policies', policy);
 
-/** Steps of the checkpoints that are kept of a policy, the oldest first. */
+/** Returns the steps of the checkpoints that are kept of a policy, the oldest first. */
 export function checkpointsOf(run: string, policy: string): readonly number[] {
   const dir = path.join(folderOf(run, policy), 'checkpoints');
   const names = existsSync(dir) ? readdirSync(dir).filter((name) => /^step-\d+$/.test(name)) : [];
@@ -37,8 +37,9 @@ export function checkpointsOf(run: string, policy: string): readonly number[] {
 }
 
 /**
- * The policies whose newest checkpoint, made by servers that were killed and made steps again, holds other bytes than making
- * every step after the oldest checkpoint once and in order gives. What the steps before it were made from may be gone.
+ * Finds the policies whose newest checkpoint is wrong. The servers were killed and made steps again. The checkpoint
+ * must hold the same bytes as making every step after the oldest checkpoint once and in order. The records of earlier
+ * steps may be gone.
  */
 export async function findWrongWeights(run: string, scratch: string, numPolicies: number): Promise<readonly string[]> {
   const { state, records, close } = await foldRun(run);

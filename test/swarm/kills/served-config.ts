@@ -1,11 +1,11 @@
 import { configuration, type AgentJetConfig } from 'agentjet';
 
-/** The agents of `client-child.ts`. With two policies each is one's own. */
+/** The agents of `client-child.ts`. With two policies each has one agent. */
 export const agents = ['main', 'second'] as const;
 
 /**
- * Small batches on the nano model, and a checkpoint now and then, so that most kills lose steps that have to be made again. With a port the
- * second policy waits there for a torch worker that somebody else starts.
+ * Small batches on the nano model and few checkpoints, so that most kills lose steps that have to be made again. With a
+ * port the second policy waits there for a torch worker that somebody else starts.
  */
 export function createServedConfig(experimentDir: string, numPolicies: number, workerPort = 0): AgentJetConfig {
   const attached = { backbone: 'torch', torch: { launch: 'attach', listenPort: workerPort } };

@@ -1,4 +1,7 @@
-/** Looks for a violation in the sources next to it: scripted scenarios first, then seeds from 1. Prints one line of JSON. */
+/**
+ * Looks for a violation in the sources next to it: scripted scenarios first, then seeds from 1. It prints one line of
+ * JSON.
+ */
 import { toErrorMessage } from '@agentjet/core';
 import { scenarios } from '../scenarios/scenarios.js';
 import { simulate } from '../simulation/simulate.js';

@@ -1,7 +1,7 @@
 /**
- * Plants known mistakes into a copy of the swarm's sources, one at a time, and checks that the simulation or a scripted
- * scenario notices each: `npm run swarm:mutants [-- --json] [-- --only "<name>"]`. With --json the last line is
- * `{ "planted", "killed", "slowest_runs" }`; the exit code is 1 if a mutant survives.
+ * `npm run swarm:mutants [-- --json] [-- --only "<name>"]` plants known mistakes into a copy of the swarm's sources,
+ * one at a time, and checks that the simulation or a scripted scenario notices each. With --json the last line is
+ * `{ "planted", "killed", "slowest_runs" }`. The exit code is 1 if a mutant survives.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';

@@ -2,7 +2,7 @@
 export type SwarmMutant = { readonly name: string; readonly edits: readonly Edit[] };
 
 export type Edit = {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly file: string;
   readonly original: string;
   readonly mutated: string;
@@ -27,7 +27,7 @@ const index = 'packages/ledger/src/attempt-index.ts';
 
 const edit = (file: string, original: string, mutated: string): Edit => ({ file, original, mutated });
 
-/** The ways in which a swarm could lose an episode, train it twice or contradict itself, each made on purpose. */
+/** The ways in which a swarm could lose an episode, train it twice or contradict itself, each planted on purpose. */
 export const swarmMutants: readonly SwarmMutant[] = [
   {
     name: 'receipt before sync',
@@ -207,7 +207,7 @@ export const swarmMutants: readonly SwarmMutant[] = [
     ],
   },
   {
-    name: 'goes on after a failed commit',
+    name: 'continues after a failed commit',
     edits: [edit(writer, 'await this.#store.commit(batch);', 'await this.#store.commit(batch).catch(() => {});')],
   },
   {

@@ -11,7 +11,7 @@ import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { TrainingWatch } from '../watch-training.js';
 
-/** Two models in one server, a planner's and a worker's, and the worker's dies. */
+/** One server has two models, a planner's and a worker's, and the worker's dies. */
 
 let dir = '';
 let run: ServedRun;
@@ -56,7 +56,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** The real weights of a policy, until `kill`; then neither steps nor calls work until they are opened again. */
+/** The real weights of a policy, until `kill`. Then neither steps nor calls work until they are opened again. */
 class Breakable {
   readonly policy: ServedPolicy;
   canOpen = true;
@@ -90,7 +90,7 @@ class Breakable {
   };
 }
 
-/** The same object, but for one method, which is checked first. */
+/** The same object except for one method, which is checked first. */
 function breaking<Thing extends object>(thing: Thing, method: keyof Thing, check: () => void): Thing {
   return new Proxy(thing, {
     get: (target, name) => {
@@ -203,7 +203,7 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
   await expectSound();
 }, 180_000);
 
-/** What a program without a client of ours is told when it calls the worker. */
+/** The answer to a program without a client of ours when it calls the worker. */
 async function refusalOf(url: string, key: string) {
   const claim = { claim_id: 'raw', client: 'raw', life: 'one', wait_seconds: 10 };
   const post = (address: string, bearer: string, body: object): Promise<Response> =>

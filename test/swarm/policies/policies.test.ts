@@ -10,7 +10,7 @@ import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm, type ServedSwarm } from '@agentjet/swarm-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-/** Two models in one server: a planner that names a direction, and a worker that is to go another way. */
+/** One server has two models: a planner that names a direction, and a worker that has to go another way. */
 
 let dir = '';
 beforeEach(async () => {
@@ -39,7 +39,7 @@ async function ask(tuner: Tuner, agentName: string, content: string): Promise<st
   return choices[0]?.message.content?.trim() ?? '';
 }
 
-/** Both agents are asked the same, and are to answer differently: weights that they share cannot learn it. */
+/** Both agents get the same question and have to answer differently, so weights that they share cannot learn it. */
 async function walk(task: Task, tuner: Tuner) {
   const [first, second] = [await ask(tuner, 'planner', task.mainQuery), await ask(tuner, 'worker', task.mainQuery)];
   return { rewards: { planner: first === 'right' ? 1 : 0, worker: second === 'down' ? 1 : 0 }, isSuccess: false };
@@ -86,7 +86,7 @@ async function serve(port = 0, run?: string, trainerCommon?: object): Promise<Se
   });
 }
 
-/** How often the event files of a policy have the figure. */
+/** Counts how often the event files of a policy have the figure. */
 function countOf(figure: string, run: string, policy: string): number {
   const events = path.join(run, 'policies', policy, 'tensorboard');
   const texts = readdirSync(events).map((name) => readFileSync(path.join(events, name), 'latin1'));
@@ -113,7 +113,7 @@ async function verify(run: string): Promise<StoreVerdict> {
   }
 }
 
-it('two models learn different answers to the same question, each in its own steps, and go on after a restart', async () => {
+it('two models learn different answers to the same question, each in its own steps, and resume after a restart', async () => {
   const first = await serve();
   const { url, firstKey } = first.server;
   const running = new SwarmClient({ url, key: firstKey }).run(walk, { tasks, parallel: 16 });
@@ -127,7 +127,7 @@ it('two models learn different answers to the same question, each in its own ste
   expect(told).toMatchObject({ planner: { step: 6, state: 'complete' }, worker: { step: 4, state: 'complete' } });
   for (const [policy, steps] of [['planner', [1, 2, 3, 4, 5, 6]] as const, ['worker', [1, 2, 3, 4]] as const])
     expect(linesOf(served.runDir, `policies/${policy}/metrics.jsonl`).map(({ step }) => step)).toEqual(steps);
-  // Those from before the tracker was named too; a step that is made again may be sent twice.
+  // The figures from before the tracker was named are sent too. A step that is made again may be sent twice.
   expect(countOf('train/reward_mean', served.runDir, 'planner')).toBeGreaterThanOrEqual(6);
   expect(countOf('train/reward_mean', served.runDir, 'worker')).toBeGreaterThanOrEqual(4);
   expect(gainOf(served.runDir, 'planner')).toBeGreaterThan(0.3);

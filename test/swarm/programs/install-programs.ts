@@ -6,7 +6,10 @@ import type { Program } from './programs.js';
 
 const minutes = 10;
 
-/** Installs a program from the npm registry, once, and gives the folder of its command; or says why it could not be installed. */
+/**
+ * Installs a program from the npm registry once, and returns the folder of its command, or why it could not be
+ * installed.
+ */
 export function installProgram({ package: name, version, command }: Program): { bin: string } | { problem: string } {
   const dir = path.join(root, 'node_modules/.cache/programs', `${command}-${version}`);
   const bin = path.join(dir, 'node_modules/.bin');

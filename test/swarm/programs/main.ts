@@ -1,6 +1,7 @@
 /**
- * Real coding agents run an episode each: `npm run swarm:programs -- [claude-code codex opencode] [--record] [--json]`. They come from
- * the npm registry. With --record their requests are kept in transcripts/. The exit code is 1 if one of them fails.
+ * `npm run swarm:programs -- [claude-code codex opencode] [--record] [--json]` runs an episode each of real coding
+ * agents from the npm registry. With --record their requests are kept in transcripts/. The exit code is 1 if one of
+ * them fails.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,10 +1,10 @@
 import type { ScriptedRequest } from '@agentjet/rollout/testing';
 
-/** A coding agent from the npm registry, and what it is told and answered. */
+/** A coding agent from the npm registry, with its questions and answers. */
 export type Program = {
   readonly package: string;
   readonly version: string;
-  /** Of tutorial/black-box. */
+  /** The file in tutorial/black-box. */
   readonly command: string;
   readonly args: readonly string[];
   /** The tool call that the model makes first. */
@@ -46,7 +46,10 @@ export const query = 'Which word is in a.txt?';
 export const word = 'marzipan';
 export const answer = `The word is ${word}.`;
 
-/** A model that calls the tool once it is asked, and answers when it has read the result; all else is a side call. */
+/**
+ * A model that calls the tool when it is asked, and answers after it has read the result. All other calls are side
+ * calls.
+ */
 export function reply({ call }: Program, { text }: ScriptedRequest): string {
   if (!text.includes('<tools>')) return 'A word in a file';
   if (!text.includes('<tool_response>')) return call;

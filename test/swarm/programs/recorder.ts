@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** One request of a program and what it was answered. */
+/** One request of a program and its answer. */
 export type Exchange = {
   readonly method: string;
-  /** Below the address that the program was given, with its query. */
+  /** The path below the address that the program got, with its query. */
   readonly path: string;
   readonly body: string;
   readonly status: number;
@@ -14,7 +14,7 @@ export type Exchange = {
 
 export type Recorder = {
   readonly url: string;
-  /** In the order in which the requests came. */
+  /** Exchanges in the order in which the requests came. */
   readonly exchanges: readonly Exchange[];
   readonly close: () => Promise<void>;
 };

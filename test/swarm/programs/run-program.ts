@@ -13,11 +13,14 @@ import { chatTokenizer, openSteadyModel } from '../../bench/swarm/steady-run.js'
 import { answer, query, reply, word, type Program } from './programs.js';
 import { startRecorder, type Exchange } from './recorder.js';
 
-/** What one episode of a program came to. */
+/** The outcome of one episode of a program. */
 export type ProgramOutcome = {
   readonly exchanges: readonly Exchange[];
   readonly output: WorkflowOutput | undefined;
-  /** Calls that are trained, the rows that they make, and answers that did not go on from the tokens of those before, by cause. */
+  /**
+   * Calls that are trained, the rows that they make, and answers that did not continue the tokens of earlier ones, by
+   * cause.
+   */
   readonly trained: {
     readonly calls: number;
     readonly samples: number;
@@ -27,7 +30,7 @@ export type ProgramOutcome = {
   readonly rewards: readonly (number | null)[];
 };
 
-/** One episode of a program of `bin`, a folder of programs, with a server that has its ledger on disk. */
+/** Runs one episode of a program of `bin`, a folder of programs, with a server that has its ledger on disk. */
 export async function runProgram(program: Program, bin: string): Promise<ProgramOutcome> {
   const dir = await mkdtemp(path.join(tmpdir(), 'swarm-program-'));
   const folder = path.join(dir, 'folder');
@@ -96,7 +99,10 @@ export async function runProgram(program: Program, bin: string): Promise<Program
   }
 }
 
-/** What is not as it must be: one tool call, an answer that goes on from the same tokens, and the reward at the server. */
+/**
+ * Returns what is wrong. There must be one tool call, an answer that continues the same tokens, and the reward at the
+ * server.
+ */
 export function complaintsAbout(outcome: ProgramOutcome): readonly string[] {
   const found = {
     answer: String(outcome.output?.metadata?.['answer']).includes(answer),

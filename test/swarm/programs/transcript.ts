@@ -4,8 +4,8 @@ import { answer, word } from './programs.js';
 import type { Exchange } from './recorder.js';
 
 /**
- * What a program asked in an episode. The texts are those of its makers, so only their length and hash are kept: equal texts stay equal.
- * An id that an earlier answer gave is `<answer 0.2>`, the second of the first answer.
+ * The requests of a program in an episode. The texts are those of its makers, so only their length and hash are kept,
+ * and equal texts stay equal. An id from an earlier answer is `<answer 0.2>`, the second of the first answer.
  */
 export type Transcript = {
   readonly package: string;
@@ -22,7 +22,7 @@ export function toRequests(exchanges: readonly Exchange[]): Transcript['requests
   });
 }
 
-/** The body with the ids that the answers of this episode gave. */
+/** Returns the body with the ids that the answers of this episode gave. */
 export function fillIds(body: unknown, answers: readonly string[]): unknown {
   const ids = answers.map(readIds);
   const fill = (text: string): string =>
@@ -30,7 +30,7 @@ export function fillIds(body: unknown, answers: readonly string[]): unknown {
   return mapStrings(body, fill);
 }
 
-/** Every id in an answer, streamed or whole, in the order in which they come first. */
+/** Returns every id in an answer, streamed or whole, in the order in which they come first. */
 function readIds(said: string): readonly string[] {
   const found = said.matchAll(/"(?:id|call_id)":"([^"]+)"/g);
   return [...new Set([...found].map(([, id = '']) => id))];
@@ -48,7 +48,10 @@ function abridge(body: unknown, names: ReadonlyMap<string, string>): unknown {
   });
 }
 
-/** The same value with other strings; `key` is that of the property which holds the string, or the list that does. */
+/**
+ * Returns the same value with other strings. `key` is the name of the property that holds the string, or the list that
+ * does.
+ */
 function mapStrings(value: unknown, change: (text: string, key: string) => string, key = ''): unknown {
   if (typeof value === 'string') return change(value, key);
   if (Array.isArray(value)) return value.map((entry) => mapStrings(entry, change, key));

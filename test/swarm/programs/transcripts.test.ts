@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { programs, reply, word, type ProgramName } from './programs.js';
 import { fillIds, type Transcript } from './transcript.js';
 
-/** What Claude Code, Codex and OpenCode asked in an episode; `npm run swarm:programs -- --record` runs them again. */
+/**
+ * The requests of Claude Code, Codex and OpenCode in an episode. `npm run swarm:programs -- --record` runs them again.
+ */
 
 let server: EndpointServer;
 beforeAll(async () => {
@@ -14,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** What the programs ask for that has no effect, and how often. */
+/** Parameters of the programs that have no effect, and how often they come. */
 const ignored: Readonly<Record<ProgramName, object>> = {
   'claude-code': {
     agent: { context_management: 2, 'output_config.effort': 2, thinking: 2, 'tools[].defer_loading': 2 },
@@ -30,7 +32,7 @@ const readTranscript = (name: string): Transcript =>
 describe.each(Object.keys(programs) as ProgramName[])('%s', (name) => {
   const { package: from, version, requests } = readTranscript(name);
 
-  it('calls a tool, reads its result, and goes on from the same answer', async () => {
+  it('calls a tool, reads its result, and continues from the same answer', async () => {
     const { tuner, engine, finish } = openScriptedEpisode({
       replies: (request) => reply(programs[name], request),
       contextLength: 1_000_000,

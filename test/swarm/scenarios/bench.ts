@@ -6,12 +6,12 @@ import { drawSettings, toSwarmSettings } from '../simulation/settings.js';
 import { ToyCheckpoints, ToyTrainer } from '../simulation/toy-trainer.js';
 import { World } from '../simulation/world.js';
 
-/** A place to play a scene: servers on one disk, without a network, with faults only where the scene puts them. */
+/** A stage for scenes: servers on one disk, without a network, with no faults except those of the scene. */
 export class Bench {
   readonly world = new World(1);
   readonly disk = new MemoryDisk();
   readonly checkpoints = new ToyCheckpoints();
-  /** What the disk refuses to do at the moment. */
+  /** The operations that the disk refuses at the moment. */
   readonly broken = new Set<DiskOperation>();
   readonly settings: SwarmSettings;
 
@@ -67,7 +67,7 @@ export class Bench {
     return episodes[0]?.episode_id ?? 'none';
   }
 
-  /** The code of the error that the request is answered with, or `ok`. */
+  /** Returns the code of the error that answers the request, or `ok`. */
   async codeOf(request: Promise<unknown>): Promise<string> {
     try {
       await this.settle(request);

@@ -14,7 +14,10 @@ function createBench(rules: Partial<LedgerRules> = {}, settings: Partial<SwarmSe
   return new Bench({ rules: { ...places, ...batches }, numPlaces: 1, ...settings });
 }
 
-/** While a step is evaluated, nothing of the next batch is sampled: a client would wait for its answers for as long. */
+/**
+ * While a step is evaluated, nothing of the next batch is sampled, because a client would have to wait for its answers
+ * that long.
+ */
 export const nextBatchWaits: Scenario = async () => {
   const bench = createBench({}, { testFreq: 1, numEvaluationTasks: 1, evaluationPlaces: 1 });
   const { swarm, life } = await bench.serve();
@@ -32,7 +35,7 @@ export const nextBatchWaits: Scenario = async () => {
   ];
 };
 
-/** Nobody tries a place of a group again that can no longer be trained. */
+/** Nobody tries a place again if its group can no longer be trained. */
 export const doomedPlace: Scenario = async () => {
   const bench = createBench({ failedEpisodePolicy: 'drop_group' }, { numPlaces: 3 });
   const { swarm } = await bench.serve();
@@ -72,7 +75,7 @@ export const idleGroupKept: Scenario = async () => {
   ];
 };
 
-/** The rank of a group is the name that an ordinary run gives it. */
+/** The rank of a group is its name in an ordinary run. */
 export const rankOfADraw: Scenario = async () => {
   const bench = createBench({ maxAttempts: 1 });
   const { swarm } = await bench.serve();

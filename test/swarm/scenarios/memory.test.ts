@@ -27,13 +27,13 @@ it('remembers every episode that has ended, and holds few of them in memory', as
   await expectMemory(bench, next, ids);
 });
 
-/** All that is kept for groups and episodes, one by one. */
+/** Everything that is kept for single groups and episodes. */
 function countHeld({ context }: Swarm): number {
   const { groups, episodes, claims, finished, manifests, outcomes } = context.ledger.state;
   return groups.size + episodes.size + claims.size + finished.numHeld + manifests.size + outcomes.size;
 }
 
-/** The oldest ones are answered as ever. */
+/** The oldest ones still get their answers. */
 async function expectMemory(bench: Bench, swarm: Swarm, ids: readonly string[]): Promise<void> {
   for (const [index, episodeId] of [...ids.entries()].slice(0, 3)) {
     expect(await bench.settle(swarm.end(episodeId, endRequest(index)))).toMatchObject({

@@ -4,14 +4,16 @@ import { Bench, claimRequest, endRequest } from './bench.js';
 import { doomedPlace, idleGroupKept, nextBatchWaits, rankOfADraw } from './drawn.js';
 
 /**
- * Scenes for bugs that chance seldom finds. Each is the smallest one that shows its bug, and answers what went wrong: an
+ * Scenes for bugs that chance seldom finds. Each is the smallest that shows its bug, and returns what went wrong: an
  * empty list if nothing did.
  */
 export type Scenario = () => Promise<readonly string[]>;
 
 const when = (isWrong: boolean, violation: string): readonly string[] => (isWrong ? [violation] : []);
 
-/** A failed sync leaves pages that can be read and are never written. Believing a later sync loses them. */
+/**
+ * A failed sync leaves pages that can be read and are never written. A server that believes a later sync loses them.
+ */
 const failedSync: Scenario = async () => {
   const bench = new Bench();
   const { swarm } = await bench.serve();
@@ -62,7 +64,7 @@ function createSignal(): { readonly promise: Promise<void>; readonly resolve: ()
   return { promise, resolve };
 }
 
-/** A manifest in a newer file decides about a group whose other records an open group keeps in an older one. */
+/** A manifest in a newer file decides about a group whose other records are kept in an older file by an open group. */
 const manifestOfAnOlderGroup: Scenario = async () => {
   const disk = new MemoryDisk();
   const store = new MemoryStore(disk);
@@ -136,7 +138,7 @@ const refusalOfADeposedServer: Scenario = async () => {
   return when(answer !== 'not_owner', `a deposed server answered ${answer} for an acknowledged end`);
 };
 
-/** A copy of an order that was lost on its way for a while arrives after a newer one. */
+/** A delayed copy of an order arrives after a newer one. */
 const delayedOrder: Scenario = async () => {
   const bench = new Bench();
   const { swarm } = await bench.serve();
@@ -146,7 +148,7 @@ const delayedOrder: Scenario = async () => {
   return when(swarm.describe().state === 'paused', 'a late copy of a pause was obeyed after the resume');
 };
 
-/** Many ends and a stream of calls: those who need the disk do not wait until it is quiet. */
+/** There are many ends and a stream of calls. An end that needs the disk does not wait until it is quiet. */
 const busySync: Scenario = async () => {
   const bench = new Bench();
   const { swarm, life } = await bench.serve();
@@ -165,7 +167,7 @@ const busySync: Scenario = async () => {
   return when(numCalls > 100, `an end waited while ${numCalls} calls were recorded`);
 };
 
-/** A claim that a power cut took away: its id is opened anew, and its old episode is gone. */
+/** A power cut lost a claim. Its id is opened again, and its old episode is gone. */
 const lostClaim: Scenario = async () => {
   const bench = new Bench();
   const { swarm, life } = await bench.serve();
@@ -198,7 +200,7 @@ const fullDisk: Scenario = async () => {
   );
 };
 
-/** A group whose first attempt never ends is given up as well: its patience runs from the claim. */
+/** A group whose first attempt never ends is given up as well, because its patience counts from the claim. */
 const claimThatNeverEnds: Scenario = async () => {
   let now = 0;
   const ledger = new Ledger({ now: () => now, rules: { groupPatienceMs: 1000 }, journal: () => {} });

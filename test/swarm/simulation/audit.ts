@@ -12,38 +12,41 @@ import {
 } from '@agentjet/ledger';
 import { firstParts, type RunSettings } from './settings.js';
 
-/** What the outside was told, and whether the server ever contradicts it. It never looks at a server's mind for that. */
+/**
+ * Records what clients learned, and checks whether the server ever contradicts it. It never reads the server's own
+ * state for that.
+ */
 export class Audit {
   readonly violations = new Set<string>();
-  /** Episode to the body of its end that got a receipt. */
+  /** Maps an episode to the body of its end that got a receipt. */
   readonly receipts = new Map<string, string>();
-  /** Episode to the calls whose answer its agent has seen. */
+  /** Maps an episode to the calls whose answer its agent has seen. */
   readonly answered = new Map<string, Set<string>>();
-  /** Group to the newest rewards that were acknowledged. */
+  /** Maps a group to the newest rewards that were acknowledged. */
   readonly scores = new Map<string, number>();
   readonly configs: { readonly revision: number; readonly fromStep: number }[] = [];
   readonly #served = new Map<string, number>();
-  /** What each share is owed after a step of a policy. */
+  /** The carry of each share after a step of a policy. */
   readonly #owed = new Map<string, GroupsByShare>();
-  /** Under `order: drawn`: the first draw that a step of a policy does not cover. */
+  /** Under `order: drawn`, the first draw that a step of a policy does not cover. */
   readonly #windows = new Map<string, number>();
-  /** What the first manifest that named a group said of it. */
+  /** The contents of the first manifest that named a group. */
   readonly #taken = new Map<string, Taken>();
 
   require(condition: boolean, violation: string): void {
     if (!condition) this.violations.add(violation);
   }
 
-  /** A version of an incarnation of a policy stands for one set of weights. */
+  /** A version of an incarnation of a policy means one set of weights. */
   served({ policy, version, incarnation }: Served, hash: number | undefined): void {
     this.require(hash !== undefined, `a call of version ${version} was answered without weights`);
     const key = `${policy} ${incarnation}:${version}`;
     const known = this.#served.get(key);
-    this.require(known === undefined || known === hash, `version ${key} stood for two weights`);
+    this.require(known === undefined || known === hash, `version ${key} means two sets of weights`);
     if (hash !== undefined) this.#served.set(key, hash);
   }
 
-  /** What must be true of a manifest at the moment in which it is decided. */
+  /** Checks a manifest at the moment in which it is decided. */
   manifest(state: LedgerState, manifest: ManifestRecord, { run, rules }: ManifestRules): void {
     const { policy = defaultPolicy } = manifest;
     for (const { groupId, episodes } of manifest.groups) {
@@ -86,7 +89,7 @@ export class Audit {
     this.require(isInOrder, `step ${step} has its groups in another order than that of their draws`);
   }
 
-  /** A step covers so many draws in their order, each once; the last ones of a run may cover fewer. */
+  /** A step covers that many draws in their order, each once. The last steps of a run may cover fewer. */
   #window(
     state: LedgerState,
     { step, groups, idle = [], policy = defaultPolicy }: ManifestRecord,
@@ -105,7 +108,7 @@ export class Audit {
     this.require(cut.length === 0, `${cut[0]?.groupId} is doomed, and was not tried to its end`);
   }
 
-  /** A whole batch is within one group of its parts, and what rounding owes is carried over every restart. */
+  /** A whole batch is within one group of its parts, and the rounding is carried over every restart. */
   #shares(state: LedgerState, manifest: ManifestRecord, { run, rules }: ManifestRules): void {
     const { step, groups, shares, policy = defaultPolicy } = manifest;
     const parts = partsAt(state, firstParts, step, policy);
@@ -133,9 +136,9 @@ export class Audit {
   }
 
   /**
-   * Once one policy has taken a group, its places are closed and its rewards stay, for the others too. A manifest that a power cut took
-   * away before it was synced has had no effect: the group may have been rescored since. The one of the same step stands in its place,
-   * as the fold accepts one alone.
+   * After one policy has taken a group, its places are closed and its rewards stay, for the others too. If a power cut
+   * removed a manifest before it was synced, the manifest has had no effect, and the group may have been rescored
+   * since. The manifest of the same step replaces it, because the fold accepts only one.
    */
   #sameForAll(state: LedgerState, groupId: string, taken: Taken): void {
     const known = this.#taken.get(groupId);
@@ -149,7 +152,7 @@ export class Audit {
 type Taken = { readonly policy: string; readonly step: number; readonly episodes: string };
 type Served = { readonly policy: string; readonly version: number; readonly incarnation: number };
 
-/** Two policies may lack groups of different shares: then one of them has a group too many. */
+/** Two policies may lack groups of different shares. Then one of them has one group too many. */
 const mostSurplus = ({ policies, shares }: RunSettings): number =>
   policies.length > 1 && shares !== undefined ? 1 : 0;
 
@@ -160,6 +163,6 @@ type ManifestRules = {
   readonly rules: Parameters<typeof isClosed>[2] & BatchSize;
 };
 
-/** Expired, and with a place that nobody has tried, although nobody gave it up. */
+/** Expired, and with a place that nobody has tried although nobody gave it up. */
 const isCut = ({ fate, places }: LedgerGroup): boolean =>
   fate === 'group_expired' && places.some(({ attempts, isGivenUp }) => attempts === 0 && !isGivenUp);

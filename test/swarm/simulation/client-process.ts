@@ -68,7 +68,7 @@ export class ClientProcess {
     };
   }
 
-  /** An agent: as many calls as its seed says, then a result. What it is told goes to the audit. */
+  /** An agent makes as many calls as its seed says, then returns a result. The audit records what it learns. */
   async #execute(life: Life, episode: ClaimedEpisode, signal: AbortSignal): Promise<EndRequest> {
     const { world, audit, name, isJudged, can } = this.#options;
     audit.require(can.includes(episode.share), `${name} runs ${can.join()}, and got an episode of ${episode.share}`);
@@ -155,8 +155,8 @@ export type ClientOptions = {
   readonly name: string;
   readonly revision: () => number;
   readonly isJudged: boolean;
-  /** Which models its agents ask, one after the other. */
+  /** The models that its agents ask, one after the other. */
   readonly policies: readonly string[];
-  /** Shares that it runs. */
+  /** The shares that it runs. */
   readonly can: readonly string[];
 };

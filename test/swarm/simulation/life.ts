@@ -1,7 +1,7 @@
 import type { Host } from '@agentjet/ledger';
 import type { World } from './world.js';
 
-/** One life of a process. Once it is killed, its timers never fire and what it waits for never comes. */
+/** One life of a process. After it is killed, its timers never fire and its promises never settle. */
 export class Life {
   readonly host: Host;
   readonly world: World;

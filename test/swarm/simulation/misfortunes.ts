@@ -1,7 +1,7 @@
 import { ServerProcess } from './server-process.js';
 import type { Parts } from './simulate.js';
 
-/** Faults and orders at random moments, about one in 1.2 seconds. */
+/** Causes faults and orders at random moments, about one in 1.2 seconds. */
 export function misfortunes(parts: Parts): void {
   const { world } = parts;
   world.after(world.about(1200), () => {
@@ -37,7 +37,7 @@ const cutOneWay: Misfortune = ({ world, clients, network }) => {
   world.after(world.about(3000), () => network.cut.delete(way));
 };
 
-/** A second server that believes the first one to be dead. */
+/** A second server that believes the first one is dead. */
 const takeOver: Misfortune = (parts) => {
   parts.servers.push(new ServerProcess(parts));
 };
@@ -61,7 +61,7 @@ const pauseAWhile: Misfortune = ({ world, operator, audit }) => {
   );
 };
 
-/** Everybody restarts with new agent code; half of the time the groups of the old code are dropped. */
+/** Everybody restarts with new agent code. Half of the time the groups of the old code are dropped. */
 const newCode: Misfortune = ({ world, code, clients, operator, audit }) => {
   const revision = `r${++code.revision}`;
   for (const client of clients) client.crash();

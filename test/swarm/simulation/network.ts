@@ -4,10 +4,10 @@ import type { Audit } from './audit.js';
 import type { Life } from './life.js';
 import type { World } from './world.js';
 
-/** What a process answers requests with; undefined while it does not listen. */
+/** The function by which a process answers requests; undefined while it does not listen. */
 export type Listener = { readonly life: Life; readonly swarm: Swarm };
 
-/** Requests between clients and servers: lost, doubled, delayed and reordered, and cut in one direction. */
+/** Carries requests between clients and servers: lost, doubled, delayed and reordered, and cut in one direction. */
 export class Network {
   readonly listeners = new Set<Listener>();
   readonly cut = new Set<string>();
@@ -19,7 +19,9 @@ export class Network {
     this.#audit = audit;
   }
 
-  /** Sends a request to some server. Without an answer in time it rejects, and the answer may still be true. */
+  /**
+   * Sends a request to some server. Without an answer in time it rejects, and the server may still have done the work.
+   */
   send<Answer>(client: string, life: Life, route: (swarm: Swarm, life: Life) => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const stopWaiting = life.host.after(400 + this.#world.about(200), () => reject(new Error('no answer')));

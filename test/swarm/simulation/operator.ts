@@ -6,7 +6,10 @@ import { Life } from './life.js';
 import type { Network } from './network.js';
 import type { World } from './world.js';
 
-/** Somebody who gives orders, and a scorer that puts rewards on whole groups. Both repeat what got no answer. */
+/**
+ * An operator who gives orders, and a scorer that puts rewards on whole groups. Both repeat requests that got no
+ * answer.
+ */
 export class Operator {
   readonly #world: World;
   readonly #network: Network;
@@ -33,7 +36,7 @@ export class Operator {
     return this.order((swarm) => swarm.operate(operation, requestId));
   }
 
-  /** Changes the configuration, having read which revision there is. */
+  /** Changes the configuration, after reading its revision. */
   async configure(): Promise<void> {
     const requestId = `change-${this.#world.numEvents}`;
     const { config_revision: seen } = await this.order(async (swarm) => swarm.describe());
@@ -70,7 +73,7 @@ export class Operator {
         () => this.#audit.scores.set(group.group_id, revision),
         () => undefined,
       );
-      if (this.#world.chance(0.9)) await put; // else another is sent before this one is answered
+      if (this.#world.chance(0.9)) await put; // otherwise another is sent before this one is answered
     }
   }
 }

@@ -14,7 +14,7 @@ export class ServerProcess {
   readonly #shared: Shared;
   #life: Life;
   #listener: Listener | undefined;
-  /** By policy. */
+  /** Trainers by policy. */
   readonly trainers = new Map<string, ToyTrainer>();
   isStopped = false;
 
@@ -31,7 +31,7 @@ export class ServerProcess {
     return this.#life.isAlive ? this.#listener?.swarm : undefined;
   }
 
-  /** How long the model takes for an answer. */
+  /** The time that the model takes for an answer. */
   async think(): Promise<void> {
     await this.#life.wait(this.#shared.world.about(50));
   }
@@ -121,7 +121,7 @@ export type Shared = {
   readonly world: World;
   readonly network: Network;
   readonly disk: MemoryDisk;
-  /** Of a policy. */
+  /** The trainer of a policy. */
   readonly checkpoints: (policy: string) => ToyCheckpoints;
   readonly tasks: TaskPort;
   readonly audit: Audit;

@@ -1,7 +1,7 @@
 import { createRules, defaultPolicy, type FailedEpisodePolicy } from '@agentjet/ledger';
 import type { SwarmSettings } from '@agentjet/swarm-server/swarm';
 
-/** What differs between runs. */
+/** The settings that differ between runs. */
 export type RunSettings = {
   readonly policy: FailedEpisodePolicy;
   /** Names of the models, each with its own trainer. */
@@ -11,7 +11,7 @@ export type RunSettings = {
   readonly repeatsExactly: boolean;
   /** Clients leave all rewards to the scorer. */
   readonly isJudged: boolean;
-  /** Two shares, a and b; undefined: none. */
+  /** Two shares, a and b; undefined means no shares. */
   readonly shares: 'strict' | 'elastic' | undefined;
   readonly order: 'pool' | 'drawn';
   /** Fewer clients, longer waits. */
@@ -34,7 +34,7 @@ export function drawSettings(seed: number): RunSettings {
   };
 }
 
-/** What the run begins with. */
+/** The settings that the run begins with. */
 export const firstParts = { a: 0.6, b: 0.4 };
 
 /** The second of two policies has larger batches, and saves more often. */

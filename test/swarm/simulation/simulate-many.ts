@@ -1,6 +1,6 @@
 import { simulate, type RunResult } from './simulate.js';
 
-/** What a script reads of many runs. */
+/** The result of many runs, for scripts. */
 export type SimulationReport = {
   readonly runs: number;
   readonly episodes_trained: number;
@@ -9,7 +9,7 @@ export type SimulationReport = {
   readonly first_violation: { readonly seed: number; readonly violation: string } | null;
 };
 
-/** A run for each seed from `seed` on, one after the other. `onRun` is told of each. */
+/** Makes a run for each seed from `seed` on, one after the other. `onRun` is called after each. */
 export async function simulateMany(
   { runs, seed }: { readonly runs: number; readonly seed: number },
   onRun: (result: RunResult) => void = () => undefined,
@@ -28,6 +28,6 @@ export async function simulateMany(
   return { runs, ...sums, first_violation: first };
 }
 
-/** The seed, its settings, and what was wrong. */
+/** Returns the seed, its settings, and what was wrong. */
 export const describeFailure = ({ seed, settings, violations }: RunResult): string =>
   `seed ${seed} ${JSON.stringify(settings)}\n  ${violations.join('\n  ')}`;

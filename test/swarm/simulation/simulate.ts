@@ -20,8 +20,8 @@ import { ToyCheckpoints, type ToyWeights } from './toy-trainer.js';
 import { World } from './world.js';
 
 /**
- * One run: clients, a scorer, an operator and servers, with faults from the seed for a while, then calm, then the swarm
- * drains. At the end the ledger, the weights and what the outside was told must agree.
+ * Makes one run: clients, a scorer, an operator and servers, with faults from the seed for a while, then calm, until
+ * the swarm drains. At the end the ledger, the weights and the audit of what clients learned must agree.
  */
 
 export type RunResult = {
@@ -125,10 +125,10 @@ function createParts(world: World): Parts {
   return { ...shared, clients, operator, servers, code };
 }
 
-/** What clients run, where there are shares. */
+/** The shares that clients run, if there are shares. */
 const abilities = [['a'], ['b'], ['a', 'b']];
 
-/** Until nothing has been open for a while: an evaluation may begin after the last step. */
+/** Waits until nothing has been open for a while, because an evaluation may begin after the last step. */
 async function drain({ world, servers }: Parts): Promise<void> {
   let quietSeconds = 0;
   for (const endMs = world.now + drainMs; world.now < endMs && quietSeconds < 8; ) {
@@ -155,7 +155,9 @@ function foldAtEnd(disk: MemoryDisk, audit: Audit): LedgerState | undefined {
   }
 }
 
-/** The equation: what was acknowledged is trained exactly once, or dropped for a reason, and nothing is left over. */
+/**
+ * The equation: every acknowledged episode is trained exactly once, or dropped for a reason, and nothing is left over.
+ */
 function checkEnd(state: LedgerState, audit: Audit): void {
   const all = knownEpisodes(state, defaultPolicy);
   for (const [id, { fate, reason }] of all)
@@ -202,7 +204,7 @@ function checkPolicy(
   audit.require(acknowledged === whole, `${policy} knows ${acknowledged} of ${whole} acknowledged episodes`);
 }
 
-/** What became of all episodes in a policy. */
+/** Counts what became of all episodes in a policy. */
 function knownEpisodes(state: LedgerState, policy: string): ReadonlyMap<string, KnownEpisode> {
   const all = new Map<string, KnownEpisode>();
   for (const episode of state.finished.episodes()) {
@@ -222,7 +224,7 @@ type KnownEpisode = {
   readonly bodyHash: string | undefined;
 };
 
-/** In how many steps each episode is, and that no optimizer step was applied twice or out of order. */
+/** Counts in how many steps each episode is, and checks that no optimizer step was applied twice or out of order. */
 function countTrained(weights: ToyWeights | undefined, audit: Audit): ReadonlyMap<string, number> {
   const steps = new Map<string, Set<number>>();
   let next = { step: Infinity, index: 0 };

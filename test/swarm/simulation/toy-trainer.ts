@@ -5,8 +5,8 @@ import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import type { Life } from './life.js';
 
 /**
- * A trainer whose weights are a hash chain of everything that was ever applied to them, with the list of it. So "trained
- * once, in order" is an equation.
+ * A trainer whose weights are a hash chain of everything that was ever applied to them, with the list of it. "Trained
+ * once, in order" is thus an equation.
  */
 export type ToyWeights = {
   readonly step: number;
@@ -21,7 +21,7 @@ type AppliedStep = {
   readonly before: AppliedStep | undefined;
 };
 
-/** Checkpoints outlive processes. One that was cut off while it was written is not whole. */
+/** Checkpoints outlive processes. One that was interrupted while it was written is not whole. */
 export class ToyCheckpoints {
   readonly kept = new Map<number, { readonly weights: ToyWeights; isWhole: boolean }>([
     [0, { weights: { step: 0, hash: 1, last: undefined }, isWhole: true }],
@@ -43,7 +43,7 @@ export class ToyTrainer implements TrainerPort {
     this.#onCheckpoint = options.onCheckpoint;
   }
 
-  /** What calls are answered with. */
+  /** The answer to calls. */
   get published(): ToyWeights | undefined {
     return this.#published;
   }
@@ -84,7 +84,7 @@ export class ToyTrainer implements TrainerPort {
     this.#checkpoints.kept.delete(step);
   };
 
-  /** Two optimizer steps a batch; every third batch is gone over twice. */
+  /** A batch has two optimizer steps, and every third batch is trained in two passes. */
   plan = (groups: readonly ManifestGroup[]): StepPlan => {
     const groupIds = groups.map(({ groupId }) => groupId);
     const halves = [0, 1].map((half) => groupIds.filter((_id, position) => position % 2 === half));
@@ -93,7 +93,7 @@ export class ToyTrainer implements TrainerPort {
     return { optimizerSteps: steps.length > 0 ? steps : [[]] };
   };
 
-  /** Some optimizer steps are refused; some batches hold an episode that is too long. */
+  /** Some optimizer steps are refused, and some batches hold an episode that is too long. */
   #draw(manifest: ManifestRecord): Outcome {
     const ids = manifest.groups.flatMap(({ episodes }) => episodes.map(({ episodeId }) => episodeId));
     const [episodeId] = ids;

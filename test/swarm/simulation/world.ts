@@ -1,13 +1,13 @@
 import { createRandom } from '@agentjet/core';
 
 /**
- * A virtual clock and one source of chance, both from a seed. Events run one after another; between two events
- * everything that was promised settles, so a run is the same each time.
+ * A virtual clock and one source of chance, both from a seed. Events run one after another. All promises settle between
+ * two events, so a run is the same each time.
  */
 export class World {
   readonly seed: number;
   readonly random: () => number;
-  /** Whether faults happen; a run ends in calm. */
+  /** Whether faults happen. A run ends in calm. */
   hasFaults = true;
   now = 0;
   numEvents = 0;
@@ -27,7 +27,7 @@ export class World {
     return this.hasFaults && this.random() < probability;
   }
 
-  /** A time drawn from the exponential distribution with this mean, in milliseconds. */
+  /** Draws a time from the exponential distribution with this mean, in milliseconds. */
   about(meanMs: number): number {
     return -Math.log(1 - this.random()) * meanMs;
   }

@@ -4,7 +4,7 @@ import { generateText, type LanguageModel, type ModelMessage, stepCountIs, strea
 import { z } from 'zod';
 import { type FidelityAgent, maxSteps, systemPrompt, toolNames } from '../agent.js';
 
-/** A schema of zod's, as most people write it: it drops the keys that it does not know. */
+/** A zod schema as most people write it. It drops the keys that it does not know. */
 const inputSchema = z.object({ a: z.unknown(), b: z.unknown() }).partial();
 const tools: ToolSet = Object.fromEntries(
   toolNames.map((name) => [
@@ -46,7 +46,7 @@ export const aiSdkAgent: FidelityAgent<LanguageModel> = {
 
 type Messages = readonly ModelMessage[];
 
-/** Of all steps. ai 7 has them under a name of their own, and in `response` those of the last step. */
+/** The messages of all steps. ai 7 has them under another name, and in `response` those of the last step. */
 async function allMessages(result: {
   readonly response: PromiseLike<{ readonly messages: Messages }> | { readonly messages: Messages };
   readonly responseMessages?: PromiseLike<Messages> | Messages;

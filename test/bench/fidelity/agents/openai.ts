@@ -9,7 +9,7 @@ const tools = toolNames.map(
   }),
 );
 
-/** The loop that everybody writes by hand around the SDK: the message goes back as it came. */
+/** The loop that everybody writes by hand around the SDK: the message goes back unchanged. */
 export const openaiAgent: FidelityAgent<OpenAI> = {
   name: 'openai',
   native: (tuner) => asModel(tuner, { agentName: 'agent' }),

@@ -1,6 +1,6 @@
 /**
- * Texts that tokenizers disagree about, from a seed: digits of all kinds, spaces of all kinds, marks that combine, signs that are no words, and
- * tokens of the vocabulary next to all of them.
+ * Makes texts that tokenizers disagree about, from a seed: digits of all kinds, spaces of all kinds, marks that
+ * combine, signs that are not words, and tokens of the vocabulary next to all of them.
  */
 const pieces: readonly string[] = [
   '½',

@@ -1,10 +1,11 @@
-"""Trains small vocabularies with the pre-tokenizers of public models, and keeps what the Rust library makes of the texts.
+"""Trains small vocabularies with the pre-tokenizers of public models, and keeps what the Rust library makes of the
+texts.
 
     npx tsx -e "import('./test/bench/right/data/hard-texts.ts').then((m) => console.log(JSON.stringify(m.hardTexts(5000))))" > texts.json
     python test/bench/right/data/hard_texts.py texts.json      # tokenizers 0.23.3
 
-Each tokenizer.json is kept in `hard-texts/<name>.json`. Of the ids of each text, `hard-texts/<name>.bin` keeps the first four bytes of the
-SHA-256 (of JSON without spaces).
+`hard-texts/<name>.json` keeps each tokenizer.json. For the ids of each text, `hard-texts/<name>.bin` keeps the first
+four bytes of the SHA-256 (of JSON without spaces).
 """
 
 import hashlib

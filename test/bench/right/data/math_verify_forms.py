@@ -1,4 +1,4 @@
-"""Asks math-verify 0.9.0 about the forms of `number` and `expression`, and writes where it differs from them to math-verify.md.
+"""Asks math-verify 0.9.0 about the forms of `number` and `expression`, and writes its differences to math-verify.md.
 
     pip install math-verify==0.9.0
     python test/bench/right/data/math_verify_forms.py
@@ -13,7 +13,7 @@ here = Path(__file__).parent
 
 
 def is_paid(gold: str, output: str) -> bool:
-    """It reads LaTeX between dollars alone, so a form without them is asked with them, too."""
+    """It reads LaTeX between dollars alone, so a form without them is also asked with them."""
     wanted = [parse(gold), parse(f"${gold}$")]
     has_mark = "$" in output or "\\boxed" in output or "\\(" in output or "\\[" in output
     found = [parse(output)] + ([] if has_mark else [parse(f"${output}$")])
@@ -34,10 +34,10 @@ def main() -> None:
             rows[form["paid"]].append(f"| {form['compare']} | {cell(form['gold'])} | {cell(form['output'])} |")
     head = "| compare | right answer | the agent says |\n|---|---|---|\n"
     text = (
-        "# Where math-verify 0.9.0 differs\n\n"
+        "# Differences of math-verify 0.9.0\n\n"
         f"`math_verify_forms.py` asked it about the {len(forms)} forms of `number` and `expression` in `answers.jsonl`, with its\n"
         "default settings. It reads LaTeX between dollars alone, so a form without them was asked with them, too. It takes the\n"
-        "last formula or number of a text, so most forms that it pays have no mark, or are denied or hedged.\n\n"
+        "last formula or number of an answer, so most forms that it pays have no mark, or are denied or hedged.\n\n"
         f"## It pays {len(rows[False])} forms that the table does not\n\n{head}" + "\n".join(rows[False]) + "\n\n"
         f"## It does not pay {len(rows[True])} forms that the table does\n\n{head}" + "\n".join(rows[True]) + "\n"
     )
