@@ -9,7 +9,7 @@ const honoured = new Set(
 );
 
 /**
- * Options that LangChain and LangGraph add to a call, by their origin. `check-options.test.ts` compares the list with
+ * Options that LangChain and LangGraph add to a call, by their origin. `check-call-options.test.ts` compares the list with
  * the types of both, and with the options that reach a real node and a real tool.
  */
 const plumbing = new Set(
@@ -42,7 +42,7 @@ export function checkCallOptions(options: TunedCallOptions): readonly string[] {
     if (!isAbsent(value) && !isKnown(name) && !isObjectOfClass(value))
       throw new EngineError(
         'bad_request',
-        `The call option "${name}" is not known to this model. What is sampled is trained, so it is not ignored. Leave it out, or correct its name.`,
+        `The call option "${name}" is not known to this model. Its answers are trained, so unknown options are refused. Leave it out, or correct its name.`,
       );
   }
   return ignored;

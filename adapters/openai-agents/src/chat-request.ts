@@ -47,7 +47,7 @@ function checkSupported(request: ModelRequest): readonly string[] {
   if (unknown === undefined) return ignored;
   const place = Object.hasOwn(modelSettings, unknown) ? '' : 'providerData.';
   throw new UserError(
-    `modelSettings.${place}${unknown} is not known to this model. What is sampled is trained, so it is not ignored. Leave it out.`,
+    `modelSettings.${place}${unknown} is not known to this model. Its answers are trained, so unknown options are refused. Leave it out.`,
   );
 }
 

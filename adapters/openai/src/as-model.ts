@@ -12,8 +12,8 @@ class TunedClient extends OpenAI {
 }
 
 /**
- * Returns the client of one agent: an OpenAI client whose `chat.completions` is the tuned model for any `model` name if
- * its target learns, and `debugModel` itself otherwise. Retries are off, because a repeated call would be a second
+ * Returns the client of one agent. If its target learns, the client's `chat.completions` is the tuned model, for any
+ * `model` name. Otherwise the client is `debugModel` itself. Retries are off, because a repeated call would be a second
  * sample.
  */
 export function asOpenAIClient(tuner: Tuner, options: ModelOptions<OpenAI>): OpenAI {

@@ -18,7 +18,7 @@ export interface ClientCall extends ChatCall {
 }
 
 /**
- * `keyed` maps each idempotency key of this client to the body that was sent with it. Throws WireError for a request
+ * `keyed` maps each idempotency key of this client to the body that was sent with it. Throws ApiError for a request
  * that cannot be answered.
  */
 export function openCall(model: ChatModel, init: RequestInit, keyed: Map<string, string>): ClientCall {

@@ -12,7 +12,7 @@ export function callText(name: string, args: string): string {
 }
 
 export const oddCalls: Readonly<Record<string, string>> = {
-  'keys in its own order and extra blanks': callText('add', '{"b": 2,  "a":1}'),
+  'keys in another order and extra blanks': callText('add', '{"b": 2,  "a":1}'),
   'a number with a fraction of zero': callText('add', '{"a": 1.0, "b": 2}'),
   escapes: callText('add', '{"a": 1, "b": 2, "note": "\\u00e9 \\/ \\n \\"x\\""}'),
   'a key that the schema does not have': callText('add', '{"a": 1, "b": 2, "zzz": [1, {"y": null}]}'),

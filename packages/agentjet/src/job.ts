@@ -68,8 +68,7 @@ type Given = { -readonly [Key in keyof GivenInputs]?: GivenInputs[Key] };
 /**
  * Runs everything that `ajet` does from code:
  * ```ts
- * const job = new AgentJetJob({ model: 'nano', algorithm: 'grpo' }).setWorkflow(MathAgent).setData({ training:
- * 'train.jsonl' });
+ * const job = new AgentJetJob({ model: 'nano' }).setWorkflow(MathAgent).setData({ training: 'train.jsonl' });
  * const { modelDir } = await job.tune();
  * ```
  * Every method throws ConfigError for wrong input before anything runs.

@@ -16,7 +16,7 @@ import {
 /** The listeners of a streamed call. */
 export type StreamListeners = Pick<Required<ChatOptions>, 'onDelta'> & Pick<ChatOptions, 'onTokens'>;
 
-/** How the receiver of a request has it answered. */
+/** The interface through which the receiver of a request gets it answered. */
 export interface ChatCall {
   /**
    * Returns the same id for a client's retry of the same call. Undefined if retries cannot be distinguished from new

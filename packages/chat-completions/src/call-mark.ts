@@ -4,13 +4,13 @@ import { findUnshown } from './others-answers.js';
 import { ApiError } from './api-error.js';
 
 /**
- * A client sets this header to `false` to keep a call from being trained that no agent made, such as one for a title.
+ * A client sets this header to `false` for a call that no agent made, such as one for a title, to keep it from training.
  */
 export const trainHeader = 'x-ajet-train';
 
 /**
  * Reads what a request says in addition to its messages: whether it is trained (by a header or by the requested model
- * name), and which parameters have no effect. Throws WireError 400.
+ * name), and which parameters have no effect. Throws ApiError 400.
  */
 export function toCallMark(
   protocol: Protocol,

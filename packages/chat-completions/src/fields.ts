@@ -71,7 +71,7 @@ type Part = {
 };
 
 /**
- * Returns content as text: a string, or the joined parts. Throws WireError 400 for parts without text: images, audio,
+ * Returns content as text: a string, or the joined parts. Throws ApiError 400 for parts without text: images, audio,
  * files. `parameter` is the name of the content in errors.
  */
 export function toText(given: string | readonly Part[] | null | undefined, parameter = 'messages'): string {

@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.js';
 
 /**
- * Records the hash of the request that a key is used for. Throws WireError 400 if the key was used with another
+ * Records the hash of the request that a key is used for. Throws ApiError 400 if the key was used with another
  * request.
  */
 export function claimKey(claimed: Map<string, string>, key: string, hash: string): void {

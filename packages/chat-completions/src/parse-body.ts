@@ -5,7 +5,7 @@ import { ApiError } from './api-error.js';
 
 /**
  * Checks the body of a request against the table of parameters and the schema. A null field counts as absent, as it
- * does for OpenAI. Throws WireError 400 with the name of the parameter, such as `messages[0].content`. Parameters that
+ * does for OpenAI. Throws ApiError 400 with the name of the parameter, such as `messages[0].content`. Parameters that
  * the schema does not have are refused by name.
  */
 export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unknown): T {
@@ -21,7 +21,7 @@ export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unk
     throw new ApiError(
       400,
       'unsupported_parameter',
-      `Unsupported parameter: '${name}'. What is sampled here is trained, so nothing that cannot be honoured is ignored. Leave it out.`,
+      `Unsupported parameter: '${name}'. Answers are trained here, so a parameter that cannot be honoured is refused. Leave it out.`,
       name,
     );
   }

@@ -98,7 +98,7 @@ export const chatCompletionSchema = z.strictObject({
 });
 export type ChatCompletionBody = z.infer<typeof chatCompletionSchema>;
 
-/** Throws WireError 400 for content that is not text. */
+/** Throws ApiError 400 for content that is not text. */
 export function toChatRequest(body: ChatCompletionBody): ChatRequest {
   const tools = (body.tools ?? []).map((given) =>
     given.type === 'custom' ? toCustomSpec(given.custom) : toToolSpec(given.function),

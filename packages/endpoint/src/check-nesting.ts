@@ -9,7 +9,7 @@ const quote = 0x22;
 
 /**
  * Refuses JSON text that is short but takes long to parse and check, because it is deeply nested or has very many lists
- * and objects. Throws WireError 400. Text that is not JSON passes, and the parser reports what is wrong with it.
+ * and objects. Throws ApiError 400. Text that is not JSON passes, and the parser reports what is wrong with it.
  */
 export function checkNesting(text: string): void {
   let depth = 0;

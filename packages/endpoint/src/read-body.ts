@@ -48,7 +48,7 @@ export function readBody(
 }
 
 /**
- * Throws WireError 415 for a compressed body and 400 for one that is not UTF-8, because a misread body would be
+ * Throws ApiError 415 for a compressed body and 400 for one that is not UTF-8, because a misread body would be
  * trained.
  */
 export function decodeBody(bytes: Buffer, { headers }: IncomingMessage): string {

@@ -63,7 +63,7 @@ export function createAgentApp(
   return createEndpointApp(authenticate, { graceMs, heartbeatMs, maxBodyBytes, basePath });
 }
 
-/** Returns the session that a request may reach. Throws WireError if there is none. */
+/** Returns the session that a request may reach. Throws ApiError if there is none. */
 export type Authenticate = (context: Context) => EndpointSession | Promise<EndpointSession>;
 
 type Listening = { readonly baseUrl: string; readonly close: () => Promise<void> };

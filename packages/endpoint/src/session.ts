@@ -73,7 +73,7 @@ export class SessionStore {
     return `${keyPrefix}${id}.${this.#sign(id)}`;
   }
 
-  /** Throws WireError 401 if there is no key or we never signed it, and 410 if its episode has ended. */
+  /** Throws ApiError 401 if there is no key or we never signed it, and 410 if its episode has ended. */
   authenticate(apiKey: string | undefined): EndpointSession {
     if (apiKey === undefined) throw missingKey();
     const [id, signature, ...rest] = (apiKey.startsWith(keyPrefix) ? apiKey.slice(keyPrefix.length) : '').split('.');

@@ -69,7 +69,7 @@ function diverged(): StreamStop {
   return new StreamStop(
     new EngineError(
       'failed',
-      'The connection broke in the middle of an answer, and the repeated call was answered otherwise.',
+      'The connection broke in the middle of an answer, and the repeated call got a different answer.',
     ),
   );
 }

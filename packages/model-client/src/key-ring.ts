@@ -17,7 +17,7 @@ const noKey: Key = { value: '', name: 'the configuration', isBackup: false };
 type State = {
   readonly key: Key;
   inFlight: number;
-  /** The number of the ring's use that used this key last. 0 means never. */
+  /** The value of the ring's use counter at the last use of this key. 0 means never. */
   lastUse: number;
   restsUntil: number;
   retiredAt: number | null;

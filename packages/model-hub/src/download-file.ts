@@ -190,7 +190,7 @@ function diskError(blob: string, error: unknown): BackboneError {
   const reason = isFull ? 'the disk is full. Free some space' : `${toErrorMessage(error)}. Make it writable`;
   return new BackboneError(
     isFull ? 'disk_full' : 'cache_unwritable',
-    `Cannot write ${blob}: ${reason}, or name another folder with HF_HOME. What was downloaded is kept.`,
+    `Cannot write ${blob}: ${reason}, or name another folder with HF_HOME. The downloaded bytes are kept.`,
     { cause: error },
   );
 }

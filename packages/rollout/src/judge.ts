@@ -16,7 +16,7 @@ import type { AgentTranscript } from '@agentjet/context-tracker';
 import { copyPlain } from './episode/copy-plain.js';
 import { toReadable } from './outage/readable-error.js';
 
-/** What a judge may read in addition to the workflow's output. */
+/** The context of a judge, in addition to the workflow's output. */
 export type JudgeContext = {
   readonly episodeId: string;
   /** Aborts when the episode times out or the run stops. */
@@ -44,7 +44,7 @@ export type JudgeUsage = {
   readonly completionTokens: number;
 };
 
-/** What a group judge may read in addition to the outputs. */
+/** The context of a group judge, in addition to the outputs. */
 export type GroupContext = {
   readonly groupId: string;
   /** Aborts when the run stops or the judge takes longer than an episode may. */

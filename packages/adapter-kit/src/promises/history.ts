@@ -76,7 +76,7 @@ export const historyPromises: readonly AdapterPromise[] = [
         const ignored = Object.values(finish().ignoredParameters).flatMap(Object.values);
         expectTrue(
           ignored.every((count) => count === 1),
-          `Answer ${at} counts a part of it ${ignored.join(', ')} times; it must be once for a request.`,
+          `Answer ${at} counts one of its parts ${ignored.join(', ')} times; each request must count it once.`,
         );
       }
     },

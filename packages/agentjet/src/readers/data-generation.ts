@@ -44,7 +44,7 @@ export const dataGeneration = defineReader({
       similarity: setting(
         z.number().gt(0).max(1),
         0.8,
-        'share of common runs of three words from which a question repeats an earlier one',
+        'lowest share of common three-word sequences at which a question counts as a repetition',
       ),
       embeddings: z
         .strictObject({

@@ -103,7 +103,7 @@ export const responsesSchema = z.strictObject({
 });
 export type ResponsesBody = z.infer<typeof responsesSchema>;
 
-/** `recall` returns the stored item with an id. Throws WireError 400 for an item that is not stored. */
+/** `recall` returns the stored item with an id. Throws ApiError 400 for an item that is not stored. */
 export function toInputItems(
   { input }: ResponsesBody,
   recall: (id: string) => InputItem | undefined,

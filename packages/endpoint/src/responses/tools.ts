@@ -29,7 +29,7 @@ export interface ResponseTools {
 type Named = { readonly wire: WireName; readonly shown: string; readonly spec: ToolSpec };
 
 /**
- * A repeated tool replaces the earlier one. Throws WireError 400 for tools that are neither functions nor run by a
+ * A repeated tool replaces the earlier one. Throws ApiError 400 for tools that are neither functions nor run by a
  * server.
  */
 export function readTools(tools: readonly { readonly type: string }[]): ResponseTools {

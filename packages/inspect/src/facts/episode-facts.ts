@@ -45,7 +45,7 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
           ] as const,
         ]),
     ...(createDecoder === undefined
-      ? [['note', "the model's tokenizer cannot be read, so ids are shown and not text"] as const]
+      ? [['note', "the model's tokenizer cannot be read, so token ids are shown in place of text"] as const]
       : []),
   ];
 }

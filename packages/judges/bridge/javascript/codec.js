@@ -212,7 +212,7 @@ class Codec {
     return changed;
   }
 
-  /** Containers that nothing on the deciding side uses any longer are forgotten on both sides. */
+  /** Forgets containers on both sides once the deciding side does not use them any longer. */
   unused() {
     const unused = [];
     for (const [number, entry] of this.shared) if (entry.held.isUnused()) unused.push(number);
@@ -294,7 +294,7 @@ class Codec {
     if (kind === 'promise') {
       return this.keep(number, new Promise((resolve, reject) => this.waiting.set(number, { resolve, reject })));
     }
-    // A bound function has no property that a proxy could not hide.
+    // A proxy can hide every property of a bound function.
     const target = kind === 'function' ? function () {}.bind() : kind === 'array' ? [] : {};
     return this.keep(number, new Proxy(target, this.handler(number, kind)));
   }

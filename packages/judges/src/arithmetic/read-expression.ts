@@ -7,8 +7,8 @@ import { functionNames, type Expression, type FunctionName, type Operator } from
  *
  * sum = product { (+ | -) product }; product = signed { (* | / | nothing) signed }; signed = { + | - } power;
  * power = factorial [ ^ signed ]; factorial = atom { ! };
- * atom = numeral | variable | function atom | log_base atom | binom(sum, sum) | ( sum ) | [ sum ] | { sum } | '|' sum
- * '|'
+ * atom = numeral | variable | function atom | log_base atom | binom(sum, sum) | ( sum ) | [ sum ] | { sum }
+ *   | '|' sum '|'
  */
 
 export type Grammar = {

@@ -25,7 +25,7 @@ export async function openRubrics(
     if (examples === null)
       throw new ConfigError(
         'missing_file',
-        `task_judge.rubrics.file names ${file}, which does not exist. Write it, or set task_judge.rubrics.examples to learn it from.`,
+        `task_judge.rubrics.file names ${file}, which does not exist. Write the file, or set task_judge.rubrics.examples to learn the criteria from scored answers.`,
       );
     const learned = await learnRubrics(client, readLabelledExamples(examples), options);
     await mkdir(path.dirname(path.resolve(file)), { recursive: true });
@@ -38,8 +38,8 @@ export async function openRubrics(
 function describe({ numLearned, numHeldOut, rankCorrelation }: LearnedRubrics): string {
   const followed =
     rankCorrelation === null
-      ? `${numHeldOut} others are too few to say how well they follow the scores.`
-      : `On ${numHeldOut} others, their rank correlation with the scores is ${rankCorrelation.toFixed(2)}.`;
+      ? `The ${numHeldOut} examples kept aside are too few to measure how well the criteria follow the scores.`
+      : `On ${numHeldOut} examples kept aside, the rank correlation of the criteria with the scores is ${rankCorrelation.toFixed(2)}.`;
   return [
     `Learned from ${numLearned} examples. ${followed}`,
     'Edit names, weights and words as you like: this file is read when a run starts, and is never written again.',

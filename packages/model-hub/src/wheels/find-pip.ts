@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { BackboneError } from '@agentjet/core';
 
-/** A program, and what comes before the arguments of pip. */
+/** A program, followed by the arguments that come before those of pip. */
 export type Pip = readonly [program: string, ...before: readonly string[]];
 
 const candidates: readonly Pip[] = [
@@ -11,7 +11,7 @@ const candidates: readonly Pip[] = [
   ['py', '-3', '-m', 'pip'],
 ];
 
-/** The pip of this machine, whose configuration names the package index. Rejects with BackboneError `no_pip`. */
+/** Finds the pip of this machine, whose configuration names the package index. Rejects with BackboneError `no_pip`. */
 export async function findPip(): Promise<Pip> {
   for (const [program, ...before] of candidates) {
     const works = await promisify(execFile)(program, [...before, '--version'], { windowsHide: true }).then(

@@ -11,7 +11,7 @@ export type UnpackOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Writes one file of a zip archive, which a wheel is, to `target`. Rejects with BackboneError `bad_archive`. */
+/** Writes one file of a wheel, which is a zip archive, to `target`. Rejects with BackboneError `bad_archive`. */
 export async function unpackFile(archive: string, { name, target, signal }: UnpackOptions): Promise<void> {
   const zip = await openArchive(archive);
   try {

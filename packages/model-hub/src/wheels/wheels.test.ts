@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A program in the place of pip: `body` sees its arguments as `args`. */
+/** A program that replaces pip. `body` sees its arguments as `args`. */
 function pipThat(body: string): readonly [string, string] {
   const file = path.join(dir, 'pip.cjs');
   writeFileSync(file, `const args = process.argv.slice(2); const fs = require('node:fs');\n${body}`);

@@ -91,7 +91,8 @@ export function openRecord(
       finishRows: () => ({ rows: [], ...read() }),
       transcripts: () => conversations.read(),
       replay: (calls) => {
-        if (calls.length > 0) throw new Error('Calls of a model of others are not recorded, so none can be replayed.');
+        if (calls.length > 0)
+          throw new Error('Calls of an external model are not recorded, so they cannot be replayed.');
       },
       ...toFailedCalls(ledger),
     };

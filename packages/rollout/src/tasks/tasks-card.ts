@@ -10,7 +10,7 @@ export type SideCard = {
   /** Null if the number is unknown. */
   readonly tasks: number | null;
   readonly sources: readonly SourceCard[];
-  /** Only reasons that left something out. */
+  /** The reasons for which at least one task was left out. */
   readonly dropped: readonly DroppedTasks[];
 };
 

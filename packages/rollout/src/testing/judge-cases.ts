@@ -46,7 +46,10 @@ export function judgeCases(
     {
       name: 'changes neither the task nor the output',
       run: async () => {
-        assert.ok(new Set(expected).size > 1, 'The examples have one reward; a judge that gives it always would pass.');
+        assert.ok(
+          new Set(expected).size > 1,
+          'All examples have the same reward, so a judge that always gives it would pass.',
+        );
         const frozen = deepFreeze(structuredClone(examples));
         assert.deepEqual(await rewardsOf(await open(), frozen), expected);
       },

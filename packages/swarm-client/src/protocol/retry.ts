@@ -3,9 +3,9 @@ import { WireError } from '@agentjet/swarm-wire';
 import type { ClientHost } from '../host.js';
 
 /**
- * Repeats a request with the same ids until the server gives an answer that would not change. The server may be away
- * for any time. Gaps grow to a limit and vary at random. It ends early only if the signal aborts. It is for the swarm's
- * own protocol and not for the OpenAI wire, because its errors say themselves whether they are final.
+ * Repeats a request with the same ids until the server gives an answer that would not change, however long the server is
+ * away. Gaps grow to a limit and vary at random. It ends early only if the signal aborts. It is for the swarm's own
+ * protocol and not for the OpenAI wire, because its errors say themselves whether they are final.
  */
 export async function retry<Answer>(
   host: ClientHost,
