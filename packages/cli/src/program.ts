@@ -153,7 +153,7 @@ function addSft(program: Command, setExitCode: (code: number) => void): void {
     .option('--from <checkpoint>', 'with --resume: the checkpoint to continue from, such as step-20')
     .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
     .action(async (overrides: string[], flags: RunFlags) => {
-      const { runSftJob } = await import('./commands/run-sft-job.js');
+      const { runSftJob } = await import('./commands/run-job.js');
       setExitCode(await runSftJob(flags, overrides));
     });
 }

@@ -1,12 +1,44 @@
-import { AgentJetJob, type JobResult } from 'agentjet';
+import { AgentJetJob, type JobResult, type SftResult, type TuneOptions } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { RunFlags } from '../program.js';
 import { listOverrides } from './list-overrides.js';
 
+const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+
+/** Runs `ajet --conf`, which trains or debugs. Returns the exit code. */
+export function runJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
+  return train(flags, overrides, async (job, options) => toJson(await job.tune(options)));
+}
+
+/** Runs `ajet sft` and returns the exit code. */
+export function runSftJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
+  return train(flags, overrides, async (job, options) => toSftJson(await job.sft(options)));
+}
+
+async function train(
+  flags: RunFlags,
+  overrides: readonly string[],
+  run: (job: AgentJetJob, options: TuneOptions) => Promise<object>,
+): Promise<number> {
+  const output = createOutput(flags);
+  const onFirst = (): void =>
+    output.writeLine('Stopping after the running step, which is finished and saved. Press Ctrl-C again to exit now.');
+  return runInterruptibly(onFirst, async (signal) => {
+    const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
+    const result = await run(job, {
+      onEvent: output.listener,
+      signal,
+      resume: flags.run ?? flags.resume ?? false,
+      ...(flags.from === undefined ? {} : { from: flags.from }),
+    });
+    output.writeJson(result);
+    return 0;
+  });
+}
+
 /** The JSON line for scripts. */
-function toJson({ collected, ...result }: JobResult): Record<string, unknown> {
-  const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+function toJson({ collected, ...result }: JobResult): object {
   return {
     success_before: result.successBefore,
     success_after: result.successAfter,
@@ -21,20 +53,18 @@ function toJson({ collected, ...result }: JobResult): Record<string, unknown> {
   };
 }
 
-/** Runs `ajet --conf`, which trains or debugs. Returns the exit code. */
-export async function runJob(flags: RunFlags, overrides: readonly string[]): Promise<number> {
-  const output = createOutput(flags);
-  const onFirst = (): void =>
-    output.writeLine('Stopping after the running step, which is finished and saved. Press Ctrl-C again to exit now.');
-  return runInterruptibly(onFirst, async (signal) => {
-    const job = new AgentJetJob().loadJobFromYaml(flags.conf, listOverrides(flags, overrides));
-    const result = await job.tune({
-      onEvent: output.listener,
-      signal,
-      resume: flags.run ?? flags.resume ?? false,
-      ...(flags.from === undefined ? {} : { from: flags.from }),
-    });
-    output.writeJson(toJson(result));
-    return 0;
-  });
+function toSftJson(result: SftResult): object {
+  return {
+    loss_before: result.lossBefore,
+    loss_after: result.lossAfter,
+    examples: result.examples,
+    held_out_examples: result.heldOutExamples,
+    dropped: result.dropped,
+    steps: result.steps,
+    seconds: round(result.seconds),
+    seconds_training: round(result.secondsTraining),
+    policy_version: result.policyVersion,
+    run_dir: result.runDir,
+    model_dir: result.modelDir,
+  };
 }

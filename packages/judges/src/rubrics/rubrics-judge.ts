@@ -1,40 +1,25 @@
-import type { Task, Verdict } from '@agentjet/core';
 import type { ModelClient } from '@agentjet/model-client';
 import type { Judge } from '@agentjet/rollout';
-import { candidateText } from '../candidate-text.js';
-import { lastAnswerText } from '../last-answer-text.js';
+import type { Candidate } from '../llm/verdict-question.js';
 import { askUntilRead } from '../model/ask-until-read.js';
-import { askVotes, type OnOutage } from '../model/ask-votes.js';
-import { usageOf } from '../model/usage-of.js';
+import { createVotingJudge, mean, type VotingOptions } from '../model/voting-judge.js';
 import { askForScores } from './criteria-question.js';
 import type { Criterion } from './rubrics-file.js';
 
-export type RubricsJudgeOptions = {
-  readonly criteria: readonly Criterion[];
-  /** The number of answers. Scores are their means. */
-  readonly votes: number;
-  readonly temperature: number;
-  readonly maxTokens: number;
-  readonly successFrom: number;
-  readonly outputField: string;
-  readonly agent: string | null;
-  readonly onOutage: OnOutage;
-};
+export type RubricsJudgeOptions = VotingOptions & { readonly criteria: readonly Criterion[] };
 
 /**
  * Creates a judge whose reward is the weighted mean of the criteria's scores. Each score is a part of the verdict. An
  * unreachable model throws an Outage.
  */
 export function createRubricsJudge(client: ModelClient, options: RubricsJudgeOptions): Judge {
-  return {
-    usage: () => usageOf(client),
-    async judge(task, output, { transcripts, signal }) {
-      const text = candidateText(output.metadata?.[options.outputField]) ?? lastAnswerText(transcripts, options.agent);
-      if (text === null) return { reward: 0, isSuccess: false, reason: 'The agent gave no answer.' };
-      const votes = await askVotes(options, (vote) => askScores(client, { task, text }, { ...options, vote, signal }));
-      return toVerdict(votes, options);
-    },
-  };
+  const { criteria } = options;
+  return createVotingJudge<Scores>(client, options, {
+    ask: (candidate, asked) => askScores(client, candidate, { ...options, ...asked }),
+    rewardOf: ({ scores }) => weigh(scores, criteria),
+    partsOf: (votes) =>
+      Object.fromEntries(criteria.map(({ name }) => [name, mean(votes.map(({ scores }) => scores[name] ?? 0))])),
+  });
 }
 
 export type Scores = { readonly scores: Readonly<Record<string, number>>; readonly reason: string };
@@ -47,7 +32,7 @@ type AskOptions = Pick<RubricsJudgeOptions, 'criteria' | 'temperature' | 'maxTok
 /** Throws JudgeError `unreadable_verdict` after two repairs. */
 export function askScores(
   client: ModelClient,
-  candidate: { readonly task: Task; readonly text: string },
+  candidate: Candidate,
   { criteria, temperature, maxTokens, vote, signal }: AskOptions,
 ): Promise<Scores> {
   const { messages, schema, read } = askForScores(candidate, criteria);
@@ -60,23 +45,8 @@ export function askScores(
   });
 }
 
-function toVerdict(votes: readonly Scores[], { criteria, successFrom }: RubricsJudgeOptions): Verdict {
-  const rewards = votes.map(({ scores }) => weigh(scores, criteria));
-  const reward = mean(rewards);
-  const means = criteria.map(({ name }) => [name, mean(votes.map(({ scores }) => scores[name] ?? 0))] as const);
-  const spread = votes.length > 1 ? [['vote_spread', Math.max(...rewards) - Math.min(...rewards)] as const] : [];
-  return {
-    reward,
-    isSuccess: reward >= successFrom,
-    parts: Object.fromEntries([...means, ...spread]),
-    reason: votes.map(({ reason }) => reason).join(' | '),
-  };
-}
-
-/** The weighted mean of the scores. */
+/** The mean of scores, weighted. */
 export function weigh(scores: Readonly<Record<string, number>>, criteria: readonly Criterion[]): number {
   const total = criteria.reduce((sum, { weight }) => sum + weight, 0);
   return criteria.reduce((sum, { name, weight }) => sum + (weight / total) * (scores[name] ?? 0), 0);
 }
-
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
