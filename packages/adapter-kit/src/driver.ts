@@ -1,4 +1,4 @@
-import type { SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
+import type { ChatRequest } from '@agentjet/core';
 import type { ModelOptions, Tuner } from '@agentjet/rollout';
 
 /** Features that a framework may have. Promises about missing features are skipped and listed as such. */
@@ -56,16 +56,8 @@ export type AdapterDriver<M, H> = {
 };
 
 /** The options of one call. They contain nothing that `says` leaves out. */
-export type DriverCall = {
-  readonly tools: readonly ToolSpec[];
-  readonly sampling: SamplingOptions;
-  readonly toolChoice?: ToolChoice;
-  /** If false, the answer has at most one call. */
-  readonly parallelToolCalls?: boolean;
-  /** Identifies the call. A client's retry has the same id. */
-  readonly requestId?: string;
-  readonly signal?: AbortSignal;
-};
+export type DriverCall = Pick<ChatRequest, 'toolChoice' | 'parallelToolCalls' | 'requestId'> &
+  Required<Pick<ChatRequest, 'tools' | 'sampling'>> & { readonly signal?: AbortSignal };
 
 /** The result of a tool for the call with that id. */
 export type DriverToolResult = { readonly id: string; readonly name: string; readonly content: string };

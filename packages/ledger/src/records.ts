@@ -351,14 +351,8 @@ export type FinishedEpisode = {
 export type FinishedPart = Pick<FinishedEpisode, 'fate' | 'reason' | 'step'>;
 
 /** Replaces all records of a group that is over for good. The fold applies these records before all others. */
-export type FinishedRecord = {
+export type FinishedRecord = Pick<GroupRecord, 'groupId' | 'draw' | 'share' | 'tryIndex' | 'expiries' | 'purpose'> & {
   readonly kind: 'finished';
-  readonly groupId: string;
-  readonly draw: number;
-  readonly share?: string;
-  readonly tryIndex: number;
-  readonly expiries: number;
-  readonly purpose: Purpose;
   readonly fate: GroupFate;
   readonly returns: boolean;
   readonly step?: number;

@@ -1,14 +1,15 @@
 import type {
+  CallRecord,
+  ClaimRecord,
   EndRecord,
-  EndStatus,
   GroupFate,
+  GroupRecord,
   LeftOut,
   LedgerRecord,
   ManifestRecord,
-  Purpose,
   Score,
 } from './records.js';
-import type { FailedEpisodePolicy, LedgerRules } from './rules.js';
+import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
 /** The arguments and results of a Ledger's methods. */
@@ -27,68 +28,26 @@ export type LedgerOptions = {
   readonly state?: LedgerState;
 };
 
-export type NewGroup = {
-  readonly groupId: string;
-  readonly taskId: string;
-  /** Orders the groups of a batch. Default: the id. */
-  readonly rank?: string;
-  readonly numPlaces: number;
-  /** Position in the schedule of tasks, from 0. */
-  readonly draw?: number;
-  /** Default: `default`. */
-  readonly share?: string;
-  readonly tryIndex?: number;
-  readonly expiries?: number;
-  readonly purpose?: Purpose;
-  readonly revision?: string;
-  readonly configRevision?: number;
-  readonly isDrawn?: boolean;
-  /** The policies that train on it. Default: the only one. */
-  readonly policies?: readonly string[];
-  readonly evaluates?: number;
-};
+/** Defaults: `rank` is the group's id, `share` is `default`, and `policies` has the only policy. */
+export type NewGroup = Pick<GroupRecord, 'groupId' | 'taskId' | 'numPlaces'> & Partial<Omit<GroupRecord, 'kind'>>;
 
 export type OpenPlace = { readonly groupId: string; readonly place: number; readonly attempt: number };
 
-export type NewClaim = {
-  /** Unique among all attempts of the run. */
-  readonly episodeId: string;
-  /** The result of `placeSeed` of core. */
-  readonly seed: number;
-  /** Default: the episode's id. */
-  readonly claimId?: string;
-  readonly client?: string;
-  readonly life?: string;
-  readonly keyName?: string | undefined;
-  readonly leaseMs?: number;
-};
+/** `seed` comes from `placeSeed` of core. `claimId` defaults to the episode's id. */
+export type NewClaim = Pick<ClaimRecord, 'episodeId' | 'seed'> &
+  Partial<Pick<ClaimRecord, 'claimId' | 'client' | 'life'>> & {
+    readonly keyName?: string | undefined;
+    readonly leaseMs?: number;
+  };
 
-export type NewCall = {
-  readonly requestId: string;
-  readonly version: number;
-  readonly incarnation: number;
-  /** Default: `default`. */
-  readonly policy?: string;
-  readonly content?: unknown;
-};
+export type NewCall = Pick<CallRecord, 'requestId' | 'version' | 'incarnation' | 'policy' | 'content'>;
 
-export type NewEnd = {
-  readonly status: EndStatus;
-  /** Null or absent with `completed`: the reward comes later. Ignored with the other two. */
-  readonly reward?: number | null;
-  readonly isSuccess?: boolean | null;
-  /** Default: made from status, reward and success. */
-  readonly bodyHash?: string;
-  /** Default: the group's. */
-  readonly revision?: string;
-  readonly tokens?: number;
-  readonly seconds?: number;
-  /** False if the attempt was lost while the run was paused for an outage. Default: true. */
-  readonly isCounted?: boolean;
-  /** What a failure means for this episode. Default: as the rules say. */
-  readonly policy?: FailedEpisodePolicy;
-  readonly content?: unknown;
-} & Pick<EndRecord, 'rewards' | 'turnRewards' | 'bytes'>;
+/**
+ * With `completed`, a `reward` that is null or absent comes later; with another status it is ignored. Defaults: `bodyHash` is made of
+ * status, reward and success, `revision` is the group's, `isCounted` is true, and `policy` is that of the rules.
+ */
+export type NewEnd = Pick<EndRecord, 'status'> &
+  Partial<Omit<EndRecord, 'kind' | 'groupId' | 'episodeId' | 'isSuspect'>>;
 
 export type NewScores = {
   readonly revision: string;

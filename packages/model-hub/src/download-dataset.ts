@@ -1,8 +1,9 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BackboneError, parseJsonObject } from '@agentjet/core';
+import type { DownloadOptions } from './download-model.js';
 import { cacheFolderOf, isPresent, readCommit, type CacheFolder } from './cached-model.js';
-import { getFiles, makeCacheFolder, writeRef, type DownloadProgress } from './fill-snapshot.js';
+import { getFiles, makeCacheFolder, writeRef } from './fill-snapshot.js';
 import { describeModel, type HubClient, type HubModel } from './hub-client.js';
 import { readHubSettings, type HubSettings } from './hub-settings.js';
 import { listFiles } from './list-files.js';
@@ -13,8 +14,7 @@ import { showModelName, type ModelName } from './model-name.js';
  * its snapshot, so the next run knows without a request whether it has every file that it needs.
  */
 
-export type DatasetOptions = {
-  readonly settings?: HubSettings;
+export type DatasetOptions = Omit<DownloadOptions, 'withWeights' | 'isRefresh'> & {
   /**
    * A branch, a tag or a commit. Undefined means the hub's own Parquet files, or the repository's files if there are
    * none.
@@ -22,11 +22,6 @@ export type DatasetOptions = {
   readonly revision?: string | undefined;
   /** Chooses the needed files from all paths. It may throw. */
   readonly choose: (paths: readonly string[]) => readonly string[];
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: DownloadProgress) => void;
-  readonly onNotice?: (message: string) => void;
-  /** The pause before the second attempt of a request. Default: 500. */
-  readonly pauseMs?: number;
 };
 
 export type DatasetFiles = {

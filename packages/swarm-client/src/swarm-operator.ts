@@ -13,15 +13,11 @@ import type {
   SharesRequest,
 } from '@agentjet/swarm-wire';
 import { createSender, type Send } from './http-transport.js';
+import type { SwarmClientOptions } from './swarm-client.js';
 import { newId, systemClientHost, systemFetch, type ClientHost } from './host.js';
 
-export type SwarmOperatorOptions = {
-  readonly url: string;
-  /** A commander's key. An observer's key is enough for reading. */
-  readonly key?: string | undefined;
-  readonly host?: ClientHost;
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-};
+/** The key is a commander's. An observer's key is enough for reading. */
+export type SwarmOperatorOptions = Pick<SwarmClientOptions, 'url' | 'key' | 'host' | 'fetch'>;
 
 /**
  * The operations of a person on a server: read, change, stop, and issue keys. Each order has an id and is carried out

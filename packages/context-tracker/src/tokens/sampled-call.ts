@@ -1,29 +1,24 @@
 import type { ChatMessage, ForkCause } from '@agentjet/core';
-import type { AgentIdentity, Counts, ForeignCause, SpliceCause, TurnPart } from '../contract.js';
+import type { AgentIdentity, Counts, SpliceCause, TurnDescription } from '../contract.js';
 import type { TokenPosition } from './token-tree.js';
 
 /** The tokens of one committed call: the engine was given `promptLength` ids and sampled those up to `end`. */
-export type SampledCall = {
+export type SampledCall = Pick<
+  TurnDescription,
+  'index' | 'reusedTokens' | 'policyVersion' | 'isTruncated' | 'parts' | 'foreignMessages'
+> & {
   readonly id: string;
-  /** Number of the call in the order of `begin`. */
-  readonly index: number;
   readonly agent: AgentIdentity;
   readonly end: TokenPosition;
   readonly promptLength: number;
-  readonly reusedTokens: number;
   /** Shape [end.depth - promptLength]. */
   readonly logprobs: Float32Array;
-  readonly policyVersion: number;
   /** Undefined for the run's temperature. */
   readonly temperature: number | undefined;
   readonly isTrained: boolean;
   readonly fork: ForkCause | undefined;
-  readonly isTruncated: boolean;
-  /** Positions of the messages that were rendered for this call. */
-  readonly parts: readonly TurnPart[];
   /** Answers that came back in another spelling for the first time; `index` is that of their calls. */
   readonly splices: readonly { readonly index: number; readonly cause: SpliceCause }[];
-  readonly foreignMessages: Counts<ForeignCause>;
   readonly specialTokens: Counts<ChatMessage['role']>;
 };
 

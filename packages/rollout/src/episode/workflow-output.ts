@@ -1,14 +1,7 @@
 import { isJsonObject, isReward, rewardRange, WorkflowError, type WorkflowOutput } from '@agentjet/core';
 
 /** The checked output of a workflow. A null `reward` means that the judge is asked. */
-export type CheckedOutput = {
-  readonly reward: number | null;
-  /** Rewards by target tag. */
-  readonly rewards: Readonly<Record<string, number>> | null;
-  readonly isSuccess: boolean | null;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly logMetrics: Readonly<Record<string, number>>;
-};
+export type CheckedOutput = Required<WorkflowOutput>;
 
 /**
  * Throws WorkflowError `bad_output`, which names the field and the value seen. `targets` are the targets of the

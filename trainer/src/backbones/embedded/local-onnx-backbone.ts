@@ -9,7 +9,6 @@ import { idleOptimizer } from '../idle-optimizer.js';
 import type {
   Backbone,
   KeptTokens,
-  OptimizerOptions,
   TokenRow,
   TrainBatch,
   TrainStepMetrics,
@@ -17,23 +16,17 @@ import type {
   TruncatedSampling,
 } from '@agentjet/core';
 import { embeddedArithmetic, embeddedCapabilities } from '../capabilities.js';
+import type { OnnxBackboneOptions } from './create-onnx-backbone.js';
 import { countParameters } from './training/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
 import type { OnnxModel } from './training/onnx-model.js';
 import { EmbeddedEngine } from './sampling/embedded-engine.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
-import type { SchedulerOptions } from './sampling/scheduler.js';
 import { StepSessionFactory } from './sampling/step-session.js';
 
-export type LocalBackboneOptions = {
-  readonly engine: Partial<SchedulerOptions>;
-  readonly modelDir: string;
-  /** If it is absent, the weights never change and trainStep is refused. */
-  readonly optimizer?: OptimizerOptions;
-  readonly threads: number;
-  /** At most the model's own limit, which is the default. */
-  readonly contextLength?: number;
-};
+/** If `optimizer` is absent, the weights never change and trainStep is refused. */
+export type LocalBackboneOptions = Pick<OnnxBackboneOptions, 'modelDir' | 'optimizer' | 'contextLength'> &
+  Required<Pick<OnnxBackboneOptions, 'engine' | 'threads'>>;
 
 export class LocalOnnxBackbone implements Backbone {
   readonly capabilities = embeddedCapabilities;

@@ -1,19 +1,12 @@
 /** One model of a session on a server. Every request that changes it has the next sequence number. */
 
-import type { JsonObject } from '@agentjet/core';
+import type { JsonObject, OptimizerOverrides } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
 import { cutIntoRequests, protocolError, readLogprobs, type Encoding, type RowData } from './row-data.js';
 import type { TinkerClient, TinkerFuture } from './tinker-client.js';
 
 /** The settings of one optimizer step. */
-export type AdamOptions = {
-  readonly learningRate: number;
-  readonly beta1: number;
-  readonly beta2: number;
-  readonly epsilon: number;
-  readonly weightDecay: number;
-  readonly maxGradNorm: number;
-};
+export type AdamOptions = Required<OptimizerOverrides>;
 
 /** This step leaves the weights unchanged, and Adam's moments hold only this gradient. */
 export const probeAdam: AdamOptions = { ...idleOptimizer, beta1: 0, beta2: 0 };

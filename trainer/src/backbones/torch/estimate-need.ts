@@ -5,6 +5,7 @@ import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
 import { trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { refuseClass } from './refused-classes.js';
+import type { TorchSection } from './registration.js';
 
 /**
  * Estimates memory and time of the torch backbone, per GPU, from the shape of the model. The factors are fitted to the
@@ -56,15 +57,10 @@ const measured = {
   shareOfPeak: 0.455,
 } as const;
 
-type TorchSettings = {
-  readonly masterWeights: 'float32' | 'bfloat16';
-  readonly matmul: 'plain' | 'fp8';
-  readonly activationCheckpointing: boolean;
-  readonly activationBudget: number;
-  readonly cpuOffload: boolean;
-  readonly reshard: 'auto' | 'always' | 'never';
-  readonly compile: 'auto' | 'on' | 'off';
-};
+type TorchSettings = Pick<
+  TorchSection,
+  'masterWeights' | 'matmul' | 'activationCheckpointing' | 'activationBudget' | 'cpuOffload' | 'reshard' | 'compile'
+>;
 
 const defaults: TorchSettings = {
   masterWeights: 'float32',

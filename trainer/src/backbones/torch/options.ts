@@ -155,24 +155,14 @@ export function toTorchOptions(
   }: Partial<Pick<BackboneParts, 'notice'>> & Omit<BackboneParts, 'notice'>,
 ): TorchBackboneOptions {
   const { lora, rollout, trainerCommon } = config;
+  const { python, token, launch, numNodes, listenPort, cudaGraphs, ...same } = torch;
   return {
     modelDir,
     optimizer,
     seed: trainerCommon.seed,
     numGpus: trainerCommon.nGpusPerNode,
-    dtype: torch.dtype,
     maxPackTokens: trainerCommon.maxPackTokens,
-    masterWeights: torch.masterWeights,
-    masterStart: torch.masterStart,
-    matmul: torch.matmul,
-    attention: torch.attention,
-    compile: torch.compile,
-    activationCheckpointing: torch.activationCheckpointing,
-    activationBudget: torch.activationBudget,
-    cpuOffload: torch.cpuOffload,
-    reshard: torch.reshard,
-    shardOver: torch.shardOver,
-    listenHost: torch.listenHost,
+    ...same,
     loss: { objective: trainerCommon.lossMode, tisCap: trainerCommon.tisCap },
     inference: {
       server: rollout.name,
@@ -180,7 +170,7 @@ export function toTorchOptions(
       numReplicas: rollout.numReplicas,
       tensorParallelSize: rollout.tensorModelParallelSize,
       colocated: rollout.colocated,
-      cudaGraphs: torch.cudaGraphs,
+      cudaGraphs,
       ...(rollout.maxNumSeqs === null ? {} : { slots: rollout.maxNumSeqs }),
       ...(rollout.gpuMemoryUtilization === null ? {} : { gpuMemoryUtilization: rollout.gpuMemoryUtilization }),
     },
@@ -193,17 +183,17 @@ export function toTorchOptions(
             ...(lora.targetModules === null ? {} : { targetModules: [lora.targetModules].flat() }),
           },
         }),
-    ...(torch.launch === 'attach' && {
+    ...(launch === 'attach' && {
       attach: {
-        numNodes: torch.numNodes,
-        port: torch.listenPort,
+        numNodes,
+        port: listenPort,
         sharedDir: config.experimentDir,
-        ...(torch.token === null && runDir !== undefined && { token: keptToken(runDir) }),
+        ...(token === null && runDir !== undefined && { token: keptToken(runDir) }),
         onCommand: (command) => notice?.(`Waiting for the torch worker. Run on every node: ${command}`),
       },
     }),
-    ...(torch.python === null ? {} : { python: torch.python }),
-    ...(torch.token === null ? {} : { token: torch.token }),
+    ...(python === null ? {} : { python }),
+    ...(token === null ? {} : { token }),
   };
 }
 

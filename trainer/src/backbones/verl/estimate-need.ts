@@ -5,6 +5,7 @@ import { stepSecondsOnCpu } from '../needs/step-seconds-on-cpu.js';
 import { trainingSecondsOnGpu } from '../needs/training-seconds-on-gpu.js';
 import { hasReference, readWorkload, type Workload } from '../needs/workload.js';
 import { refuseClass } from '../torch/refused-classes.js';
+import type { VerlSection } from './registration.js';
 
 /**
  * Estimates memory of the verl backbone: of each worker's GPU, or of this machine if it has no GPU. verl keeps states
@@ -37,13 +38,7 @@ const measured = {
   shareOfPeak: 0.285,
 } as const;
 
-type VerlSettings = {
-  readonly dtype: 'auto' | 'bfloat16' | 'float32';
-  readonly numNodes: number;
-  readonly shardOver: 'node' | 'all';
-  readonly activationCheckpointing: boolean;
-  readonly cpuOffload: boolean;
-};
+type VerlSettings = Pick<VerlSection, 'dtype' | 'numNodes' | 'shardOver' | 'activationCheckpointing' | 'cpuOffload'>;
 
 const defaults: VerlSettings = {
   dtype: 'auto',
