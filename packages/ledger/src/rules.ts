@@ -23,7 +23,7 @@ export type LedgerRules = {
   readonly cutsDoomed: boolean;
 };
 
-export const defaultRules: LedgerRules = {
+const defaultRules: LedgerRules = {
   failedEpisodePolicy: 'partial_group',
   maxAttempts: 3,
   minGroupShare: 0.5,
