@@ -36,7 +36,9 @@ function wrongSettings(text: string, { settings }: Known): readonly string[] {
     ...[...text.matchAll(dotted)]
       .map(([found]) => found)
       .filter((found) => !isFileName(found) && !isSetting(found.replace(/^ajet\./, '').split('.'), settings, settings)),
-    ...[...text.matchAll(assigned)].map(([found]) => found).filter((found) => !names.has(found)),
+    ...[...(text.includes('{%') ? '' : text).matchAll(assigned)]
+      .map(([found]) => found)
+      .filter((found) => !names.has(found)),
   ];
 }
 
@@ -65,7 +67,7 @@ const flagName = (word: string): string => word.replace(/[^\w-].*$/, '');
 
 /** Another tool and its arguments, up to the end of the command or sentence. Its flags are not ours. */
 const otherTool =
-  /(?<![\w-])(?:npm|npx|node|pip|python3?|docker|podman|bwrap|vllm|ray|ssh|scp|torchrun|curl|git|X(?= --))(?![\w-])(?:(?!\. )[^`"';\n])*/g;
+  /`(?!ajet\b)[a-z][\w-]* [^`]*`|(?<![\w-])(?:npm|npx|node|pip|python3?|docker|podman|bwrap|vllm|ray|ssh|scp|torchrun|curl|git|X(?= --))(?![\w-])(?:(?!\. )[^`"';\n])*/g;
 
 function wrongCommands(text: string, { program, scripts }: Known): readonly string[] {
   const ajet = [...text.matchAll(/(?<![\w/.@-])ajet(?<words>(?: (?:[^\s`"'(),;:]+|\([^)]*\)))+)/g)].flatMap(
