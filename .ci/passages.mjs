@@ -77,7 +77,7 @@ function joinedPython(source) {
   const pieces = [...source.matchAll(pythonToken)].map(({ index, 0: whole, groups }) => {
     const string = /f/i.test(groups.prefix ?? '') ? groups.string.replace(/\{[^{}]*\}/g, 'X') : groups.string;
     const kind = groups.comment === undefined ? 'String' : 'Line';
-    return { kind, text: groups.comment ?? string, start: index, end: index + whole.length };
+    return { kind, text: groups.comment ?? string?.replaceAll('\\n', '\n'), start: index, end: index + whole.length };
   });
   return joinPieces(pieces, source, (_kind, gap) => isBlank(gap));
 }

@@ -4,7 +4,7 @@
 const oneOf = (words) => `(?:${words})`;
 const aPlace = oneOf(
   'place|point|position|spot|side|end|edge|byte|offset|character|line|row|column|cell|table|list|map|tree|branch|node|leaf|turn|step|layer|message|file|folder|' +
-    'directory|cache|path|page|section|block|text|package|project|registry|repository|module|world|machine|host|server|process|thread|loop|terminal|window|shell|memory|' +
+    'directory|cache|path|page|section|block|text|package|project|registry|repository|module|world|machine|host|server|process|thread|loop|terminal|window|shell|memory|disk|' +
     'slot|queue|case|situation|environment|address',
 );
 const aKnowingVerb = oneOf(
@@ -61,7 +61,7 @@ export const phrases = [
     phrase: 'is none',
     instead: '"is not one", or the noun',
     pattern: /\b(?:is|are|was|were) none\b/g,
-    unless: [new RegExp(`\\bthere ${someWords(2)}«`, 'i')],
+    unless: [new RegExp(`\\bthere ${someWords(2)}«`, 'i'), /» %/], // of a template
   },
   {
     phrase: 'beside',
@@ -105,7 +105,7 @@ export const phrases = [
     pattern: /(?<![\w*|.])[wW]here\b/g,
     unless: [
       /\?/, // a question
-      /» to\b/,
+      /» (?:to\b|(?:they|it) (?:are|is|were|was|belongs?)(?:[,.;:)]|$))/,
       // A description of a place. "Where A is, B happens." is a condition.
       /(?:^|[(["“:;—-] ?)«where»(?! [^:;,]*, (?!(?:and|or|but|nor|as|in|with|such|if|by|which|one|from|for|relative|so|where|how|what)\b))/i,
       /\b(?:and|or) «where»/,
@@ -113,7 +113,7 @@ export const phrases = [
       /\b(?:every|any|some|else)?(?:here|where),? «where»/i,
       new RegExp(`\\b${aKnowingVerb} «where»`, 'i'),
       /\b(?:from|of|by|about|to|at|near|in|matter|exactly|right|just|regardless of) «where»/i,
-      /, «where» (?:X|\w|\w+Ids?|rank) (?:is|are|=)/, // the symbols of a formula
+      /, «where» (?:X|\w|\w+Ids?|rank) (?:is|are|=|\{)/, // the symbols of a formula
     ],
   },
 ];
