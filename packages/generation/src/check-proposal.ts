@@ -4,15 +4,15 @@ import { askForAnswer, mayBeSameAnswer, type Proposal, type Sampling } from './q
 import type { Ask } from './generate-tasks.js';
 
 export type ProposalChecks = {
-  /** The evidence is in the passage word for word. */
+  /** Requires that the evidence is in the passage word for word. */
   readonly evidence: boolean;
-  /** The model finds the answer if it sees the passage. */
+  /** Requires that the model finds the answer in the passage. */
   readonly withPassage: boolean;
-  /** The model does not know the answer without the passage. */
+  /** Requires that the model does not know the answer without the passage. */
   readonly withoutPassage: boolean;
 };
 
-/** Why a question cannot be used; undefined if it can. */
+/** Returns why a question cannot be used, or undefined if it can. */
 export async function findFault(
   { question, answer, evidence }: Proposal,
   passage: string,

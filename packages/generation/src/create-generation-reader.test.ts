@@ -21,7 +21,7 @@ type Data = {
   readonly example?: { readonly task: string };
 };
 
-/** Asks about the next sentence of a passage; knows what a passage says, and nothing else. */
+/** A model that asks about the next sentence of a passage, and knows only the passage. */
 function scholar({ passage, question, asked_already: asked = [], example }: Data): object {
   if (example !== undefined)
     return { question: `${example.task.slice(0, 3)} ${asked.length} and again ${asked.length + 1}`, answer: 'x' };
@@ -118,11 +118,11 @@ it('are made once: the next run asks nothing, and needs no key', async () => {
   expect(again.host.requests).toHaveLength(0);
   const other = open(undefined, { checks: { evidence: true, withPassage: false, withoutPassage: true } });
   await both(other.reader);
-  expect(other.host.requests).toEqual([]); // the answers are known, though the tasks had to be made again
+  expect(other.host.requests).toEqual([]); // the answers were kept, although the tasks had to be made again
   expect(readdirSync(path.join(dir, 'generated')).filter((name) => /^training-\w+\.jsonl$/.test(name))).toHaveLength(2);
 });
 
-it('are told apart by their meaning, if a model of embeddings is named, whose vectors are kept', async () => {
+it('are compared by their meaning if a model of embeddings is named, and its vectors are kept', async () => {
   const embeddings = {
     name: 'points',
     baseUrl: 'http://vectors.test/v1',
@@ -130,7 +130,7 @@ it('are told apart by their meaning, if a model of embeddings is named, whose ve
     backupKeys: [],
     similarity: 0.9,
   };
-  /** A tower's first name is all the meaning that a question has. */
+  /** The meaning of a question is the first name of its tower. */
   const vectorOf = (text: string): readonly number[] => names.map((name) => Number(text.includes(name)));
   const host = scriptedHost(({ url, body }) => {
     if (!url.endsWith('/embeddings')) return says(JSON.stringify(scholar(dataOf(body))));
@@ -147,7 +147,7 @@ it('are told apart by their meaning, if a model of embeddings is named, whose ve
   expect(host.requests).toHaveLength(numRequests);
 });
 
-it('go on where an outage stopped them, and ask nothing twice', async () => {
+it('continue after an outage, and ask nothing twice', async () => {
   const whole = open();
   const expected = await both(whole.reader);
   rmSync(path.join(dir, 'generated'), { recursive: true });
@@ -158,7 +158,7 @@ it('go on where an outage stopped them, and ask nothing twice', async () => {
   expect(rest.host.requests.length).toBeLessThanOrEqual(whole.host.requests.length - 20);
 });
 
-it('stop when they are told to, and go on from there later', async () => {
+it('stop with the signal, and continue from there later', async () => {
   const whole = open();
   const expected = await both(whole.reader);
   rmSync(path.join(dir, 'generated'), { recursive: true });
@@ -174,11 +174,11 @@ it('stop when they are told to, and go on from there later', async () => {
   await expect(both(stopping.reader)).rejects.toBe(enough);
   const rest = open();
   expect(await both(rest.reader)).toEqual(expected);
-  expect(rest.host.requests.length).toBeLessThanOrEqual(whole.host.requests.length - 20 + 4); // all but those under way
+  expect(rest.host.requests.length).toBeLessThanOrEqual(whole.host.requests.length - 20 + 4); // all except requests under way
 });
 
 it.each<[string, (data: Data) => object, string]>([
-  ['its evidence is not in the passage', (data) => ({ ...scholar(data), evidence: 'Somebody said so.' }), 'evidence'],
+  ['its evidence is not in the passage', (data) => ({ ...scholar(data), evidence: 'A reader said so.' }), 'evidence'],
   [
     'the model cannot answer it from the passage',
     (data) => (data.question === undefined ? scholar(data) : { answer: 'unknown' }),
@@ -202,7 +202,7 @@ it.each<[string, (data: Data) => object, string]>([
   const { reader } = open((data) => says(JSON.stringify(answer(data))), { evaluation: 0 });
   if (kind !== 'repeat') {
     await expect(list(reader.trainingTasks())).rejects.toThrow(
-      `The model made no training task that holds. Most often (12 times): ${reason}.`,
+      `The model made no valid training task. Most often (12 times): ${reason}.`,
     );
     return;
   }

@@ -20,13 +20,13 @@ export type GenerationOptions = {
   readonly model: ModelSection;
   readonly checks: ProposalChecks;
   readonly similarity: number;
-  /** Without a name, none. */
+  /** Without a name, embeddings are not used. */
   readonly embeddings: Pick<ModelSection, 'name' | 'baseUrl' | 'keys' | 'backupKeys'> & { readonly similarity: number };
-  /** Answers of the model and finished tasks are kept here. */
+  /** The folder that keeps answers of the model and finished tasks. */
   readonly dir: string;
   readonly seed: number;
   readonly onNotice: (message: string) => void;
-  /** Stops the work; what the model said so far is kept. */
+  /** Stops the work. Answers that the model has given are kept. */
   readonly signal?: AbortSignal | undefined;
   /** For tests. */
   readonly host?: ModelHost;
@@ -35,8 +35,8 @@ export type GenerationOptions = {
 type Side = 'training' | 'evaluation';
 
 /**
- * Tasks that a model makes, once: the finished ones are kept under everything that shaped them. Each answer of the model is kept
- * as it comes, so that work that was stopped goes on and asks nothing twice.
+ * Makes tasks with a model, once: finished tasks are kept under a key of everything that they depend on. Each answer of the model is
+ * kept as it arrives, so that work that was stopped continues and asks nothing twice.
  */
 export function createGenerationReader(options: GenerationOptions): TaskReader {
   const readOnce = once(() => readMaterial(options));
@@ -104,7 +104,7 @@ async function openSide(options: GenerationOptions, wanted: Wanted): Promise<Sid
   return { ...rows, dropped };
 }
 
-/** Everything that shapes the tasks. */
+/** Returns a key of everything that the tasks depend on. */
 function keyOf(options: GenerationOptions, wanted: Wanted, count: number): string {
   const { model, checks, similarity, embeddings, seed } = options;
   const { name, baseUrl, temperature, maxTokens } = model;
@@ -133,7 +133,7 @@ async function generateFile(file: string, job: Job): Promise<readonly DroppedTas
   if (tasks.length === 0) throw nothingMade(side, dropped);
   if (tasks.length < count)
     options.onNotice(
-      `${tasks.length} of ${count} ${side} tasks could be made from what there is; the others repeated earlier ones or failed a check (tasks.json).`,
+      `Only ${tasks.length} of ${count} ${side} tasks could be made from the material; the others repeated earlier ones or failed a check (tasks.json).`,
     );
   await mkdir(options.dir, { recursive: true });
   const lines = tasks.map(({ taskId, mainQuery, metadata }) =>
@@ -178,7 +178,7 @@ async function openMeaning(options: GenerationOptions, signal: AbortSignal): Pro
   return { similarity, embed: (texts) => embedder.embed(texts, signal) };
 }
 
-/** Examples that were set aside for evaluation are tasks themselves. */
+/** Adds the examples that were set aside for evaluation, which are tasks themselves. */
 function withExamples(side: Side, examples: readonly AnsweredQuestion[], made: Generated): Generated {
   if (side === 'training') return made;
   const tasks = examples.flatMap(({ id, question, answer }): readonly Task[] =>
@@ -192,13 +192,10 @@ function withExamples(side: Side, examples: readonly AnsweredQuestion[], made: G
 function nothingMade(side: Side, dropped: readonly DroppedTasks[]): TaskError {
   const [worst] = dropped.toSorted((left, right) => right.count - left.count);
   const why = worst === undefined ? '' : ` Most often (${worst.count} times): ${worst.reason}.`;
-  return new TaskError(
-    'no_tasks',
-    `The model made no ${side} task that holds.${why} Try another model or other documents.`,
-  );
+  return new TaskError('no_tasks', `The model made no valid ${side} task.${why} Try another model or other documents.`);
 }
 
-/** What was left out when the file was made; undefined if it was not made yet. */
+/** Returns what was left out when the file was made, or undefined if it was not made yet. */
 async function readKept(file: string): Promise<readonly DroppedTasks[] | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;

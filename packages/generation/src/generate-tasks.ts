@@ -9,27 +9,27 @@ import { askForQuestion, askForVariation, type AnsweredQuestion, type Proposal, 
 import type { Chunk } from './split-chunks.js';
 
 /**
- * Tasks from chunks of documents, or from examples. Every source is asked in turn, again and again, with another seed and with
- * what was asked already, until there are enough tasks or nothing new comes. The order of sources decides what is kept, not the
+ * Makes tasks from chunks of documents, or from examples. Every source is asked in turn, again and again, with another seed and with
+ * the questions so far, until there are enough tasks or nothing new arrives. The order of sources decides what is kept, not the
  * order in which answers arrive, so the same answers give the same tasks.
  */
 
-/** Rejects with Outage if the model cannot be reached; answers that came are kept by the client. */
+/** Rejects with Outage if the model cannot be reached. The client keeps the answers that have arrived. */
 export type Ask = (question: ModelQuestion) => Promise<ModelAnswer>;
 
 export type GenerateOptions = {
-  /** Tasks that are wanted. */
+  /** The number of tasks to make. */
   readonly count: number;
   /** Questions that must not be repeated. */
   readonly known: readonly string[];
   readonly seed: number;
   readonly sampling: Sampling;
   readonly checks: ProposalChecks;
-  /** From this share of common runs of three words on, a question repeats an earlier one. */
+  /** A question repeats an earlier one if its share of common runs of three words is at least this. */
   readonly similarity: number;
-  /** Tells by meaning as well; null: not. */
+  /** Also compares meanings. Null: only words. */
   readonly meaning: Meaning | null;
-  /** Sources that are asked at a time. */
+  /** The number of sources that are asked at the same time. */
   readonly parallel: number;
   readonly ask: Ask;
   readonly onProgress: (share: number) => void;
@@ -45,12 +45,12 @@ type Source = {
   findFault(proposal: Proposal, seed: number): Promise<string | undefined>;
 };
 
-/** Rounds without a new task after which nothing more is expected. */
+/** The number of rounds without a new task after which the work ends. */
 const dryRounds = 2;
 const mostRounds = 50;
 const numExamples = 3;
 
-/** Questions about the chunks, each with its evidence. `examples` show the style that is wanted. */
+/** Makes questions about the chunks, each with its evidence. `examples` show the style. */
 export function generateFromChunks(
   chunks: readonly Chunk[],
   examples: readonly AnsweredQuestion[],
@@ -72,7 +72,7 @@ export function generateFromChunks(
   return generate(sources, options.known, options);
 }
 
-/** Variations of the examples, each with the one that it came from. */
+/** Makes variations of the examples. Each task names its example. */
 export function generateFromExamples(
   examples: readonly AnsweredQuestion[],
   options: GenerateOptions,
@@ -103,7 +103,7 @@ class Collected {
     this.#meanings = meaning && new KnownMeanings(meaning);
   }
 
-  /** Before `isNew` is asked about these texts. */
+  /** Call this before `isNew` for these texts. */
   async prepare(texts: readonly string[]): Promise<void> {
     await this.#meanings?.prepare(texts);
   }
@@ -112,7 +112,7 @@ class Collected {
     this.#faults.set(reason, [...(this.#faults.get(reason) ?? []), example]);
   }
 
-  /** Whether the text is new; then it is remembered. */
+  /** Returns whether the text is new, and remembers it if it is. */
   isNew(text: string): boolean {
     return this.#near.add(text.toLowerCase()) === undefined && (this.#meanings?.add(text) ?? true);
   }
@@ -189,7 +189,7 @@ function keep(collected: Collected, source: Source, { proposal, fault }: Outcome
   });
 }
 
-/** A few examples, others for another seed. */
+/** Returns a few examples, which depend on the seed. */
 function pick(examples: readonly AnsweredQuestion[], seed: number): readonly AnsweredQuestion[] {
   const start = examples.length === 0 ? 0 : seed % examples.length;
   return [...examples.slice(start), ...examples.slice(0, start)].slice(0, 3);

@@ -1,11 +1,11 @@
-/** How texts become points, unit vectors of which those of like meaning are close. */
+/** Turns texts into unit vectors; vectors of similar meaning are close to each other. */
 export type Meaning = {
   readonly embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>;
-  /** The cosine from which two texts say the same: 0 to 1. */
+  /** The cosine, 0 to 1, from which two texts have the same meaning. */
   readonly similarity: number;
 };
 
-/** Texts that mean something else than all before them. */
+/** A set of texts with different meanings. */
 export class KnownMeanings {
   readonly #meaning: Meaning;
   readonly #prepared = new Map<string, Float32Array>();
@@ -21,11 +21,11 @@ export class KnownMeanings {
     for (const [at, text] of texts.entries()) this.#prepared.set(text, vectors[at] ?? new Float32Array());
   }
 
-  /** False if an earlier text means the same; else this one is kept. */
+  /** Returns false if an earlier text has the same meaning. Otherwise keeps this one. */
   add(text: string): boolean {
     const vector = this.#prepared.get(text);
     this.#prepared.delete(text);
-    if (vector === undefined) throw new Error('The vector of this text was not prepared.');
+    if (vector === undefined) throw new Error('The vector of this string was not prepared.');
     if (this.#kept.some((other) => dot(vector, other) >= this.#meaning.similarity)) return false;
     this.#kept.push(vector);
     return true;

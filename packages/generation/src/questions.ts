@@ -1,18 +1,18 @@
 import type { ModelQuestion } from '@agentjet/model-client';
 
 /**
- * What a model is asked while tasks are made. Passages and examples are data: they go in as JSON strings in a separate
- * message, so that nothing in a document can speak for us.
+ * Prompts for the model that makes tasks. Passages and examples are data: they are JSON strings in a separate message, so that
+ * a document cannot give instructions.
  */
 
-/** Changes with the prompts: it is part of the key under which generated tasks are kept. */
+/** Changes with the prompts, because it is part of the key of generated tasks. */
 export const promptVersion = 1;
 
 export type Sampling = { readonly temperature: number; readonly maxTokens: number };
 
 export type Proposal = { readonly question: string; readonly answer: string; readonly evidence: string };
 
-/** A question that people wrote, as a pattern. */
+/** A question that people wrote, used as a pattern. */
 export type AnsweredQuestion = { readonly id: string; readonly question: string; readonly answer: string | null };
 
 const text = { type: 'string' } as const;
@@ -63,7 +63,7 @@ export function askForVariation(
   return ask(system, { example: { task: question, answer }, asked_already: asked }, ['question', 'answer'], sampling);
 }
 
-/** With a passage: the answer that it gives. Without: what the model knows by itself. */
+/** With a passage, asks for the answer that it contains. Without one, asks what the model knows. */
 export function askForAnswer(
   question: string,
   passage: string | null,
@@ -76,7 +76,7 @@ export function askForAnswer(
   return ask(system, { question, ...(passage !== null && { passage }) }, ['answer'], { ...sampling, temperature: 0 });
 }
 
-/** Whether two short answers say the same, up to case, signs and words around. */
+/** Returns whether two short answers agree, apart from case, punctuation and surrounding words. */
 export function mayBeSameAnswer(left: string, right: string): boolean {
   const [a, b] = [wordsOf(left), wordsOf(right)];
   if (a.trim() === '' || b.trim() === '') return left.trim() === right.trim();

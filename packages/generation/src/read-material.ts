@@ -6,12 +6,12 @@ import type { AnsweredQuestion } from './questions.js';
 import { readDocument } from './documents/read-document.js';
 import { splitChunks, type Chunk } from './split-chunks.js';
 
-/** What tasks of one side are made from. */
+/** The material for tasks of one side. */
 export type SideMaterial =
   | { readonly kind: 'chunks'; readonly chunks: readonly Chunk[]; readonly examples: readonly AnsweredQuestion[] }
   | { readonly kind: 'examples'; readonly examples: readonly AnsweredQuestion[] };
 
-/** `evaluation` is null if nothing is on that side. */
+/** `evaluation` is null if that side has no material. */
 export type Material = { readonly training: SideMaterial; readonly evaluation: SideMaterial | null };
 
 type MaterialOptions = {
@@ -22,8 +22,8 @@ type MaterialOptions = {
 };
 
 /**
- * Documents and examples, each on one side by the hash of its content: what evaluation tasks are made from is never seen by
- * training tasks, also after more documents came.
+ * Reads documents and examples, and puts each on one side by the hash of its content. Material of evaluation tasks is never used for
+ * training tasks, even after documents were added.
  */
 export async function readMaterial(options: MaterialOptions): Promise<Material> {
   const { documentReader, queryReader, evaluation } = options;
@@ -58,7 +58,7 @@ async function readDocuments(
   for (const file of files) {
     const text = await readDocument(file);
     const sum = createHash('sha256').update(text).digest('hex');
-    if (documents.has(sum)) onNotice(`${file} has the text of ${documents.get(sum)?.name}, and is left out.`);
+    if (documents.has(sum)) onNotice(`${file} has the same text as ${documents.get(sum)?.name}, and is left out.`);
     else documents.set(sum, { name: path.basename(file), text });
   }
   return [...documents.values()];
@@ -88,7 +88,7 @@ async function readExamples(
   );
 }
 
-/** Each by the hash of its content. */
+/** Divides items by the hash of their content. */
 function divide<T>(
   all: readonly T[],
   contentOf: (one: T) => string,
@@ -103,6 +103,6 @@ function needed<T>(some: readonly T[], noun: string, share: number): readonly T[
   if (some.length > 0) return some;
   throw new ConfigError(
     'no_tasks',
-    `None of the ${noun} is on the side of training: with data_generation.evaluation=${share} each is put on a side by its content. Give more ${noun}, or a smaller share.`,
+    `All ${noun} are on the side of evaluation: data_generation.evaluation=${share} divides them by their content. Add ${noun}, or choose a smaller share.`,
   );
 }

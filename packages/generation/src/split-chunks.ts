@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 
-/** A part of a document that questions are asked about. */
+/** A part of a document for questions. */
 export type Chunk = {
   readonly text: string;
-  /** Of the document, by its name. */
+  /** The name of the document. */
   readonly document: string;
-  /** From 0. */
+  /** The number of the chunk in the document, from 0. */
   readonly at: number;
-  /** Of the text. */
+  /** The hash of the text. */
   readonly sha256: string;
 };
 
-/** Less than this says too little to ask about. */
+/** A shorter chunk has too little content for a question. */
 const leastLetters = 80;
 
-/** Whole sentences, as many as fit into `chunkSize` characters; a longer sentence is cut. */
+/** Splits text into chunks of whole sentences of at most `chunkSize` characters. A longer sentence is cut. */
 export function splitChunks(document: string, text: string, chunkSize: number): readonly Chunk[] {
   const parts: string[] = [];
   let part = '';

@@ -4,10 +4,10 @@ export const languages = ['javascript', 'python'] as const;
 export type Language = (typeof languages)[number];
 
 export type CodeLimits = {
-  /** Of wall time, the start of the sandbox not counted. */
+  /** Wall time. The start of the sandbox does not count. */
   readonly seconds: number;
   readonly megabytes: number;
-  /** Characters of output and errors together. */
+  /** Number of characters of output and errors together. */
   readonly outputCharacters: number;
 };
 
@@ -15,78 +15,78 @@ export type CodeOptions = {
   readonly language: Language;
   /** Text files that the code may read, by relative path. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Standard input; in JavaScript the string `stdin`. */
+  /** Standard input. In JavaScript it is the string `stdin`. */
   readonly stdin?: string;
   readonly limits?: Partial<CodeLimits>;
-  /** Ends the code; the result then says so. */
+  /** Ends the code. The result then has the limit `aborted`. */
   readonly signal?: AbortSignal;
 };
 
-/** What the code did. A limit that it reached and an error that it threw are results: they are the agent's, not ours. */
+/** The result of the code. A limit that it reached and an error that it threw are results, because the agent caused them. */
 export type CodeResult = {
   readonly stdout: string;
-  /** The value of the last expression, as JSON; undefined if it has none. JavaScript only. */
+  /** The value of the last expression as JSON, or undefined if it has none. JavaScript only. */
   readonly value: unknown;
-  /** What the code threw, as a person would read it; null if it ended by itself. */
+  /** The error that the code threw, in readable form. Null if the code ended normally. */
   readonly error: string | null;
   readonly limit: 'time' | 'memory' | 'output' | 'aborted' | null;
 };
 
-/** Code of one side of a dialogue, with its files. */
+/** The code of one side of a dialogue, with its files. */
 export type Side = Pick<CodeOptions, 'files'> & { readonly code: string };
 
 /**
- * Two programs in two sandboxes that exchange lines. `asking` speaks first; each line gives the turn to the other side. A line of
- * `asking` that begins with "!" ends the dialogue. Time is limited for each side, by the turns that it took. How code sends and
- * receives lines: in Python through its standard output and input; in JavaScript as `CodeRunner.talk` says.
+ * Two programs in two sandboxes that exchange lines. `asking` speaks first, and each line passes the turn to the other side. A line of
+ * `asking` that begins with "!" ends the dialogue. Each side has a time limit for all of its turns together. Python code sends and
+ * receives lines through its standard output and input; `CodeRunner.talk` describes it for JavaScript.
  */
 export type Dialogue = Pick<CodeOptions, 'language' | 'limits' | 'signal'> & {
   readonly asking: Side;
   readonly answering: Side;
 };
 
-/** How a side ended: what it threw, as a person would read it, and the limit that it reached. */
+/** How a side ended: the error that it threw, in readable form, and the limit that it reached. */
 export type SideResult = Pick<CodeResult, 'error' | 'limit'>;
 
 export type DialogueResult = {
-  /** The last line of `asking` without its "!"; null if the dialogue ended in another way. */
+  /** The last line of `asking` without its "!". Null if the dialogue ended differently. */
   readonly conclusion: string | null;
   readonly asking: SideResult;
   readonly answering: SideResult;
 };
 
-/** Runs code that nobody has read. It reaches no network, no file but those given, and nothing of this process. */
+/** Runs code that nobody has read. The code cannot reach the network, files other than those given, or this process. */
 export interface CodeRunner {
   readonly languages: readonly Language[];
   /** Rejects with SandboxError only if the sandbox itself fails. */
   run(code: string, options: CodeOptions): Promise<CodeResult>;
   /**
-   * Runs two programs that talk, each in a new sandbox. In JavaScript the value of each code is a function: it gets a line and returns
-   * the answer, and its global `ask` sends a line to the other side and returns the answer; that of `asking` is called with "" until it
+   * Runs two programs that talk, each in a new sandbox. In JavaScript the value of each code is a function that takes a line and returns
+   * the answer. Its global `ask` sends a line to the other side and returns the answer. The function of `asking` is called with "" until it
    * returns a line with "!", and pending jobs run in between. The global `evaluate` runs a script in the global scope. Rejects with SandboxError only if a sandbox itself fails.
    */
   talk(dialogue: Dialogue): Promise<DialogueResult>;
   close(): Promise<void>;
 }
 
-/** The sandbox cannot be started, or died although no limit was reached. Codes: `unavailable`, `failed`. */
+/** The sandbox cannot be started, or died without reaching a limit. Codes: `unavailable`, `failed`. */
 export class SandboxError extends AgentJetError {}
 
 const defaultLimits: CodeLimits = { seconds: 5, megabytes: 256, outputCharacters: 20_000 };
 
-/** A line that is longer breaks a limit of output. */
+/** A longer line exceeds the limit of output. */
 export const maxLineCharacters = 8_000_000;
-/** Of one side of a dialogue. */
+/** The limit for all lines of one side of a dialogue. */
 export const maxLinesCharacters = 64_000_000;
 
 export function codeLimitsOf({ limits }: Pick<CodeOptions, 'limits'>): CodeLimits {
   return { ...defaultLimits, ...limits };
 }
 
-/** Longer code than this is not the answer of a model. */
+/** A model does not write longer code in one answer. */
 const maxCodeCharacters = 1_000_000;
 
-/** A result for code that is not worth starting; null if it is. */
+/** Returns a result for code that is too large to start, or null if it may start. */
 export function refuseCode(
   code: string,
   { files = {}, stdin = '' }: Pick<CodeOptions, 'files' | 'stdin'>,
@@ -101,7 +101,7 @@ export function refuseCode(
   };
 }
 
-/** A relative path without `..`, so that a file of the code lands in its own folder. Throws SandboxError. */
+/** Requires a relative path without `..`, so that a file of the code stays in its folder. Throws SandboxError. */
 export function checkFileName(name: string): void {
   if (/^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/.test(name)) return;
   throw new SandboxError(

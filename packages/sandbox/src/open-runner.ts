@@ -7,15 +7,15 @@ import { createQuickjsRunner } from './quickjs/quickjs-runner.js';
 export const sandboxKinds = ['auto', 'bubblewrap', 'container'] as const;
 
 export type RunnerOptions = {
-  /** For other languages than JavaScript. Default: `auto`, bubblewrap where it runs, or else a container. */
+  /** The sandbox for languages other than JavaScript. Default: `auto`, which takes bubblewrap if it runs, or else a container. */
   readonly sandbox?: (typeof sandboxKinds)[number];
-  /** Of a container; it has python3, sh and timeout. It is never downloaded here. */
+  /** The image of a container. It must have python3, sh and timeout, and is never downloaded here. */
   readonly image?: string;
 };
 
 /**
- * A sandbox for a language on this machine. Throws SandboxError `unavailable`, with the repair, if there is none: code is never run
- * without one. Python compiled to WebAssembly is not used, since its code reaches the process around it.
+ * Opens a sandbox for a language on this machine. Throws SandboxError `unavailable`, with the repair, if there is none: code never runs
+ * without one. Python compiled to WebAssembly is not used, because its code can reach the surrounding process.
  */
 export function openCodeRunner(
   language: Language,

@@ -25,21 +25,21 @@ export type TracingOptions = {
     readonly rubric: string | null;
     readonly model: ModelSection;
   };
-  /** A file of evaluation tasks, in our own format; null: a share of the conversations. */
+  /** A file of evaluation tasks in our own format. Null: a share of the conversations is used. */
   readonly validation: { readonly filePath: string | null };
   readonly split: { readonly evaluation: number };
-  /** Tasks and verdicts of the filter are kept here. */
+  /** The folder that keeps tasks and verdicts of the filter. */
   readonly dir: string;
   readonly onNotice: (message: string) => void;
-  /** Stops the filter; its verdicts so far are kept. */
+  /** Stops the filter. Its verdicts so far are kept. */
   readonly signal?: AbortSignal | undefined;
   /** For tests. */
   readonly host?: ModelHost;
 };
 
 /**
- * Tasks from what people asked a deployed agent. A correction is the right answer of its task; a thumb or a score is a label in the
- * metadata, for a judge; silence is neither. A conversation is on one side as a whole.
+ * Reads tasks from questions that people asked a deployed agent. A correction is the right answer of its task. A thumb or a score is a
+ * label in the metadata, for a judge. Silence is neither. A conversation is always on one side as a whole.
  */
 export function createTracingReader(options: TracingOptions): TaskReader {
   const { onNotice, split, validation } = options;
@@ -49,7 +49,7 @@ export function createTracingReader(options: TracingOptions): TaskReader {
     {
       split: { evaluation: file === null ? split.evaluation : 0, by: 'conversation' },
       allowOverlap: false,
-      duplicates: 'keep', // the same question is taken once already, with its best feedback
+      duplicates: 'keep', // each question is already there only once, with its best feedback
       similarity: 1,
       onNotice,
       onProgress: tellProgress(onNotice),
@@ -136,7 +136,7 @@ function isKept({ feedback }: Trace, { filters, feedback: { goodFrom } }: Tracin
   }
 }
 
-/** Of traces with the same question, the one that says most: a correction, else a rating, else the newest. */
+/** Returns the most informative of the traces with the same question: one with a correction, else one with a rating, else the newest. */
 function bestOfEach(traces: readonly Trace[], onDropped: (trace: Trace) => void): readonly Trace[] {
   const rank = ({ feedback }: Trace): number =>
     feedback.correction !== undefined ? 2 : Object.keys(feedback).length > 0 ? 1 : 0;
@@ -150,7 +150,7 @@ function bestOfEach(traces: readonly Trace[], onDropped: (trace: Trace) => void)
   return [...best.values()];
 }
 
-/** None without a rubric. */
+/** Returns no verdicts if there is no rubric. */
 async function judgeAll(traces: readonly Trace[], options: TracingOptions): Promise<readonly FilterVerdict[]> {
   const { filters, dir, host = systemModelHost, onNotice } = options;
   const { rubric, model } = filters;
@@ -174,7 +174,7 @@ async function judgeAll(traces: readonly Trace[], options: TracingOptions): Prom
   );
 }
 
-/** Undefined if nobody said so or the opposite. */
+/** Returns undefined if neither a thumb nor a score decides it. */
 function isGood({ thumb, score }: Trace['feedback'], goodFrom: number | null): boolean | undefined {
   if (thumb !== undefined) return thumb === 'up';
   return score !== undefined && goodFrom !== null ? score >= goodFrom : undefined;
@@ -199,7 +199,7 @@ function nothingLeft(count: number, dropped: readonly DroppedTasks[]): TaskError
   return new TaskError(
     'no_tasks',
     count === 0
-      ? 'The traces hold no question with an answer. Check task_reader.feedback_tracing.sources.'
+      ? 'The traces contain no question with an answer. Check task_reader.feedback_tracing.sources.'
       : `None of ${count} traces is left: ${reasons}. Change task_reader.feedback_tracing.filters.`,
   );
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, TaskError, type JsonObject } from '@agentjet/core';
 import { readFeedback, readMessage, upToQuestion, type TraceMessage, type Trace } from './trace.js';
 
-/** Whether a line of a run's `transcripts.jsonl` is of an episode in which nothing was said. */
+/** Returns whether a line of a run's `transcripts.jsonl` belongs to an episode without messages. */
 export function isSilentEpisode(value: unknown): boolean {
   if (!isJsonObject(value) || value['episode_id'] === undefined) return false;
   const { messages } = value;
@@ -9,8 +9,8 @@ export function isSilentEpisode(value: unknown): boolean {
 }
 
 /**
- * A line of a log or an export: `{ id, conversation_id, messages, answer, feedback }`, or `question` instead of `messages`. Without
- * `answer`, the last message is the answer. Throws TaskError for a line that has no question and no answer.
+ * Reads a line of a log or an export: `{ id, conversation_id, messages, answer, feedback }`, or `question` instead of `messages`. Without
+ * `answer`, the last message is the answer. Throws TaskError for a line without a question or without an answer.
  */
 export function readExportedTrace(value: unknown, where: string): Trace {
   if (!isJsonObject(value)) throw notTrace(where, 'is not an object');

@@ -9,9 +9,9 @@ type FilterOptions = { readonly rubric: string; readonly maxTokens: number };
 const names = ['code', 'verdict', 'reason'] as const;
 
 /**
- * Whether a model finds the trace worth training on. What people and the agent wrote goes in as a JSON string, and the verdict must repeat
- * a code that they cannot know. Rejects with Outage if the model cannot be reached; an answer without a verdict keeps the trace out, and
- * says so.
+ * Asks a model whether the trace is worth training on. Text of people and of the agent is a JSON string in the prompt, and the verdict must
+ * repeat a code that they cannot know. Rejects with Outage if the model cannot be reached. An answer without a verdict drops the trace,
+ * with that reason.
  */
 export async function askFilter(
   { messages, answer }: Trace,

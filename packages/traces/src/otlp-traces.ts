@@ -5,7 +5,7 @@ import type { Trace } from './trace.js';
 
 /** Spans in OTLP as JSON. */
 
-/** Whether a JSON value is an export of traces. */
+/** Returns whether a JSON value is an export of traces. */
 export function isOtlp(value: unknown): value is JsonObject {
   return isJsonObject(value) && Array.isArray(value['resourceSpans'] ?? value['resource_spans']);
 }
@@ -41,7 +41,7 @@ function readAttributes(list: unknown): SpanAttributes {
   return Object.fromEntries(entries);
 }
 
-/** An `AnyValue` of OTLP: integers are strings there. */
+/** Reads an `AnyValue` of OTLP, in which integers are strings. */
 function readValue(value: unknown): unknown {
   if (!isJsonObject(value)) return undefined;
   const { stringValue, intValue, doubleValue, boolValue, arrayValue, kvlistValue } = value;

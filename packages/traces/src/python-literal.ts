@@ -1,6 +1,6 @@
 /**
- * Values as Python's `repr` writes them: strings in either quotes, numbers, lists, tuples, dicts, None, True and False, and calls such as
- * `Msg(role='user', content='Hi')`, which become objects of their named arguments. Nothing is executed.
+ * Parses values in the form of Python's `repr`: strings in either quotes, numbers, lists, tuples, dicts, None, True and False, and calls such
+ * as `Msg(role='user', content='Hi')`, which become objects of their named arguments. Nothing is executed.
  */
 
 const maxDepth = 50;
@@ -17,7 +17,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ['r', '\r'],
 ]);
 
-/** Undefined for text that is anything else. */
+/** Returns undefined for any other text. */
 export function readPythonLiteral(text: string): unknown {
   const reader = new Reader(text);
   try {

@@ -9,12 +9,12 @@ import { isOtlp, readOtlpTraces } from './otlp-traces.js';
 import { isSqlite, readStudioTraces } from './studio-traces.js';
 import { readFeedback, type Feedback, type Trace } from './trace.js';
 
-/** A file with one JSON value is read whole. */
+/** A file with one JSON value is read as a whole. */
 const mostBytes = 256 * 2 ** 20;
 
 /**
- * The traces of files: OTLP as JSON, whole or one export a line, the database of AgentScope Studio, JSON Lines of other tools, and the
- * conversations of run folders. The same answer in two files counts once. Throws TaskError with file and line.
+ * Reads traces from files: OTLP as JSON (whole, or one export per line), the database of AgentScope Studio, JSON Lines of other tools, and
+ * the conversations of run folders. The same answer in two files counts once. Throws TaskError with file and line.
  */
 export async function readTraces(files: readonly string[]): Promise<readonly Trace[]> {
   const traces = new Map<string, Trace>();
@@ -30,7 +30,7 @@ export async function readTraces(files: readonly string[]): Promise<readonly Tra
   return newestOfCalls([...traces.values()]);
 }
 
-/** Tools count from 1, each for itself: another question under an id that is taken gets another id, such as `1#2`. */
+/** Each tool counts ids from 1: if an id is taken by another question, the trace gets an id such as `1#2`. */
 function withOwnId(trace: Trace, known: ReadonlyMap<string, Trace>): Trace {
   const question = JSON.stringify(trace.messages);
   for (let at = 1; ; at++) {
@@ -41,7 +41,7 @@ function withOwnId(trace: Trace, known: ReadonlyMap<string, Trace>): Trace {
   }
 }
 
-/** A run folder has its conversations in `transcripts.jsonl`. */
+/** Returns the file of a source. A run folder has its conversations in `transcripts.jsonl`. */
 function fileOf(source: string): string {
   return existsSync(source) && statSync(source).isDirectory() ? path.join(source, 'transcripts.jsonl') : source;
 }
@@ -63,20 +63,20 @@ async function readFileTraces(source: string): Promise<readonly Trace[]> {
   return traces;
 }
 
-/** An agent that calls its model several times for one question gives several spans: the last one has the answer. */
+/** An agent that calls its model several times for one question makes several spans. The last one has the answer. */
 function newestOfCalls(traces: readonly Trace[]): readonly Trace[] {
   const newest = new Map<string, Trace>();
   for (const trace of traces) {
     const users = trace.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
     const key = JSON.stringify([trace.conversation, users]);
     const earlier = newest.get(key);
-    newest.delete(key); // its place is that of the newest
+    newest.delete(key); // so that it gets the position of the newest
     newest.set(key, { ...trace, feedback: { ...earlier?.feedback, ...trace.feedback } });
   }
   return [...newest.values()];
 }
 
-/** Feedback in a separate file: lines with `id` (or `trace_id`), or `conversation_id` for its last answer. */
+/** Adds feedback from a separate file. Its lines have `id` (or `trace_id`), or `conversation_id` for the last answer. */
 export async function addFeedback(traces: readonly Trace[], file: string): Promise<readonly Trace[]> {
   const found = new Map<string, Feedback>();
   for await (const { rows } of jsonlRows.read(file))

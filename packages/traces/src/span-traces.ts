@@ -2,9 +2,9 @@ import { textOf } from './exported-traces.js';
 import { readFeedback, readMessage, upToQuestion, type TraceMessage, type Trace } from './trace.js';
 
 /**
- * Model calls and replies of agents as traces, by the attributes of OpenTelemetry's `gen_ai.*` conventions, of OpenLLMetry
- * (`gen_ai.prompt.0.content`), of OpenInference (`llm.input_messages.0.message.content`), or of AgentScope's functions. Of a conversation that
- * a call repeats, the newest call says it all.
+ * Reads model calls and replies of agents as traces, by the attributes of OpenTelemetry's `gen_ai.*` conventions, of OpenLLMetry
+ * (`gen_ai.prompt.0.content`), of OpenInference (`llm.input_messages.0.message.content`), or of AgentScope's functions. If calls repeat a
+ * conversation, only the newest call is used, because it contains the others.
  */
 
 export type SpanAttributes = Readonly<Record<string, unknown>>;
@@ -13,15 +13,15 @@ export type Span = {
   readonly trace: string;
   readonly id: string;
   readonly name: string;
-  /** Without an attribute that says so. */
+  /** Used if no attribute names the conversation. */
   readonly conversation?: string | undefined;
-  /** Names with dots, not nested. */
+  /** Attributes under names with dots, not nested. */
   readonly attributes: SpanAttributes;
 };
 
 type Read = { readonly span: Span; readonly trace: Trace; readonly question: string };
 
-/** Every span that has a question and an answer in words. Of a trace with an agent's reply, that reply alone. */
+/** Returns every span that has a question and an answer in words. If a trace contains an agent's reply, returns only that reply. */
 export function readSpans(spans: readonly Span[]): readonly Trace[] {
   const byTrace = new Map<string, Read[]>();
   for (const [at, span] of spans.entries()) {
@@ -33,7 +33,7 @@ export function readSpans(spans: readonly Span[]): readonly Trace[] {
   return [...byTrace.values()].flatMap(choose);
 }
 
-/** A reply ends after what it calls, so the last one is the outermost. A call for the same question knows what was said before it. */
+/** A reply ends after everything that it calls, so the last one is the outermost. A call for the same question has the messages before it. */
 function choose(all: readonly Read[]): readonly Trace[] {
   const reply = all.findLast(({ span }) => isReply(span));
   if (reply === undefined) return all.map(({ trace }) => trace);
@@ -77,7 +77,7 @@ function messagesOf(span: Span, side: 'input' | 'output'): readonly TraceMessage
   return content === undefined ? [] : [{ role: side === 'input' ? 'user' : 'assistant', content }];
 }
 
-/** `<prefix>.0.content` and `<prefix>.0.message.content`, with `role` next to it. */
+/** Reads `<prefix>.0.content` and `<prefix>.0.message.content`, with `role` next to it. */
 function numberedMessages(
   attributes: SpanAttributes,
   prefix: string,

@@ -1,4 +1,4 @@
-/** The part of sql.js that is used; the package has no types. */
+/** The part of sql.js that we use. The package has no types. */
 declare module 'sql.js' {
   export type Rows = { readonly columns: readonly string[]; readonly values: readonly unknown[][] };
   export class Database {

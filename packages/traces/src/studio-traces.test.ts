@@ -9,7 +9,7 @@ import { readTraces } from './read-traces.js';
 const dir = mkdtempSync(path.join(tmpdir(), 'studio-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** A file as AgentScope Studio writes it: each value of a row is in the column of its name. */
+/** Writes a file as AgentScope Studio does: each value of a row is in the column of its name. */
 async function writeDatabase(rows: readonly Readonly<Record<string, string>>[], table = 'span_table'): Promise<string> {
   const database = new (await openSql()).Database();
   const columns = Object.keys(rows[0] ?? { id: '' });

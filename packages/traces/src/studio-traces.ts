@@ -8,8 +8,8 @@ import { readSpans, type Span } from './span-traces.js';
 import type { Trace } from './trace.js';
 
 /**
- * The database of AgentScope Studio, a SQLite file with a row for each span. Attributes are nested in some of its versions, and in the
- * first one a message is the text that Python prints of it.
+ * Reads the database of AgentScope Studio, a SQLite file with a row for each span. Some of its versions nest attributes, and in the
+ * first version a message is the text that Python prints for it.
  */
 
 const magic = 'SQLite format 3\0';
@@ -30,7 +30,7 @@ export async function readStudioTraces(bytes: Uint8Array, file: string): Promise
 
 type Sql = Awaited<ReturnType<typeof openSql>>;
 
-/** It has 30 MB, so it is an optional package. */
+/** The package has 30 MB, so it is optional. */
 async function loadSql(): Promise<Sql> {
   try {
     return await (await import('sql.js')).default();
@@ -47,13 +47,16 @@ type Row = Readonly<Record<string, unknown>>;
 
 function readRows(SQL: Sql, bytes: Uint8Array, file: string): readonly Row[] {
   const copy = Uint8Array.from(bytes);
-  copy.fill(1, 18, 20); // a log for writing, which a copy in memory cannot have
+  copy.fill(1, 18, 20); // turns off the write-ahead log, which a copy in memory cannot have
   let database: Database | undefined;
   try {
     database = new SQL.Database(copy);
     const tables = (database.exec("SELECT name FROM sqlite_master WHERE type = 'table'")[0]?.values ?? []).flat();
     if (!tables.includes('span_table'))
-      throw bad(file, `has no table span_table, as AgentScope Studio has; it has ${tables.join(', ') || 'none'}`);
+      throw bad(
+        file,
+        `has no table span_table as AgentScope Studio has; its tables are ${tables.join(', ') || 'none'}`,
+      );
     const [found] = database.exec('SELECT * FROM span_table');
     const { columns = [], values = [] } = found ?? {};
     return values.map((row) => Object.fromEntries(columns.map((column, at) => [column, row[at]])));
@@ -77,7 +80,7 @@ function readRow(row: Row): Span & { readonly endedAt: string } {
   };
 }
 
-/** What AgentScope's functions were given and returned: these values stay whole. */
+/** The arguments and results of AgentScope's functions. These values stay whole. */
 const wholes = ['input', 'output', 'agentscope.function.input', 'agentscope.function.output'];
 
 function flatten(value: unknown, prefix = ''): Record<string, unknown> {
@@ -90,7 +93,7 @@ function flatten(value: unknown, prefix = ''): Record<string, unknown> {
   );
 }
 
-/** The question and the answer of a function `reply(msg)`, under the names of the conventions. */
+/** Returns the question and the answer of a function `reply(msg)`, under the names of the conventions. */
 function functionMessages(attributes: Row): Row {
   const input = attributes['agentscope.function.input'] ?? attributes['input'];
   const output = attributes['agentscope.function.output'] ?? attributes['output'];

@@ -1,11 +1,11 @@
 import { isJsonObject } from '@agentjet/core';
 
-/** One answer of a deployed agent: what it was asked, what it said, and what a person thought of it. */
+/** One answer of a deployed agent, with its question and the feedback of a person. */
 export type Trace = {
-  /** Of the answer: what feedback names. */
+  /** Identifies the answer; feedback refers to it. */
   readonly id: string;
   readonly conversation: string;
-  /** Up to the question, which is the last one. */
+  /** The messages up to the question, which is the last one. */
   readonly messages: readonly TraceMessage[];
   readonly answer: string;
   readonly feedback: Feedback;
@@ -13,12 +13,12 @@ export type Trace = {
 
 export type TraceMessage = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string };
 
-/** What a person said of an answer. Silence says nothing: neither that it was good nor that it was bad. */
+/** The feedback of a person on an answer. Without feedback, nothing is known about the answer. */
 export type Feedback = {
   readonly thumb?: 'up' | 'down';
-  /** On the scale of the one who gave it. */
+  /** A number on the scale of the person who gave it. */
   readonly score?: number;
-  /** What the answer should have been. */
+  /** The answer that the agent should have given. */
   readonly correction?: string;
 };
 
@@ -30,7 +30,7 @@ const roleNames: ReadonlyMap<string, TraceMessage['role']> = new Map([
   ['developer', 'system'],
 ]);
 
-/** Undefined for tools and their results, and for content without text. */
+/** Returns undefined for tools and their results, and for content without text. */
 export function readMessage(value: unknown): TraceMessage | undefined {
   if (!isJsonObject(value)) return undefined;
   const name = value['role'] ?? value['from'];
@@ -39,7 +39,7 @@ export function readMessage(value: unknown): TraceMessage | undefined {
   return role === undefined || content === '' ? undefined : { role, content };
 }
 
-/** Text, or the texts of a list of parts. */
+/** Returns text, or the joined texts of a list of parts. */
 function readContent(value: unknown): string {
   if (typeof value === 'string') return value.trim();
   if (!Array.isArray(value)) return '';
@@ -50,7 +50,7 @@ function readContent(value: unknown): string {
   return texts.filter((text) => text !== '').join('\n');
 }
 
-/** The words and numbers that tools write for the same thing. Undefined for what says nothing. */
+/** Reads the words and numbers with which tools express feedback. The result is empty for a value without feedback. */
 export function readFeedback(value: unknown): Feedback {
   if (!isJsonObject(value)) return readThumb(value);
   const thumb = readThumb(value['thumb'] ?? value['label'] ?? value['rating']).thumb;
@@ -71,7 +71,7 @@ function readThumb(value: unknown): Feedback {
   return {};
 }
 
-/** The messages up to the last question, if there is one. */
+/** Returns the messages up to the last question, if there is one. */
 export function upToQuestion(messages: readonly TraceMessage[]): readonly TraceMessage[] | undefined {
   const at = messages.findLastIndex(({ role }) => role === 'user');
   return at === -1 ? undefined : messages.slice(0, at + 1);

@@ -1,15 +1,15 @@
 import { inflateSync } from 'node:zlib';
 
-/** Of all streams that are no pictures, and of each picture: reading text unpacks the former. */
+/** The limit for all streams that are not pictures together, and for each picture. Reading text unpacks the former. */
 const mostBytes = 256 * 2 ** 20;
-/** A stream may be packed several times over. */
+/** A stream may be compressed several times. */
 const mostLayers = 8;
-/** The dictionary of a stream is looked for in so many bytes before it. */
+/** The dictionary of a stream is searched in this many bytes before it. */
 const dictionaryBytes = 2048;
 
 /**
- * Throws an error for a PDF whose streams unpack to more than a document can have. They are unpacked to find out, since a file may say
- * less than the truth. What cannot be unpacked is left to the reader.
+ * Throws an error for a PDF whose streams unpack to more than a document may have. They are unpacked to find out, because a file may
+ * declare a smaller size. Streams that cannot be unpacked are left to the reader.
  */
 export function checkPdfSize(bytes: Uint8Array): void {
   const pdf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -30,7 +30,7 @@ function* listStreams(pdf: Buffer): Generator<{ readonly packed: Buffer; readonl
   }
 }
 
-/** Bytes of all layers. */
+/** Returns the bytes of all layers. */
 function unpackedSize(packed: Buffer, most: number): number {
   let size = 0;
   let layer = packed;
@@ -44,13 +44,13 @@ function unpackedSize(packed: Buffer, most: number): number {
 const isZlib = (bytes: Buffer): boolean =>
   bytes.length > 2 && (bytes[0] ?? 0) % 16 === 8 && bytes.readUInt16BE(0) % 31 === 0;
 
-/** What comes after the packed bytes is not looked at. */
+/** Ignores data after the compressed bytes. */
 function inflate(packed: Buffer, most: number): Buffer {
   try {
     return inflateSync(packed, { maxOutputLength: Math.max(1, most) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
       throw new Error(`it unpacks to more than ${mostBytes} bytes`, { cause: error });
-    return Buffer.alloc(0); // broken, which its reader will say
+    return Buffer.alloc(0); // it is broken, which its reader will report
   }
 }

@@ -1,6 +1,6 @@
 import { inflateRawSync } from 'node:zlib';
 
-/** A document for people is not larger than this. */
+/** Documents for people are not larger than this. */
 const mostBytes = 256 * 2 ** 20;
 
 const directoryEnd = 0x06054b50;
@@ -8,8 +8,8 @@ const directoryEntry = 0x02014b50;
 const deflated = 8;
 
 /**
- * Throws an error for a ZIP archive whose entries unpack to more than a document can have. They are unpacked to find out, since an
- * archive may say less than the truth. What is not such an archive is left to the reader.
+ * Throws an error for a ZIP archive whose entries unpack to more than a document may have. They are unpacked to find out, because an
+ * archive may declare a smaller size. Files that are not such archives are left to the reader.
  */
 export function checkZipSize(bytes: Uint8Array): void {
   const zip = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -25,7 +25,7 @@ function inflatedSize(packed: Buffer, most: number): number {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, most) }).length;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
-    return 0; // broken, which its reader will say
+    return 0; // it is broken, which its reader will report
   }
 }
 

@@ -1,14 +1,14 @@
 import { checkPdfSize } from './check-pdf-size.js';
 import { checkZipSize } from './check-zip-size.js';
 
-/** What is read in the thread of documents. Imports nothing of ours, since the thread may run from sources. */
+/** Code of the thread that reads documents. It imports no package of ours, because the thread may run from sources. */
 
-/** More pages are a mistake, or an attack. */
+/** More pages are a mistake or an attack. */
 const mostPages = 10_000;
-/** Elements in one another. The search for a page's article takes a time that grows with the square of it, or worse. */
+/** The maximum nesting of elements. The time to find a page's article grows with its square, or worse. */
 const deepestPage = 100;
 
-/** Kinds of documents that are read in the thread. */
+/** Kinds of documents that the thread reads. */
 export const documentTexts = { '.pdf': readPdf, '.docx': readDocx, '.html': readHtml, '.htm': readHtml } as const;
 export type DocumentEnd = keyof typeof documentTexts;
 
@@ -27,7 +27,7 @@ async function readDocx(bytes: Uint8Array): Promise<string> {
   return (await mammoth.extractRawText({ buffer: Buffer.from(bytes) })).value;
 }
 
-/** The article without menus and footers; of another page, or of a very deep one, everything. */
+/** Returns the article without menus and footers. If a page has none or is nested very deep, returns all of its text. */
 async function readHtml(bytes: Uint8Array): Promise<string> {
   const { parseHTML } = await import('linkedom');
   const whole = completePage(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -37,12 +37,12 @@ async function readHtml(bytes: Uint8Array): Promise<string> {
   return text.replace(/[ \t]+/g, ' ').replace(/\n\s*\n+/g, '\n\n');
 }
 
-/** The parser wants the tags that a page may leave out. */
+/** Adds tags that a page may omit and the parser needs. */
 function completePage(html: string): string {
   return /<html[\s>]/i.test(html) ? html : `<html><body>${html.replace(/^\s*<!doctype[^>]*>/i, '')}</body></html>`;
 }
 
-/** Empty if there is none. Changes the document. */
+/** Returns an empty string if there is no article. Changes the document. */
 async function findArticle(document: Document): Promise<string> {
   const { Readability } = await import('@mozilla/readability');
   type Given = ConstructorParameters<typeof Readability>[0];
@@ -66,7 +66,7 @@ type PageBody = {
   querySelectorAll(selector: string): Iterable<{ remove(): void }>;
 };
 
-/** Without recursion, and without a look at a node's children but one at a time. */
+/** Works without recursion, and visits a node's children one at a time. */
 function isDeep({ documentElement: root }: Document): boolean {
   let depth = 0;
   for (let node = root; node !== null; ) {

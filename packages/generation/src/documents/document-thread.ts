@@ -1,4 +1,4 @@
-/** The thread of documents: the text of one after another, or what is wrong with it. */
+/** The thread that reads documents. It answers each document with its text or with the problem. */
 import { parentPort } from 'node:worker_threads';
 import { documentTexts, type DocumentEnd } from './document-text.js';
 

@@ -43,7 +43,7 @@ it.each([
   await expect(readDocument(file)).rejects.toThrow(message);
 });
 
-/** A ZIP archive of one entry that its directory lists many times. */
+/** Makes a ZIP archive of one entry that its directory lists many times. */
 function createBomb(megabytes: number, times: number): Uint8Array {
   const packed = deflateRawSync(Buffer.alloc(megabytes * 2 ** 20));
   const local = Buffer.alloc(30);

@@ -4,7 +4,7 @@ import { TaskError, toErrorMessage } from '@agentjet/core';
 import { documentTexts, type DocumentEnd } from './document-text.js';
 import { readInThread, threadLimits, type ThreadLimits } from './read-in-thread.js';
 
-/** Larger files are no documents for people. */
+/** Larger files are not documents for people. */
 const mostBytes = 200 * 2 ** 20;
 
 const plainEnds: readonly string[] = ['.md', '.txt'];
@@ -12,7 +12,7 @@ const documentEnds = [...Object.keys(documentTexts), ...plainEnds];
 
 const isThreaded = (end: string): end is DocumentEnd => Object.hasOwn(documentTexts, end);
 
-/** The text of a document, without its layout. Throws TaskError `unreadable_document`. */
+/** Returns the text of a document without its layout. Throws TaskError `unreadable_document`. */
 export async function readDocument(file: string, limits: ThreadLimits = threadLimits): Promise<string> {
   const end = path.extname(file).toLowerCase();
   if (!documentEnds.includes(end))
@@ -27,7 +27,7 @@ export async function readDocument(file: string, limits: ThreadLimits = threadLi
   }
   throw new TaskError(
     'unreadable_document',
-    `${file} holds no text. If its pages are pictures, recognize their text first.`,
+    `${file} contains no text. If its pages are pictures, recognize their text first.`,
   );
 }
 

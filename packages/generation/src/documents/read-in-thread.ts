@@ -2,9 +2,9 @@ import { Worker } from 'node:worker_threads';
 import type { ThreadAnswer, ThreadRequest } from './document-thread.js';
 
 export type ThreadLimits = {
-  /** For one document. */
+  /** The time limit for one document. */
   readonly seconds: number;
-  /** More memory than before the document, of the process. */
+  /** The maximum memory that the process may use in addition to its use before the document. */
   readonly megabytes: number;
 };
 
@@ -16,8 +16,8 @@ let thread: Promise<Worker> | null = null;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * The text of a document, read in a thread, which is ended and replaced if the document takes too long or too much memory. One document at a
- * time. Rejects with an Error that says why it cannot be read.
+ * Reads the text of a document in a thread. The thread is stopped and replaced if the document takes too long or too much memory. It reads
+ * one document at a time. Rejects with an Error that says why the document cannot be read.
  */
 export function readInThread(request: ThreadRequest, limits: ThreadLimits): Promise<string> {
   const mine = last.then(() => read(request, limits));
@@ -32,7 +32,7 @@ async function read(request: ThreadRequest, limits: ThreadLimits): Promise<strin
     if ('text' in answer) return answer.text;
     throw new Error(answer.error);
   } catch (error) {
-    thread = null; // the state after a broken document is not known
+    thread = null; // the state after a broken document is unknown
     await started.terminate();
     throw error;
   }
@@ -64,7 +64,7 @@ function ask(worker: Worker, request: ThreadRequest, { seconds, megabytes }: Thr
 async function startThread(): Promise<Worker> {
   const isSource = import.meta.url.endsWith('.ts');
   const file = isSource ? '../testing/document-thread-from-source.mjs' : './document-thread.js';
-  // Documents are what others wrote: their reader gets no variables of ours.
+  // Other people wrote the documents, so their reader gets none of our environment variables.
   const worker = new Worker(new URL(file, import.meta.url), {
     env: {},
     execArgv: [],
@@ -73,12 +73,12 @@ async function startThread(): Promise<Worker> {
     stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: threadLimits.megabytes },
   });
-  for (const said of [worker.stdout, worker.stderr]) said.resume(); // warnings about documents, which nobody reads
+  for (const said of [worker.stdout, worker.stderr]) said.resume(); // discards warnings about documents
   await new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
   });
-  worker.on('error', () => undefined); // between two documents it concerns nobody
-  worker.unref(); // the timer of a document keeps the process until that is read
+  worker.on('error', () => undefined); // an error between two documents does not matter
+  worker.unref(); // while a document is read, its timer keeps the process alive
   return worker;
 }

@@ -1,4 +1,4 @@
-// The thread of documents in the repository, where it is TypeScript. Builds start documents/document-thread.js.
+// Starts the document thread from its TypeScript source in the repository. Builds start documents/document-thread.js.
 import { register } from 'tsx/esm/api';
 
 register();

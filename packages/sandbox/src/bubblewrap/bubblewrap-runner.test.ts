@@ -38,7 +38,7 @@ describe.skipIf(missing !== null)(`bubblewrap${missing === null ? '' : ` (${miss
   });
 });
 
-it('says what is missing where it cannot run', () => {
+it('says what is missing if it cannot run', () => {
   if (missing === null) expect(programs).toMatchObject({ bwrap: expect.stringContaining('bwrap') });
   else expect(missing).toMatch(/bubblewrap|prlimit|python3/);
 });

@@ -8,8 +8,8 @@ import { StartOfCode } from '../process/start-of-code.js';
 import { writeFiles } from '../process/write-files.js';
 
 /**
- * Python in a separate namespace (bubblewrap, Linux): no network, no other process, no file but the system's programs, read-only,
- * and an empty folder with the given files. The folder is made before each run and removed after it.
+ * Runs Python in a separate namespace (bubblewrap, Linux): no network, no other process, no files but the system's programs, read-only,
+ * and an empty folder with the given files. The folder is made before each run and removed afterwards.
  */
 export function createBubblewrapRunner(programs: SandboxPrograms): CodeRunner {
   return createFolderRunner((folder, side, limits) => launch(programs, folder, side, limits));
@@ -19,7 +19,7 @@ export type SandboxPrograms = { readonly bwrap: string; readonly prlimit: string
 
 const mainFile = 'main.py';
 
-/** The programs that it takes, or what is missing, in words. Tries a real start: some kernels and containers forbid it. */
+/** Returns the programs that it needs, or a description of what is missing. Tries a real start, because some kernels and containers forbid it. */
 export function findPrograms(): SandboxPrograms | string {
   if (process.platform !== 'linux') return 'bubblewrap runs on Linux only';
   const find = (name: string): string | undefined =>
@@ -35,7 +35,7 @@ export function findPrograms(): SandboxPrograms | string {
   return tried.status === 0 ? programs : `bubblewrap cannot start here: ${tried.stderr?.trim() || String(tried.error)}`;
 }
 
-/** Directories of the system that programs need. /etc is left out: it says who uses the machine. */
+/** Directories of the system that programs need. /etc is left out, because it reveals the users of the machine. */
 const systemFolders = ['/usr', '/bin', '/lib', '/lib64', '/lib32'];
 const maxProcesses = 64;
 const maxFileBytes = 64 * 1024 * 1024;
@@ -105,12 +105,12 @@ async function launch(
   };
 }
 
-/** With the child that bubblewrap makes at once, and that would live on until it has asked to die with its parent. */
+/** Also kills the child that bubblewrap makes at once, which would survive until it has asked to die with its parent. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The group has already ended.
   }
 }

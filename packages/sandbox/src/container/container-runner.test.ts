@@ -7,7 +7,7 @@ import { runnerCases } from '../testing/runner-cases.js';
 import { createContainerRunner } from './container-runner.js';
 import { findContainer } from './find-container.js';
 
-/** An image with python3, sh and timeout that is on this machine already, such as python:3.12-slim. */
+/** An image with python3, sh and timeout that this machine already has, such as python:3.12-slim. */
 const image = process.env['AJET_TEST_IMAGE'];
 const engine = image === undefined ? 'AJET_TEST_IMAGE is not set' : findContainer(image);
 
@@ -25,7 +25,7 @@ describe.skipIf(typeof engine === 'string')(`a container${typeof engine === 'str
 const folder = mkdtempSync(path.join(tmpdir(), 'engines-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A program in place of docker: `run` gets the script that a container would run, as $script, and its folder, as $given. */
+/** A replacement for docker: `run` gets the script of the container as $script, and its folder as $given. */
 function standIn(run: string): string {
   const file = path.join(mkdtempSync(path.join(folder, 'bin-')), 'docker');
   const words = [
@@ -39,7 +39,7 @@ function standIn(run: string): string {
   return file;
 }
 
-/** Says that it is ready, as the script would. */
+/** Reports that it is ready, as the script would. */
 const ready = 'echo "a warning" >&2; echo "$script" | sed "s/.*echo \\(ready-[^ ]*\\).*/\\1/" >&2';
 
 describe.skipIf(process.platform === 'win32')('an engine for containers', () => {

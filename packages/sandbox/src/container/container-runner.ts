@@ -11,8 +11,8 @@ import { writeFiles } from '../process/write-files.js';
 import type { ContainerEngine } from './find-container.js';
 
 /**
- * Python in a new container for each run, by docker or podman: no network, no rights, a read-only image, and a folder in memory
- * with the given files. The container says on standard error when it is ready, so its start takes nothing of the code's time.
+ * Runs Python in a new container of docker or podman for each run: no network, no rights, a read-only image, and a folder in memory
+ * with the given files. The container reports on standard error when it is ready, so its start does not count as time of the code.
  */
 export function createContainerRunner(engine: ContainerEngine): CodeRunner {
   return createFolderRunner((folder, side, limits) => launch(engine, folder, side, limits));
@@ -21,7 +21,7 @@ export function createContainerRunner(engine: ContainerEngine): CodeRunner {
 const mainFile = 'main.py';
 const maxProcesses = 64;
 const diskMegabytes = 64;
-/** Ends what runs on if this process dies. */
+/** If this process dies, the container ends this long after its time limit. */
 const graceSeconds = 5;
 const nobody = '65534:65534';
 
@@ -57,7 +57,7 @@ async function launch(
   const given = path.join(folder, 'given');
   await mkdir(given);
   await writeFiles(given, { ...files, [mainFile]: code });
-  await chmod(given, 0o755); // it is read by another user
+  await chmod(given, 0o755); // another user reads it
   const name = `ajet-${randomUUID()}`;
   const start = new StartOfCode();
   const child = spawn(engine.program, argumentsOf(engine, { given, name, ready: start.mark, limits }), {
@@ -67,7 +67,7 @@ async function launch(
     child,
     start,
     kill: () => void remove(engine, name).finally(() => child.kill('SIGKILL')),
-    cleanUp: () => remove(engine, name), // one that was killed while it started is left over
+    cleanUp: () => remove(engine, name), // a container that was killed while it started may remain
     notStarted: (why, cause) =>
       new SandboxError(
         'unavailable',
@@ -77,7 +77,7 @@ async function launch(
   };
 }
 
-/** Ends the container, running or not. */
+/** Removes the container, whether it runs or not. */
 async function remove({ program }: ContainerEngine, name: string): Promise<void> {
   for (const args of [
     ['kill', name],

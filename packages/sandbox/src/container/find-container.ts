@@ -10,7 +10,7 @@ export type ContainerEngine = {
 
 const engines = ['docker', 'podman'];
 
-/** An engine that has the image, or what is missing, in words. Nothing is downloaded. `folders`: where programs are, default PATH. */
+/** Returns an engine that has the image, or a description of what is missing. Nothing is downloaded. `folders`: where to look for programs. Default: PATH. */
 export function findContainer(
   image: string,
   folders: readonly string[] = (process.env['PATH'] ?? '').split(path.delimiter),

@@ -15,8 +15,8 @@ type Options = { readonly limits: CodeLimits; readonly signal: AbortSignal | und
 const other = { asking: 'answering', answering: 'asking' } as const;
 
 /**
- * Carries lines between two processes that have the turn one after the other. Lines are not read, except for the "!" of `asking`: what
- * `answering` writes reaches the other process and nothing else. A side that speaks out of turn has failed.
+ * Passes lines between two processes that take turns. Only the "!" of `asking` is interpreted: output of `answering` reaches the other
+ * process and nothing else. A side that speaks out of turn has failed.
  */
 export async function exchangeLines(
   processes: Readonly<Record<Name, SandboxProcess>>,
@@ -109,7 +109,7 @@ class Exchange {
     this.#startClock();
   }
 
-  /** The start of a sandbox takes no time of its code. */
+  /** The start of a sandbox does not count as time of its code. */
   #startClock(): void {
     if (this.#turnFrom !== null || !this.#processes[this.#turn].start.isReady) return;
     const name = this.#turn;

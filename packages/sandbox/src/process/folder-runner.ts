@@ -18,10 +18,10 @@ import { exitOf, watchLimits } from './watch-limits.js';
 
 export type Launch = (folder: string, side: Side, limits: CodeLimits) => Promise<SandboxProcess>;
 
-/** A sandbox that is not ready by then will not be. */
+/** A sandbox that is not ready after this time never will be. */
 const startMs = 60_000;
 
-/** Python by processes that `launch` starts, each in a new folder. The folders are removed after it. */
+/** Runs Python in processes that `launch` starts, each in a new folder, which is removed afterwards. */
 export function createFolderRunner(launch: Launch): CodeRunner {
   return {
     languages: ['python'],
@@ -50,7 +50,7 @@ async function inFolder<Result>(run: (folder: string) => Promise<Result>): Promi
 
 async function collect(started: SandboxProcess, limits: CodeLimits, options: CodeOptions): Promise<CodeResult> {
   const { child, start, kill } = started;
-  // Code that ends without reading its input breaks the pipe, which is fine.
+  // Code that ends without reading its input breaks the pipe, which is not an error.
   child.stdin?.on('error', () => undefined).end(options.stdin ?? '');
   const watched = watchLimits(child, {
     limits,

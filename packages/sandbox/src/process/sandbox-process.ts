@@ -3,12 +3,12 @@ import type { CodeResult, SandboxError } from '../code-runner.js';
 import type { StartOfCode } from './start-of-code.js';
 import { lastLine, type Exit } from './watch-limits.js';
 
-/** A process of a sandbox that has been started, and may not be ready yet. */
+/** A process of a sandbox that was started and may not be ready yet. */
 export type SandboxProcess = {
   readonly child: ChildProcess;
   readonly start: StartOfCode;
   readonly kill: () => void;
-  /** Removes what is left of a process that was ended. */
+  /** Removes what remains of a process that has ended. */
   readonly cleanUp: () => Promise<void>;
   readonly notStarted: (why: string, cause?: Error) => SandboxError;
 };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Tells what a sandbox says on standard error before the code begins from what the code says there: code may say anything. */
+/** Separates the sandbox's messages on standard error before the code begins from the code's output, which may contain anything. */
 export class StartOfCode {
   readonly mark = `ready-${randomUUID()}`;
   isReady = false;

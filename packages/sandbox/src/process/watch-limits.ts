@@ -8,11 +8,11 @@ type Watch = {
   readonly signal: AbortSignal | undefined;
   /** Ends the code. */
   readonly kill: () => void;
-  /** Gets what comes on standard error, and returns what of it is the code's. */
+  /** Takes text of standard error and returns the part that the code wrote. */
   readonly readErrors?: (text: string) => string;
 };
 
-/** Collects the output of a process, and ends it at its first limit. `stop` says which. Time counts from `startClock`. */
+/** Collects the output of a process and ends it at its first limit, which `stop` names. Time counts from `startClock`. */
 export function watchLimits(
   child: ChildProcess,
   { limits, signal, kill, readErrors = (text) => text }: Watch,
@@ -55,7 +55,7 @@ export function exitOf(child: ChildProcess): Promise<Exit> {
   });
 }
 
-/** Of a traceback: the line that says what happened. */
+/** Returns the line of a traceback that describes the error. */
 export function lastLine(stderr: string): string {
   return stderr.trimEnd().split('\n').at(-1) ?? '';
 }

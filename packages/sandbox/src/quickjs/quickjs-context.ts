@@ -3,7 +3,7 @@ import type { CodeLimits } from '../code-runner.js';
 
 const maxStackBytes = 512 * 1024;
 
-/** What code printed, up to its limit. */
+/** The output of the code, up to its limit. */
 export class PrintedOutput {
   text = '';
   isFull = false;
@@ -28,11 +28,11 @@ type ContextOptions = {
   readonly files: Readonly<Record<string, string>>;
   readonly stdin: string;
   readonly limits: CodeLimits;
-  /** Asked from time to time: whether the code has to end. */
+  /** Called periodically. Returns whether the code must end. */
   readonly isOver: () => boolean;
 };
 
-/** An interpreter that is given no function of the host but one that collects output. */
+/** Opens an interpreter. The only function of the host that it gets collects output. */
 export function openContext(
   quickjs: QuickJSWASMModule,
   { files, stdin, limits, isOver }: ContextOptions,
@@ -80,7 +80,7 @@ function giveConsole(context: QuickJSContext, output: PrintedOutput): void {
     .dispose();
 }
 
-/** `files['data.csv']` is the text of a file. */
+/** Makes files available as `files['data.csv']`, whose value is the content of the file. */
 function giveFiles(context: QuickJSContext, files: Readonly<Record<string, string>>): void {
   const object = context.newObject();
   for (const [name, text] of Object.entries(files)) {
@@ -98,7 +98,7 @@ function giveInput(context: QuickJSContext, stdin: string): void {
   value.dispose();
 }
 
-/** What was thrown, as a person would read it. Disposes of the handle. */
+/** Returns the thrown value in readable form. Disposes of the handle. */
 export function describeThrown(context: QuickJSContext, handle: QuickJSHandle): string {
   const describe = context.evalCode(
     '(error) => { try { return error instanceof Error ? error.name + ": " + error.message : String(error) } catch { return "an error that cannot be shown" } }',

@@ -3,7 +3,7 @@ import { javascriptPrograms } from '../testing/programs.js';
 import { runnerCases } from '../testing/runner-cases.js';
 import { createQuickjsRunner } from './quickjs-runner.js';
 
-// One for all cases: its thread takes a while to start from sources.
+// One runner for all cases, because its thread takes a while to start from sources.
 const runner = createQuickjsRunner();
 afterAll(() => runner.close());
 const shared = () => ({

@@ -12,12 +12,12 @@ import {
 } from '../code-runner.js';
 import type { QuickjsAnswer, QuickjsRequest } from './quickjs-thread.js';
 
-/** How long after its time code may still take to notice it, before its thread is ended. */
+/** How long after its time limit code may take to notice it, before its thread is stopped. */
 const graceMs = 1000;
 
 /**
- * JavaScript in QuickJS, compiled to WebAssembly, in a thread: on every platform, without installing anything. Every run gets a new
- * interpreter. One run at a time; further ones wait. A thread that does not stop is ended and replaced.
+ * Runs JavaScript in QuickJS, compiled to WebAssembly, in a thread. It works on every platform without an installation. Every run gets a
+ * new interpreter. Runs take turns. A thread that does not stop is terminated and replaced.
  */
 export function createQuickjsRunner(): CodeRunner {
   return new QuickjsRunner();
@@ -90,7 +90,7 @@ class QuickjsRunner implements CodeRunner {
   }
 }
 
-/** What the thread answers, or why nobody waits for it any longer. */
+/** Returns the answer of the thread, or the reason why nobody waits for it any longer. */
 function ask(
   thread: Worker,
   request: QuickjsRequest,
@@ -115,12 +115,12 @@ function ask(
   }).finally(() => done.abort());
 }
 
-/** A result that the thread did not give. */
+/** Makes a result in place of the thread. */
 function ended(limit: 'time' | 'aborted'): CodeResult {
   return { stdout: '', value: undefined, error: null, limit };
 }
 
-/** The code's own doing: another run of it would end in the same way. */
+/** The code caused it, and another run would end in the same way. */
 function broken(why: string): CodeResult {
   return { stdout: '', value: undefined, error: `The code broke its interpreter: ${why}`, limit: null };
 }
@@ -128,7 +128,7 @@ function broken(why: string): CodeResult {
 async function startThread(): Promise<Worker> {
   const isSource = import.meta.url.endsWith('.ts');
   const file = isSource ? '../testing/thread-from-source.mjs' : './quickjs-thread.js';
-  // The thread gets no variables of ours, flags of the process, or input.
+  // The thread gets no environment variables, no flags of the process, and no input.
   const thread = new Worker(new URL(file, import.meta.url), { env: {}, execArgv: [], stdin: false });
   thread.unref();
   await new Promise((resolve, reject) => {

@@ -6,12 +6,12 @@ type Name = 'asking' | 'answering';
 export type TalkRequest = Readonly<Record<Name, Side>> & { readonly limits: CodeLimits };
 
 const other = { asking: 'answering', answering: 'asking' } as const;
-/** Each level takes some of the stack of this thread. */
+/** Each level uses some of the stack of this thread. */
 const maxNested = 24;
 
 /**
- * Two interpreters, each in its own memory, that exchange lines: the host hands over strings and nothing else. Their memory is
- * dropped as it is after it.
+ * Runs two interpreters, each in separate memory, that exchange lines: the host passes only strings. Their memory is discarded
+ * afterwards without being freed.
  */
 export function talk(modules: Readonly<Record<Name, QuickJSWASMModule>>, request: TalkRequest): DialogueResult {
   const conversation = new Conversation(modules, request);
@@ -60,7 +60,7 @@ class Conversation {
   #open(modules: Readonly<Record<Name, QuickJSWASMModule>>, name: Name): Party {
     const { limits } = this.#request;
     const { files = {} } = this.#request[name];
-    // Code may catch the error that an interrupt becomes on its way through the host.
+    // Code may catch the error that an interrupt becomes when it passes through the host.
     const isOver = (): boolean => {
       if (this.#isLate(name)) this.failure ??= { [name]: { error: null, limit: 'time' } };
       return this.failure !== null;
@@ -96,7 +96,7 @@ class Conversation {
     return this.failure === null;
   }
 
-  /** The answer of the other side, while `name` waits. */
+  /** Returns the answer of the other side, while `name` waits. */
   #ask(name: Name, line: string): string {
     this.#pass(other[name]);
     const answer = this.#call(other[name], line);

@@ -1,4 +1,4 @@
-/** The thread of a QuickJS sandbox: an interpreter compiled to WebAssembly. It is given no function of the host but one that collects output. */
+/** The thread of a QuickJS sandbox: an interpreter compiled to WebAssembly. The only function of the host that it gets collects output. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { parentPort } from 'node:worker_threads';
@@ -22,7 +22,7 @@ export type ProgramRequest = {
   readonly limits: CodeLimits;
 };
 
-/** `broken`: the code has broken the interpreter, such as by brackets so deep that its parser overflows the stack of the thread. */
+/** `broken`: the code has broken the interpreter, for example with brackets so deep that the parser overflows the stack of the thread. */
 export type QuickjsAnswer = CodeResult | DialogueResult | { readonly broken: string };
 export type QuickjsRequest = ProgramRequest | TalkRequest;
 
@@ -34,7 +34,7 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Pro
   const { value, error } = evaluate(context, code, output);
   const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
   const { runtime } = context;
-  context.dispose(); // not after a throw: what is broken cannot be disposed of, and ends with its thread
+  context.dispose(); // not after a throw: a broken context cannot be disposed of, and ends with its thread
   runtime.dispose();
   return {
     stdout: output.text,
@@ -54,7 +54,7 @@ async function answer(quickjs: QuickJSWASMModule, request: QuickjsRequest): Prom
   }
 }
 
-/** An interpreter with separate memory. The types of the variant describe its CommonJS build, so it looks wrapped; it is not. */
+/** Loads an interpreter with separate memory. The types of the variant describe its CommonJS build and suggest a wrapper that does not exist. */
 function loadModule(): Promise<QuickJSWASMModule> {
   return newQuickJSWASMModuleFromVariant(
     newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule: compiled }),
@@ -76,7 +76,7 @@ function evaluate(
   return toValue(context, result.value, output);
 }
 
-/** A promise that has settled by now says what it holds. */
+/** Returns the value of a promise that has already settled. */
 function toValue(
   context: QuickJSContext,
   handle: QuickJSHandle,
@@ -94,7 +94,7 @@ function toValue(
   return { value, error: null };
 }
 
-/** Through JSON inside of the sandbox, so that no getter or proxy of the code's runs while we look. */
+/** Converts through JSON inside the sandbox, so that no getter or proxy of the code runs outside. */
 function toJson(context: QuickJSContext, handle: QuickJSHandle, output: PrintedOutput): unknown {
   const stringify = context.unwrapResult(
     context.evalCode('(value) => { try { return JSON.stringify(value) } catch { return undefined } }'),
@@ -111,9 +111,9 @@ function toJson(context: QuickJSContext, handle: QuickJSHandle, output: PrintedO
   return JSON.parse(text) as unknown;
 }
 
-// Its types come with those of browsers.
+// The types come with those of browsers.
 const compiler = globalThis as unknown as { readonly WebAssembly: { compile(bytes: Uint8Array): Promise<object> } };
-// Compiled once: a dialogue takes two interpreters.
+// Compiled once, because a dialogue takes two interpreters.
 const wasm = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
 const compiled = await compiler.WebAssembly.compile(await readFile(wasm));
 const quickjs = await loadModule();

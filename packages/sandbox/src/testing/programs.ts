@@ -1,6 +1,6 @@
 import type { RunnerPrograms } from './runner-cases.js';
 
-/** Tries that print ESCAPED if they reach something outside. `SECRET` in the environment of this process is one of the aims. */
+/** Attempts that print ESCAPED if they reach something outside. One of their targets is `SECRET` in the environment of this process. */
 
 const javascriptEscapes = [
   'if (typeof process !== "undefined") print("ESCAPED")',
@@ -25,7 +25,7 @@ const javascriptEscapes = [
   'Object.prototype.polluted = "ESCAPED"; print("no")',
 ];
 
-/** Ways out of a container, too, whose image has its own files. */
+/** Escapes that are tried in a container too, whose image has its own files. */
 const pythonEscapes = [
   'import os; print("ESCAPED" if "SECRET" in os.environ else "no")',
   'import socket\ntry:\n  socket.create_connection(("127.0.0.1", 22), 1); print("ESCAPED")\nexcept OSError: print("no")',
@@ -42,7 +42,7 @@ const pythonEscapes = [
   'print("ESCAPED" if open("/proc/1/cmdline").read().count("node") else "no")',
 ];
 
-/** Ways to files of the machine. */
+/** Attempts to read files of the machine. */
 const pythonReads = [
   'try:\n  open("/etc/passwd").read(); print("ESCAPED")\nexcept OSError: print("no")',
   'try:\n  open("/root/.bashrc").read(); print("ESCAPED")\nexcept OSError: print("no")',

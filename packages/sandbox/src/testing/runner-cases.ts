@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ContractCase } from '@agentjet/core';
 import type { CodeRunner, Language } from '../code-runner.js';
 
-/** What the cases say in one language. `escapes` must print nothing that begins with ESCAPED. */
+/** The programs of the cases in one language. `escapes` must print nothing that begins with ESCAPED. */
 export type RunnerPrograms = {
   readonly language: Language;
   readonly prints: (text: string) => string;
@@ -14,9 +14,9 @@ export type RunnerPrograms = {
   readonly printsFile: string;
   /** Prints one line of the standard input. */
   readonly printsInput: string;
-  /** Writes something that should not last, and prints what an earlier run left: `clean` or something else. */
+  /** Writes something that must not persist, and prints what an earlier run left: `clean` or something else. */
   readonly leavesTrace: string;
-  /** One side of a dialogue: asks "ping", and concludes with what it was answered. */
+  /** One side of a dialogue: asks "ping", and concludes with the answer. */
   readonly asks: string;
   /** The other side: answers a line with the line and " pong". */
   readonly answers: string;
@@ -25,10 +25,10 @@ export type RunnerPrograms = {
   readonly escapes: readonly string[];
 };
 
-/** Time enough that other limits come first on a busy machine. */
+/** Time enough that other limits are reached first on a busy machine. */
 const limits = { seconds: 60, megabytes: 128, outputCharacters: 2000 };
 
-/** What every CodeRunner does: `for (const { name, run } of runnerCases(open, programs)) it(name, run)`. */
+/** The contract of every CodeRunner: `for (const { name, run } of runnerCases(open, programs)) it(name, run)`. */
 export function runnerCases(open: () => CodeRunner, programs: RunnerPrograms): readonly ContractCase[] {
   const { language } = programs;
   const named: Named = (name, check) => ({
@@ -121,7 +121,7 @@ function talkCases({ language, ...programs }: RunnerPrograms, named: Named): rea
     named('ends a dialogue at the limits of the side that answers, and says which', async (runner) => {
       const talk = (code: string, more: object = {}) =>
         runner.talk({ language, limits: { ...limits, ...more }, asking: { code: programs.asks }, answering: { code } });
-      const late = await talk(programs.loops, { seconds: 2 }); // in which the other side has to start and ask
+      const late = await talk(programs.loops, { seconds: 2 }); // enough for the other side to start and ask
       assert.deepEqual(
         [late.conclusion, late.answering.limit, late.asking],
         [null, 'time', { error: null, limit: null }],

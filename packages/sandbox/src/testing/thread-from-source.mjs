@@ -1,4 +1,4 @@
-// The thread of QuickJS in the repository, where it is TypeScript. Builds start quickjs/quickjs-thread.js.
+// Starts the QuickJS thread from its TypeScript source in the repository. Builds start quickjs/quickjs-thread.js.
 import { register } from 'tsx/esm/api';
 
 register();
