@@ -1,5 +1,5 @@
-// `npm run check`: types, lint, unused exports, and the boundaries: arrows between packages, and what each is packed with. With `--words [--json]` it
-// lists awkward phrases alone.
+// `npm run check` checks types, lint, unused exports and boundaries: the arrows between packages, and what each package
+// is packed with. With `--words [--json]` it only lists awkward phrases.
 import { spawn, spawnSync } from 'node:child_process';
 import path from 'node:path';
 

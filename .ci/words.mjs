@@ -1,5 +1,6 @@
-// `npm run check -- --words [--json] [<paths>]`: prints each sentence with a phrase of .ci/phrases.mjs, and fails if there is one. While .ci/word-counts.json
-// exists, it holds how often each phrase may still occur; `npm run words` lowers these numbers to what occurs today.
+// `npm run check -- --words [--json] [<paths>]` prints each sentence with a phrase of .ci/phrases.mjs, and fails if
+// there is one. While .ci/word-counts.json exists, it holds how often each phrase may still occur; `npm run words`
+// lowers these numbers to what occurs today.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { passagesOf } from './passages.mjs';
@@ -9,7 +10,7 @@ import { root } from './workspaces.mjs';
 const countsFile = path.join(root, '.ci/word-counts.json');
 const notOurs = new Set(['node_modules', 'dist', 'saved_experiments', 'coverage', 'packed', '__pycache__']);
 const ourDots = new Set(['.ci', '.github']);
-/** What has to name the phrases. */
+/** These files have to name the phrases. */
 const namesThem = new Set(['.ci/phrases.mjs', 'test/house/phrases.test.ts']);
 
 function filesUnder(folder) {

@@ -41,7 +41,7 @@ describe('figures of a page', () => {
     ['an expression that gives an object', figure('ratio', '1'), 'it gives {"0.85M":1.0319}'],
     ['an expression that cannot be read', figure('$fixed(', '1'), 'cannot be filled'],
     ['a file that is not there', '<!-- figure lost.json a -->1<!-- /figure -->', 'no such file: lost.json'],
-    ['a figure without an end', '<!-- figure kept.json tokens -->1', 'lacks its end'],
+    ['a figure without an end', '<!-- figure kept.json tokens -->1', 'has no end mark'],
   ])('refuses %s', async (_what, page, message) => {
     await expect(fill(page)).rejects.toThrow(message);
   });

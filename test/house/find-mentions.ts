@@ -1,6 +1,6 @@
 import type { createProgram } from '@agentjet/cli';
 
-/** What a message may name: the tree of settings, the command of `ajet`, and scripts and environment variables by their names. */
+/** The names that a message may use: the tree of settings, the command of `ajet`, scripts and environment variables. */
 export type Known = {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly program: ReturnType<typeof createProgram>;

@@ -15,7 +15,7 @@ export function runInEnvironment(setup: string, tests: readonly string[]): Night
   return runLongTests(tests);
 }
 
-/** Also runs tests that are left out elsewhere. */
+/** Also runs the tests that are left out elsewhere. */
 export function runLongTests(tests: readonly string[]): NightlyOutcome {
   process.env['AJET_LONG_TESTS'] = '1';
   const { seconds, ...counts } = runVitest(tests);

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 
-/** What importing a module loads: script files, and native libraries (addons and what they load). */
+/** The files that importing a module loads: scripts, and native libraries (addons and what they load). */
 export type Loaded = { readonly files: readonly string[]; readonly native: readonly string[] };
 
 type ProbeOptions = { readonly cwd: string; readonly nodeArgs?: readonly string[]; readonly env?: NodeJS.ProcessEnv };

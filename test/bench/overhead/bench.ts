@@ -29,7 +29,10 @@ const answer = chatTokenizer.tokenizer.encode('The answer is 42, since six times
 const callsPerConversation = 16;
 /** Calls until the code is compiled. */
 const numWarm = 200;
-/** What the engine makes in a second at any concurrency. Our share of a core is then this times the overhead. */
+/**
+ * The calls that the engine answers in a second at any concurrency. Our share of a core is then this times the
+ * overhead.
+ */
 const callsPerSecond = 250;
 
 /** The engine takes no processor time here, so one core does all the work. */

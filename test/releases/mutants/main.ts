@@ -18,7 +18,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 const isJson = process.argv.includes('--json');
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** As many seeds as five releases of three seeds keep. */
+/** Five releases of three seeds keep this many seeds. */
 const numBaselineSeeds = 15;
 const numReruns = 40;
 const mostFalseAlarms = 1;

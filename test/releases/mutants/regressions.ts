@@ -29,7 +29,7 @@ export const regressions: readonly Mutant[] = [
   },
   {
     name: 'most groups of a batch are lost before credit',
-    file: 'trainer/src/loop/batched.ts',
+    file: 'packages/run/src/batched.ts',
     original: 'if (batch.length < size) continue;\n    yield batch;',
     mutated: 'if (batch.length < size) continue;\n    yield batch.slice(0, 1);',
   },

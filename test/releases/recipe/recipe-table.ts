@@ -29,7 +29,7 @@ export type TutorialRow = {
   readonly within_noise: boolean | null;
 };
 
-/** As in the gate of the releases. */
+/** The gate of the releases uses the same value. */
 const smallestBand = 0.03;
 const deviations = 3;
 const fewestModels = 3;

@@ -7,7 +7,7 @@ import { createRandom } from '@agentjet/core';
 export class World {
   readonly seed: number;
   readonly random: () => number;
-  /** Whether faults happen. A run ends in calm. */
+  /** Faults happen while this is true. A run ends in calm. */
   hasFaults = true;
   now = 0;
   numEvents = 0;

@@ -138,7 +138,7 @@ def create(engine: str, model_dir: str, work: list[Workload], args: argparse.Nam
 
 
 def works(case: str, rank: int, args: argparse.Namespace) -> list[Workload]:
-    """What a process samples, step by step."""
+    """Returns the workloads that a process samples, step by step."""
     return [workload(case, 1000 * rank + step, SHAPES[args.model].vocab) for step in range(args.warmup + args.steps)]
 
 

@@ -195,7 +195,7 @@ def synchronize() -> None:
 
 
 def header(started: str) -> dict[str, str]:
-    """What every results file says of its run. `started` is passed in, since the clock is not ours."""
+    """Returns what every results file says of its run. `started` is passed in, since the clock is not ours."""
     return {"date": started, "commit": commit(), "device": devices(1), "torch": torch.__version__}
 
 
@@ -205,7 +205,7 @@ def devices(num_gpus: int) -> str:
 
 
 def find_versions(*names: str) -> dict[str, str]:
-    """Of PyTorch, transformers and these packages."""
+    """Returns the versions of PyTorch, transformers and these packages."""
     return {"torch": torch.__version__, **{name: importlib.metadata.version(name) for name in ("transformers", *names)}}
 
 

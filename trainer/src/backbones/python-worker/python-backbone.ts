@@ -29,7 +29,7 @@ export type PythonBackboneOptions<Metrics extends TrainStepMetrics> = {
   readonly contextLength: number;
   /** The number of completions that the worker may have at once; more wait here. */
   readonly maxInFlight: number;
-  /** Whether the worker can score the terms of a batch before its first optimizer step. */
+  /** True if the worker can score the terms of a batch before its first optimizer step. */
   readonly hasProximalLogprobs: boolean;
   /** Reads the numbers that this worker reports in addition to the common ones. */
   readonly readFurther: (read: ReadMetric) => Omit<Metrics, keyof TrainStepMetrics>;

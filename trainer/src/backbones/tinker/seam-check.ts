@@ -22,7 +22,7 @@ export type Seam = {
    * if that is not known.
    */
   readonly ignoresNumbers: boolean | null;
-  /** What the step that shows the sign has moved; null if no step was made. */
+  /** The change that the step for the sign has made; null if no step was made. */
   readonly moved: Moved | null;
 };
 

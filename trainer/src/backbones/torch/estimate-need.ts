@@ -105,7 +105,7 @@ type OnGpu = {
   readonly gpus: Gpus;
   /** Tokens of the largest pack. */
   readonly tokens: number;
-  /** Whether a GPU computes more than one pack in a step. */
+  /** True if a GPU computes more than one pack in a step. */
   readonly hasSeveralPacks: boolean;
   /** The least that one GPU of vLLM needs. */
   readonly sampler: readonly MemoryPart[];

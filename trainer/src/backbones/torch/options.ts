@@ -38,7 +38,7 @@ export type TorchInferenceOptions = {
   readonly numReplicas?: number;
   /** The number of GPUs of each server. Defaults to 1. */
   readonly tensorParallelSize?: number;
-  /** Whether the servers use the trainer's first GPUs (default) or those after the trainer's. */
+  /** True (default) if the servers use the trainer's first GPUs, and false if they use those after the trainer's. */
   readonly colocated?: boolean;
   readonly cudaGraphs?: boolean;
 };
@@ -74,9 +74,9 @@ export type TorchBackboneOptions = {
   /** With `bfloat16` there are no float32 masters, and each update is rounded at random. Defaults to float32. */
   readonly masterWeights?: 'float32' | 'bfloat16';
   /**
-   * What the float32 masters of bfloat16 weights hold at the start beyond the weights. `zero` (default) is nothing.
-   * `file` takes the rest from a float32 file. `dithered` does the same, or draws among the values that round to the
-   * weight if there is no such file.
+   * Sets what the float32 masters of bfloat16 weights hold at the start beyond the weights. `zero` (default) is
+   * nothing. `file` takes the rest from a float32 file. `dithered` does the same, or draws among the values that round
+   * to the weight if there is no such file.
    */
   readonly masterStart?: 'zero' | 'file' | 'dithered';
   /**

@@ -12,7 +12,7 @@ import { torchHome } from './torch-home.js';
 import type { TorchBackboneOptions } from './options.js';
 import { adamOptions } from '../../testing/adam-options.js';
 
-/** Whether the worker's virtual environment exists. Tests say that they are skipped if it does not. */
+/** True if the worker's virtual environment exists. Tests say that they are skipped if it does not. */
 export const hasTorch = existsSync(process.env['AJET_TORCH_PYTHON'] ?? venvPython(torchHome));
 
 export const testPython = process.env['AJET_TORCH_PYTHON'] ?? venvPython(torchHome);

@@ -17,7 +17,7 @@ export type Cutoff = {
 
 type Limits = Pick<TokenSampling, 'topK' | 'topP'>;
 
-/** Where the cut may be if the ratio of two probabilities is off by a share of itself. */
+/** The range in which the cut may be if the ratio of two probabilities is off by a share of itself. */
 export type CutoffRange = {
   readonly cutoff: Cutoff;
   /** Tokens below this are outside of every such cut. */

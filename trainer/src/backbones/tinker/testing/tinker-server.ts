@@ -21,7 +21,7 @@ export type TinkerServerOptions = {
   readonly models?: readonly string[];
   /** The forms of rows that it takes. Defaults to `both`. */
   readonly wire?: 'json' | 'protobuf' | 'both';
-  /** What an archive holds instead of the files that the backbone saves. */
+  /** The archive holds this instead of the files that the backbone saves. */
   readonly archive?: ReadonlyMap<string, Buffer>;
 };
 

@@ -31,9 +31,9 @@ export type GridForm = {
   readonly config: ModelConfig;
   readonly layout: ParameterLayout;
   readonly hasPaths: boolean;
-  /** Whether rows have their own temperatures. */
+  /** True if rows have their own temperatures. */
   readonly isMixed: boolean;
-  /** Whether some of these rows keep only a part of the vocabulary. */
+  /** True if some of these rows keep only a part of the vocabulary. */
   readonly isCut: boolean;
 };
 
