@@ -113,7 +113,7 @@ export const phrases = [
       /\b(?:every|any|some|else)?(?:here|where),? «where»/i,
       new RegExp(`\\b${aKnowingVerb} «where»`, 'i'),
       /\b(?:from|of|by|about|to|at|near|in|matter|exactly|right|just|regardless of) «where»/i,
-      /, «where» (?:X|\w|\w+Ids?|rank) (?:is|are|=|\{)/, // the symbols of a formula
+      /, «where» (?:(?:X|\w|\w+Ids?|rank) (?:is|are|=)|\w+ \{)/, // the symbols of a formula or schema
     ],
   },
 ];

@@ -135,7 +135,7 @@ describe('what must not happen is said clearly', () => {
 
   test.each<readonly [string, unknown, RegExp]>([
     ['no messages', [], /has no messages/],
-    ['messages that are no list', undefined, /has no messages/],
+    ['messages that are not a list', undefined, /has no messages/],
     ['a message that is nothing', [null], /Message 0 has the role undefined/],
     ['an unknown role', [{ role: 'developer', content: 'x' }], /Message 0 has the role "developer"/],
     [

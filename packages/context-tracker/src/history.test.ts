@@ -67,7 +67,7 @@ describe('a turn of ours in another spelling is put back by its own ids', () => 
     ['defaults added', writeCall(), (message) => withArguments(message, '{"a":1,"zzz":2,"b":true}'), 'call_ids'],
     ['a number coerced to text', writeCall('{"a":1}'), (message) => withArguments(message, '{"a":"1"}'), 'call_ids'],
     [
-      'arguments that were no object',
+      'arguments that were not an object',
       writeCall('{"a": 1, "b": '),
       (message) => withArguments(message, '{}'),
       'call_ids',

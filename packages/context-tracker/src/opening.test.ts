@@ -43,7 +43,7 @@ describe('an answer with a given beginning', () => {
     });
   });
 
-  it('is gone on from by its own tokens', () => {
+  it('is continued from its own tokens', () => {
     const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
     const first = begin(tracker, [question], opening);
     const completion = complete(' {"a":   1}}\n</tool_call>');

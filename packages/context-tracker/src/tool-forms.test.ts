@@ -4,7 +4,7 @@ import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokeniz
 import { describe, expect, it } from 'vitest';
 import { createContextTracker } from './context-tracker.js';
 
-/** Calls in forms that the template prints otherwise: without its tags, and in XML, where arguments are spelled anew. */
+/** Calls in forms that the template prints otherwise: without its tags, and in XML, which spells arguments anew. */
 
 const agent = { agentName: 'a', targetTag: 'a' };
 const tools: readonly ToolSpec[] = [
@@ -42,7 +42,7 @@ describe.each([
   ['llama3', `\`\`\`json\n${bare}\n\`\`\``],
   ['qwen3_coder', bare],
 ] as const)('an answer of %s without tags: %j', (family, text) => {
-  it('is a call, streamed too, and the next turn goes on from its own tokens', () => {
+  it('is a call, streamed too, and the next turn continues from its own tokens', () => {
     const { tracker, begin, complete } = open(family, 'lenient');
     const first = begin([question]);
     const completion = complete(text);
@@ -85,7 +85,7 @@ describe.each([
   });
 });
 
-it('a call in XML goes on from its own tokens, though the template spells its arguments anew', () => {
+it('a call in XML continues from its own tokens, though the template spells its arguments anew', () => {
   const { tracker, begin, complete } = open('qwen3_coder', 'strict');
   const first = begin([question]);
   const completion = complete(

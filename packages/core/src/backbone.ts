@@ -87,7 +87,7 @@ export const outsideOfSet = -2;
  * The loss per term k, with r = exp(logprob - behaviour logprob) and A the advantage; the step's loss is
  * sum_k weight_k * loss_k.
  * - `policy`: -min(r A, clip(r, 1 - clipLow, 1 + clipHigh) A) (PPO, Schulman et al. 2017; asymmetric bounds: DAPO, 2025),
- *   with dual clip: min(that, -dualClip * A) where A < 0 (Ye et al. 2020); 0 turns it off.
+ *   with dual clip: min(that, -dualClip * A) if A < 0 (Ye et al. 2020); 0 turns it off.
  *   plus klCoef * KL estimate against the frozen initial weights (Schulman 2020; d = reference - logprob;
  *   k1: -d, k2: d^2 / 2, k3: exp(d) - d - 1),
  *   minus entropyCoef * entropy.

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { isJsonObject, parseJsonObject } from './json-object.js';
 
-it('an object with keys is one; lists, null and scalars are none', () => {
+it('an object with keys is one; lists, null and scalars are not', () => {
   expect([{}, { a: 1 }].map(isJsonObject)).toEqual([true, true]);
   expect([[], null, undefined, 'text', 1].map(isJsonObject)).toEqual([false, false, false, false, false]);
 });

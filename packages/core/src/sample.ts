@@ -27,9 +27,9 @@ export type Sample = {
   readonly ids: Int32Array;
   /** Shape [T], 0 or 1. 1: the engine sampled this token, and it is trained in this row. */
   readonly lossMask: Uint8Array;
-  /** Shape [T]: behaviour logprobs where lossMask is 1, else 0. */
+  /** Shape [T]: behaviour logprobs if lossMask is 1, else 0. */
   readonly logprobs: Float32Array;
-  /** Shape [T]: weights version that sampled the token where lossMask is 1, else -1. */
+  /** Shape [T]: weights version that sampled the token if lossMask is 1, else -1. */
   readonly policyVersions: Int32Array;
   /**
    * Shape [T]: the turn of the episode that sampled the token if lossMask is 1, else -1. Two turns may sample the same id in
@@ -41,7 +41,7 @@ export type Sample = {
    * Shape [T]: the temperature that the token was sampled at if lossMask is 1 (0: greedily), else 0. Absent: that of the run.
    */
   readonly temperatures?: Float32Array;
-  /** Shape [T]: set by Algorithm.credit where lossMask is 1, else 0. The tracker sets all to 0. */
+  /** Shape [T]: set by Algorithm.credit if lossMask is 1, else 0. The tracker sets all to 0. */
   readonly advantages: Float32Array;
 };
 

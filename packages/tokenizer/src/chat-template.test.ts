@@ -103,7 +103,7 @@ test('the second template of a model is used if there are tools', () => {
   expect(template.render([question], { addGenerationPrompt: true, tools })).toBe('tools<|im_end|>');
 });
 
-test('absent tools are none, as in transformers', () => {
+test('absent tools are None, as in transformers', () => {
   const source = '{% if tools is none %}none{% endif %}{{ bos_token }}<|eot_id|>';
   expect(createTemplate('llama3', source).render([question], { addGenerationPrompt: true, tools: [] })).toBe(
     'none<|begin_of_text|><|eot_id|>',

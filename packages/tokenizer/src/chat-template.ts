@@ -25,7 +25,7 @@ export type ChatTemplateOptions = {
   readonly isRefused: boolean;
   /** Whether calls are read without their tags too. */
   readonly isLenient: boolean;
-  /** Told of prompts with tools and of the answers to them. */
+  /** Called with prompts that have tools, and with the answers to them. */
   readonly watch: ToolWatch;
 };
 

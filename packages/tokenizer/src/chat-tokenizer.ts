@@ -23,7 +23,7 @@ export type ChatTokenizerOptions = {
   readonly tools?: ToolsSetting;
   /** Whether calls without their tags are read too. Default: `strict`. */
   readonly toolCalls?: ToolCallsSetting;
-  /** Told, once each, what users should know of the template and of the model's tool calls. */
+  /** Called once with each notice for users about the template and the model's tool calls. */
   readonly onNotice?: ((message: string) => void) | undefined;
 };
 

@@ -97,7 +97,7 @@ describe('a byte-level tokenizer', () => {
     );
   });
 
-  test('decodes whole characters at once, each token where the stream has it', () => {
+  test('decodes whole characters at once, each token at its place in the stream', () => {
     const anyIds = fc.oneof(
       hardText.map((text) => tokenizer.encode(text)),
       fc.array(fc.integer({ min: -1, max: tokenizer.vocabSize })).map((ids) => Int32Array.from(ids)),

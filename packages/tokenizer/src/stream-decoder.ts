@@ -63,7 +63,7 @@ export function decodeBytes(ids: ArrayLike<number>, bytesOf: (id: number) => Uin
 /**
  * For any other vocabulary: decodes a window that starts at the last text boundary, and emits text that a further token can no
  * longer change. U+FFFD at the end may be half a character and is held back. A window never begins with ids that have no text,
- * because the following text would then be decoded as the beginning of a text.
+ * because the following text would then be decoded as the beginning of the text.
  */
 export function createWindowStreamDecoder(decode: (ids: readonly number[]) => string): StreamDecoder {
   let window: number[] = [];

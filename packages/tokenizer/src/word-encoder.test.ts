@@ -54,7 +54,7 @@ describe('the word encoder', () => {
     const whole = createIdEncoder(openHfLibrary(tokenizerJson, tokenizerConfig));
     const encode = createWordEncoder(openHfLibrary(tokenizerJson, tokenizerConfig), tokenizerJson);
     if (encode === undefined) throw new Error('expected an encoder');
-    const long = "I'll go on. \r\n ".repeat(500);
+    const long = "I'll go up. \r\n ".repeat(500);
     const prompts = ['hello', ' the'].map((asked) => `<|im_start|>system\n${long}<|im_end|>\n<|im_start|>${asked}`);
     for (const text of [...prompts, ...prompts, long]) expect([...encode(text)]).toEqual(whole.encode(text));
   });

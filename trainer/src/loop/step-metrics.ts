@@ -17,7 +17,7 @@ export type StepResult = {
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
   readonly fresh: FreshSamples;
-  /** One per optimizer step; none where every group was skipped. */
+  /** One per optimizer step; none if every group was skipped. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
   readonly leftOut: readonly LeftOutEpisode[];
   /** The learning rate that the schedule gives its first optimizer step. It is reported if the step makes none. */

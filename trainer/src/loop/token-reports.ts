@@ -1,6 +1,6 @@
 import type { Sample, TermReport, TreePack } from '@agentjet/core';
 
-/** What one optimizer step found at the tokens of one sample. Shape [T] each; 0 where `isTrained` is 0. */
+/** What one optimizer step found at the tokens of one sample. Shape [T] each; 0 if `isTrained` is 0. */
 export type TokenReport = {
   readonly episodeId: string;
   readonly agentName: string;

@@ -2,7 +2,7 @@ import type { EpisodeGroup } from '@agentjet/core';
 import type { Draw } from '@agentjet/run-folder';
 
 /**
- * What a source gives the loop. The report is what the rollout side knows beside the samples; the loop adds it up,
+ * What a source gives the loop. The report is what the rollout side knows in addition to the samples. The loop adds it up,
  * averages it and writes it down, and understands nothing of it.
  */
 export type TrainingGroup = EpisodeGroup & {
@@ -33,7 +33,7 @@ export type GroupReport = {
   readonly logMetrics?: readonly Readonly<Record<string, number>>[];
   /** What else is averaged over the episodes that have it, each value under its own name. */
   readonly means?: readonly Readonly<Record<string, number>>[];
-  /** What episodes/ shall say of an episode beside its samples: task, status, error, messages. Failed ones too. */
+  /** The fields of an episode in episodes/ in addition to its samples: task, status, error, messages. Failed episodes have them too. */
   readonly records?: readonly ({ readonly episode_id: string } & Readonly<Record<string, unknown>>)[];
 };
 

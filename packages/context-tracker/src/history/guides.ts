@@ -9,7 +9,7 @@ import { isSameMessage } from './same-message.js';
 export class Guides {
   readonly #latest = new Map<string, Guide>();
 
-  /** Returns how far the messages repeat only the agent's latest conversation. Where several answers are equal, the messages may continue another one. */
+  /** Returns how far the messages repeat only the agent's latest conversation. If several answers are equal, the messages may continue another one. */
   follow(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): Guided {
     const guide = this.#latest.get(agentName);
     if (guide === undefined || guide.nodes[0]?.parent !== root) return { node: root, length: 0 };

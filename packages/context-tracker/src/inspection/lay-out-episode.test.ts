@@ -77,7 +77,7 @@ describe('an episode of two rows that share their prompt and an answer', () => {
     }),
   ];
 
-  test('is one branch, and two where they part', () => {
+  test('is one branch, and two after they part', () => {
     const { branches, treeTokens, rowTokens, areTurnsRecorded } = layOutEpisode(rows, turns);
     expect([treeTokens, rowTokens, areTurnsRecorded]).toEqual([8, 12, true]);
     expect(branches).toEqual([
@@ -178,7 +178,7 @@ test('an episode without rows has no branches', () => {
   });
 });
 
-test('a template that strips thinking forks at each question, and says so where the fork is', () => {
+test('a template that strips thinking forks at each question, and says so at the fork', () => {
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
   const { say } = createPlayer(tracker, chatTokenizer);
   const history: ChatMessage[] = [user];

@@ -6,7 +6,7 @@ const answer: ChatMessage = { role: 'assistant', content: 'x' };
 
 /**
  * Returns whether a template prints both messages alike in any position: last, before the results of their calls, and before
- * another question, where templates leave out reasoning that is in its own field. A template may refuse some of these
+ * another question, after which templates leave out reasoning that is in its own field. A template may refuse some of these
  * positions; it must then refuse them for both messages, and it must print one position before a question.
  */
 export function isPrintedAlike(

@@ -1,7 +1,7 @@
 /**
  * Finds texts that are nearly the same, by the share of word 3-grams that two texts have in common (Jaccard). MinHash (Broder, 1997)
  * with locality-sensitive bands finds candidates among earlier texts. Their 3-grams are then compared, so every reported similarity is
- * real. For a text with more than 512 3-grams, the 512 smallest hashes represent all. The same texts in the same order always give the
+ * real. If there are more than 512 3-grams, the 512 smallest hashes represent all. The same texts in the same order always give the
  * same result.
  */
 

@@ -17,7 +17,7 @@ function write(text: string): string {
 }
 
 describe('readJsonlTasks', () => {
-  it('reads the fields, with the whole line as metadata where there is none', async () => {
+  it('reads the fields, with the whole line as metadata if there is none', async () => {
     const lines = [
       '{"task_id": "a", "main_query": "2+2", "answer": 4}',
       '',
@@ -40,7 +40,7 @@ describe('readJsonlTasks', () => {
       ':3: task_id "a" was used in line 1',
     ],
     ['no question', '{"task_id": "a"}', ':1: task "a" has neither main_query nor init_messages'],
-    ['a question that is no text', '{"task_id": "a", "main_query": 5}', ':1: main_query is 5'],
+    ['a question that is not a string', '{"task_id": "a", "main_query": 5}', ':1: main_query is 5'],
     [
       'bad messages',
       '{"task_id": "a", "init_messages": [{"role": "robot", "content": "x"}]}',
@@ -97,7 +97,7 @@ describe('readJsonlTasks', () => {
     await expect(readJsonlTasks(file)).rejects.toThrow(message);
   });
 
-  it('keeps long integers beside a text of 20 MB, and quotes within texts', async () => {
+  it('keeps long integers next to a string of 20 MB, and quotes within strings', async () => {
     const text = `${'a'.repeat(20e6)}\\" 12345678901234567890 \\\\`;
     const row = `{"task_id": "a", "main_query": "${text}", "n": -12345678901234567890, "m": "\\\\", "d": 1.5e3}\n`;
     const [task] = await readJsonlTasks(write(row));

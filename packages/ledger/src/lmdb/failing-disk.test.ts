@@ -28,7 +28,7 @@ async function openOwned(dir: string): Promise<LmdbStore> {
 
 const firstFile = (dir: string): string => path.join(dir, '000000.mdb');
 
-it.runIf(process.platform === 'linux')('says that a write failed, is closed, and is gone on with', () =>
+it.runIf(process.platform === 'linux')('says that a write failed, is closed, and can be opened again', () =>
   inFolder(async (dir) => {
     const program = `import { execFileSync } from 'node:child_process';
       import { foldStore } from ${JSON.stringify(path.join(import.meta.dirname, '../store/fold-store.ts'))};

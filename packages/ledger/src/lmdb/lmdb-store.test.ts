@@ -125,7 +125,7 @@ it('says when the disk is nearly full', () =>
     await full.close();
   }));
 
-it('is copied while it is written, and the copy can be gone on with', () =>
+it('is copied while it is written, and the copy can be continued', () =>
   inFolder(async (dir) => {
     const store = await LmdbStore.open(path.join(dir, 'live'));
     await store.takeOver();

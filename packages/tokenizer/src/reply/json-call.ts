@@ -62,7 +62,7 @@ export function readCall(text: string, argumentKeys: readonly string[]): Written
   return written === undefined ? undefined : { name: parsed['name'], arguments: written };
 }
 
-/** Where JSON text stands, character by character: for text that comes piece by piece, each piece read once. */
+/** Reads JSON text character by character. The text may come in pieces, and each piece is read once. */
 export type JsonScanner = {
   /** Reads one more character; quotes and brackets are matched, nothing else is checked. */
   step(character: string): void;

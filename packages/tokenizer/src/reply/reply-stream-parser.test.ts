@@ -74,7 +74,7 @@ describe('Hermes replies', () => {
     ['no name', '<tool_call>{"arguments": {}}</tool_call>'],
     ['an empty name', '<tool_call>{"name": "", "arguments": {}}</tool_call>'],
     ['no arguments', '<tool_call>{"name": "calc"}</tool_call>'],
-    ['arguments that are no object', '<tool_call>{"name": "calc", "arguments": "a"}</tool_call>'],
+    ['arguments that are not an object', '<tool_call>{"name": "calc", "arguments": "a"}</tool_call>'],
     ['an array', '<tool_call>[1]</tool_call>'],
     ['nothing in it', '<tool_call></tool_call>'],
     ['a string that never closes', '<tool_call>{"name": "calc, "arguments": {}}</tool_call> and on'],

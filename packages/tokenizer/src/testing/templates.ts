@@ -133,7 +133,7 @@ ${chatMlToolResult}
 {%- endif %}
 `;
 
-/** ChatML without a place for tools, calls and results; a system prompt of its own, as SmolLM2's. */
+/** ChatML without a place for tools, calls and results; its own system prompt, like SmolLM2's. */
 const plain = `{%- for message in messages %}
     {%- if loop.first and message.role != 'system' %}
         {{- '<|im_start|>system\\nYou are a small model.<|im_end|>\\n' }}

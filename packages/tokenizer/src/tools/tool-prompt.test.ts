@@ -172,7 +172,7 @@ describe('calls in a form that no family reads', () => {
     expect(template.parse('It rains.', { tools }).malformedToolCalls).toBe(0);
   });
 
-  it('are told of once', () => {
+  it('are reported once', () => {
     template.render([question], asked);
     template.render([question], asked);
     expect(notices).toEqual([expect.stringMatching(/no family reads \(\[TOOL_CALLS\].*model\.tools=system/)]);
@@ -183,14 +183,14 @@ describe('calls without their tags', () => {
   const bare = '{"name": "get_weather", "arguments": {}}';
   const sampled = { tools, isSampled: true };
 
-  it('are told of once if there are no others, and the notice names the setting', () => {
+  it('are reported once if there are no others, and the notice names the setting', () => {
     const { template, notices, countCallForms } = open('chatml');
     for (let at = 0; at < 5; at++) template.parse(bare, sampled);
     expect(notices).toEqual([expect.stringMatching(/bare JSON.*model\.tool_calls=lenient/)]);
     expect(countCallForms?.()).toEqual({ tagged: 0, untagged: 5 });
   });
 
-  it('are not told of if some have tags, if they are read, or if nothing was sampled', () => {
+  it('are not reported if some have tags, if they are read, or if nothing was sampled', () => {
     const mixed = open('chatml');
     for (const text of [written, bare, bare, bare]) mixed.template.parse(text, sampled);
     const lenient = open('chatml', { toolCalls: 'lenient' });

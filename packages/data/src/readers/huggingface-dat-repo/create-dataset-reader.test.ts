@@ -151,13 +151,13 @@ async function sentIfCutAfter(size: number, options: Partial<DatasetReaderOption
   return hub.sentBytes() - sent;
 }
 
-it('goes on at the byte where a download of Parquet broke', async () => {
+it('resumes at the byte where a download of Parquet broke', async () => {
   const file = converted.files['socratic/train/0000.parquet'];
   for (let size = 1; size < file.length; size += 1511)
     expect(await sentIfCutAfter(size, { datasetPath: id, datasetName: 'socratic' }, 10)).toBe(file.length);
 });
 
-it('goes on at each byte of a small file', async () => {
+it('resumes at each byte of a small file', async () => {
   const file = own.files['data/lines_test.jsonl'];
   for (let size = 0; size < file.length; size++)
     expect(await sentIfCutAfter(size, { datasetPath: own.id, trainingSplit: 'test' }, 1)).toBe(file.length);

@@ -213,7 +213,7 @@ describe.each(['jsonl', 'csv'])('the cache of a large %s file', (end) => {
   });
 });
 
-it('goes on without a cache that cannot be written, and says so; a file that needs it is refused', async () => {
+it('continues without a cache that cannot be written, and says so; a file that needs it is refused', async () => {
   process.env['XDG_CACHE_HOME'] = write('not-a-folder', '');
   try {
     const notices: string[] = [];
