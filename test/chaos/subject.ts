@@ -3,7 +3,7 @@
  * notices a hang from outside.
  */
 import { AgentJetError, AgentJetJob } from 'agentjet';
-import { findChanges, formatEpisodeList, formatTokens, inspectEpisode, listEpisodes } from '@agentjet/inspect';
+import { findChanges, formatEpisodeList, formatTokens, inspectEpisode, summarizeEpisodes } from '@agentjet/inspect';
 
 export type Command =
   | { readonly kind: 'resume'; readonly folder: string; readonly overrides: readonly string[] }
@@ -38,7 +38,7 @@ async function carryOut(command: Command, onNotice: (message: string) => void): 
       if (command.episode !== null)
         return [...formatTokens(await inspectEpisode(command.run, command.episode))].join('\n');
       const lines: string[] = [];
-      for await (const line of formatEpisodeList(listEpisodes(command.run))) lines.push(line);
+      for await (const line of formatEpisodeList(summarizeEpisodes(command.run))) lines.push(line);
       return lines.join('\n');
     }
     case 'configure':

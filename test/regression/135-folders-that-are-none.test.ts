@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { listEpisodes } from '@agentjet/inspect';
+import { summarizeEpisodes } from '@agentjet/inspect';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
@@ -29,7 +29,7 @@ it.skipIf(process.platform === 'win32').each(replacements)(
     }
     const error = { name: 'BackboneError', code: 'run_folder', message: expect.stringMatching(message) };
     await expect(run.checkpoints.latest()).rejects.toMatchObject(error);
-    await expect(listEpisodes(run.dir).next()).rejects.toMatchObject(error);
+    await expect(summarizeEpisodes(run.dir).next()).rejects.toMatchObject(error);
   },
 );
 

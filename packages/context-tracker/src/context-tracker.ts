@@ -31,7 +31,7 @@ import { withOpening } from './prompt/with-opening.js';
 import type { SeenPrompt, SeenTurn } from './history/seen-state.js';
 import type { SampledCall } from './tokens/sampled-call.js';
 import { RowChain } from './tokens/row-chain.js';
-import { toSamples } from './tokens/samples.js';
+import { samplesOfRows } from './tokens/samples.js';
 import { type SampledRow, toSampledRows } from './tokens/sampled-rows.js';
 import { layRows, type CallRow } from './tokens/call-rows.js';
 import { type TokenPosition, TokenTree } from './tokens/token-tree.js';
@@ -160,7 +160,7 @@ class EpisodeTracker implements ContextTracker {
 
   finish(): readonly Sample[] {
     this.#isFinished = true;
-    this.#samples ??= toSamples(this.#episodeId, this.#toSampled());
+    this.#samples ??= samplesOfRows(this.#episodeId, this.#toSampled());
     return this.#samples;
   }
 

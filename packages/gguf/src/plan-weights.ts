@@ -8,7 +8,7 @@ import {
   toFolderName,
 } from './architectures/tensor-names.js';
 import { headsOfRows, toPairedRow } from './architectures/rotated-rows.js';
-import type { ModelShape } from './architectures/read-shape.js';
+import type { GgufShape } from './architectures/read-shape.js';
 import type { GgufFile, GgufTensor } from './read-gguf.js';
 import { isSameMatrix } from './same-matrix.js';
 import { readKeptPieces, typeOf } from './tensor-pieces.js';
@@ -21,7 +21,7 @@ export type WeightsPlan = {
 };
 
 /** What goes into the weights of a model folder. Throws BackboneError `bad_model_files` for a tensor too many, too few or of another shape. */
-export async function planWeights(gguf: GgufFile, shape: ModelShape): Promise<WeightsPlan> {
+export async function planWeights(gguf: GgufFile, shape: GgufShape): Promise<WeightsPlan> {
   const { file, tensors } = gguf;
   checkTensors(gguf, shape);
   const [embedding, head] = [tensors.get(embeddingTensor), tensors.get(headTensor)];
@@ -35,7 +35,7 @@ export async function planWeights(gguf: GgufFile, shape: ModelShape): Promise<We
   return { tensors: planned, isTied: head === undefined || mergesHead, mergesHead };
 }
 
-type Part = { readonly name: string; readonly tensor: GgufTensor; readonly shape: ModelShape };
+type Part = { readonly name: string; readonly tensor: GgufTensor; readonly shape: GgufShape };
 
 function planTensor({ file }: GgufFile, { name, tensor, shape }: Part): PlannedTensor {
   const heads = shape.architecture.pairsRows ? headsOfRows(tensor.name, shape) : undefined;
@@ -55,7 +55,7 @@ function finerOf(file: string, left: GgufTensor, right: GgufTensor): GgufTensor 
   return bits(right) > bits(left) ? right : left;
 }
 
-function checkTensors({ file, tensors }: GgufFile, shape: ModelShape): void {
+function checkTensors({ file, tensors }: GgufFile, shape: GgufShape): void {
   const expected = expectedShapes(shape, tensors.get(embeddingTensor)?.shape[0] ?? 0);
   for (const tensor of tensors.values()) {
     typeOf(file, tensor);
@@ -78,7 +78,7 @@ function checkTensors({ file, tensors }: GgufFile, shape: ModelShape): void {
 
 type Expected = ReadonlyMap<string, { readonly shape: readonly number[]; readonly isRequired: boolean }>;
 
-function expectedShapes(shape: ModelShape, vocabSize: number): Expected {
+function expectedShapes(shape: GgufShape, vocabSize: number): Expected {
   const { architecture, hiddenSize, intermediateSize, numHeads, numKvHeads, headDim, numLayers } = shape;
   const [queries, keys] = [numHeads * headDim, numKvHeads * headDim];
   const { alwaysHasBias, hasHeadNorms } = architecture;

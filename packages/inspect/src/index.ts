@@ -1,4 +1,4 @@
-export { findChanges, listEpisodes } from './episode/list-episodes.js';
+export { findChanges, summarizeEpisodes } from './episode/summarize-episodes.js';
 export { inspectEpisode } from './episode/read-episode.js';
 export { renderPage } from './page/render-page.js';
 export { formatEpisode } from './terminal/format-episode.js';

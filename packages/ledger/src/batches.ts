@@ -18,7 +18,7 @@ import { nextWindow } from './window.js';
 /** Rules for what one step takes and whether another group may be drawn. Staleness is limited by waiting, not by dropping. */
 export type BatchRules = DrawRules;
 
-export type Batch =
+export type FormedBatch =
   | {
       readonly kind: 'ready';
       readonly groups: readonly LedgerGroup[];
@@ -32,7 +32,7 @@ export type Batch =
   | { readonly kind: 'held'; readonly by: readonly LedgerGroup[] };
 
 /** Returns the oldest trainable groups of each share if they fill a batch. The last batch of a run may be smaller. */
-export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): Batch {
+export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): FormedBatch {
   if (rules.order === 'drawn') return windowBatch(ledger, rules, look);
   const chosen = chooseGroups(ledger, rules, look);
   if (chosen === undefined) return { kind: 'sampling' };
@@ -50,7 +50,7 @@ function byDraw(a: LedgerGroup, b: LedgerGroup): number {
 }
 
 /** Returns the next draws in their order, once each of them is over. The last window of a run may have fewer. */
-function windowBatch(ledger: Flying, rules: BatchRules, { isLast = false }: Look): Batch {
+function windowBatch(ledger: Flying, rules: BatchRules, { isLast = false }: Look): FormedBatch {
   const { trainable, idle, sampled } = nextWindow(ledger, rules);
   const isWhole = isLast ? trainable.length + idle.length > 0 : sampled === rules.batchSize;
   return isWhole ? { kind: 'ready', groups: trainable, idle } : { kind: 'sampling' };

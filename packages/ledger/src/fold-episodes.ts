@@ -15,14 +15,14 @@ export function findGroup(state: LedgerState, groupId: string): LedgerGroup {
   return group;
 }
 
-export function findEpisode(state: LedgerState, episodeId: string): LedgerEpisode {
+export function requireEpisode(state: LedgerState, episodeId: string): LedgerEpisode {
   const episode = state.episodes.get(episodeId);
   requireRecord(episode !== undefined, `a record names episode "${episodeId}", which no record claimed`);
   return episode;
 }
 
 export function applyEnd(state: LedgerState, record: EndRecord): void {
-  const episode = findEpisode(state, record.episodeId);
+  const episode = requireEpisode(state, record.episodeId);
   requireRecord(episode.end === undefined, `episode "${record.episodeId}" ended twice`);
   requireRecord(episode.state === 'running', `episode "${record.episodeId}" ended after it was ${episode.state}`);
   episode.end = withoutContent(record);
@@ -62,7 +62,7 @@ export function applyScore(state: LedgerState, record: ScoreRecord): void {
   const group = findGroup(state, record.groupId);
   requireRecord(group.fate === undefined, `group "${record.groupId}" was scored after it was ${group.fate}`);
   for (const { episodeId, reward, isSuccess, rewards } of record.scores) {
-    const episode = findEpisode(state, episodeId);
+    const episode = requireEpisode(state, episodeId);
     const isScorable = episode.state === 'ended' || episode.state === 'pooled';
     requireRecord(isScorable, `episode "${episodeId}" was scored while it was ${episode.state}`);
     Object.assign(episode, { reward, isSuccess, rewards, state: 'pooled' });

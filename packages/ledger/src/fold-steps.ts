@@ -1,5 +1,5 @@
 import { drawState } from './draw-states.js';
-import { dropEpisode, findEpisode, findGroup, requireRecord } from './fold-episodes.js';
+import { dropEpisode, requireEpisode, findGroup, requireRecord } from './fold-episodes.js';
 import {
   coverGroup,
   defaultPolicy,
@@ -32,7 +32,7 @@ export function applyManifest(state: LedgerState, record: ManifestRecord): void 
     if (state.finished.has(groupId)) continue;
     const group = findGroup(state, groupId);
     takeGroup(group, policy, step);
-    for (const { episodeId } of episodes) takeEpisode(group, findEpisode(state, episodeId), policy);
+    for (const { episodeId } of episodes) takeEpisode(group, requireEpisode(state, episodeId), policy);
   }
 }
 
@@ -66,7 +66,7 @@ function concludeStep(state: LedgerState, manifest: ManifestRecord): void {
       (groupIds, index) => outcomes[index]?.isApplied === true && groupIds.includes(groupId),
     );
     for (const { episodeId } of episodes) {
-      const episode = findEpisode(state, episodeId);
+      const episode = requireEpisode(state, episodeId);
       const found = episodePart(episode, policy).state;
       requireRecord(found === 'assigned', `the step of episode "${episodeId}" ended while it was ${found}`);
       settleEpisode(episode, policy, reasons.get(episodeId)?.reason ?? (isHeld ? undefined : 'non_finite_gradient'));
@@ -84,7 +84,7 @@ export function applyPartDropped(state: LedgerState, { groupId, policy, reason }
   const isOpen = group.parts?.has(policy) === true && fate === undefined;
   requireRecord(isOpen, `the part of "${policy}" in group "${groupId}" was dropped while it was ${fate ?? 'sampled'}`);
   for (const { episodeId } of group.places) {
-    if (episodeId !== undefined) settleEpisode(findEpisode(state, episodeId), policy, reason);
+    if (episodeId !== undefined) settleEpisode(requireEpisode(state, episodeId), policy, reason);
   }
   settleGroup(group, policy, reason);
 }
@@ -97,7 +97,7 @@ export function applyEvaluation(state: LedgerState, record: EvaluationRecord): v
     requireRecord(group.fate === undefined, `group "${groupId}" was evaluated after it was ${group.fate}`);
     for (const { episodeId } of group.places) {
       if (episodeId === undefined) continue;
-      const episode = findEpisode(state, episodeId);
+      const episode = requireEpisode(state, episodeId);
       if (episode.state === 'pooled') episode.state = 'evaluated';
       else dropEpisode(state, episode, { reason: 'group_expired', isCounted: false });
     }
@@ -113,7 +113,7 @@ export function applyRewound(state: LedgerState, { toStep, policy = defaultPolic
       if (state.finished.has(groupId)) continue;
       settleGroup(findGroup(state, groupId), policy, 'rewound');
       for (const { episodeId } of episodes) {
-        const episode = findEpisode(state, episodeId);
+        const episode = requireEpisode(state, episodeId);
         if (episodePart(episode, policy).state !== 'dropped') settleEpisode(episode, policy, 'rewound');
       }
     }

@@ -1,4 +1,4 @@
-import { applyEnd, applyScore, dropEpisode, findEpisode, findGroup, requireRecord } from './fold-episodes.js';
+import { applyEnd, applyScore, dropEpisode, requireEpisode, findGroup, requireRecord } from './fold-episodes.js';
 import { applyEvaluation, applyManifest, applyOutcome, applyPartDropped, applyRewound } from './fold-steps.js';
 import { lineOf, policiesOf } from './policies.js';
 import type {
@@ -62,7 +62,7 @@ export function applyRecord(state: LedgerState, record: LedgerRecord): void {
     case 'score':
       return applyScore(state, record);
     case 'drop':
-      return dropEpisode(state, findEpisode(state, record.episodeId), record);
+      return dropEpisode(state, requireEpisode(state, record.episodeId), record);
     case 'give_up':
       return applyGiveUp(state, record);
     case 'group_dropped':
@@ -190,7 +190,7 @@ function applyClaim(state: LedgerState, record: ClaimRecord): void {
 }
 
 function applyCall(state: LedgerState, { episodeId, requestId, version, incarnation, policy }: CallRecord): void {
-  const episode = findEpisode(state, episodeId);
+  const episode = requireEpisode(state, episodeId);
   requireRecord(episode.state === 'running', `episode "${episodeId}" has a call after it was ${episode.state}`);
   const isKnown = episode.calls.some((call) => call.requestId === requestId);
   requireRecord(!isKnown, `call "${requestId}" of episode "${episodeId}" was recorded twice`);
@@ -202,7 +202,7 @@ function applyGiveUp(state: LedgerState, record: GiveUpRecord): void {
   for (const index of record.places) {
     const place = group.places[index];
     requireRecord(place !== undefined, `group "${group.groupId}" has no place ${index}`);
-    const episode = place.episodeId === undefined ? undefined : findEpisode(state, place.episodeId);
+    const episode = place.episodeId === undefined ? undefined : requireEpisode(state, place.episodeId);
     if (episode !== undefined) dropEpisode(state, episode, { reason: record.reason, isCounted: false });
     place.isGivenUp = true;
   }
@@ -213,7 +213,7 @@ function applyGroupDropped(state: LedgerState, record: GroupDroppedRecord): void
   requireRecord(group.fate === undefined, `group "${group.groupId}" was dropped after it was ${group.fate}`);
   for (const { episodeId } of group.places) {
     if (episodeId === undefined) continue;
-    dropEpisode(state, findEpisode(state, episodeId), { reason: record.reason, isCounted: false });
+    dropEpisode(state, requireEpisode(state, episodeId), { reason: record.reason, isCounted: false });
   }
   group.fate = record.reason;
   if (group.purpose === 'train') setDraw(state, group, record.returns ? 'returned' : 'over', record.reason);

@@ -1,5 +1,5 @@
 export { accountOf, type Account } from './account.js';
-export { nextBatch, nextDraw, type Batch, type BatchRules, type NextDraw } from './batches.js';
+export { nextBatch, nextDraw, type FormedBatch, type BatchRules, type NextDraw } from './batches.js';
 export { collections, isAgreement, type Collection, type Flying, type Look } from './collection.js';
 export { drawableShares } from './draws.js';
 export { type DropReason } from './drop-reasons.js';

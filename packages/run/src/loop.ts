@@ -2,7 +2,7 @@ import { AgentJetError } from '@agentjet/core';
 import { groupPart, named, type LedgerRecord, type ManifestRecord, type PolicyLine } from '@agentjet/ledger';
 import type { Batch, Run } from './parts.js';
 
-export type { Batch, Driver, Gate, Journal, MadeStep, Run, StepPlan, TrainerPort, WeightsState } from './parts.js';
+export type { Batch, Driver, Gate, Journal, MadeStep, Run, StepPlan, LoopTrainer, WeightsState } from './parts.js';
 
 /**
  * The training loop of every run: an ordinary run, imitation, and each policy of a swarm server.

@@ -9,7 +9,7 @@ export type Run = {
   /** How far the weights of the policy are, as the ledger has it. */
   readonly line: PolicyLine;
   readonly journal: Journal;
-  readonly trainer: TrainerPort;
+  readonly trainer: LoopTrainer;
   readonly weights: WeightsState;
   /** Asks for a checkpoint if making the steps since the last one again would take too long. */
   readonly recovery: RecoveryBudget;
@@ -43,7 +43,7 @@ export type WeightsState = {
 };
 
 /** Holds and changes the weights. Steps are numbered from 1; step 0 is the model before training. */
-export type TrainerPort = {
+export type LoopTrainer = {
   /** Whether making a step again gives the same weights to the last bit. */
   readonly repeatsExactly: boolean;
   /** Steps whose checkpoints are whole. */

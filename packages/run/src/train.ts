@@ -12,7 +12,7 @@ import {
 import { checkLoss, type BatchSettings, type TrainingGroup } from '@agentjet/trainer';
 import { batched } from './batched.js';
 import { runLoop, saveCheckpoint } from './loop.js';
-import type { Driver, Journal, MadeStep, Run, TrainerPort } from './parts.js';
+import type { Driver, Journal, MadeStep, Run, LoopTrainer } from './parts.js';
 import { StepMaker, type StepGroups } from './step-maker.js';
 import { createStepWeights } from './step-weights.js';
 import { createPace, type StepPace } from './work-ahead.js';
@@ -201,7 +201,7 @@ class LocalRun {
     await this.#batches?.return?.();
   }
 
-  #trainer(): TrainerPort {
+  #trainer(): LoopTrainer {
     return {
       repeatsExactly: this.#recorder.repeatsExactly,
       checkpoints: async () => (this.#checkpoint === undefined ? [] : [this.#checkpoint.state.step]),

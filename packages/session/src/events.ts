@@ -1,5 +1,5 @@
 import type { Episode } from '@agentjet/rollout';
-import type { Transcript } from './debug/transcript-recorder.js';
+import type { EpisodeTranscript } from './debug/transcript-recorder.js';
 import type { HeldOutLoss } from './sft/held-out-loss.js';
 
 /** `evaluate`, `sample` and `debug` run episodes; `train` makes one optimizer step. */
@@ -115,7 +115,7 @@ export type JobEvent =
   | { readonly type: 'held_out'; readonly heldOut: HeldOutLoss }
   | { readonly type: 'sft_finished'; readonly result: SftResult }
   | { readonly type: 'checkpoint_saved'; readonly step: number; readonly dir: string }
-  | { readonly type: 'transcript'; readonly transcript: Transcript }
+  | { readonly type: 'transcript'; readonly transcript: EpisodeTranscript }
   | { readonly type: 'notice'; readonly message: string }
   /** Whether episodes are kept from beginning, because the world is down or the judge is away. */
   | { readonly type: 'pause'; readonly isHeld: boolean }

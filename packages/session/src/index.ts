@@ -9,7 +9,7 @@ export type {
   StepMetrics,
 } from './events.js';
 export { failEpisodesThatExit } from '@agentjet/rollout/loading';
-export type { RecordedCall, Transcript } from './debug/transcript-recorder.js';
+export type { TranscriptCall, EpisodeTranscript } from './debug/transcript-recorder.js';
 export { loadInputs, type GivenInputs } from './inputs/job-inputs.js';
 export { loadJudge } from './inputs/load-judge.js';
 export {
@@ -26,7 +26,7 @@ export {
 } from './jobs.js';
 export type { BackboneCheck, ModelCheck } from './models/check-model.js';
 export { describeNeed, describeParts } from './needs/describe-need.js';
-export type { Verdict } from './needs/judge-need.js';
+export type { NeedVerdict } from './needs/judge-need.js';
 export type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 export { loadSftInputs } from './sft/load-sft-inputs.js';
 export { toSftInput } from './sft/sft-config.js';

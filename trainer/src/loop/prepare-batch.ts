@@ -13,7 +13,7 @@ import { checkLoss, chooseLoss } from './choose-loss.js';
 import { creditGroups, type CreditedGroup } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
 import type { LeftOutEpisode } from './left-out.js';
-import { toStepMetrics, type StepResult } from './step-metrics.js';
+import { toStepMetrics, type TrainedStep } from './step-metrics.js';
 import { toTokenReports, type TokenReport } from './token-reports.js';
 import type { TrainingGroup } from './training-group.js';
 import { anchorParts, packParts, sortOut, toBatch, type Part, type SortedBatch, type StepLoss } from './batch-parts.js';
@@ -66,7 +66,7 @@ export type OptimizerOutcome =
     }
   | { readonly isApplied: false; readonly error: BackboneError };
 
-export type RecordedStep = Pick<StepResult, 'step' | 'plannedRate'> & {
+export type RecordedStep = Pick<TrainedStep, 'step' | 'plannedRate'> & {
   readonly secondsSampling: number;
   /** The source samples ahead of training. Default: false. */
   readonly isAhead?: boolean;

@@ -9,7 +9,7 @@ import type { LeftOutEpisode } from './left-out.js';
 import type { TrainingGroup } from './training-group.js';
 
 /** What one step of the loop did. */
-export type StepResult = {
+export type TrainedStep = {
   readonly step: number;
   readonly policyVersion: number;
   readonly groups: readonly TrainingGroup[];
@@ -32,7 +32,7 @@ export type StepResult = {
  * and the policy version of the step before. `success_rate` is missing if no group has a report, `grad_norm` and
  * `entropy` if the backbone does not report them.
  */
-export function toStepMetrics(result: StepResult): MetricsRecord {
+export function toStepMetrics(result: TrainedStep): MetricsRecord {
   const { step, policyVersion, groups, groupsSkipped, limited, fresh, leftOut, isAhead, updates, seconds } = result;
   const reports = updates.map(({ report }) => report);
   return {

@@ -1,4 +1,4 @@
-import type { Transcript } from '@agentjet/session';
+import type { EpisodeTranscript } from '@agentjet/session';
 import { expect, it } from 'vitest';
 import { formatTranscript } from './format-transcript.js';
 
@@ -17,7 +17,7 @@ it('a debugged episode shows the calls that failed while it continued', () => {
     seconds: 0,
     swallowedErrors,
   };
-  const text = formatTranscript({ episode, calls: [] } as unknown as Transcript);
+  const text = formatTranscript({ episode, calls: [] } as unknown as EpisodeTranscript);
   expect(text).toContain('A call of agent "anna" failed 3 times, and the episode continued: option "x" is not known.');
   expect(text).toContain('A call of agent "bert" failed, and the episode continued: busy');
 });

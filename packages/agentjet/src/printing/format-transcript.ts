@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, ChatRequest } from '@agentjet/core';
 import { failureFrames } from '@agentjet/rollout/loading';
-import type { RecordedCall, Transcript } from '@agentjet/session';
+import type { TranscriptCall, EpisodeTranscript } from '@agentjet/session';
 
 /** Styles one part of a transcript, for example with a colour. */
 export type TranscriptStyle = (kind: 'title' | 'label' | 'model' | 'good' | 'bad', text: string) => string;
@@ -49,7 +49,7 @@ function formatMessage(writer: Writer, agentName: string, message: ChatMessage):
   return [formatPart(writer, { agentName, role: message.role, text: message.content })];
 }
 
-function formatAnswer(writer: Writer, call: RecordedCall): readonly string[] {
+function formatAnswer(writer: Writer, call: TranscriptCall): readonly string[] {
   if ('error' in call)
     return [writer.style('bad', formatPart(writer, { agentName: call.agentName, role: 'error', text: call.error }))];
   const { message, usage, finishReason } = call.response;
@@ -90,7 +90,7 @@ function readMessages(request: Partial<ChatRequest> | undefined): readonly ChatM
  * Shows each agent's messages once, in the order of the calls. Messages that an agent sends again unchanged are not
  * repeated.
  */
-function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly string[] {
+function formatCalls(writer: Writer, calls: readonly TranscriptCall[]): readonly string[] {
   const seen = new Map<string, readonly string[]>();
   return calls.flatMap((call) => {
     const { agentName } = call;
@@ -111,7 +111,7 @@ function formatCalls(writer: Writer, calls: readonly RecordedCall[]): readonly s
   });
 }
 
-function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): string {
+function formatOutcome(style: TranscriptStyle, { episode, calls }: EpisodeTranscript): string {
   const facts = `${calls.length} ${calls.length === 1 ? 'call' : 'calls'}, ${episode.seconds.toFixed(1)} s`;
   if (episode.status === 'completed') {
     return style(
@@ -128,7 +128,10 @@ function formatOutcome(style: TranscriptStyle, { episode, calls }: Transcript): 
 /**
  * Failed calls that did not end the episode. Some failed before the model was asked, so they are not among its calls.
  */
-function formatSwallowed(style: TranscriptStyle, { episode: { swallowedErrors = [] } }: Transcript): readonly string[] {
+function formatSwallowed(
+  style: TranscriptStyle,
+  { episode: { swallowedErrors = [] } }: EpisodeTranscript,
+): readonly string[] {
   return swallowedErrors.map(({ agentName, message, times }) => {
     const count = times === 1 ? '' : ` ${times} times`;
     return style('bad', `A call of agent "${agentName}" failed${count}, and the episode continued: ${message}`);
@@ -139,7 +142,7 @@ function formatSwallowed(style: TranscriptStyle, { episode: { swallowedErrors = 
  * Formats an episode for reading: each agent's messages once, the model's answers, and the outcome. It is plain text
  * unless a style is given.
  */
-export function formatTranscript(transcript: Transcript, style: TranscriptStyle = plain): string {
+export function formatTranscript(transcript: EpisodeTranscript, style: TranscriptStyle = plain): string {
   const { episode, calls } = transcript;
   const writer = { style, nameWidth: Math.max(0, ...calls.map((call) => call.agentName.length)) };
   const title = `--- episode ${episode.episodeId}, task ${episode.task.taskId} `;

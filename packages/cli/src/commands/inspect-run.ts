@@ -8,7 +8,7 @@ import {
   formatEpisodeList,
   formatTokens,
   inspectEpisode,
-  listEpisodes,
+  summarizeEpisodes,
   renderPage,
 } from '@agentjet/inspect';
 import type { InspectFlags } from '../program.js';
@@ -35,7 +35,7 @@ export async function inspectRun(
 
 async function printEpisodes(run: string): Promise<void> {
   let hasEpisodes = false;
-  for await (const line of formatEpisodeList(listEpisodes(run))) {
+  for await (const line of formatEpisodeList(summarizeEpisodes(run))) {
     hasEpisodes = true;
     console.log(line);
   }

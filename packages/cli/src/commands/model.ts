@@ -8,7 +8,7 @@ import {
   listModelsJob,
   type BackboneCheck,
   type ModelCheck,
-  type Verdict,
+  type NeedVerdict,
 } from '@agentjet/session';
 import { configuration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
@@ -167,7 +167,7 @@ function whole(value: number | null | undefined): number | null {
   return value === null || value === undefined ? null : Math.ceil(value);
 }
 
-function partsOf(verdict: Verdict | undefined): Readonly<Record<string, number | null>> {
+function partsOf(verdict: NeedVerdict | undefined): Readonly<Record<string, number | null>> {
   const parts = verdict?.need.parts ?? [];
   return Object.fromEntries(
     [...new Set(parts.map(({ name }) => name))].map((name) => [

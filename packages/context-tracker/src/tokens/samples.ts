@@ -2,7 +2,7 @@ import type { Sample } from '@agentjet/core';
 import type { SampledRow } from './sampled-rows.js';
 
 /** Returns the samples of an episode. Each trained token has lossMask 1 in exactly one of them, after the ids it was sampled from. */
-export function toSamples(episodeId: string, rows: readonly SampledRow[]): readonly Sample[] {
+export function samplesOfRows(episodeId: string, rows: readonly SampledRow[]): readonly Sample[] {
   return rows.map((row) => toSample(episodeId, row));
 }
 

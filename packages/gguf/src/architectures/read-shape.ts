@@ -6,7 +6,7 @@ import type { Architecture } from './architecture.js';
 import { architectures } from './registrations.js';
 
 /** What the metadata says of a model. */
-export type ModelShape = {
+export type GgufShape = {
   readonly architecture: Architecture;
   readonly numLayers: number;
   readonly hiddenSize: number;
@@ -31,7 +31,7 @@ const refusedKeys = [
 ];
 
 /** Throws BackboneError `unsupported_model` for another architecture, `bad_model_files` for metadata that do not describe a model. */
-export function readShape(gguf: GgufFile): ModelShape {
+export function readShape(gguf: GgufFile): GgufShape {
   const architecture = readArchitecture(gguf);
   const key = (name: string): string => `${architecture.name}.${name}`;
   for (const name of refusedKeys) if ((numberAt(gguf, key(name)) ?? 0) !== 0) throw refuseKey(gguf, key(name));

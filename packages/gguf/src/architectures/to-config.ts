@@ -2,11 +2,11 @@ import { BackboneError, type JsonObject } from '@agentjet/core';
 import { numberAt, shortestFloat32, textAt } from '../metadata.js';
 import type { GgufFile } from '../read-gguf.js';
 import { findLlama3Scaling } from './llama3-frequencies.js';
-import type { ModelShape } from './read-shape.js';
+import type { GgufShape } from './read-shape.js';
 import { embeddingTensor, frequencyTensor } from './tensor-names.js';
 
 export type ConfigParts = {
-  readonly shape: ModelShape;
+  readonly shape: GgufShape;
   readonly isTied: boolean;
   /** Of `rope_freqs.weight`, if the file has it. */
   readonly frequencyFactors: Float32Array | undefined;
@@ -63,7 +63,7 @@ function toRopeScaling(
   };
 }
 
-type Llama3Parts = { readonly shape: ModelShape; readonly frequencyFactors: Float32Array };
+type Llama3Parts = { readonly shape: GgufShape; readonly frequencyFactors: Float32Array };
 
 function toLlama3({ file }: GgufFile, { shape, frequencyFactors }: Llama3Parts): JsonObject {
   const scaling = findLlama3Scaling(frequencyFactors, shape);
@@ -84,7 +84,7 @@ function toLlama3({ file }: GgufFile, { shape, frequencyFactors }: Llama3Parts):
 }
 
 /** No model of ours uses it; an engine that reads config.json refuses it by name. */
-function toSlidingWindow(gguf: GgufFile, { architecture }: ModelShape): JsonObject {
+function toSlidingWindow(gguf: GgufFile, { architecture }: GgufShape): JsonObject {
   const window = numberAt(gguf, `${architecture.name}.attention.sliding_window`) ?? 0;
   return window === 0 ? {} : { sliding_window: window, use_sliding_window: true };
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentjet/core';
 
 /** How text is cut before merges apply. GGUF has a name for it, tokenizer.json the rule. */
-export type PreTokenizer = {
+export type GgufPreTokenizer = {
   /** Values of `tokenizer.ggml.pre`; the first is written. */
   readonly names: readonly [string, ...(readonly string[])];
   readonly normalizer: JsonObject | null;
@@ -25,7 +25,7 @@ function splitBy(pattern: string): JsonObject {
 const words = String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+`;
 const rest = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
 
-export const preTokenizers: readonly PreTokenizer[] = [
+export const preTokenizers: readonly GgufPreTokenizer[] = [
   {
     names: ['qwen2', 'deepseek-r1-qwen'],
     normalizer: { type: 'NFC' },
@@ -51,7 +51,7 @@ export const preTokenizers: readonly PreTokenizer[] = [
 ];
 
 /** The one that a tokenizer.json has; undefined for another rule. Settings that change no ids do not count. */
-export function recognizePreTokenizer(preTokenizer: unknown): PreTokenizer | undefined {
+export function recognizePreTokenizer(preTokenizer: unknown): GgufPreTokenizer | undefined {
   const wanted = canonical(preTokenizer);
   return preTokenizers.find((each) => canonical(each.preTokenizer) === wanted);
 }

@@ -2,7 +2,7 @@ import { BackboneError, type JsonObject } from '@agentjet/core';
 import { badFile } from '@agentjet/trainer/model-files';
 import { flagAt, numberAt, numbersAt, textAt, textsAt } from '../metadata.js';
 import type { GgufFile } from '../read-gguf.js';
-import { preTokenizers, type PreTokenizer } from './pre-tokenizers.js';
+import { preTokenizers, type GgufPreTokenizer } from './pre-tokenizers.js';
 import { tokenKinds } from './token-kinds.js';
 
 /** The tokenizer files of a model folder, by name. */
@@ -32,7 +32,7 @@ export function toTokenizerFiles(gguf: GgufFile, contextLength: number): Tokeniz
   };
 }
 
-function readPreTokenizer(gguf: GgufFile): PreTokenizer {
+function readPreTokenizer(gguf: GgufFile): GgufPreTokenizer {
   const model = textAt(gguf, 'tokenizer.ggml.model');
   if (model !== 'gpt2')
     throw unsupported(
@@ -58,7 +58,7 @@ function unsupported({ file }: GgufFile, what: string): BackboneError {
   );
 }
 
-function readVocabulary(gguf: GgufFile, { ignoresMerges }: PreTokenizer): Vocabulary {
+function readVocabulary(gguf: GgufFile, { ignoresMerges }: GgufPreTokenizer): Vocabulary {
   const tokens = textsAt(gguf, 'tokenizer.ggml.tokens') ?? [];
   const merges = textsAt(gguf, 'tokenizer.ggml.merges');
   const kinds = numbersAt(gguf, 'tokenizer.ggml.token_type') ?? tokens.map(() => tokenKinds.normal);
@@ -78,7 +78,10 @@ function readVocabulary(gguf: GgufFile, { ignoresMerges }: PreTokenizer): Vocabu
   return { tokens, kinds, merges, bos, eos, addsBos: flagAt(gguf, 'tokenizer.ggml.add_bos_token') ?? ignoresMerges };
 }
 
-function toTokenizer(vocabulary: Vocabulary, { normalizer, preTokenizer, ignoresMerges }: PreTokenizer): JsonObject {
+function toTokenizer(
+  vocabulary: Vocabulary,
+  { normalizer, preTokenizer, ignoresMerges }: GgufPreTokenizer,
+): JsonObject {
   const { tokens, kinds, merges } = vocabulary;
   const entries = tokens.map((token, id) => ({ token, id, kind: kinds[id] }));
   const isAdded = (kind: number | undefined): boolean => kind === tokenKinds.control || kind === tokenKinds.userDefined;

@@ -1,11 +1,11 @@
 import { BackboneError, isJsonObject, textConfigOf, type JsonObject } from '@agentjet/core';
 import type { ModelFolder } from '@agentjet/trainer/model-files';
 import type { Llama3Scaling } from '../architectures/llama3-frequencies.js';
-import type { ModelShape } from '../architectures/read-shape.js';
+import type { GgufShape } from '../architectures/read-shape.js';
 import { architectures } from '../architectures/registrations.js';
 
 /** What config.json says, as far as a GGUF file can say it. */
-export type FolderShape = ModelShape & {
+export type FolderShape = GgufShape & {
   readonly vocabSize: number;
   readonly isTied: boolean;
   readonly scaling: RopeScaling | undefined;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EpisodeSummary } from '../episode/list-episodes.js';
+import type { EpisodeSummary } from '../episode/summarize-episodes.js';
 import { formatEpisodeList } from './format-episode-list.js';
 
 it('an episode of an evaluation shows no trained tokens', async () => {

@@ -1,4 +1,4 @@
-import type { EpisodeSummary } from '../episode/list-episodes.js';
+import type { EpisodeSummary } from '../episode/summarize-episodes.js';
 import { makeVisible } from './make-visible.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatFinishReason, ChatMessage, ToolSpec } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import { toCollectedLines } from './collected-lines.js';
-import type { RecordedCall, Transcript } from './transcript-recorder.js';
+import type { TranscriptCall, EpisodeTranscript } from './transcript-recorder.js';
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const said = (content: string): AssistantMessage => ({ role: 'assistant', content });
@@ -17,7 +17,7 @@ type Asked = {
   readonly finishReason?: ChatFinishReason;
 };
 
-function call(messages: readonly ChatMessage[], message: AssistantMessage, asked: Asked = {}): RecordedCall {
+function call(messages: readonly ChatMessage[], message: AssistantMessage, asked: Asked = {}): TranscriptCall {
   const { agentName = 'solver', tools = [], finishReason = 'stop' } = asked;
   const usage = { promptTokens: 0, completionTokens: 0 };
   return {
@@ -38,9 +38,9 @@ const episode = {
   reward: 1,
   isSuccess: true,
   task: { taskId: 'a', mainQuery: 'What?', initMessages: [], metadata: { inStock: 3 } },
-} as unknown as Transcript['episode'];
+} as unknown as EpisodeTranscript['episode'];
 
-function lines(...recorded: readonly RecordedCall[]) {
+function lines(...recorded: readonly TranscriptCall[]) {
   return toCollectedLines({ episode, calls: recorded }).map(
     (line) => JSON.parse(JSON.stringify(line)) as Record<string, unknown>,
   );

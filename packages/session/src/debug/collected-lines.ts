@@ -1,6 +1,6 @@
 import { isJsonObject, parseJsonObject, snakeKeys, type ChatMessage, type ChatRequest } from '@agentjet/core';
 import { toRequestBody } from '@agentjet/model-client';
-import type { RecordedCall, Transcript } from './transcript-recorder.js';
+import type { TranscriptCall, EpisodeTranscript } from './transcript-recorder.js';
 
 /**
  * The lines of `transcripts.jsonl` for one episode: its calls as conversations in OpenAI's fine-tuning format. If the
@@ -8,7 +8,7 @@ import type { RecordedCall, Transcript } from './transcript-recorder.js';
  * anew, or goes back, starts another line. In that line, answers of earlier lines have weight 0, so each answer is
  * imitated once.
  */
-export function toCollectedLines({ episode, calls }: Transcript): readonly Readonly<Record<string, unknown>>[] {
+export function toCollectedLines({ episode, calls }: EpisodeTranscript): readonly Readonly<Record<string, unknown>>[] {
   const { task } = episode;
   const known = {
     episode_id: episode.episodeId,
@@ -35,7 +35,7 @@ type Joined = {
   weights: readonly (0 | 1)[];
 };
 
-function join(calls: readonly RecordedCall[]): readonly Joined[] {
+function join(calls: readonly TranscriptCall[]): readonly Joined[] {
   const joined: Joined[] = [];
   for (const call of calls) {
     if (call.untrainedModel !== undefined || !('response' in call) || call.request.isTrained === false) continue;
@@ -64,7 +64,7 @@ function join(calls: readonly RecordedCall[]): readonly Joined[] {
   return joined.filter(({ weights }) => weights.includes(1));
 }
 
-function isKin({ agentName, request }: Joined, call: RecordedCall): boolean {
+function isKin({ agentName, request }: Joined, call: TranscriptCall): boolean {
   const shape = ({ tools, toolChoice, responseFormat }: Omit<ChatRequest, 'messages'>): string =>
     JSON.stringify([tools ?? [], toolChoice ?? 'auto', responseFormat ?? null]);
   return agentName === call.agentName && shape(request) === shape(call.request);

@@ -6,7 +6,7 @@ import { limitCalls } from '../rollout/call-limit.js';
 import type { JobEvent } from '../events.js';
 import { createConfig } from '../testing/test-composition.js';
 import { debugJob } from './debug-job.js';
-import type { Transcript } from './transcript-recorder.js';
+import type { EpisodeTranscript } from './transcript-recorder.js';
 
 /** Calls a tool first, then answers. */
 const scripted: ChatModel = {
@@ -39,7 +39,7 @@ const addUp: WorkflowFunction = async (task, tuner) => {
 };
 
 async function debug(given: WorkflowFunction, config = createConfig({ debug: { debugMaxParallel: 1 } })) {
-  const transcripts: Transcript[] = [];
+  const transcripts: EpisodeTranscript[] = [];
   const notices: string[] = [];
   const emit = (event: JobEvent): void => {
     if (event.type === 'transcript') transcripts.push(event.transcript);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { appendFile, readFile, truncate } from 'node:fs/promises';
 import { parseJsonObject } from '@agentjet/core';
 import { toCollectedLines } from './collected-lines.js';
-import type { Transcript } from './transcript-recorder.js';
+import type { EpisodeTranscript } from './transcript-recorder.js';
 
 /** The file of collected transcripts, while it grows. */
 export class KeptTranscripts {
@@ -43,7 +43,7 @@ export class KeptTranscripts {
   }
 
   /** Appends the episode, unless the world has lost it. */
-  add(pass: number, transcript: Transcript): void {
+  add(pass: number, transcript: EpisodeTranscript): void {
     const { episode } = transcript;
     if (episode.status === 'failed' && (episode.error.outage !== undefined || episode.error.code === 'aborted')) return;
     this.#note(

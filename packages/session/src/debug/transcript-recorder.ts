@@ -8,7 +8,7 @@ import {
 import type { Episode, UntrainedCall, WrapModel } from '@agentjet/rollout';
 
 /** One model call as the agent's framework made it. */
-export type RecordedCall = {
+export type TranscriptCall = {
   readonly agentName: string;
   /** The agent's name unless given. */
   readonly targetTag?: string;
@@ -21,12 +21,12 @@ export type RecordedCall = {
 } & ({ readonly response: ChatResponse } | { readonly error: string });
 
 /** An episode in messages, for reading. */
-export type Transcript = { readonly episode: Episode; readonly calls: readonly RecordedCall[] };
+export type EpisodeTranscript = { readonly episode: Episode; readonly calls: readonly TranscriptCall[] };
 
 /** Keeps the calls of every episode until they are taken. */
 export class TranscriptRecorder {
   /** Filled in when the call ends. */
-  readonly #calls = new Map<string, { call: RecordedCall }[]>();
+  readonly #calls = new Map<string, { call: TranscriptCall }[]>();
 
   readonly wrapModel: WrapModel = ({ episodeId }) => {
     const openedAt = performance.now();
@@ -57,7 +57,7 @@ export class TranscriptRecorder {
     });
   };
 
-  take(episode: Episode): Transcript {
+  take(episode: Episode): EpisodeTranscript {
     const records = this.#calls.get(episode.episodeId) ?? [];
     this.#calls.delete(episode.episodeId);
     const untrained = new UntrainedHistories();
@@ -68,7 +68,7 @@ export class TranscriptRecorder {
     return { episode, calls: calls.toSorted((left, right) => left.beganMs - right.beganMs) };
   }
 
-  #add(episodeId: string, call: RecordedCall): { call: RecordedCall } {
+  #add(episodeId: string, call: TranscriptCall): { call: TranscriptCall } {
     const record = { call };
     this.#calls.set(episodeId, [...(this.#calls.get(episodeId) ?? []), record]);
     return record;
@@ -88,7 +88,7 @@ class UntrainedHistories {
     error,
     beganMs,
     endedMs,
-  }: UntrainedCall): RecordedCall {
+  }: UntrainedCall): TranscriptCall {
     const sent = [...(this.#latest.get(agentName) ?? []).slice(0, repeatedMessages), ...messages];
     this.#latest.set(agentName, answer === null ? sent : [...sent, answer]);
     const common = {

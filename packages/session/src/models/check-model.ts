@@ -11,7 +11,7 @@ import { readModelConfig } from '@agentjet/trainer';
 import { backbones } from '@agentjet/trainer/registrations';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
 import { waysOut } from '../needs/describe-need.js';
-import { judgeNeed, type Machine, type Verdict } from '../needs/judge-need.js';
+import { judgeNeed, type Machine, type NeedVerdict } from '../needs/judge-need.js';
 import { readGpus } from '../needs/read-gpus.js';
 import { resolveModelDir } from '../policy/model-dir.js';
 
@@ -24,8 +24,8 @@ export type ModelCheck = {
 export type BackboneCheck = {
   readonly name: string;
   /** Training, and sampling alone. Undefined if the backbone cannot run this model. */
-  readonly training: Verdict | undefined;
-  readonly sampling: Verdict | undefined;
+  readonly training: NeedVerdict | undefined;
+  readonly sampling: NeedVerdict | undefined;
   /** Why it cannot run this model. */
   readonly problem: string | undefined;
   /** If training does not fit. */
@@ -75,7 +75,7 @@ async function checkBackbone(
 ): Promise<BackboneCheck> {
   const section = sectionOf(config, 'backbones', backbone);
   const estimate = await backbone.loadEstimate?.();
-  const judge = (trains: boolean): Verdict | undefined =>
+  const judge = (trains: boolean): NeedVerdict | undefined =>
     estimate && judgeNeed({ backbone, estimate, config, section, model: description, trains, machine });
   try {
     const [training, sampling] = [judge(true), judge(false)];

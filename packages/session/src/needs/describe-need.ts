@@ -1,12 +1,12 @@
 import type { CommonConfig } from '@agentjet/core';
 import { formatBytes, formatCount } from '../quantities.js';
 import type { AvailableMemory } from './available-memory.js';
-import type { Verdict } from './judge-need.js';
+import type { NeedVerdict } from './judge-need.js';
 
 /** A verdict in words, for the first lines of a run and for `ajet model check`. */
 
 /** `468.6k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: with the trees of a step, and with full packs of the longest samples. */
-export function describeNeed({ need, neededBytes, available }: Verdict): string {
+export function describeNeed({ need, neededBytes, available }: NeedVerdict): string {
   const parameters = `${formatCount(need.numParameters)} parameters`;
   if (need.place === 'none') return `${parameters}, no memory here${describeTime(need)}`;
   const place = need.place === 'gpu' ? ' of each GPU' : '';
@@ -14,7 +14,7 @@ export function describeNeed({ need, neededBytes, available }: Verdict): string 
   return `${parameters}, ${describeBytes(neededBytes, need.fullPackBytes)}${most}${place}${describeTime(need)}`;
 }
 
-function describeTime({ place, stepSeconds, timeUnknown, compiles }: Verdict['need']): string {
+function describeTime({ place, stepSeconds, timeUnknown, compiles }: NeedVerdict['need']): string {
   const first = compiles === true ? ' after a first one that compiles for seconds to minutes' : '';
   if (stepSeconds !== null)
     return `, ${place === 'gpu' ? 'training of a step' : 'a step'} up to about ${roughly(stepSeconds)}${first}`;
@@ -36,19 +36,19 @@ function roughly(seconds: number): string {
 }
 
 /** `of each GPU`, `in this container`, `on this machine`. */
-export function describePlace(place: Verdict['need']['place'], { limitedBy }: AvailableMemory): string {
+export function describePlace(place: NeedVerdict['need']['place'], { limitedBy }: AvailableMemory): string {
   if (place === 'gpu') return 'of each GPU';
   return limitedBy === 'container' ? 'in this container' : 'on this machine';
 }
 
 /** The parts of the need in order of size, the largest first: `moments 1.0 GiB, ...`. */
-export function describeParts({ need }: Verdict): string {
+export function describeParts({ need }: NeedVerdict): string {
   const parts = need.parts.filter(({ bytes }) => bytes > 0).toSorted((left, right) => right.bytes - left.bytes);
   return parts.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`).join(', ');
 }
 
 /** What to do if it does not fit, most useful first. */
-export function waysOut(verdict: Verdict, config: CommonConfig, trains: boolean): readonly string[] {
+export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: boolean): readonly string[] {
   const { need, packTokens, longestSample, largestParameters, memorySavers } = verdict;
   const { data, lora } = config;
   const ways: string[] = [];

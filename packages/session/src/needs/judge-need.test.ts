@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { qwen } from '../testing/half-billion-model.js';
 import { createConfig } from '../testing/test-composition.js';
 import { describeNeed, describeParts, waysOut } from './describe-need.js';
-import { judgeNeed, type Verdict } from './judge-need.js';
+import { judgeNeed, type NeedVerdict } from './judge-need.js';
 import { parseGpus } from './read-gpus.js';
 
 const gib = 2 ** 30;
@@ -21,7 +21,7 @@ type Asked = {
   readonly section?: Readonly<Record<string, unknown>>;
 };
 
-function judge({ backbone = onnx, config = createConfig(), memory = 24 * gib, gpu, section = {} }: Asked): Verdict {
+function judge({ backbone = onnx, config = createConfig(), memory = 24 * gib, gpu, section = {} }: Asked): NeedVerdict {
   const gpus = gpu === undefined ? null : { count: 4, bytes: gpu, name: null };
   const machine = { memory: { bytes: memory, limitedBy: 'machine' as const }, gpus };
   const estimate = estimates.get(backbone);

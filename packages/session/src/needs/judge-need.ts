@@ -12,7 +12,7 @@ import type { AvailableMemory } from './available-memory.js';
 
 /** What a job needs against what there is, and what would fit instead. */
 
-export type Verdict = {
+export type NeedVerdict = {
   readonly need: ResourceNeed;
   readonly neededBytes: number;
   /** Of this machine, or of one GPU; null if the model is elsewhere, or the GPUs are unknown. */
@@ -48,7 +48,7 @@ export type JudgeOptions = {
 type Sizes = { readonly longestSample?: number; readonly packTokens?: number };
 
 /** Throws BackboneError `unsupported_model`. */
-export function judgeNeed(options: JudgeOptions): Verdict {
+export function judgeNeed(options: JudgeOptions): NeedVerdict {
   const { machine, config, left } = options;
   const { gpus } = machine;
   const estimate = (sizes: Sizes = {}): ResourceNeed =>

@@ -4,7 +4,7 @@ import type { JobListener } from '../events.js';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
 import { describeNeed, describeParts, describePlace, waysOut } from '../needs/describe-need.js';
-import { judgeNeed, type JudgeOptions, type Verdict } from '../needs/judge-need.js';
+import { judgeNeed, type JudgeOptions, type NeedVerdict } from '../needs/judge-need.js';
 import { readGpus } from '../needs/read-gpus.js';
 import { formatBytes } from '../quantities.js';
 import { resolveModelDir } from './model-dir.js';
@@ -19,9 +19,9 @@ export type PreparedModel = {
 /** A model that fits if it is alone; its weights need not be here yet. */
 export type JudgedModel = {
   /** Undefined if the backbone cannot tell. */
-  readonly verdict: Verdict | undefined;
+  readonly verdict: NeedVerdict | undefined;
   /** The verdict if others leave so much of the memory that the model goes to. */
-  readonly judgeIn: (left: AvailableMemory) => Verdict | undefined;
+  readonly judgeIn: (left: AvailableMemory) => NeedVerdict | undefined;
   /** Downloads the weights if need be. */
   readonly prepare: () => Promise<PreparedModel>;
 };
@@ -48,7 +48,7 @@ export async function judgeModel(
   const { path: modelPath } = config.model;
   const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
   const request = await readRequest(described, { config, backbone, trains, memory });
-  const judgeIn = (left?: AvailableMemory): Verdict | undefined => request && judgeNeed({ ...request, left });
+  const judgeIn = (left?: AvailableMemory): NeedVerdict | undefined => request && judgeNeed({ ...request, left });
   const verdict = judgeIn();
   if (verdict !== undefined) checkVerdict(verdict, { config, trains, policy, onNotice });
   const prepare = async (): Promise<PreparedModel> => {
@@ -82,7 +82,7 @@ type CheckOptions = {
   readonly onNotice: (message: string) => void;
 };
 
-function checkVerdict(verdict: Verdict, { config, trains, policy, onNotice }: CheckOptions): void {
+function checkVerdict(verdict: NeedVerdict, { config, trains, policy, onNotice }: CheckOptions): void {
   const { need, neededBytes, available, fits, packTokens } = verdict;
   if (available === null || fits === null) return;
   if (fits) {

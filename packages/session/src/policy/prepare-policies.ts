@@ -2,7 +2,7 @@ import { BackboneError, sectionOf, type CommonConfig } from '@agentjet/core';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
 import { describePlace, waysOut } from '../needs/describe-need.js';
-import type { Verdict } from '../needs/judge-need.js';
+import type { NeedVerdict } from '../needs/judge-need.js';
 import { formatBytes } from '../quantities.js';
 import { judgeModel, type JudgedModel, type PreparedModel } from './judge-model.js';
 
@@ -49,7 +49,7 @@ export async function preparePolicies<Policy extends PolicyInputs>(
 
 type Judged = PolicyInputs & JudgedModel;
 
-type Placed = Judged & { readonly verdict: Verdict };
+type Placed = Judged & { readonly verdict: NeedVerdict };
 
 /** A model that is too large by itself, and may start all the same (`model.memory_check: warn`), is not counted. */
 function checkTogether(place: 'host' | 'gpu', policies: readonly Judged[], onNotice: (message: string) => void): void {

@@ -14,7 +14,7 @@ const fewestWords = 4;
  * several evaluation tasks share identifies none of them.
  */
 export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
-  const contents = new Set(tasks.map(contentOf));
+  const contents = new Set(tasks.map(contentOfTask));
   const ids = new Set(tasks.map(({ taskId }) => taskId));
   const questions = onlyOnce(tasks.map(({ mainQuery }) => normalize(mainQuery)).filter((text) => text !== ''));
   const whole = new Set(questions);
@@ -23,7 +23,7 @@ export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   return ({ task, conversations, tokens }) => {
     if (tasks.length === 0) return false;
     if (task !== null && hasContent(task)) {
-      if (contents.has(contentOf(task)) || whole.has(normalize(task.mainQuery))) return true;
+      if (contents.has(contentOfTask(task)) || whole.has(normalize(task.mainQuery))) return true;
       if (asksSomething(task)) return false;
     } else if (task !== null && ids.has(task.taskId)) return true;
     if (tokens !== undefined) return holdsAny(normalize(tokens.text));
@@ -44,7 +44,7 @@ function asksSomething({ mainQuery, initMessages }: Task): boolean {
 }
 
 /** What makes two tasks the same problem: all but their ids. */
-export function contentOf({ mainQuery, initMessages, metadata }: Task): string {
+export function contentOfTask({ mainQuery, initMessages, metadata }: Task): string {
   return JSON.stringify([normalize(mainQuery), initMessages.map(({ content }) => normalize(content)), metadata]);
 }
 

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { AgentJetError, ConfigError, type CommonConfig, type Task } from '@agentjet/core';
 import type { Conversation, Transcript } from './conversation.js';
 import { countImitated, longestRow, toExampleRow, type Example, type ExampleRow } from './example.js';
-import { contentOf, createHeldOutTasks, hasContent, normalize } from './held-out-tasks.js';
+import { contentOfTask, createHeldOutTasks, hasContent, normalize } from './held-out-tasks.js';
 import { replayTranscript, type ReplayOptions } from './replay-transcript.js';
 import { splitExamples, type SplitExamples } from './split-examples.js';
 
 /** Why transcripts are not trained. */
-export type DropReason =
+export type SkipReason =
   | 'failed'
   | 'not_successful'
   | 'below_min_reward'
@@ -18,12 +18,12 @@ export type DropReason =
   | 'too_long'
   | 'duplicate';
 
-export type DropCounts = Readonly<Partial<Record<DropReason, number>>>;
+export type DropCounts = Readonly<Partial<Record<SkipReason, number>>>;
 
 export type PreparedExamples = SplitExamples & {
   readonly dropped: DropCounts;
   /** For each reason: the place of the first such transcript, and what is wrong with it. */
-  readonly firstDropped: Readonly<Partial<Record<DropReason, string>>>;
+  readonly firstDropped: Readonly<Partial<Record<SkipReason, string>>>;
   /** SHA-256 of all that is trained, in order: the same for the same training. */
   readonly sha256: string;
 };
@@ -35,7 +35,7 @@ export type PrepareOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-type Dropped = { readonly reason: DropReason; readonly message?: string };
+type Dropped = { readonly reason: SkipReason; readonly message?: string };
 
 /**
  * What of the transcripts is trained, in tokens, and what is held out. Throws ConfigError `example_too_long` if `sft.overlong` says
@@ -46,8 +46,8 @@ export async function prepareExamples(
   { config, replay, evaluationTasks, signal }: PrepareOptions,
 ): Promise<PreparedExamples> {
   const isHeldOut = createHeldOutTasks(evaluationTasks);
-  const dropped: Partial<Record<DropReason, number>> = {};
-  const firstDropped: Partial<Record<DropReason, string>> = {};
+  const dropped: Partial<Record<SkipReason, number>> = {};
+  const firstDropped: Partial<Record<SkipReason, string>> = {};
   const seen = new Set<string>();
   const examples: Example[] = [];
   for (const transcript of transcripts) {
@@ -123,7 +123,7 @@ function imitatesAnything(rows: readonly ExampleRow[]): boolean {
 /** What the task is, by its content, since sources number their tasks each for itself; else its id, or what the conversation begins with. */
 function taskKeyOf({ task, tokens, conversations }: Transcript): string {
   if (tokens !== undefined) return `id ${tokens.taskId}`;
-  if (task !== null) return hasContent(task) ? `content ${contentOf(task)}` : `id ${task.taskId}`;
+  if (task !== null) return hasContent(task) ? `content ${contentOfTask(task)}` : `id ${task.taskId}`;
   const first = conversations[0]?.messages.find(({ role }) => role === 'user')?.content ?? '';
   return `question ${normalize(first)}`;
 }
@@ -164,7 +164,7 @@ function nothingLeft(total: number, dropped: DropCounts, firstDropped: PreparedE
   );
 }
 
-const reasonWords: Readonly<Record<DropReason, string>> = {
+const reasonWords: Readonly<Record<SkipReason, string>> = {
   failed: 'failed',
   not_successful: 'not successful',
   below_min_reward: 'below sft.min_reward',
@@ -179,7 +179,7 @@ const reasonWords: Readonly<Record<DropReason, string>> = {
 /** Such as "12 not successful, 3 repeated"; empty if nothing was dropped. */
 export function describeDropped(dropped: DropCounts): string {
   return Object.entries(dropped)
-    .map(([reason, count]) => `${count} ${reasonWords[reason as DropReason]}`)
+    .map(([reason, count]) => `${count} ${reasonWords[reason as SkipReason]}`)
     .join(', ');
 }
 

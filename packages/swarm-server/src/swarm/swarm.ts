@@ -49,7 +49,7 @@ import { finishWork } from './finish-work.js';
 import { keepTraining } from './keep-training.js';
 import { rewind } from './rewind.js';
 import { lookAt } from './share-watch.js';
-import { TaskTable } from './task-table.js';
+import { SwarmTasks } from './swarm-tasks.js';
 import { toStoreError, toWireError } from './to-wire-error.js';
 import type { TrainerPort } from './trainer-port.js';
 
@@ -118,7 +118,7 @@ export class Swarm {
     });
     ledger.clock.stop();
     const revisions = new Revisions(state.groups.values());
-    const tasks = options.tasks ?? new TaskTable(state, settings);
+    const tasks = options.tasks ?? new SwarmTasks(state, settings);
     const lives = new ClientLives(() => ledger.clock.read(), settings.aliveMs);
     const flags = { intake: { isClosing: false }, evaluation: { isRunning: false, sinceMs: 0, beganMs: undefined } };
     const policies = options.policies ?? [{ name: defaultPolicy, trainer: trainerOf(options), settings }];

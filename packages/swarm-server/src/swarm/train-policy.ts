@@ -5,7 +5,7 @@ import {
   planRetirement,
   toIdleGroup,
   untrainedOf,
-  type Batch,
+  type FormedBatch,
   type LedgerEpisode,
   type LedgerGroup,
 } from '@agentjet/ledger';
@@ -122,7 +122,7 @@ async function findCheckpoint({ line, trainer }: SwarmContext): Promise<number> 
   return Math.max(0, ...whole.filter((step) => step <= newest));
 }
 
-function findBatch(context: SwarmContext): Batch {
+function findBatch(context: SwarmContext): FormedBatch {
   const rules = rulesOf(context);
   const look = lookAt(context);
   giveUpDeserted(context);
@@ -175,7 +175,11 @@ async function retireFiles({ store, ledger, writer, policies }: SwarmContext): P
   forgetSteps(ledger.state, plan.steps);
 }
 
-function giveUpStragglers(context: SwarmContext, { by }: Extract<Batch, { kind: 'held' }>, sinceMs: number): void {
+function giveUpStragglers(
+  context: SwarmContext,
+  { by }: Extract<FormedBatch, { kind: 'held' }>,
+  sinceMs: number,
+): void {
   const { ledger, settings, stragglers } = context;
   const patience = settings.stragglerPatienceMs;
   if (patience === null || ledger.clock.read() - sinceMs <= patience) return;

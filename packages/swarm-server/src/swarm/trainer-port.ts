@@ -1,5 +1,5 @@
 import type { IdleGroup, LedgerEpisode, ManifestGroup } from '@agentjet/ledger';
-import type { StepPlan, TrainerPort as LoopTrainer } from '@agentjet/run/loop';
+import type { StepPlan, LoopTrainer } from '@agentjet/run/loop';
 import type { LostAttempt } from './attempt-lengths.js';
 
 /** What the swarm asks of the holder of the weights. */

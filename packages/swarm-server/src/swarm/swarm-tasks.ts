@@ -8,7 +8,7 @@ import type { DrawnTask, TaskPort } from './trainer-port.js';
  * clients with one list fill the same groups, and a restarted client continues with the current task of the swarm.
  * Nothing is drawn before the table is complete, because another task would change the meaning of every later draw.
  */
-export class TaskTable implements TaskPort {
+export class SwarmTasks implements TaskPort {
   readonly #state: LedgerState;
   readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs' | 'shuffle'>;
   readonly #tables = new Map<string, readonly string[]>();

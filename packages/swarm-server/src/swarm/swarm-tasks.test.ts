@@ -1,16 +1,16 @@
 import { deriveSeed, placeSeed } from '@agentjet/core';
 import { applyRecord, createState } from '@agentjet/ledger';
 import { expect, it } from 'vitest';
-import { TaskTable } from './task-table.js';
+import { SwarmTasks } from './swarm-tasks.js';
 
 const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-function openTable(shuffle?: boolean): TaskTable {
+function openTable(shuffle?: boolean): SwarmTasks {
   const state = createState();
   for (const [index, taskId] of ids.entries()) {
     applyRecord(state, { kind: 'task', taskId, index, hash: taskId, total: ids.length });
   }
-  return new TaskTable(state, { seed: 42, totalEpochs: 2, ...(shuffle !== undefined && { shuffle }) });
+  return new SwarmTasks(state, { seed: 42, totalEpochs: 2, ...(shuffle !== undefined && { shuffle }) });
 }
 
 it('draws the tasks of a pass in the order of an ordinary run, with its seeds', () => {

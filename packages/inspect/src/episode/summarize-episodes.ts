@@ -15,7 +15,7 @@ export type EpisodeSummary = {
 };
 
 /** Yields the episodes of a run, step by step. Throws BackboneError `run_folder`. */
-export async function* listEpisodes(runDir: string): AsyncGenerator<EpisodeSummary> {
+export async function* summarizeEpisodes(runDir: string): AsyncGenerator<EpisodeSummary> {
   const { episodes } = await openRunFolder(runDir);
   for (const step of await episodes.steps()) {
     for (const record of await episodes.readStep(step)) yield summarize(record);
