@@ -14,10 +14,7 @@ import { watchEngine, type WatchedEngine } from './policy/engine-health.js';
 import { openBackbone } from './policy/open-backbone.js';
 import type { PreparedModel } from './policy/prepare-model.js';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
-import { noticeFindings } from './training/notice-findings.js';
-import { noticeHistories } from './training/notice-histories.js';
-import { noticeSampling } from './training/notice-sampling.js';
-import { noticeStall } from './training/notice-stall.js';
+import { noticeSteps } from './training/notice-steps.js';
 import { hashCode } from './training/code-hashes.js';
 import { openRecordedRun, type RecordedRunOptions } from './recorded/open-recorded-run.js';
 import type { RecordedRun } from './recorded/recorded-run.js';
@@ -100,9 +97,7 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   const shared = { open, modelDir, onNotice, composition, totalSteps, isRecorded };
   const opened = await (resume === false ? openNew(config, shared) : openOld(config, { ...shared, resume, from }));
   keepTemplate(opened.folder, options.chatTokenizer);
-  const { emit, tally } = countEpisodes(
-    noticeStall(noticeSampling(noticeHistories(noticeFindings(options.emit, config)), config), config.trainableTargets),
-  );
+  const { emit, tally } = countEpisodes(noticeSteps(options.emit, config));
   const watched = watchEngine(opened.backbone.engine);
   return { ...opened, config, algorithm, watched, emit, tally, signal, startedAt, modelSummary };
 }

@@ -170,6 +170,7 @@ function toSwarmSettings(config: CommonConfig): SwarmSettings {
     saveFreq: trainerCommon.saveFreq,
     keptCheckpoints: trainerCommon.maxCheckpoints === 0 ? Infinity : trainerCommon.maxCheckpoints,
     maxSteps: trainerCommon.totalTrainingSteps ?? Infinity,
+    ...(trainerCommon.maxEmptySteps !== null && { maxEmptySteps: trainerCommon.maxEmptySteps }),
     totalEpochs: trainerCommon.totalTrainingSteps === null ? trainerCommon.totalEpochs : Infinity,
     sharePatienceMs: 1000 * config.swarm.sharePatience,
     shuffle: config.taskReader.shuffle,

@@ -1,7 +1,7 @@
-import { WorkflowError } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { TrainObserver } from '@agentjet/run';
 import type { JobListener } from '../events.js';
+import { EmptySteps } from './empty-steps.js';
 
 type StepLimits = {
   readonly totalSteps: number;
@@ -15,14 +15,12 @@ export class StepObserver {
   secondsTraining = 0;
   readonly #emit: JobListener;
   readonly #totalSteps: number;
-
-  readonly #maxEmptySteps: number | null;
-  #emptySteps = 0;
+  readonly #empty: EmptySteps;
 
   constructor(emit: JobListener, { totalSteps, maxEmptySteps }: StepLimits) {
     this.#emit = emit;
     this.#totalSteps = totalSteps;
-    this.#maxEmptySteps = maxEmptySteps;
+    this.#empty = new EmptySteps(maxEmptySteps, repair);
   }
 
   readonly observer: TrainObserver = {
@@ -37,32 +35,9 @@ export class StepObserver {
     this.secondsTraining += training;
     this.#emit({ type: 'phase_finished', phase: 'train', step, seconds: training });
     this.#emit({ type: 'step_finished', step, totalSteps: this.#totalSteps, metrics });
-    this.#emptySteps = isEmpty(metrics) ? this.#emptySteps + 1 : 0;
-    if (this.#emptySteps === this.#maxEmptySteps) throw nothingTrained(this.#emptySteps, metrics);
+    this.#empty.note(metrics);
   }
 }
 
-/** A policy that has learned may solve each task always or never. Then a step has nothing to train, and nothing is wrong. */
-function isEmpty({
-  trained_tokens: trained,
-  policy_version: updates = 0,
-  success_rate: success = 0,
-}: MetricsRecord): boolean {
-  const isSure = updates > 0 && success > 0;
-  return trained === 0 && !isSure;
-}
-
-function nothingTrained(
-  numSteps: number,
-  { step, failed_episodes: failed = 0, episodes = 0 }: MetricsRecord,
-): WorkflowError {
-  const why =
-    failed === episodes
-      ? `all ${episodes} episodes of the last one failed; \`--backbone=debug\` shows why`
-      : 'the episodes of each task all got the same reward, or were too long';
-  return new WorkflowError(
-    'nothing_trained',
-    `${numSteps} steps in a row, up to step ${step}, trained nothing: ${why}. A checkpoint is saved. ` +
-      'Repair the cause and continue with --resume, or set trainer_common.max_empty_steps to null to continue regardless.',
-  );
-}
+const repair =
+  'A checkpoint is saved. Repair the cause and continue with --resume, or set trainer_common.max_empty_steps to null to continue regardless.';

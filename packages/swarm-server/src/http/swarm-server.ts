@@ -7,7 +7,7 @@ import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
-import { failureWindowMs, maxFailures, sayFailed } from '../swarm/keep-training.js';
+import { failureWindowMs, maxFailures, needsOperator, sayFailed } from '../swarm/keep-training.js';
 import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm } from '../swarm/swarm.js';
 import type { SwarmOptions } from '../swarm/swarm-options.js';
@@ -299,7 +299,7 @@ class SwarmLoop {
     if (swarm === undefined || this.#leaving === swarm) return; // both its engine and its trainer report it
     const now = systemHost.now();
     this.#failedMs = [...this.#failedMs.filter((ms) => now - ms < failureWindowMs), now];
-    if (this.#failedMs.length <= maxFailures) {
+    if (this.#failedMs.length <= maxFailures && !needsOperator(error)) {
       this.#options.onNotice?.(
         `The model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`,
       );

@@ -9,17 +9,19 @@ import {
   type ManifestRecord,
   type RecordIndex,
 } from '@agentjet/ledger';
-import { Diagnosis, type EpisodeFacts } from '@agentjet/diagnose';
 import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { Episode } from '@agentjet/rollout';
 import {
   contentOf,
+  EmptySteps,
+  noticeSteps,
   readEnd,
   summarizeEvaluation,
   toEvaluationRecord,
   toGroupLines,
   toGroupReport,
   type Ended,
+  type JobListener,
   type SampledGroup,
   type ServedWeights,
 } from '@agentjet/session/served';
@@ -45,12 +47,17 @@ export class ModelTrainer implements TrainerPort {
   readonly #options: ModelTrainerOptions;
   readonly #steps: StepMaker;
   readonly #gap = new RedoGap();
-  readonly #diagnosis: Diagnosis;
+  readonly #listener: JobListener;
+  readonly #empty: EmptySteps;
+  /** Of the step that was planned last, or is being trained. */
+  #episodes: readonly Episode[] = [];
+  #problem: unknown;
 
   constructor(options: ModelTrainerOptions) {
     this.#options = options;
-    this.#diagnosis = new Diagnosis(options.config);
-    const { weights, folder } = options;
+    const { weights, folder, config, onNotice } = options;
+    this.#listener = noticeSteps((event) => void (event.type === 'notice' && onNotice?.(event.message)), config);
+    this.#empty = new EmptySteps(config.trainerCommon.maxEmptySteps, repair);
     this.#steps = new StepMaker({ weights, folder, open: (manifest) => this.#open(manifest), onRefused: 'skip' });
   }
 
@@ -88,9 +95,14 @@ export class ModelTrainer implements TrainerPort {
 
   record = async (manifest: ManifestRecord, { secondsSampling, isRedo }: MadeStep): Promise<void> => {
     const more = { ...toShareMetrics(manifest.shares), ...this.#gap.noteStep(isRedo) };
-    const { metrics, groups } = await this.#steps.record(manifest, { secondsSampling, more });
-    this.#notice(metrics, groups);
+    const { metrics } = await this.#steps.record(manifest, { secondsSampling, more });
     this.#options.onRecorded?.();
+    this.#report(metrics);
+    if (!isRedo) this.#problem = failureOf(() => this.#empty.note(metrics));
+  };
+
+  check = (): void => {
+    if (this.#problem !== undefined) throw this.#problem;
   };
 
   /** An evaluation that a process before this one has written down is not written again. */
@@ -107,10 +119,12 @@ export class ModelTrainer implements TrainerPort {
 
   close = (): Promise<void> => this.#options.weights.close();
 
-  /** Reports what the rules find in the step's records. */
-  #notice(metrics: MetricsRecord, groups: readonly TrainingGroup[]): void {
-    const lines = groups.flatMap(trainedLines);
-    for (const { message } of this.#diagnosis.look(metrics, lines)) this.#options.onNotice?.(message);
+  /** Reports what the episodes and the metrics of a step show. */
+  #report(metrics: MetricsRecord): void {
+    const { step } = metrics;
+    for (const episode of this.#episodes) this.#listener({ type: 'episode_finished', phase: 'sample', step, episode });
+    this.#episodes = [];
+    this.#listener({ type: 'step_finished', step, totalSteps: 0, metrics });
   }
 
   #open(manifest: ManifestRecord): StepGroups {
@@ -122,6 +136,7 @@ export class ModelTrainer implements TrainerPort {
     { groups, idle = [] }: Pick<ManifestRecord, 'groups' | 'idle'>,
     { lost, failed }: Untrained,
   ): readonly TrainingGroup[] {
+    this.#episodes = [];
     return inDrawOrder(groups, idle).map((drawn, at) =>
       this.#toTrainingGroup(drawn, { lost: at === 0 ? lost : [], failed }),
     );
@@ -168,6 +183,7 @@ export class ModelTrainer implements TrainerPort {
       othersOf(group),
     );
     const sampled = { ...found, lost: [...before.flatMap((each) => [...each.lost, ...each.episodes]), ...found.lost] };
+    this.#episodes = [...this.#episodes, ...found.episodes];
     const lengths = members.map(({ end }) => toAttemptLength(end, this.#policy));
     return {
       groupId,
@@ -187,12 +203,6 @@ export class ModelTrainer implements TrainerPort {
   #toEpisode(ended: Ended): Episode {
     return readEnd(ended, this.#policy);
   }
-}
-
-/** The lines of the episodes that are in the group; `toEpisodeLine` has written them. */
-function trainedLines({ episodes, report }: TrainingGroup): readonly EpisodeFacts[] {
-  const ids = new Set(episodes.map(({ episodeId }) => episodeId));
-  return (report?.records ?? []).filter((line) => ids.has(line.episode_id)) as readonly EpisodeFacts[];
 }
 
 /** What of a group is not trained. */
@@ -282,4 +292,16 @@ function inDrawOrder(groups: readonly ManifestGroup[], idle: readonly IdleGroup[
   }
   const inOrder = [...tries].sort(([a], [b]) => a - b);
   return inOrder.flatMap(([, all]) => all.slice(-1).map((group) => ({ group, earlier: all.slice(0, -1) })));
+}
+
+const repair =
+  'Repair the cause and continue with "ajet swarm start", or set trainer_common.max_empty_steps to null to continue regardless.';
+
+function failureOf(act: () => void): unknown {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }

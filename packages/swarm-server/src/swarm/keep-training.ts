@@ -1,4 +1,4 @@
-import { toErrorMessage } from '@agentjet/core';
+import { AgentJetError, toErrorMessage } from '@agentjet/core';
 import { WireError } from '@agentjet/swarm-wire';
 import { failOrders } from './checkpoint-orders.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
@@ -33,7 +33,7 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
     void gate.hold('weights');
     health.downSinceMs ??= host.now();
     failedMs = [...failedMs.filter((ms) => host.now() - ms < failureWindowMs), host.now()];
-    weights.phase = failedMs.length > maxFailures ? 'failed' : 'recovering';
+    weights.phase = failedMs.length > maxFailures || needsOperator(error) ? 'failed' : 'recovering';
     changes.notify();
     if (weights.phase === 'recovering') {
       onNotice(`${policy}: the model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`);
@@ -48,6 +48,10 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
 /** A model that fails more often within the window is not opened again by itself. */
 export const maxFailures = 3;
 export const failureWindowMs = 10 * 60_000;
+
+/** Opening the model again would not help: the episodes teach nothing. */
+export const needsOperator = (error: unknown): boolean =>
+  error instanceof AgentJetError && error.code === 'nothing_trained';
 
 /** Rejects with what ends it. */
 async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOptions): Promise<void> {
@@ -89,6 +93,7 @@ async function failureOf(attempt: () => Promise<void>): Promise<unknown> {
 /** Why a model is not opened again by itself, and the repair. */
 export function sayFailed(error: unknown, numFailures: number): string {
   const message = toErrorMessage(error);
+  if (needsOperator(error)) return message;
   return `${message}${/[.!?]$/.test(message) ? '' : '.'} It failed ${numFailures} times within ten minutes. Repair the cause; then "ajet swarm start" opens it again.`;
 }
 

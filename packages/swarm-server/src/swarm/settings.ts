@@ -29,6 +29,8 @@ export type SwarmSettings = {
   /** A checkpoint is due, too, when making the steps since the last one again would take longer. */
   readonly recoveryBudgetMs?: number;
   readonly maxSteps: number;
+  /** Training stops when as many episodes as so many batches have failed and no group can be trained. Absent: never. */
+  readonly maxEmptySteps?: number;
   /** Passes over the table of tasks. */
   readonly totalEpochs: number;
   /** How long a share may be without a client before it lends its places; only if `rules.isElastic`. */

@@ -9,7 +9,7 @@ import {
   type LedgerEpisode,
   type LedgerGroup,
 } from '@agentjet/ledger';
-import { AgentJetError } from '@agentjet/core';
+import { AgentJetError, WorkflowError } from '@agentjet/core';
 import { runLoop, saveIfDue, type Driver, type Run } from '@agentjet/run/loop';
 import { failOrders, openOrders, settleOrders } from './checkpoint-orders.js';
 import { changedKeys, changesOf } from './config-changes.js';
@@ -45,15 +45,21 @@ function createPoolDriver(context: SwarmContext): Driver {
   const { ledger, line, settings, stragglers, trainer, weights, changes, health } = context;
   let asked: readonly string[] = [];
   let heldSinceMs: number | undefined;
+  let failedBefore = 0;
   const redone = new Set<number>();
   return {
     load: async () => {
       const newest = await findCheckpoint(context);
       await trainer.load(newest);
       for (let step = newest + 1; step <= line.step; step++) redone.add(step);
+      failedBefore = numFailed(context);
       return newest;
     },
-    check: () => requireEngine(context),
+    check: () => {
+      requireEngine(context);
+      trainer.check?.();
+      requireTrainable(context, failedBefore);
+    },
     decide: async () => {
       const mayStep = !ledger.state.operation.isPaused && !context.evaluation.isRunning;
       const batch = mayStep ? findBatch(context) : undefined;
@@ -80,12 +86,34 @@ function createPoolDriver(context: SwarmContext): Driver {
     retire: () => retire(context),
     isOver: (step) => step >= Math.max(settings.maxSteps, line.step),
     onDone: () => changes.notify(),
-    onStep: (groups) => stragglers.noteTrained(groups.length),
+    onStep: (groups) => {
+      stragglers.noteTrained(groups.length);
+      failedBefore = numFailed(context);
+    },
     onChange: () => {
       if (weights.phase === 'waiting') health.downSinceMs = undefined;
       changes.notify();
     },
   };
+}
+
+/** Episodes whose agents failed. */
+function numFailed(context: SwarmContext): number {
+  const { ledger, policy } = context;
+  const { droppedByReason } = hasPolicies(context) ? ledger.accountOf(policy) : ledger.account;
+  return droppedByReason.failed ?? 0;
+}
+
+/** Throws WorkflowError `nothing_trained` if as many episodes have failed as `max_empty_steps` batches have, and no group can be trained. */
+function requireTrainable(context: SwarmContext, failedBefore: number): void {
+  const { maxEmptySteps, numPlaces } = context.settings;
+  if (maxEmptySteps === undefined || flyingOf(context).flight.trainable.size > 0) return;
+  const found = numFailed(context) - failedBefore;
+  if (found < maxEmptySteps * rulesOf(context).batchSize * numPlaces) return;
+  throw new WorkflowError(
+    'nothing_trained',
+    `${found} episodes since step ${context.weights.version} failed, and no group can be trained. "ajet swarm episodes" shows their errors. Repair the cause and continue with "ajet swarm start", or set trainer_common.max_empty_steps to null to continue regardless.`,
+  );
 }
 
 /** Many ends of one moment are looked at once: when they are written. */

@@ -10,6 +10,8 @@ export type TrainerPort = LoopTrainer & {
   readonly plan: (groups: readonly ManifestGroup[], context: PlanContext) => StepPlan;
   /** Writes down an evaluation; made again, with its steps, after a recovery. */
   readonly recordEvaluation?: (step: number, evaluated: Evaluated) => Promise<void>;
+  /** Throws if training must stop until an operator starts it again. */
+  readonly check?: () => void;
   /** Lets the weights go. */
   readonly close?: () => Promise<void>;
 };

@@ -1,0 +1,46 @@
+import { WorkflowError } from '@agentjet/core';
+import type { MetricsRecord } from '@agentjet/run-folder';
+
+/** Counts steps in a row that trained nothing. */
+export class EmptySteps {
+  readonly #most: number | null;
+  readonly #repair: string;
+  #count = 0;
+
+  /** `most`: so many of them end the run; null: none do. `repair`: what the user does then. */
+  constructor(most: number | null, repair: string) {
+    this.#most = most;
+    this.#repair = repair;
+  }
+
+  /** Throws WorkflowError `nothing_trained` with the last step that the limit allows. */
+  note(metrics: MetricsRecord): void {
+    this.#count = isEmpty(metrics) ? this.#count + 1 : 0;
+    if (this.#count === this.#most) throw nothingTrained(this.#count, metrics, this.#repair);
+  }
+}
+
+/** A policy that has learned may solve each task always or never. Then a step has nothing to train, and nothing is wrong. */
+function isEmpty({
+  trained_tokens: trained,
+  policy_version: updates = 0,
+  success_rate: success = 0,
+}: MetricsRecord): boolean {
+  const isSure = updates > 0 && success > 0;
+  return trained === 0 && !isSure;
+}
+
+function nothingTrained(
+  numSteps: number,
+  { step, failed_episodes: failed = 0, episodes = 0 }: MetricsRecord,
+  repair: string,
+): WorkflowError {
+  const why =
+    failed === episodes
+      ? `all ${episodes} episodes of the last one failed; \`--backbone=debug\` shows why`
+      : 'the episodes of each task all got the same reward, or were too long';
+  return new WorkflowError(
+    'nothing_trained',
+    `${numSteps} steps in a row, up to step ${step}, trained nothing: ${why}. ${repair}`,
+  );
+}

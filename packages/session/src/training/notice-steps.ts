@@ -1,0 +1,12 @@
+import type { CommonConfig } from '@agentjet/core';
+import type { JobListener } from '../events.js';
+import { noticeFindings } from './notice-findings.js';
+import { noticeHistories } from './notice-histories.js';
+import { noticeSampling } from './notice-sampling.js';
+import { noticeStall } from './notice-stall.js';
+
+/** Passes events on, and reports what their episodes, steps and evaluations show: each finding once. */
+export function noticeSteps(emit: JobListener, config: CommonConfig): JobListener {
+  const sampling = noticeSampling(noticeHistories(noticeFindings(emit, config)), config);
+  return noticeStall(sampling, config.trainableTargets);
+}
