@@ -37,6 +37,8 @@ export type MemoryPart = {
 
 export type ResourceNeed = {
   readonly numParameters: number;
+  /** Whether an adapter (LoRA) is trained in place of all weights. Default: as `lora.rank` says. */
+  readonly trainsAdapter?: boolean;
   /** `host`: memory of this machine. `gpu`: memory of each GPU. `none`: the model is elsewhere. */
   readonly place: 'host' | 'gpu' | 'none';
   /** The parts of the peak, with the largest tree of a step and with one sample as long as the configuration allows. */

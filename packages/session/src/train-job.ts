@@ -11,7 +11,9 @@ import { probeDifficulty } from './schedule/probe-difficulty.js';
 import { readPlan } from './schedule/read-plan.js';
 import { createScheduleSource } from './schedule/schedule-source.js';
 import type { Selected } from './schedule/select-by-difficulty.js';
+import { withRate } from './training/auto-rate.js';
 import { checkKeepBest, checkStart } from './training/check-start.js';
+import { findRun } from './training/resume-run.js';
 import { withTrainingRun } from './training-run.js';
 
 export type TrainJobOptions = {
@@ -23,23 +25,25 @@ export type TrainJobOptions = {
 };
 
 /** Trains on a schedule of the job's own tasks: evaluation, steps, evaluation; everything goes into a run folder. */
-export async function trainJob(config: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
+export async function trainJob(given: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
   const { inputs, signal } = options;
-  for (const message of checkStart(config, inputs)) options.emit({ type: 'notice', message });
-  const prepare = once(() => prepareModel(config, inputs.backbone, { ...options, trains: true }));
+  for (const message of checkStart(given, inputs)) options.emit({ type: 'notice', message });
+  const prepare = once(() => prepareModel(given, inputs.backbone, { ...options, trains: true }));
   const probe = async (table: TaskTable): Promise<Selected> =>
-    probeDifficulty(config, table, { inputs, modelDir: (await prepare()).modelDir, emit: options.emit, signal });
-  const isProbed = config.taskReader.difficulty.samples > 0;
+    probeDifficulty(given, table, { inputs, modelDir: (await prepare()).modelDir, emit: options.emit, signal });
+  const isProbed = given.taskReader.difficulty.samples > 0;
   const { schedule, evaluationTasks, tasks } = await readPlan(
-    config,
+    given,
     inputs.reader,
     options.emit,
     isProbed ? probe : undefined,
   );
-  checkKeepBest(config, evaluationTasks.length);
+  checkKeepBest(given, evaluationTasks.length);
   const model = await prepare();
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
+  const runDir = options.resume === false ? undefined : await findRun(given, options.resume);
+  const config = withRate(given, { model, composition: inputs.composition, runDir, onNotice });
   const chatTokenizer = await loadModelTokenizer(model.modelDir, { ...inputs, onNotice }, config);
   const { totalSteps } = schedule;
   const opened = { ...options, model, chatTokenizer, startedAt, totalSteps, isRecorded: true };

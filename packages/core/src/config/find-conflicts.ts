@@ -60,7 +60,7 @@ function findOptimizerConflicts(
 ): readonly Problem[] {
   const messages: string[] = [];
   const shown = (key: string, value: number): string => `"${key}" ${value} (${locate(key)})`;
-  if (optim.lr * optim.weight_decay >= 1)
+  if (optim.lr !== 'auto' && optim.lr * optim.weight_decay >= 1)
     messages.push(
       `${shown('trainer_common.optim.lr', optim.lr)} x ${shown('trainer_common.optim.weight_decay', optim.weight_decay)} is the share that a step removes from each weight, and must be below 1. Lower weight_decay.`,
     );

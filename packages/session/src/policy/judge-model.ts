@@ -14,6 +14,10 @@ export type PreparedModel = {
   readonly modelDir: string;
   /** Parameters, memory and time, in a few words; undefined if the backbone cannot tell. */
   readonly summary: string | undefined;
+  /** Undefined if the backbone cannot tell. */
+  readonly numParameters: number | undefined;
+  /** Whether an adapter (LoRA) is trained in place of all weights. */
+  readonly trainsAdapter: boolean;
 };
 
 /** A model that fits if it is alone; its weights need not be here yet. */
@@ -53,7 +57,8 @@ export async function judgeModel(
   if (verdict !== undefined) checkVerdict(verdict, { config, trains, policy, onNotice });
   const prepare = async (): Promise<PreparedModel> => {
     const modelDir = readsWeights ? await resolveModelDir(modelPath, { signal, onNotice }) : described;
-    return { modelDir, summary: verdict && describeNeed(verdict) };
+    const { numParameters, trainsAdapter = config.lora.rank > 0 } = verdict?.need ?? { numParameters: undefined };
+    return { modelDir, summary: verdict && describeNeed(verdict), numParameters, trainsAdapter };
   };
   return { verdict, judgeIn, prepare };
 }

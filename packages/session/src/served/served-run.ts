@@ -8,6 +8,7 @@ import { loadServedInputs, type ServedInputs } from '../inputs/served-inputs.js'
 import { loadModelTokenizer } from '../policy/open-policy.js';
 import { preparePolicies, type PreparePoliciesOptions } from '../policy/prepare-policies.js';
 import type { AvailableMemory } from '../needs/available-memory.js';
+import { withRate } from '../training/auto-rate.js';
 import { checkKeepBest, checkServedStart } from '../training/check-start.js';
 import { hashCode } from '../training/code-hashes.js';
 import { openFolderAgain, recordChanges } from '../training/resume-run.js';
@@ -63,13 +64,15 @@ export async function openServedRun<Config extends CommonConfig>(
 ): Promise<ServedRun> {
   const composition = options.composition as unknown as ConfigComposition;
   const configs = createPolicyConfigs(options.config, composition);
-  const prepared = await prepare(configs, { ...options, composition });
+  const known = await findKnownFolder(options.config, options);
+  const prepared = await prepare(configs, { ...options, composition, known });
   const [lead] = prepared;
   if (lead === undefined) throw new TypeError('A run has a policy.');
   const isOnly = prepared.length === 1;
   const config = isOnly ? lead.config : { ...lead.config, swarm: options.config.swarm };
   const opened = await openFolder(isOnly ? config : options.config, lead.inputs, {
-    ...options,
+    known,
+    onNotice: options.onNotice,
     modelDir: isOnly ? lead.modelDir : undefined,
   });
   const { folder, isResumed, storeDir } = opened;
@@ -108,12 +111,13 @@ function noticeOf(
   return numPolicies === 1 ? onNotice : (message) => onNotice(`${name}: ${message}`);
 }
 
-type PrepareOptions = PreparePoliciesOptions & Pick<ServedRunOptions<CommonConfig>, 'composition'>;
+type PrepareOptions = PreparePoliciesOptions &
+  Pick<ServedRunOptions<CommonConfig>, 'composition'> & { readonly known: KnownFolder | undefined };
 
 /** Everything of the policies that can be refused before anything is written. */
 async function prepare(
   policies: readonly PolicyConfig[],
-  { composition, ...options }: PrepareOptions,
+  { composition, known, ...options }: PrepareOptions,
 ): Promise<readonly Prepared[]> {
   const loaded: (PolicyConfig & { readonly inputs: ServedInputs })[] = [];
   for (const { name, config } of policies) {
@@ -127,10 +131,13 @@ async function prepare(
   }
   const prepared: Prepared[] = [];
   for (const policy of await preparePolicies(loaded, options)) {
-    const { config, inputs, modelDir, summary } = policy;
-    if (summary !== undefined) noticeOf(policy, loaded.length, options)(`model ${config.model.path} (${summary})`);
+    const { inputs, modelDir, summary } = policy;
     const onNotice = noticeOf(policy, loaded.length, options);
-    prepared.push({ ...policy, chatTokenizer: await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config) });
+    if (summary !== undefined) onNotice(`model ${policy.config.model.path} (${summary})`);
+    const runDir = known && (loaded.length === 1 ? known.dir : policyDir(known.dir, policy.name));
+    const config = withRate(policy.config, { model: policy, composition: inputs.composition, runDir, onNotice });
+    const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
+    prepared.push({ ...policy, config, chatTokenizer });
   }
   return prepared;
 }
@@ -141,7 +148,7 @@ async function openPolicyFolder(
   run: RunFolder,
   { onNotice }: Pick<PrepareOptions, 'onNotice'>,
 ): Promise<Pick<Opened, 'folder' | 'changes'>> {
-  const dir = path.join(run.dir, 'policies', name);
+  const dir = policyDir(run.dir, name);
   const { composition } = inputs;
   if (existsSync(dir)) {
     const again = await openFolderAgain(config, { dir, modelDir, onNotice, composition });
@@ -173,7 +180,23 @@ type Opened = {
   readonly storeDir: string;
 };
 
-type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'run' | 'isNew' | 'onNotice'> & {
+const policyDir = (runDir: string, name: string): string => path.join(runDir, 'policies', name);
+
+/** A run folder to go on with. `storeDir`: of its ledger; undefined if it has none yet. */
+type KnownFolder = { readonly dir: string; readonly storeDir: string | undefined };
+
+async function findKnownFolder(
+  { experimentDir, experimentName, swarm }: CommonConfig,
+  { run, isNew = false }: Pick<ServedRunOptions<CommonConfig>, 'run' | 'isNew'>,
+): Promise<KnownFolder | undefined> {
+  const dir = run ?? (isNew ? undefined : await findLatestRun(experimentDir, experimentName));
+  if (dir === undefined) return undefined;
+  const storeDir = findLedger(dir, swarm.storeDir);
+  return run !== undefined || storeDir !== undefined ? { dir, storeDir } : undefined;
+}
+
+type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'onNotice'> & {
+  readonly known: KnownFolder | undefined;
   /** Undefined: only its policies have models. */
   readonly modelDir: string | undefined;
 };
@@ -181,14 +204,12 @@ type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'run' | 'isNew' | 'onN
 async function openFolder(
   config: CommonConfig,
   { composition }: ServedInputs,
-  { run, isNew = false, modelDir, onNotice }: FolderOptions,
+  { known, modelDir, onNotice }: FolderOptions,
 ): Promise<Opened> {
   const { experimentDir, experimentName, trainerCommon, swarm } = config;
-  const newest = run ?? (isNew ? undefined : await findLatestRun(experimentDir, experimentName));
-  const known = newest === undefined ? undefined : findLedger(newest, swarm.storeDir);
-  if (newest !== undefined && (run !== undefined || known !== undefined)) {
-    const again = await openFolderAgain(config, { dir: newest, modelDir, onNotice, composition });
-    const storeDir = known ?? newLedgerOf(newest, swarm.storeDir);
+  if (known !== undefined) {
+    const again = await openFolderAgain(config, { dir: known.dir, modelDir, onNotice, composition });
+    const storeDir = known.storeDir ?? newLedgerOf(known.dir, swarm.storeDir);
     return { folder: again.run, changes: again.changes, isResumed: true, storeDir };
   }
   const folder = await createRunFolder({

@@ -6,6 +6,7 @@ import type { JobInputs } from '../inputs/job-inputs.js';
 import { loadModelTokenizer } from '../policy/open-policy.js';
 import { prepareModel } from '../policy/prepare-model.js';
 import { collectTasks } from '../schedule/collect-tasks.js';
+import { withRate } from '../training/auto-rate.js';
 import { findRun } from '../training/resume-run.js';
 import { withTrainingRun } from '../training-run.js';
 import { createExampleOrder } from './example-order.js';
@@ -28,12 +29,14 @@ export type SftParts = {
 };
 
 /** Trains the model to answer as the transcripts of `sft.transcripts` do; everything goes into a run folder. */
-export async function imitate(config: CommonConfig, parts: SftParts): Promise<SftResult> {
+export async function imitate(given: CommonConfig, parts: SftParts): Promise<SftResult> {
   const startedAt = performance.now();
   const { inputs, onEvent: emit, signal, resume = false, from } = parts;
-  const model = await prepareModel(config, inputs.backbone, { emit, signal, trains: true });
+  const model = await prepareModel(given, inputs.backbone, { emit, signal, trains: true });
   const { modelDir } = model;
   const onNotice = (message: string): void => emit({ type: 'notice', message });
+  const runDir = resume === false ? undefined : await findRun(given, resume);
+  const config = withRate(given, { model, composition: inputs.composition, runDir, onNotice });
   const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
   const { transcripts, sources } = await readTranscripts(config, { modelDir, chatTokenizer });
   const examples = await prepareExamples(transcripts, {
@@ -47,7 +50,7 @@ export async function imitate(config: CommonConfig, parts: SftParts): Promise<Sf
     signal,
   });
   emit({ type: 'notice', message: describeExamples(examples) });
-  if (resume !== false) await checkReport(await findRun(config, resume), examples);
+  if (runDir !== undefined) await checkReport(runDir, examples);
   const { batchSize, epochs } = config.sft;
   const order = createExampleOrder(examples.training.length, { batchSize, epochs, seed: config.trainerCommon.seed });
   const shared = { inputs: { ...inputs, algorithm: createSft() }, emit, resume, from, signal };

@@ -6,6 +6,7 @@ import {
   type OptimizerOptions,
 } from '@agentjet/core';
 import type { TrainOptions } from '@agentjet/run';
+import { smallestModelRate } from './auto-rate.js';
 import type { BatchSettings, Normalization } from '@agentjet/trainer';
 
 /** The trainer's options, from the names of the YAML. */
@@ -33,7 +34,8 @@ export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: 
   const { optim, miniBatchNum, ppoEpochs } = trainerCommon;
   const [beta1, beta2] = optim.betas;
   return {
-    learningRate: optim.lr,
+    // A run has resolved it by the size of its model.
+    learningRate: optim.lr === 'auto' ? smallestModelRate : optim.lr,
     beta1,
     beta2,
     epsilon: optim.eps,

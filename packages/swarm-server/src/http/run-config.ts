@@ -71,6 +71,8 @@ export function createRunConfig<Config extends CommonConfig>(
         if (clientSide.test(key)) throw clientKey(key);
         const own = ownKey(key, config);
         const changed = withChanges(nest(own, value));
+        if (own.endsWith('trainer_common.optim.lr') && typeof value !== 'number')
+          throw new WireError('unknown_config', `${key} is ${JSON.stringify(value)}. Name the rate as a number.`);
         if (!changeable.has(own)) throw notNow(own);
         if (Object.keys(config.swarm.policies).length > 0) requireCollectionOfSeveral(changed);
       }

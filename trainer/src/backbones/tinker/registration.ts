@@ -42,8 +42,9 @@ export const tinker = defineBackbone({
   readsWeights: false,
   loadEstimate: async () => {
     const { readModelShape } = await import('../needs/model-shape.js');
-    return ({ model }) => ({
+    return ({ model, section }) => ({
       numParameters: readModelShape(model).numParameters,
+      trainsAdapter: section['rank'] !== 0,
       place: 'none',
       parts: [],
       fullPackBytes: null,

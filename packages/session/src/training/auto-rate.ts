@@ -1,0 +1,51 @@
+import path from 'node:path';
+import type { CommonConfig, ConfigComposition } from '@agentjet/core';
+import type { PreparedModel } from '../policy/prepare-model.js';
+import { formatCount } from '../quantities.js';
+
+/** `trainer_common.optim.lr: auto`. The page of the trainer says where each rate comes from. */
+
+const rates = [
+  { most: 20e6, full: 3e-4, adapter: 3e-4 },
+  { most: 300e6, full: 3e-5, adapter: 1e-3 },
+  { most: 1e9, full: 1e-5, adapter: 1e-4 },
+  { most: 3e9, full: 3e-6, adapter: 3e-5 },
+  { most: Infinity, full: 1e-6, adapter: 1e-5 },
+] as const;
+
+/** Of models that nobody can size, and of the smallest. */
+export const [{ full: smallestModelRate }] = rates;
+
+/** The rate for a model of this size, all of it or an adapter (LoRA). */
+function autoRate({ numParameters, trainsAdapter }: SizedModel): number {
+  if (numParameters === undefined) return smallestModelRate;
+  const fitting = rates.find(({ most }) => numParameters <= most) ?? rates[rates.length - 1];
+  return (trainsAdapter ? fitting?.adapter : fitting?.full) ?? smallestModelRate;
+}
+
+type SizedModel = Pick<PreparedModel, 'numParameters' | 'trainsAdapter'>;
+
+export type RateOptions = {
+  readonly model: SizedModel;
+  readonly composition: ConfigComposition;
+  /** The run to go on with: its rate stays. Undefined: a new run. */
+  readonly runDir: string | undefined;
+  readonly onNotice: (message: string) => void;
+};
+
+/** The configuration with a number for `auto`. Its run stores the number, so that it keeps the rate when it is resumed. */
+export function withRate(config: CommonConfig, { model, composition, runDir, onNotice }: RateOptions): CommonConfig {
+  if (config.trainerCommon.optim.lr !== 'auto') return config;
+  const stored =
+    runDir === undefined ? undefined : composition.load(path.join(runDir, 'config.yaml')).trainerCommon.optim.lr;
+  const lr = typeof stored === 'number' ? stored : autoRate(model);
+  if (lr !== smallestModelRate) onNotice(rateNotice(lr, model));
+  const { trainerCommon } = config;
+  return { ...config, trainerCommon: { ...trainerCommon, optim: { ...trainerCommon.optim, lr } } };
+}
+
+function rateNotice(lr: number, { numParameters, trainsAdapter }: SizedModel): string {
+  const count = numParameters === undefined ? 'this model' : `a model of ${formatCount(numParameters)} parameters`;
+  const size = trainsAdapter ? `an adapter (LoRA) of ${count}` : count;
+  return `The learning rate is ${lr.toExponential()}, for ${size} (trainer_common.optim.lr: auto).`;
+}
