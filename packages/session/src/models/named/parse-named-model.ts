@@ -1,5 +1,4 @@
-import type { NamedModel } from './named-model.js';
-import { namedModels } from './registrations.js';
+import { namedModels, type NamedModel } from '@agentjet/model-hub';
 
 /** A named model as a user writes it: `smollm2-135m`, or with the source that it must come from, `smollm2-135m@wheel`. */
 export type NamedRequest = { readonly model: NamedModel; readonly source: SourceName | undefined };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { startLoopbackHub, type LoopbackHub } from '@agentjet/model-hub/testing';
-import type { NamedModel } from './named-model.js';
+import type { NamedModel } from '@agentjet/model-hub';
 import { parseNamedModel } from './parse-named-model.js';
 import { resolveNamedModel, type ResolveNamedOptions } from './resolve-named-model.js';
 

@@ -10,11 +10,11 @@ import {
   readHubSettings,
   unpackFile,
   type ModelName,
+  type NamedModel,
   type Pip,
 } from '@agentjet/model-hub';
 import { tellDownload } from '../../policy/tell-download.js';
 import { modelCacheDir } from '../model-formats.js';
-import type { NamedModel } from './named-model.js';
 import type { NamedRequest } from './parse-named-model.js';
 
 export type ResolveNamedOptions = {

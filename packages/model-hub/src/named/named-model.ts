@@ -1,4 +1,4 @@
-import type { Wheel } from '@agentjet/model-hub';
+import type { Wheel } from '../wheels/download-wheel.js';
 
 /** A model with a short name, and where it can be had. The sources may have different weights. */
 export type NamedModel = {

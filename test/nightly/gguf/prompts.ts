@@ -1,0 +1,23 @@
+/** Twenty short requests: facts, sums, code, other languages and signs, so that tokenizers are compared too. */
+export const prompts: readonly string[] = [
+  'What is the capital of France?',
+  'What is 17 + 25?',
+  'Write a haiku about rain.',
+  'Name three colours.',
+  'Translate "good morning" to Spanish.',
+  'Who wrote Hamlet?',
+  'Explain photosynthesis in one sentence.',
+  'Write a Python function that adds two numbers.',
+  'List the days of the week.',
+  'What is the opposite of "hot"?',
+  'Is 91 a prime number?',
+  'Give me a JSON object with a name and an age.',
+  'How many minutes are in 3.5 hours?',
+  'Was ist die Hauptstadt von Österreich?',
+  '日本の首都はどこですか？',
+  "I can't sleep. What should I do?",
+  'Complete: The quick brown fox',
+  'const total = items.reduce((sum, item) => sum + item.price, 0);\nWhat does this line do?',
+  'Sort these numbers: 10,000 3 2024 -7 0.5',
+  'Say hello 👋 in four   languages.',
+];
