@@ -36,6 +36,8 @@ export type SeedResult = {
   readonly stages?: readonly Stage[];
   /** Present if the judge of the cell is a frozen model. */
   readonly judge?: JudgeAgreement;
+  /** The source of the weights that the run began with, and their SHA-256, as its model.json says. Missing for a bundled model. */
+  readonly model_source?: { readonly [key: string]: unknown };
   /** Means of the judge's parts over the held-out tasks, if it has parts. */
   readonly success_before: number | null;
   readonly success_after: number | null;

@@ -61,6 +61,18 @@ it('keeps how a model that judged agrees with labelled answers', async () => {
   expect(await readSeedResult(createRunDir(4), given)).not.toHaveProperty('judge');
 });
 
+it('keeps where the weights of a model come from', async () => {
+  const runDir = createRunDir(4);
+  const given = { seed: 1, speed: 0.5, seconds: 20, stages: [] };
+  const source = { from: 'gguf', file: 'tiny.gguf', sha256: 'ab'.repeat(32), quantized: true };
+  writeFileSync(
+    path.join(runDir, 'model.json'),
+    `${JSON.stringify({ 'config.json': { bytes: 1, sha256: '' }, source })}\n`,
+  );
+  expect(await readSeedResult(runDir, given)).toMatchObject({ model_source: source });
+  expect(await readSeedResult(createRunDir(4), given)).not.toHaveProperty('model_source');
+});
+
 it('takes runs that differ in their seconds alone for equal', async () => {
   const [first, second] = await Promise.all([read(4), read(5)]);
   expect(second.metrics_sha256).toBe(first.metrics_sha256);

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { isJsonObject } from '@agentjet/core';
 import { parse } from 'yaml';
 import type { JudgeAgreement, SeedResult, Stage } from './cell-result.js';
 import { mean } from './statistics.js';
@@ -113,6 +114,13 @@ export async function readSuccess(runDir: string): Promise<Pick<SeedResult, 'suc
   };
 }
 
+/** The source of the weights that the run began with; no field for a bundled model or a plain folder. */
+async function readModelSource(runDir: string): Promise<Pick<SeedResult, 'model_source'>> {
+  const [record] = await readLines(path.join(runDir, 'model.json'));
+  const source = record?.['source'];
+  return isJsonObject(source) ? { model_source: source } : {};
+}
+
 /** The steps at which the training curve is quoted. */
 const quotedSteps = [5, 10, 20, 40];
 
@@ -153,6 +161,7 @@ export async function readSeedResult(
     seed,
     ...(stages.length > 0 && { stages }),
     ...(judge !== undefined && { judge }),
+    ...(await readModelSource(runDir)),
     ...(await readSuccess(runDir)),
     ...partsOf('parts_before', first),
     ...partsOf('parts_after', last),
