@@ -122,7 +122,7 @@ it('are the reply of the agent, with what was said before the question, and not 
 
 it('say of other databases, broken ones and those in use what is wrong', async () => {
   const other = await writeDatabase([{ id: '1' }], 'users');
-  await expect(readTraces([other])).rejects.toThrow(/no table span_table.* it has users\./);
+  await expect(readTraces([other])).rejects.toThrow(/no table span_table.* its tables are users\./);
   const broken = path.join(dir, 'broken.sqlite');
   writeFileSync(broken, `SQLite format 3\0${'x'.repeat(5000)}`);
   await expect(readTraces([broken])).rejects.toMatchObject({

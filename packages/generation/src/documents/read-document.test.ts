@@ -37,7 +37,7 @@ it.each([
   ['a broken PDF', write('b.pdf', 'no pdf at all'), /b\.pdf cannot be read/],
   ['a broken docx', write('b.docx', 'no zip at all'), /b\.docx cannot be read/],
   ['another encoding', write('b.txt', Buffer.from('caf\u00e9', 'latin1')), /b\.txt cannot be read/],
-  ['nothing', write('c.md', ' \n'), /c\.md holds no text/],
+  ['nothing', write('c.md', ' \n'), /c\.md contains no text/],
   ['another kind', write('d.xls', 'x'), /d\.xls is not \.pdf, \.docx/],
 ])('says what is wrong with %s', async (_, file, message) => {
   await expect(readDocument(file)).rejects.toThrow(message);
