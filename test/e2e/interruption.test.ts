@@ -139,7 +139,7 @@ it('a full disk ends the run with the reason, and what was saved before can be r
   writeFileSync(path.join(folder, 'go'), '');
   const { code, stderr } = await running.finished;
   expect(code).toBe(1);
-  expect(stderr).toMatch(/error: Cannot write .*the disk is full\. Free some space, then go on with --resume/);
+  expect(stderr).toMatch(/error: Cannot write .*the disk is full\. Free some space, then continue with --resume/);
   expect(readMetrics(run)).toHaveLength(1);
   unlinkSync(fullFile);
   expect((await runAjet(folder, [...train, '--resume'])).code).toBe(0);

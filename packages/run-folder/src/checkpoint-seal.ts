@@ -6,21 +6,21 @@ import { findChangedFile, isSum, sumFiles, type FileSums } from './file-sums.js'
 import { readRegularFile } from './read-regular-file.js';
 
 /**
- * `state.json` seals a checkpoint. It is written last and holds the length and SHA-256 of every other file, and a SHA-256 of
- * itself, so that a flipped bit anywhere is noticed before it is trained from.
+ * `state.json` seals a checkpoint. It is written last and contains the length and SHA-256 of every other file, and a SHA-256 of
+ * itself, so that a flipped bit anywhere is noticed before anything is trained from it.
  */
 
 export const stateFile = 'state.json';
 
 const sumOf = (body: JsonObject): string => createHash('sha256').update(JSON.stringify(body)).digest('hex');
 
-/** Throws BackboneError `non_finite_weights`; the seal is missing then. */
+/** Throws BackboneError `non_finite_weights`, and then writes no seal. */
 export async function sealCheckpoint(dir: string, state: JsonObject): Promise<void> {
   const body = { ...state, files: await sumFiles(dir) };
   await writeFile(path.join(dir, stateFile), `${JSON.stringify({ ...body, sha256: sumOf(body) })}\n`);
 }
 
-/** The fields of a seal; undefined if it is missing, not JSON, or not what was written. Throws BackboneError `older_format` for one without sums. */
+/** Returns the fields of a seal, or undefined if it is missing, not JSON, or changed. Throws BackboneError `older_format` for a seal without sums. */
 export async function readSeal(dir: string): Promise<JsonObject | undefined> {
   const text = await readRegularFile(path.join(dir, stateFile)).catch(() => 'null');
   const seal = parseJsonObject(text);
@@ -33,7 +33,7 @@ export async function readSeal(dir: string): Promise<JsonObject | undefined> {
 
 const isSums = (value: unknown): value is FileSums => isJsonObject(value) && Object.values(value).every(isSum);
 
-/** What is wrong with the files of a checkpoint, in words; undefined if they are what was written. */
+/** Describes what is wrong with the files of a checkpoint. Returns undefined if they are unchanged. */
 export async function findBrokenSeal(dir: string): Promise<string | undefined> {
   const seal = await readSeal(dir);
   if (seal === undefined) return `its ${stateFile} is missing or has changed since it was written`;

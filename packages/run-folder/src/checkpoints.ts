@@ -7,18 +7,18 @@ import { writeDirAtomically } from './write-dir-atomically.js';
 import { describeFileError, readFolder } from './file-error.js';
 import { replaceFile } from './replace-file.js';
 
-/** Where a run stands after a step: all that a resumed run needs beside the weights. */
+/** The position of a run after a step. Together with the weights, it is all that a resumed run needs. */
 export type TrainingState = {
-  /** Steps done. */
+  /** Number of finished steps. */
   readonly step: number;
   readonly policyVersion: number;
-  /** How many groups the source has given so far, skipped and dropped ones included. */
+  /** Number of groups that the source has given so far, including skipped and dropped ones. */
   readonly groupsDrawn: number;
-  /** Which draws they were; a resumed run draws the others. Absent: the first ones, see `drawsOf`. */
+  /** The draws of these groups; a resumed run draws the others. Absent: they were the first draws, see `drawsOf`. */
   readonly draws?: Draws;
 };
 
-/** What a run can go on from. */
+/** A state from which a run can continue. */
 export type Checkpoint = {
   /** A Hugging Face model folder with `trainer_state/` and `state.json`. */
   readonly dir: string;
@@ -28,14 +28,13 @@ export type Checkpoint = {
 const pointerFile = 'latest';
 const bestFile = 'best';
 
-/** Of the folder of a step's checkpoint: `step-000020`. */
+/** Returns the folder name of a step's checkpoint: `step-000020`. */
 export const checkpointName = (step: number): string => `step-${String(step).padStart(6, '0')}`;
 
 /**
- * The checkpoints of a run: `step-000020/` and so on; `latest`, a text file with the newest one's name, and `best`, with that of
- * the one that evaluations liked best, if the run keeps it. A
- * checkpoint is written beside its place and renamed: a folder with the right name is always whole, and the previous
- * one stays until then.
+ * The checkpoints of a run: `step-000020/` and so on; `latest`, a text file with the name of the newest one; and `best`, with the name of
+ * the one with the best evaluation, if the run keeps it. A checkpoint is written next to its place and renamed: a folder with the right
+ * name is always complete, and the previous checkpoint stays until then.
  */
 export class Checkpoints {
   readonly dir: string;
@@ -45,14 +44,14 @@ export class Checkpoints {
     this.dir = dir;
   }
 
-  /** Changes each coming checkpoint after the backbone has written its files, and before it is sealed and appears. */
+  /** Calls `complete` for each later checkpoint after the backbone has written its files, and before it is sealed and becomes visible. */
   completeWith(complete: (dir: string) => Promise<void>): void {
     this.#complete = complete;
   }
 
   /**
-   * Throws BackboneError `checkpoint`, or `non_finite_weights` if a weight or moment is not finite; earlier checkpoints are
-   * untouched then.
+   * Throws BackboneError `checkpoint`, or `non_finite_weights` if a weight or moment is not finite. Earlier checkpoints stay
+   * unchanged in both cases.
    */
   async save(
     backbone: Pick<Backbone, 'save'>,
@@ -80,9 +79,9 @@ export class Checkpoints {
   }
 
   /**
-   * The newest checkpoint that is what was written; undefined if there is none. One that is broken is passed over for the one
-   * before it, and `onBroken` is told so. Throws BackboneError `checkpoint` if all are broken: a run must not begin anew
-   * because its disk is failing.
+   * Returns the newest undamaged checkpoint, or undefined if there is none. If one is broken, `onBroken` is called and the previous one
+   * is tried. Throws BackboneError `checkpoint` if all are broken, because a run must not begin anew just because its disk is
+   * failing.
    */
   async latest(onBroken?: (problem: string) => void): Promise<Checkpoint | undefined> {
     let firstProblem: BackboneError | undefined;
@@ -92,21 +91,21 @@ export class Checkpoints {
       } catch (thrown) {
         if (!(thrown instanceof BackboneError)) throw thrown;
         firstProblem ??= thrown;
-        onBroken?.(`${thrown.message} Going on from the checkpoint before it.`);
+        onBroken?.(`${thrown.message} Continuing from the previous checkpoint.`);
       }
     }
     if (firstProblem !== undefined) throw firstProblem;
     return undefined;
   }
 
-  /** A checkpoint by its name, such as `step-000020` or `step-20`. Throws BackboneError `checkpoint` if it is missing or broken. */
+  /** Opens a checkpoint by its name, such as `step-000020` or `step-20`. Throws BackboneError `checkpoint` if it is missing or broken. */
   async open(name: string): Promise<Checkpoint> {
     const names = await this.#names();
     const found = names.find((each) => each === name || `step-${stepOf(each)}` === name);
     if (found === undefined)
       throw new BackboneError(
         'checkpoint',
-        `There is no checkpoint ${name} in ${this.dir}. It holds ${names.length === 0 ? 'none' : names.join(', ')}.`,
+        `There is no checkpoint ${name} in ${this.dir}. It contains ${names.length === 0 ? 'none' : names.join(', ')}.`,
       );
     const dir = path.join(this.dir, found);
     const state = await readState(dir);
@@ -116,7 +115,7 @@ export class Checkpoints {
   }
 
   /**
-   * Removes what killed writers left, sets aside checkpoints after `lastStep` (as `abandoned-step-000040`: the run goes on
+   * Removes leftovers of killed writers, sets aside checkpoints after `lastStep` (as `abandoned-step-000040`: the run continues
    * without them), and corrects `latest`. Resolves to the names of those set aside.
    */
   async rewind(lastStep: number): Promise<readonly string[]> {
@@ -134,12 +133,12 @@ export class Checkpoints {
     return later;
   }
 
-  /** Steps of the checkpoints that are there, ascending. */
+  /** Returns the steps that have a checkpoint, ascending. */
   async steps(): Promise<readonly number[]> {
     return (await this.#names()).map(stepOf);
   }
 
-  /** Writes the name of this step's checkpoint into `best`: from then on it is kept, however old it is. */
+  /** Writes the name of this step's checkpoint into `best`. From then on it is kept at any age. */
   async markBest(step: number): Promise<void> {
     const name = (await this.#names()).find((each) => stepOf(each) === step);
     if (name !== undefined) await replaceFile(path.join(this.dir, bestFile), `${name}\n`);
@@ -159,14 +158,14 @@ export class Checkpoints {
       if (name !== best.trim()) await removeWhole(path.join(this.dir, name));
   }
 
-  /** Oldest first. */
+  /** Returns names, oldest first. */
   async #names(): Promise<string[]> {
     const names = await readFolder(this.dir);
     return names.filter((name) => /^step-\d{6,}$/.test(name)).sort((a, b) => stepOf(a) - stepOf(b));
   }
 }
 
-/** People look for the folder by its own name, not by the one it is written under. */
+/** Names the real folder in an error, because people do not know the temporary one. */
 function named(thrown: unknown, temporary: string, dir: string): unknown {
   if (!(thrown instanceof BackboneError)) return thrown;
   return new BackboneError(thrown.code, thrown.message.replaceAll(temporary, dir), { cause: thrown });
@@ -184,7 +183,7 @@ async function removeWhole(dir: string): Promise<void> {
   await rm(aside, { recursive: true, force: true });
 }
 
-/** Throws BackboneError `checkpoint` if a field is missing or impossible, or the step is not the folder's. */
+/** Throws BackboneError `checkpoint` if a field is missing or impossible, or if the step does not match the folder. */
 async function readState(dir: string): Promise<TrainingState> {
   const seal = await readSeal(dir);
   if (seal === undefined)

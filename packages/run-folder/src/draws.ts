@@ -1,22 +1,22 @@
-/** A task drawn once: `index` is its place in the order of the pass `epoch` over the tasks. Both count from 0. */
+/** One draw of a task: `index` is its position in the order of the pass `epoch` over the tasks. Both count from 0. */
 export type Draw = { readonly epoch: number; readonly index: number };
 
-/** From `from` up to `to`, which is not included. */
+/** The numbers from `from` up to `to`, which is not included. */
 type Range = readonly [from: number, to: number];
 
 /**
- * A set of draws, as state.json keeps it: for each epoch the indices as ranges, ascending, with a gap between two. A run
- * whose groups finish in order needs one range per epoch, however long it is.
+ * A set of draws as in state.json: for each epoch the indices as ascending ranges with gaps between them. A run whose groups
+ * finish in order needs one range per epoch.
  */
 export type Draws = readonly { readonly epoch: number; readonly ranges: readonly Range[] }[];
 
-/** What steps have taken of the tasks: of a state that has only a count, the first draws. */
+/** Returns the draws that steps have taken. If a state has only a count, these are the first draws. */
 export function drawsOf(state: { readonly groupsDrawn: number; readonly draws?: Draws }): Draws {
   if (state.draws !== undefined) return state.draws;
   return state.groupsDrawn === 0 ? [] : [{ epoch: 0, ranges: [[0, state.groupsDrawn]] }];
 }
 
-/** The set with these draws in it. */
+/** Returns the set with these draws added. */
 export function addDraws(draws: Draws, added: readonly Draw[]): Draws {
   const byEpoch = new Map(draws.map(({ epoch, ranges }) => [epoch, ranges]));
   for (const { epoch, index } of added) byEpoch.set(epoch, addIndex(byEpoch.get(epoch) ?? [], index));
@@ -32,7 +32,7 @@ function addIndex(ranges: readonly Range[], index: number): readonly Range[] {
   return [...before, [from, to], ...after];
 }
 
-/** Whether a value that was read is a set of draws. */
+/** Returns whether a parsed value is a set of draws. */
 export function areDraws(value: unknown): value is Draws {
   return Array.isArray(value) && value.every(isEpoch) && isAscending(value.map(({ epoch }) => epoch));
 }

@@ -5,9 +5,9 @@ import type { EpisodePhase, EpisodeRecord, RecordedEpisode } from './episode-rec
 import { readFolder, reading } from './file-error.js';
 import { filterJsonLines, readJsonLineAt, readJsonLines, readLineBeginnings } from './json-lines.js';
 
-/** How every line begins. */
+/** The beginning of every line. */
 const lineStart = '{"episode_id":';
-/** Most bytes of a line that are looked at for its id. */
+/** The maximum number of bytes of a line in which its id is searched. */
 const maxIdBytes = 4096;
 
 export const episodeFileName = (step: number): string => `step-${String(step).padStart(6, '0')}.jsonl`;
@@ -32,7 +32,7 @@ export class EpisodeFiles {
     await appendFile(this.#fileOf(step), lines.join(''));
   }
 
-  /** Steps that have episodes, ascending. */
+  /** Returns the steps that have episodes, ascending. */
   async steps(): Promise<number[]> {
     return (await readFolder(this.dir))
       .flatMap((name) => /^step-(\d{6,15})\.jsonl$/.exec(name)?.[1] ?? [])
@@ -45,7 +45,7 @@ export class EpisodeFiles {
     return (await readJsonLines(file)).map((line, index) => toRecord(line, `${file}:${index + 1}`));
   }
 
-  /** The newest record with this id; undefined where there is none. */
+  /** Returns the newest record with this id, or undefined if there is none. */
   async find(episodeId: string): Promise<RecordedEpisode | undefined> {
     const wanted = `${lineStart}${JSON.stringify(episodeId)},`;
     for (const step of (await this.steps()).reverse()) {
@@ -56,7 +56,7 @@ export class EpisodeFiles {
     return undefined;
   }
 
-  /** Ids that begin like this, each once, in the order in which they were written. */
+  /** Returns ids with this prefix, each once, in the order in which they were written. */
   async findIds(prefix: string): Promise<string[]> {
     const ids = new Set<string>();
     for (const step of await this.steps()) {
@@ -67,8 +67,8 @@ export class EpisodeFiles {
   }
 
   /**
-   * Removes the files of later steps and cuts the others to whole records. Episodes of evaluations that are not in
-   * `evaluatedSteps` go too: such an evaluation was cut short, and is made again. Resolves to what was wrong, in words.
+   * Removes the files of later steps and cuts the others to complete records. Episodes of evaluations outside of `evaluatedSteps` are
+   * removed too, because such an evaluation was cut short and is repeated. Resolves to descriptions of what was wrong.
    */
   async rewind(lastStep: number, evaluatedSteps: ReadonlySet<number>): Promise<readonly string[]> {
     const repairs: string[] = [];
@@ -114,7 +114,7 @@ async function readIds(file: string): Promise<readonly string[]> {
   return ids;
 }
 
-/** True if the last line has no end, or a line does not begin as every episode does. */
+/** Returns true if the last line has no end, or a line does not begin as every episode does. */
 async function isSpoiled(file: string): Promise<boolean> {
   return reading(file, async () => {
     let end = 0;

@@ -1,6 +1,6 @@
 import type { Sample } from '@agentjet/core';
 
-/** A sample as it stands in `episodes/`: plain numbers, one array per field of Sample. */
+/** A sample as it is stored in `episodes/`: plain numbers, one array per field of Sample. */
 export type SampleRecord = {
   readonly agent_name: string;
   readonly target_tag: string;
@@ -11,17 +11,17 @@ export type SampleRecord = {
   readonly policy_versions: readonly number[];
 };
 
-/** `train`: sampled for a step of training. `evaluation`: to measure the model; never trained. */
+/** `train`: sampled for a step of training. `evaluation`: sampled to measure the model, and never trained. */
 export type EpisodePhase = 'train' | 'evaluation';
 
 /**
- * One line of an episodes file, as its writer gives it: the folder adds `step` and `phase`. Ordinary runs and swarms write the same
- * keys. An episode that a run made has these; a key in brackets is absent if there is nothing to say.
+ * One line of an episodes file, as its writer gives it; the folder adds `step` and `phase`. Ordinary runs and swarms write the same
+ * keys. An episode of a run has the following keys. A key in brackets is absent if it has no value.
  * ```
  * episode_id, step, phase, group_id
- * task_id, [main_query], repeat_index, seed, [attempt]   from 1; the world lost the attempts before it
+ * task_id, [main_query], repeat_index, seed, [attempt]   from 1; earlier attempts were lost to outages
  * status                              completed | failed
- * reward, is_success, [rewards, parts, reason]           of a completed episode: what its judge or workflow said
+ * reward, is_success, [rewards, parts, reason]           of a completed episode, from its judge or workflow
  * error                               of a failed one: { code, message, [agent, place, stack, outage: { source, host }] }
  * seconds, [seconds_judging]
  * [turn_rewards, spans]               began_ms and ended_ms count from the beginning of the episode
@@ -40,10 +40,10 @@ export type EpisodeRecord = {
   readonly [key: string]: unknown;
 };
 
-/** A line that was read. */
+/** A line that was read from a file. */
 export type RecordedEpisode = EpisodeRecord & { readonly step: number; readonly phase: EpisodePhase };
 
-/** Plain arrays; logprobs and advantages with seven digits. */
+/** Converts to plain arrays, with logprobs and advantages of seven digits. */
 export function toSampleRecord(sample: Sample): SampleRecord {
   return {
     agent_name: sample.agentName,
@@ -56,7 +56,7 @@ export function toSampleRecord(sample: Sample): SampleRecord {
   };
 }
 
-/** Seven digits: what a float32 holds, without the tail of its double. */
+/** Keeps seven digits, which are the precision of a float32, and removes the tail of its double. */
 function shorten(value: number): number {
   return Number(value.toPrecision(7));
 }

@@ -1,29 +1,29 @@
 import { readdir } from 'node:fs/promises';
 import { BackboneError, toErrorMessage } from '@agentjet/core';
 
-/** `elsewhere`: what a person can choose instead. */
+/** `elsewhere`: a place that the user can choose instead. */
 const reasons: Readonly<Record<string, (elsewhere: string) => string>> = {
-  ENOSPC: () => 'the disk is full. Free some space, then go on with --resume',
-  EDQUOT: () => 'the disk quota is used up. Free some space, then go on with --resume',
+  ENOSPC: () => 'the disk is full. Free some space, then continue with --resume',
+  EDQUOT: () => 'the disk quota is used up. Free some space, then continue with --resume',
   EFBIG: () =>
-    'the file would be larger than this process may write (ulimit -f). Raise the limit, then go on with --resume',
+    'the file would be larger than this process may write (ulimit -f). Raise the limit, then continue with --resume',
   EACCES: (elsewhere) => `it is not writable for this user. Change its permissions, or choose ${elsewhere}`,
   EPERM: (elsewhere) => `it is not writable for this user. Change its permissions, or choose ${elsewhere}`,
   EROFS: (elsewhere) => `the file system is read-only. Choose ${elsewhere}`,
   ENOTDIR: (elsewhere) => `a part of the path is a file, not a folder. Choose ${elsewhere}`,
   ENOENT: (elsewhere) => `no folder can be made there. Choose ${elsewhere}`,
-  EISDIR: () => 'a folder is in its place. Move that folder away, then go on with --resume',
-  EIO: () => 'the disk reports an error. Copy the run to another disk, then go on with --resume',
-  EEXIST: (elsewhere) => `a file stands where the folder should be. Choose ${elsewhere}`,
+  EISDIR: () => 'a folder is in its place. Move that folder away, then continue with --resume',
+  EIO: () => 'the disk reports an error. Copy the run to another disk, then continue with --resume',
+  EEXIST: (elsewhere) => `a file is in the place of the folder. Choose ${elsewhere}`,
 };
 
-/** `Cannot write <path>: <why and what to do>` from whatever a file call threw. */
+/** Returns `Cannot write <path>: <why and what to do>` for the error of a file operation. */
 export function describeFileError(file: string, thrown: unknown, elsewhere = 'another experiment_dir'): string {
   const code = typeof thrown === 'object' && thrown !== null && 'code' in thrown ? String(thrown.code) : '';
   return `Cannot write ${file}: ${reasons[code]?.(elsewhere) ?? toErrorMessage(thrown)}.`;
 }
 
-/** Runs a write; a failure becomes a BackboneError with code `run_folder` that names the file. */
+/** Runs a write. A failure becomes a BackboneError with code `run_folder` that names the file. */
 export async function writing<T>(file: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -42,7 +42,7 @@ const unreadable: Readonly<Record<string, string>> = {
   EIO: 'the disk reports an error. Copy the run to another disk',
 };
 
-/** The names in a folder; none if it does not exist. Throws BackboneError `run_folder`. */
+/** Returns the names in a folder, or none if it does not exist. Throws BackboneError `run_folder`. */
 export function readFolder(dir: string): Promise<readonly string[]> {
   return reading(dir, () =>
     readdir(dir).catch((thrown: NodeJS.ErrnoException) => {
@@ -52,7 +52,7 @@ export function readFolder(dir: string): Promise<readonly string[]> {
   );
 }
 
-/** Runs a read; a failure becomes a BackboneError with code `run_folder` that names the file and the repair. */
+/** Runs a read. A failure becomes a BackboneError with code `run_folder` that names the file and the repair. */
 export async function reading<T>(file: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

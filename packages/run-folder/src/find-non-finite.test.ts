@@ -8,7 +8,7 @@ it.each([
   ['F64', bytesOf(Float64Array.of(1.7e308, 5e-324)), bytesOf(Float64Array.of(1, -Infinity))],
   ['BF16', bytesOf(Uint16Array.of(0x7f7f, 0x8000)), bytesOf(Uint16Array.of(0x3f80, 0xff80))],
   ['F16', bytesOf(Uint16Array.of(0x7bff, 0x8000)), bytesOf(Uint16Array.of(0x3c00, 0x7e00))],
-])('tells finite %s numbers from others', (dtype, finite, other) => {
+])('distinguishes finite %s numbers from others', (dtype, finite, other) => {
   expect(hasNonFinite(finite, dtype)).toBe(false);
   expect(hasNonFinite(other, dtype)).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** Exponent bits that are all set in an infinity or NaN, by safetensors' name of the type. Integers have none. */
+/** Masks of the exponent bits that are all set in an infinity or NaN, by safetensors' name of the type. Integers have none. */
 const exponents: Readonly<Record<string, { readonly words: 2 | 4 | 8; readonly mask: number }>> = {
   F32: { words: 4, mask: 0x7f800000 },
   BF16: { words: 2, mask: 0x7f80 },
@@ -7,8 +7,8 @@ const exponents: Readonly<Record<string, { readonly words: 2 | 4 | 8; readonly m
 };
 
 /**
- * True if a number of `bytes` is infinite or NaN. `bytes` is little-endian, holds whole numbers of type `dtype`, and begins at
- * a multiple of 8 of its ArrayBuffer.
+ * Returns true if a number in `bytes` is infinite or NaN. `bytes` is little-endian, contains whole numbers of type `dtype`, and begins
+ * at a multiple of 8 of its ArrayBuffer.
  */
 export function hasNonFinite(bytes: Uint8Array, dtype: string): boolean {
   const exponent = exponents[dtype];

@@ -5,7 +5,7 @@ import { reading } from './file-error.js';
 import { readRegularFile } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
 
-/** A file of JSON objects, one per line. A last line without an end, left by a killed writer, is not there. */
+/** Reads a file of JSON objects, one per line. A last line without an end, which a killed writer left, is ignored. */
 export async function readJsonLines(file: string): Promise<Record<string, unknown>[]> {
   return completeLines(await readTextFile(file)).map((line, index) => parseLine(line, `${file}:${index + 1}`));
 }
@@ -26,12 +26,12 @@ export async function appendJsonLine(file: string, value: unknown): Promise<void
   await appendFile(file, `${JSON.stringify(value)}\n`);
 }
 
-/** What became of the lines of a file that was cut to whole records. */
+/** The result of cutting a file to complete records. */
 export type KeptLines = { readonly broken: number; readonly torn: boolean };
 
 /**
- * Keeps the lines that `keep` wants, as they are, in one atomic write; does nothing if it wants all. A torn last line and lines
- * that are not JSON objects go, and are counted.
+ * Keeps the lines for which `keep` is true, unchanged, in one atomic write; does nothing if it keeps all. A torn last line and lines
+ * that are not JSON objects are removed and counted.
  */
 export async function filterJsonLines(
   file: string,
@@ -49,10 +49,10 @@ export async function filterJsonLines(
   return { broken, torn: !text.endsWith('\n') && text !== '' };
 }
 
-/** A line that has an end: where it stands in the file, and how it begins. */
+/** A complete line: its position in the file, and its beginning. */
 export type LineBeginning = { readonly start: number; readonly end: number; readonly beginning: string };
 
-/** The complete lines of a file, with the first `length` bytes of each, without keeping or parsing the rest. */
+/** Returns the complete lines of a file with the first `length` bytes of each, without keeping or parsing the rest. */
 export async function* readLineBeginnings(file: string, length: number): AsyncGenerator<LineBeginning> {
   let offset = 0;
   let start = 0;
@@ -75,7 +75,7 @@ export async function* readLineBeginnings(file: string, length: number): AsyncGe
 
 const newline = 10;
 
-/** The line at this place of the file, parsed. */
+/** Returns the parsed line at this position of the file. */
 export async function readJsonLineAt(file: string, { start, end }: LineBeginning): Promise<Record<string, unknown>> {
   const handle = await open(file);
   try {
@@ -93,7 +93,7 @@ function completeLines(text: string): string[] {
     .slice(0, -1);
 }
 
-/** An empty string if the file does not exist. Throws BackboneError `run_folder` if it cannot be read. */
+/** Returns an empty string if the file does not exist. Throws BackboneError `run_folder` if it cannot be read. */
 export function readTextFile(file: string): Promise<string> {
   return reading(file, async () => {
     try {

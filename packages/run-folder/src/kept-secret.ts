@@ -3,13 +3,13 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { AgentJetError } from '@agentjet/core';
 
 /**
- * The secret of 64 hex digits that a file keeps for its owner alone (mode 600); it is made if need be. `ifRemoved` says what removing the
- * file costs. Throws AgentJetError `bad_secret` if the file holds something else.
+ * Returns the secret of 64 hex digits in a file that only its owner can read (mode 600). The file is made if it is missing. `ifRemoved`
+ * describes the effect of removing the file. Throws AgentJetError `bad_secret` if the file contains anything else.
  */
 export function keptSecret(file: string, ifRemoved: string): string {
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
   chmodSync(file, 0o600);
   const secret = readFileSync(file, 'utf8').trim();
   if (/^[0-9a-f]{64}$/.test(secret)) return secret;
-  throw new AgentJetError('bad_secret', `${file} does not hold 64 hex digits. Remove it: ${ifRemoved}`);
+  throw new AgentJetError('bad_secret', `${file} does not contain 64 hex digits. Remove it: ${ifRemoved}`);
 }

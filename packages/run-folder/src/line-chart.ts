@@ -1,4 +1,4 @@
-/** A line chart as SVG text: two axes with round ticks, a legend, nothing to install and nothing to run. */
+/** Draws a line chart as SVG: two axes with round ticks, and a legend. It needs no library and no script. */
 
 export type Series = {
   readonly name: string;
@@ -12,7 +12,7 @@ export type LineChart = {
   readonly title: string;
   readonly xLabel: string;
   readonly series: readonly Series[];
-  /** Bounds that the y axis reaches at least. */
+  /** Bounds that the y axis includes in any case. */
   readonly yRange?: readonly [number, number];
   readonly width?: number;
   readonly height?: number;
@@ -21,7 +21,7 @@ export type LineChart = {
 type Frame = { readonly left: number; readonly top: number; readonly right: number; readonly bottom: number };
 type Scale = { readonly at: (value: number) => number; readonly ticks: readonly number[] };
 
-/** More points than this say nothing more at this size; neighbours are averaged. */
+/** More points cannot be distinguished at this size, so neighbours are averaged. */
 const maxPoints = 400;
 
 export function renderLineChart({ title, xLabel, series, yRange, width = 720, height = 360 }: LineChart): string {
@@ -107,7 +107,7 @@ function createScale(
   return { at: (value) => from + ((value - start) / (end - start)) * (to - from), ticks };
 }
 
-/** 1, 2 or 5 times a power of ten. */
+/** Returns 1, 2 or 5 times a power of ten. */
 function tickStep(span: number, { count, isWhole }: { readonly count: number; readonly isWhole: boolean }): number {
   const rough = (span > 0 ? span : 1) / count;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -1,2 +1,2 @@
-/** Numbers of one step or evaluation, snake_case; `step` is among them. */
+/** The numbers of one step or evaluation under snake_case names, including `step`. */
 export type MetricsRecord = { readonly step: number } & Readonly<Record<string, number>>;

@@ -3,18 +3,18 @@ import path from 'node:path';
 import { isJsonObject, parseJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
- * Where the weights of a model folder come from: `{ "from": "hub", "id", "commit", "sha256" }`, or what the folder's own
- * `model_source.json` says, such as `{ "from": "gguf", "file", "sha256", "quantized", ... }`. Undefined for other folders.
+ * Returns the source of a model folder's weights: `{ "from": "hub", "id", "commit", "sha256" }`, or the content of the folder's
+ * `model_source.json`, such as `{ "from": "gguf", "file", "sha256", "quantized", ... }`. Undefined for other folders.
  */
 export async function readModelSource(dir: string): Promise<JsonObject | undefined> {
   const written = parseJsonObject(await readFile(path.join(dir, modelSourceFile), 'utf8').catch(() => ''));
   return isJsonObject(written) ? written : readHubSource(dir);
 }
 
-/** Written into a model folder that was made from something else. */
+/** This file is written into a model folder that was made from another source. */
 export const modelSourceFile = 'model_source.json';
 
-/** The cache of the hub names all in its paths: the repository, the commit, and for weights the SHA-256. */
+/** The paths of the hub's cache contain everything: the repository, the commit, and for weights the SHA-256. */
 async function readHubSource(dir: string): Promise<JsonObject | undefined> {
   const [, id, commit] = /models--([^/\\]+)[/\\]snapshots[/\\](\w+)$/.exec(path.resolve(dir)) ?? [];
   if (id === undefined || commit === undefined) return undefined;

@@ -4,16 +4,16 @@ import type { FileSum, FileSums } from './file-sums.js';
 import { sumBeginning } from './record-sums.js';
 
 /**
- * A run reads its model folder again when it goes on: the tokenizer, and the weights if it has no checkpoint yet. `model.json` holds
- * what they were when it began.
+ * A resumed run reads its model folder again: the tokenizer, and the weights if it has no checkpoint yet. `model.json` contains the sums
+ * of these files at the beginning of the run.
  */
 
 const isPartOfModel = (name: string): boolean => /^[^.].*\.(json|safetensors|jinja|txt|model)$/.test(name);
 
-/** Files that decide how text becomes tokens, and that are small. */
+/** Returns whether a file is small and decides how text becomes tokens. */
 export const isTokenizerFile = (name: string): boolean => isPartOfModel(name) && !name.endsWith('.safetensors');
 
-/** Length and SHA-256 of the files of a model folder. A file that cannot be read is left out: opening the model says why. */
+/** Returns the length and SHA-256 of the files of a model folder. A file that cannot be read is left out; opening the model reports it. */
 export async function sumModel(dir: string, isWanted = isPartOfModel): Promise<FileSums> {
   const names = await readdir(dir).catch(() => []);
   const sums: Record<string, FileSum> = {};
@@ -26,10 +26,10 @@ export async function sumModel(dir: string, isWanted = isPartOfModel): Promise<F
   return sums;
 }
 
-/** A file of the model folder that is not what it was: the beginnings of its sums; null if it was or is missing. */
+/** A changed file of the model folder, with the beginnings of its sums. Null if the file was or is missing. */
 export type ModelChange = { readonly file: string; readonly before: string | null; readonly after: string | null };
 
-/** Nothing without files on either side, as for a run whose model folder is not on this machine. */
+/** Returns nothing if a side has no files, as for a run whose model folder is not on this machine. */
 export function compareModels(before: FileSums, after: FileSums): readonly ModelChange[] {
   if (Object.keys(before).length === 0 || Object.keys(after).length === 0) return [];
   const short = (sums: FileSums, file: string): string | null => sums[file]?.sha256.slice(0, 12) ?? null;

@@ -8,16 +8,16 @@ import { RunFolder, type RunFolderOptions } from './run-folder.js';
 import { claimWriting } from './writer-claim.js';
 
 export type NewRun = {
-  /** Holds a folder per experiment, which holds a folder per run. */
+  /** The folder that contains a folder per experiment, which contains a folder per run. */
   readonly experimentDir: string;
   readonly experimentName: string;
-  /** Text of config.yaml. */
+  /** Content of config.yaml. */
   readonly configYaml: string;
   /** SHA-256 of the code that the configuration names. */
   readonly code?: Readonly<Record<string, string>>;
 } & RunFolderOptions;
 
-/** `<experimentDir>/<experimentName>/<time>/`, new. Throws ConfigError `unwritable_run_folder`. */
+/** Makes a new folder `<experimentDir>/<experimentName>/<time>/`. Throws ConfigError `unwritable_run_folder`. */
 export async function createRunFolder({
   experimentDir,
   experimentName,
@@ -35,7 +35,7 @@ export async function createRunFolder({
   }
 }
 
-/** A run folder inside of another one, of one of several policies. Throws ConfigError `unwritable_run_folder`. */
+/** Makes a run folder inside another one, for one of several policies. Throws ConfigError `unwritable_run_folder`. */
 export async function createRunFolderAt(dir: string, options: RunContents): Promise<RunFolder> {
   try {
     makeFolders(dir);
@@ -47,7 +47,7 @@ export async function createRunFolderAt(dir: string, options: RunContents): Prom
 
 type RunContents = Omit<NewRun, 'experimentDir' | 'experimentName'>;
 
-/** What the schedule of the learning rate counts: steps of the loop, skipped ones included. */
+/** The unit of the learning-rate schedule: steps of the loop, including skipped ones. */
 const rules = { schedule: 'loop_steps' };
 
 async function fillRunFolder(dir: string, { configYaml, code = {}, ...options }: RunContents): Promise<RunFolder> {
@@ -58,7 +58,7 @@ async function fillRunFolder(dir: string, { configYaml, code = {}, ...options }:
   return new RunFolder(dir, options);
 }
 
-/** A run folder that exists. Throws BackboneError `run_folder` for any other folder, `older_format` for one of an older version. */
+/** Opens an existing run folder. Throws BackboneError `run_folder` for any other folder, `older_format` for one of an older version. */
 export async function openRunFolder(dir: string, options: RunFolderOptions = {}): Promise<RunFolder> {
   const isRun = await stat(path.join(dir, runFiles.config)).then(
     (entry) => entry.isFile(),
@@ -67,7 +67,7 @@ export async function openRunFolder(dir: string, options: RunFolderOptions = {})
   if (!isRun)
     throw new BackboneError(
       'run_folder',
-      `${dir} is not a run folder: it holds no ${runFiles.config}. ${await sayWhereRunsAre(dir)}`,
+      `${dir} is not a run folder: it has no ${runFiles.config}. ${await sayWhereRunsAre(dir)}`,
     );
   if (!(await hasPresentRules(dir))) throw new BackboneError('older_format', tellOlderFormat(`The run ${dir}`));
   return new RunFolder(path.resolve(dir), options);
@@ -86,7 +86,7 @@ async function sayWhereRunsAre(dir: string): Promise<string> {
 }
 
 /**
- * The run of an experiment that was written last, by the times of its files: names follow the wall clock, which may have been
+ * Returns the run of an experiment that was written last, by the times of its files. Names follow the wall clock, which may have been
  * set back. Undefined if there is none.
  */
 export async function findLatestRun(experimentDir: string, experimentName: string): Promise<string | undefined> {
@@ -102,7 +102,7 @@ export async function findLatestRun(experimentDir: string, experimentName: strin
   return newest === undefined ? undefined : path.join(parent, newest.name);
 }
 
-/** ms since 1970, of the newest of the files that a run writes; 0 if the folder is not a run. */
+/** Returns the time in ms since 1970 of the newest file that a run writes, or 0 if the folder is not a run. */
 async function lastWrite(dir: string): Promise<number> {
   const timeOf = (file: string): Promise<number> =>
     stat(path.join(dir, file)).then(
@@ -113,7 +113,7 @@ async function lastWrite(dir: string): Promise<number> {
   return config === 0 ? 0 : Math.max(config, ...others);
 }
 
-/** 2026-08-09T12-30-05, local time: sorts by time, and is a folder name everywhere. */
+/** Returns local time such as 2026-08-09T12-30-05, which sorts by time and is a valid folder name on every system. */
 function formatTime(date: Date): string {
   const pad = (value: number) => String(value).padStart(2, '0');
   const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())].join('-');
@@ -134,7 +134,7 @@ async function makeUniqueFolder(dir: string): Promise<string> {
   }
 }
 
-/** By time, then by the number behind it: `..._10` comes after `..._9`. */
+/** Orders by time, then by the number after it: `..._10` comes after `..._9`. */
 function compareRunNames(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true });
 }

@@ -10,12 +10,12 @@ import { replaceFile } from './replace-file.js';
 import { runFiles } from './run-files.js';
 
 /**
- * `sums.jsonl` says what the records of a run were when they were written: after each step and each evaluation it gets one line with
- * length and SHA-256 of the files that grew. Records are only ever appended to, so what a file began with then, it must begin
- * with for ever. Of each file the last line counts.
+ * `sums.jsonl` describes the records of a run when they were written. After each step and each evaluation it gets one line with length and
+ * SHA-256 of the files that grew. Records are only appended to, so the beginning of a file must never change. The last line for each file
+ * counts.
  */
 
-/** Undefined if the file cannot be read, or has fewer bytes. */
+/** Returns undefined if the file cannot be read, or has fewer bytes. */
 export async function sumBeginning(file: string, bytes: number): Promise<string | undefined> {
   const hash = createHash('sha256');
   let seen = 0;
@@ -41,14 +41,14 @@ const sizeOf = (file: string): Promise<number> =>
     () => 0,
   );
 
-/** By path below the run folder, with forward slashes. */
+/** Returns paths below the run folder, with forward slashes. */
 async function listRecords(dir: string): Promise<readonly string[]> {
   const episodes = await readdir(path.join(dir, 'episodes')).catch(() => []);
   const steps = episodes.filter((name) => /^step-\d+\.jsonl$/.test(name)).toSorted();
   return [runFiles.metrics, runFiles.evaluations, ...steps.map((name) => `episodes/${name}`)];
 }
 
-/** Sums of these files as they are, without those that are empty. One with the length that it has in `known` is not read again. */
+/** Returns sums of these files except empty ones. A file with its length in `known` is not read again. */
 async function sumRecords(dir: string, names: readonly string[], known: FileSums = {}): Promise<FileSums> {
   const sums: Record<string, FileSum> = {};
   for (const name of names) {
@@ -72,7 +72,7 @@ async function readSums(dir: string): Promise<SumsRead> {
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
     .slice(0, -1)) {
-    const parsed = parseJsonObject(line); // an empty object: nothing was recorded yet
+    const parsed = parseJsonObject(line); // an empty object means that nothing was recorded yet
     if (parsed === undefined) isBroken = true;
     for (const [name, sum] of Object.entries(parsed ?? {}))
       if (isSum(sum)) sums.set(name, sum);
@@ -81,15 +81,15 @@ async function readSums(dir: string): Promise<SumsRead> {
   return { sums: Object.fromEntries(sums), isBroken };
 }
 
-/** Writes down what these files are now: paths below the run folder, with forward slashes. */
+/** Records the present sums of these files, given as paths below the run folder with forward slashes. */
 export async function noteRecords(dir: string, names: readonly string[]): Promise<void> {
   const sums = await sumRecords(dir, names);
   if (Object.keys(sums).length > 0) await appendJsonLine(path.join(dir, runFiles.sums), sums);
 }
 
 /**
- * Lets `change` cut records as a resumed run does, and writes down what is left. A kill in the midst of it leaves no sums, rather than
- * sums of records that are gone.
+ * Lets `change` cut records as a resumed run does, and records the sums of the rest. A kill in between leaves no sums, rather than
+ * sums of records that no longer exist.
  */
 export async function whileCut<T>(dir: string, change: () => Promise<T>): Promise<T> {
   const file = path.join(dir, runFiles.sums);
@@ -102,8 +102,8 @@ export async function whileCut<T>(dir: string, change: () => Promise<T>): Promis
 }
 
 /**
- * Cuts what a file holds after its known records: a record counts once its sum is written down. Resolves to
- * what was cut, in words.
+ * Removes the part of each file after its known records: a record counts only once its sum is written. Resolves to descriptions of
+ * what was removed.
  */
 export async function cutUnknown(dir: string): Promise<readonly string[]> {
   const { sums } = await readSums(dir);
@@ -119,8 +119,8 @@ export async function cutUnknown(dir: string): Promise<readonly string[]> {
 }
 
 /**
- * What was changed in the records since they were written, in words. A file that only grew has changed if the run has no writer: a
- * writer may be about to write the sum down, or was killed before it could.
+ * Describes changes in the records since they were written. A file that only grew counts as changed if the run has no writer: a writer
+ * may be about to record the sum, or may have been killed before it could.
  */
 export async function findChangedRecords(dir: string): Promise<readonly string[]> {
   const { sums, isBroken } = await readSums(dir);

@@ -8,14 +8,14 @@ export type Report = {
   readonly dir: string;
   readonly metrics: readonly MetricsRecord[];
   readonly evaluations: readonly MetricsRecord[];
-  /** Text of config.yaml. */
+  /** Content of config.yaml. */
   readonly config: string;
   readonly episodes: readonly EpisodeRecord[];
 };
 
 const colors = ['#0969da', '#1a7f37', '#bc4c00', '#8250df'];
 
-/** One chart each: title, then the metrics it draws. */
+/** The charts: each has a title and the metrics that it draws. */
 const charts: readonly (readonly [string, readonly string[]])[] = [
   ['Loss', ['loss']],
   ['Gradient norm, before clipping', ['grad_norm']],
@@ -59,13 +59,13 @@ pre { background: #f6f8fa; padding: 1rem; border-radius: 6px; overflow: auto; ma
 
 const ofAnUpdate = new Set(['loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max']);
 
-/** A step that trained nothing has no entropy, not an entropy of 0. */
+/** A step that trained nothing has no entropy, which is different from an entropy of 0. */
 function withoutUnmeasured(record: MetricsRecord): MetricsRecord {
   if (record['trained_tokens'] !== 0) return record;
   return { step: record.step, ...Object.fromEntries(Object.entries(record).filter(([key]) => !ofAnUpdate.has(key))) };
 }
 
-/** report.html: one page that needs no server, no script and no network. */
+/** Renders report.html, one page that needs no server, no script and no network. */
 export function renderReport(given: Report): string {
   const report = { ...given, metrics: given.metrics.map(withoutUnmeasured) };
   return [
@@ -108,7 +108,7 @@ function renderMetricsChart(title: string, keys: readonly string[], metrics: rea
   return renderLineChart({ title, xLabel: 'step', series, width: 560, height: 280 });
 }
 
-/** Long runs show every nth step, so that the page stays small. */
+/** For a long run, shows every nth step, so that the page stays small. */
 function renderTable(metrics: readonly MetricsRecord[]): string {
   const stride = Math.ceil(metrics.length / 500);
   const rows = metrics.filter((_, index) => index % stride === 0 || index === metrics.length - 1);

@@ -3,7 +3,7 @@ import type { MetricsRecord } from './metrics-record.js';
 
 type Records = readonly MetricsRecord[];
 
-/** reward.svg: mean reward of each step, its moving average, success, and the evaluations. The loss of a run that has no rewards. */
+/** Renders reward.svg: mean reward of each step, its moving average, success, and the evaluations. A run without rewards shows its loss. */
 export function renderRewardCurve(metrics: Records, evaluations: Records): string {
   const reward = pointsOf(metrics, 'reward_mean');
   if (reward.length === 0 && metrics.length > 0) return renderLossCurve(metrics, evaluations);
@@ -21,7 +21,7 @@ export function renderRewardCurve(metrics: Records, evaluations: Records): strin
   });
 }
 
-/** Of a run that imitates. */
+/** Renders the curve of a run that imitates. */
 function renderLossCurve(metrics: Records, evaluations: Records): string {
   const loss = pointsOf(metrics, 'loss');
   const series: Series[] = [
@@ -44,7 +44,7 @@ function windowOf(count: number): number {
   return Math.max(1, Math.min(20, Math.round(count / 8)));
 }
 
-/** Mean over the last steps; shorter at the start. */
+/** Returns the mean over the last steps; the window is shorter at the start. */
 function movingAverage(points: readonly { readonly x: number; readonly y: number }[]) {
   const size = windowOf(points.length);
   return points.map(({ x }, index) => {

@@ -1,4 +1,4 @@
-/** Files that lie at the top of a run folder, by what they hold. */
+/** The files at the top of a run folder, by their content. */
 export const runFiles = {
   config: 'config.yaml',
   metrics: 'metrics.jsonl',

@@ -41,7 +41,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-it('writes down where the weights of its model come from', async () => {
+it("records the source of its model's weights", async () => {
   const model = path.join(dir, 'hub/models--acme--tiny/snapshots/abc123');
   const blob = path.join(dir, 'hub/models--acme--tiny/blobs', 'ab'.repeat(32));
   await mkdir(model, { recursive: true });
@@ -75,7 +75,7 @@ describe('createRunFolder', () => {
     });
   });
 
-  it('says what is wrong and what to do where it cannot write', async () => {
+  it('says what is wrong and what to do if it cannot write', async () => {
     await writeFile(path.join(dir, 'file'), '');
     const inFile = createRunFolder({ experimentDir: path.join(dir, 'file'), experimentName: 'x', configYaml: '' });
     await expect(inFile).rejects.toMatchObject({
@@ -93,7 +93,7 @@ describe('openRunFolder, findLatestRun', () => {
     expect(await findLatestRun(dir, 'lake')).toBe(`${run.dir}_11`);
     expect(await findLatestRun(dir, 'unknown')).toBeUndefined();
     await expect(openRunFolder(dir)).rejects.toThrow(
-      /is not a run folder: it holds no config.yaml\. Runs are the folders/,
+      /is not a run folder: it has no config.yaml\. Runs are the folders/,
     );
     await expect(openRunFolder(path.join(dir, 'lake'))).rejects.toThrow(`The newest run in it is ${run.dir}_11.`);
     expect((await openRunFolder(run.dir)).dir).toBe(run.dir);
@@ -126,7 +126,7 @@ describe('a run folder', () => {
     );
   });
 
-  it('finds episodes by the beginning of their ids, whatever lies around them', async () => {
+  it('finds episodes by the beginning of their ids, among any other lines', async () => {
     const long = 'é'.repeat(3 << 20);
     await run.recordStep({ step: 1 }, [
       { episode_id: 'e1-"a"-r0', metadata: long, samples },
@@ -203,7 +203,7 @@ describe('a run folder', () => {
     expect(await run.readMetrics()).toContainEqual(expect.objectContaining({ step: 2, entropy: 0 }));
   });
 
-  it('names the line that somebody has spoiled, and removes it on resume', async () => {
+  it('names the line that is damaged, and removes it on resume', async () => {
     await run.recordStep({ step: 1, reward_mean: 0 });
     await appendFile(path.join(run.dir, 'metrics.jsonl'), '{"step": 2\n');
     await expect(run.readMetrics()).rejects.toMatchObject({
@@ -278,7 +278,7 @@ describe('a run folder', () => {
     expect(notices).toEqual([expect.stringContaining('1 lines of')]);
   });
 
-  it('goes on without a report or a curve that cannot be written, and says so', async () => {
+  it('continues without a report or a curve that cannot be written, and reports it', async () => {
     const notices: string[] = [];
     const reopened = await openRunFolder(run.dir, { onNotice: (message) => notices.push(message) });
     await mkdir(path.join(run.dir, 'reward.svg'));
@@ -299,13 +299,13 @@ describe('a run folder', () => {
     expect(existsSync(run.dir)).toBe(false);
   });
 
-  it('tells of steps that are missing, and removes what killed writers left', async () => {
+  it('reports missing steps, and removes leftovers of killed writers', async () => {
     await run.recordStep({ step: 2, reward_mean: 0 });
     await writeFile(path.join(run.dir, '.reward.svg.writing-4242'), '');
     const notices: string[] = [];
     const reopened = await openRunFolder(run.dir, { onNotice: (message) => notices.push(message) });
     await reopened.rewind(stateOf(3));
-    expect(notices).toEqual([expect.stringContaining('has no line for 2 of 3 steps, the first is 1')]);
+    expect(notices).toEqual([expect.stringContaining('has no line for 2 of 3 steps; the first is 1')]);
     expect(await readdir(run.dir)).not.toContain('.reward.svg.writing-4242');
   });
 
@@ -351,7 +351,7 @@ describe('a run folder', () => {
     await expect(run.recordStep({ step: 1 })).rejects.toMatchObject({
       code: 'run_folder',
       message: expect.stringMatching(
-        /Cannot write .*metrics\.jsonl: the disk is full\. Free some space, then go on with --resume\./,
+        /Cannot write .*metrics\.jsonl: the disk is full\. Free some space, then continue with --resume\./,
       ),
     });
   });
@@ -378,7 +378,7 @@ describe('checkpoints', () => {
     await expect(run.save(full, stateOf(2))).rejects.toMatchObject({
       code: 'checkpoint',
       message: expect.stringMatching(
-        /step-000002: the disk is full\. Free some space, then go on with --resume\. Earlier checkpoints are intact\./,
+        /step-000002: the disk is full\. Free some space, then continue with --resume\. Earlier checkpoints are intact\./,
       ),
     });
     expect((await readdir(run.checkpoints.dir)).sort()).toEqual(['latest', 'step-000001']);
@@ -392,7 +392,7 @@ describe('checkpoints', () => {
     const problems: string[] = [];
     expect(await run.checkpoints.latest((problem) => problems.push(problem))).toMatchObject({ state: stateOf(1) });
     expect(problems).toEqual([
-      expect.stringMatching(/step-000002 is broken: its state.json is missing or has changed.*Going on from the/),
+      expect.stringMatching(/step-000002 is broken: its state.json is missing or has changed.*Continuing from the/),
     ]);
     await rm(path.join(run.checkpoints.dir, 'step-000001'), { recursive: true });
     await expect(run.checkpoints.latest()).rejects.toMatchObject({ code: 'checkpoint' });
@@ -450,7 +450,7 @@ describe('checkpoints', () => {
     const diverged: Pick<Backbone, 'save'> = { save: (folder) => writeWeights(folder, [1, value, 3]) };
     await expect(run.save(diverged, stateOf(2))).rejects.toMatchObject({
       code: 'non_finite_weights',
-      message: expect.stringContaining('b in trainer_state/moments.safetensors holds a number that is not finite'),
+      message: expect.stringContaining('b in trainer_state/moments.safetensors contains a number that is not finite'),
     });
     expect((await readdir(run.checkpoints.dir)).sort()).toEqual(['latest', 'step-000001']);
   });
@@ -491,7 +491,7 @@ describe('checkpoints', () => {
   });
 });
 
-/** A model folder with whole weights, and moments that hold `values` in tensor "b". */
+/** Makes a model folder with valid weights, and moments with `values` in tensor "b". */
 async function writeWeights(folder: string, values: readonly number[]): Promise<void> {
   await mkdir(path.join(folder, 'trainer_state'));
   await writeFile(path.join(folder, 'weights.safetensors'), toSafetensors({ a: [0.5, -0.5] }));

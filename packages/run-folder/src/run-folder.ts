@@ -19,7 +19,7 @@ import { runFiles, type RunFile } from './run-files.js';
 import { findChangedSources, type TasksRecord } from './tasks-record.js';
 import { checkWriting, claimWriting, releaseWriting, removeLeftovers } from './writer-claim.js';
 
-/** What a resumed run does differently. */
+/** The changes that a resumed run makes. */
 export type RunChanges = {
   readonly firstStep: number;
   readonly changes: readonly { readonly key: string; readonly before: unknown; readonly after: unknown }[];
@@ -29,33 +29,33 @@ export type RunChanges = {
 
 export type RunFolderOptions = {
   readonly clock?: () => Date;
-  /** A figure of the evaluations, such as `success_rate`: the checkpoint in which it was highest is kept. */
+  /** A metric of the evaluations, such as `success_rate`. The checkpoint with its highest value is kept. */
   readonly keepBest?: string | null | undefined;
-  /** Told what a person should know and what does not end the run: repairs, a report that could not be drawn. */
+  /** Called with messages for the user that do not end the run: repairs, or a report that could not be drawn. */
   readonly onNotice?: (message: string) => void;
 };
 
 /**
- * What a run leaves behind, readable without us:
+ * The files of a run, which are readable without AgentJet:
  * ```
  * config.yaml        the configuration, resolved
  * metrics.jsonl      one object per step
  * evaluations.jsonl  one object per evaluation
  * episodes/          step-000012.jsonl: one episode per line, token by token
  * checkpoints/       step-000020/: a model folder with the optimizer's state; latest: the newest one's name
- * changes.jsonl      settings that a resumed run changed, with the first step they hold for; config.yaml has the newest
+ * changes.jsonl      settings that a resumed run changed, with the first step for which they are valid; config.yaml has the newest
  * code.json          SHA-256 of the code that the configuration names
  * model.json         length and SHA-256 of the files of the model folder that the run began with
  * rules.json         the rules that the run began with; a run of an older version has others, or none, and is refused
  * arithmetic.json    threads and processor that made the newest weights, if their last digits depend on them
- * tasks.json         where the tasks come from, with their sums, how many there are, and which were left out
+ * tasks.json         the sources of the tasks with their sums, their number, and the tasks that were left out
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
- * log.jsonl          what happened, with times
+ * log.jsonl          events with times
  * reward.svg, report.html
  * recorded/          finished episodes and the decisions to train, for `--resume` (`@agentjet/session`)
  * writer.json        the process that writes here, while it does
  * ```
- * Writes that fail reject with BackboneError `run_folder` (or `checkpoint`), naming the file and the repair.
+ * A failed write rejects with BackboneError `run_folder` (or `checkpoint`), which names the file and the repair.
  */
 export class RunFolder {
   readonly dir: string;
@@ -64,7 +64,7 @@ export class RunFolder {
   readonly #clock: () => Date;
   readonly #onNotice: (message: string) => void;
   readonly #keepBest: string | undefined;
-  /** What the curve shows; undefined until it is read. */
+  /** The points of the curve; undefined until they are read. */
   #drawn: { readonly metrics: MetricsRecord[]; readonly evaluations: MetricsRecord[] } | undefined;
 
   constructor(dir: string, { clock = () => new Date(), onNotice = () => {}, keepBest }: RunFolderOptions = {}) {
@@ -76,14 +76,14 @@ export class RunFolder {
     this.#clock = clock;
   }
 
-  /** By the name in the configuration. */
+  /** Returns hashes by the names in the configuration. */
   async readCodeHashes(): Promise<Readonly<Record<string, string>>> {
     const text = await readFile(this.#path('code'), 'utf8').catch(() => '{}');
     const hashes = Object.entries(parseJsonObject(text) ?? {});
     return Object.fromEntries(hashes.flatMap(([name, hash]) => (typeof hash === 'string' ? [[name, hash]] : [])));
   }
 
-  /** Changes that hold from `firstStep` on; config.yaml becomes the new one. */
+  /** Records changes that are valid from `firstStep` on, and replaces config.yaml. */
   async recordChanges({ firstStep, changes, configYaml, code }: RunChanges): Promise<void> {
     for (const change of changes)
       await this.#writing('changes', (file) => appendJsonLine(file, { first_step: firstStep, ...change }));
@@ -91,7 +91,7 @@ export class RunFolder {
     await this.#writing('code', (file) => replaceFile(file, `${JSON.stringify(code)}\n`));
   }
 
-  /** `Backbone.arithmetic` of the process that made the newest weights; undefined if nothing is known. */
+  /** Returns `Backbone.arithmetic` of the process that made the newest weights, or undefined if it is unknown. */
   async readArithmetic(): Promise<string | undefined> {
     const text = await readFile(this.#path('arithmetic'), 'utf8').catch(() => '{}');
     const arithmetic = parseJsonObject(text)?.['arithmetic'];
@@ -114,14 +114,14 @@ export class RunFolder {
     return (await readJsonLines(this.#path('evaluations'))) as MetricsRecord[];
   }
 
-  /** One event: `{ time, event, ...fields }`. */
+  /** Writes one event: `{ time, event, ...fields }`. */
   log(event: string, fields: Readonly<Record<string, unknown>> = {}): Promise<void> {
     return this.#writing('log', (file) =>
       appendJsonLine(file, { time: this.#clock().toISOString(), event, ...fields }),
     );
   }
 
-  /** Episodes first, then the line in metrics.jsonl that makes the step count, then the curve. */
+  /** Writes the episodes, then the line in metrics.jsonl that makes the step count, then the curve. */
   async recordStep(metrics: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
     await writing(this.episodes.dir, () => this.episodes.append({ step: metrics.step, phase: 'train' }, episodes));
@@ -131,7 +131,7 @@ export class RunFolder {
     await this.#drawCurve();
   }
 
-  /** Episodes first, then the line in evaluations.jsonl that makes the evaluation count, then the curve. */
+  /** Writes the episodes, then the line in evaluations.jsonl that makes the evaluation count, then the curve. */
   async recordEvaluation(evaluation: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
     await writing(this.episodes.dir, () =>
@@ -144,7 +144,7 @@ export class RunFolder {
     await this.#markBest();
   }
 
-  /** Default: the three newest checkpoints are kept; 0 keeps all. */
+  /** Saves a checkpoint. By default the three newest are kept; 0 keeps all. */
   async save(
     backbone: Pick<Backbone, 'save'>,
     state: TrainingState,
@@ -157,7 +157,7 @@ export class RunFolder {
     return checkpoint;
   }
 
-  /** Of the checkpoints that are kept and were evaluated, the one with the highest figure; the earlier one if two are equal. */
+  /** Marks the evaluated checkpoint with the highest metric. If two are equal, marks the earlier one. */
   async #markBest(): Promise<void> {
     const figure = this.#keepBest;
     if (figure === undefined) return;
@@ -179,9 +179,9 @@ export class RunFolder {
   }
 
   /**
-   * Makes the folder what it was after `state.step`: later metrics, evaluations, episodes and checkpoints go, and so does what a
-   * killed writer left; every file is cut to whole records. A resumed run then writes them anew. Throws BackboneError `run_in_use`
-   * while another process writes here.
+   * Restores the folder to its state after `state.step`: later metrics, evaluations, episodes and checkpoints are removed, and so are
+   * leftovers of a killed writer. Every file is cut to complete records. A resumed run then writes them again. Throws BackboneError
+   * `run_in_use` while another process writes here.
    */
   async rewind(state: TrainingState): Promise<void> {
     await this.#writing('writer', (file) => claimWriting(file));
@@ -194,7 +194,7 @@ export class RunFolder {
     await this.log('resumed', { step: state.step, ...(told.length === 0 ? {} : { repairs: told }) });
   }
 
-  /** Resolves to what was wrong, in words. */
+  /** Resolves to descriptions of what was wrong. */
   async #cutAfter(lastStep: number): Promise<readonly string[]> {
     const isKept = ({ step }: Record<string, unknown>) => typeof step === 'number' && step <= lastStep;
     await this.#cut('metrics', isKept);
@@ -209,7 +209,7 @@ export class RunFolder {
     return [...repairs, ...(await this.#missingSteps(lastStep))];
   }
 
-  /** What is not as it was written: records, and the tokenizer in `modelDir` if the run began with that folder. In words. */
+  /** Describes changes of records since they were written, and of the tokenizer in `modelDir` if the run began with that folder. */
   async findChanges(modelDir?: string): Promise<readonly string[]> {
     const records = await findChangedRecords(this.dir);
     const models = modelDir === undefined ? [] : await this.findModelChanges(modelDir, isTokenizerFile);
@@ -220,7 +220,7 @@ export class RunFolder {
     return [...records, ...words];
   }
 
-  /** How the files of the model folder differ from those that the run began with. */
+  /** Returns differences between the files of the model folder and those that the run began with. */
   async findModelChanges(modelDir: string, isWanted?: (name: string) => boolean): Promise<readonly ModelChange[]> {
     const text = await readFile(this.#path('model'), 'utf8').catch(() => '{}');
     const before = Object.entries(parseJsonObject(text) ?? {}).flatMap(([name, sum]) =>
@@ -229,26 +229,26 @@ export class RunFolder {
     return compareModels(Object.fromEntries(before), await sumModel(modelDir, isWanted));
   }
 
-  /** Writes down the files of the model folder as the run begins with them, and where they come from. */
+  /** Records the files of the model folder at the beginning of the run, and their source. */
   async recordModel(modelDir: string): Promise<void> {
     const source = await readModelSource(modelDir);
     const record = { ...(await sumModel(modelDir)), ...(source && { source }) };
     await this.#writing('model', (file) => replaceFile(file, `${JSON.stringify(record)}\n`));
   }
 
-  /** Writes down what the run's tasks are. Tells which of their sources are not what they were when the run last began. */
+  /** Records the run's tasks, and notices which of their sources have changed since the run last began. */
   async recordTasks(tasks: TasksRecord): Promise<void> {
     const before = await readFile(this.#path('tasks'), 'utf8').catch(() => '{}');
     findChangedSources(parseJsonObject(before) ?? {}, tasks).forEach(this.#onNotice);
     await this.#writing('tasks', (file) => replaceFile(file, `${JSON.stringify(tasks, null, 2)}\n`));
   }
 
-  /** report.html as of now. A report that cannot be made never ends a run: it becomes a notice. */
+  /** Writes the present report.html. A report that cannot be made never ends a run; it becomes a notice. */
   async writeReport(): Promise<void> {
     await this.#drawing('report.html', () => this.#writeReport());
   }
 
-  /** From now on this process writes the folder, though another one does so: that one is refused at its next write. */
+  /** Makes this process the writer of the folder, even if another one writes it. The other one is refused at its next write. */
   async takeOver(): Promise<void> {
     await claimWriting(this.#path('writer'), { takesOver: true });
   }
@@ -263,7 +263,7 @@ export class RunFolder {
     if (!existsSync(this.#path('config')))
       throw new BackboneError(
         'run_folder',
-        `The run folder ${this.dir} was removed or moved while the run was writing it. Start the run again, or put the folder back and go on with --resume.`,
+        `The run folder ${this.dir} was removed or moved while the run was writing it. Start the run again, or put the folder back and continue with --resume.`,
       );
     await checkWriting(this.#path('writer'));
   }
@@ -288,7 +288,7 @@ export class RunFolder {
     const missing = Array.from({ length: lastStep }, (_, index) => index + 1).filter((step) => !seen.has(step));
     if (missing.length === 0) return [];
     return [
-      `${this.#path('metrics')} has no line for ${missing.length} of ${lastStep} steps, the first is ${missing[0]}: curve and report lack them.`,
+      `${this.#path('metrics')} has no line for ${missing.length} of ${lastStep} steps; the first is ${missing[0]}. The curve and the report lack them.`,
     ];
   }
 
@@ -312,7 +312,7 @@ export class RunFolder {
     try {
       await draw();
     } catch (thrown) {
-      this.#onNotice(`${what} could not be written, and the run goes on without it: ${toErrorMessage(thrown)}`);
+      this.#onNotice(`${what} could not be written, and the run continues without it: ${toErrorMessage(thrown)}`);
     }
   }
 

@@ -6,7 +6,7 @@ import { RunFolder } from './run-folder.js';
 
 const dir = mkdtempSync(path.join(tmpdir(), 'tasks-record-'));
 
-it('keeps what the tasks are, and tells of sources that are not what they were', async () => {
+it('records the tasks, and reports sources that have changed', async () => {
   const notices: string[] = [];
   const folder = new RunFolder(dir, { onNotice: (message) => notices.push(message) });
   const card = (sum: string) => ({

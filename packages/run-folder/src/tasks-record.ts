@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 
-/** What `tasks.json` holds: by side, the number of tasks, their sources, and what was left out. */
+/** The content of `tasks.json`: for each side the number of tasks, their sources, and what was left out. */
 export type TasksRecord = { readonly training: SideRecord; readonly evaluation: SideRecord };
 
 type SideRecord = {
@@ -8,7 +8,7 @@ type SideRecord = {
   readonly sources: readonly { readonly location: string; readonly sha256: string | null }[];
 };
 
-/** In words, which sources of the same place have another content than before. */
+/** Describes which sources at the same place have changed. */
 export function findChangedSources(before: JsonObject, { training, evaluation }: TasksRecord): readonly string[] {
   const earlier = new Map([...sumsOf(before['training']), ...sumsOf(before['evaluation'])]);
   const changed = [...training.sources, ...evaluation.sources].filter(({ location, sha256 }) => {
@@ -16,7 +16,7 @@ export function findChangedSources(before: JsonObject, { training, evaluation }:
     return sum !== undefined && sha256 !== null && sum !== sha256;
   });
   return [...new Set(changed.map(({ location }) => location))].map(
-    (location) => `The tasks in ${location} have changed since the run began: it goes on with the new ones.`,
+    (location) => `The tasks in ${location} have changed since the run began: it continues with the new ones.`,
   );
 }
 

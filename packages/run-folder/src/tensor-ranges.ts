@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { isJsonObject, parseJsonObject } from '@agentjet/core';
 
-/** Where a tensor of a safetensors file is, in bytes from the beginning of the file. */
+/** The position of a tensor in a safetensors file, in bytes from the beginning of the file. */
 export type TensorRange = {
   readonly name: string;
   readonly dtype: string;
@@ -9,7 +9,7 @@ export type TensorRange = {
   readonly end: number;
 };
 
-/** A header larger than this is not one: the format's own limit, in bytes. */
+/** A larger header is invalid. This is the limit of the format, in bytes. */
 const maxHeaderBytes = 100_000_000;
 
 async function readHeader(handle: FileHandle, size: number): Promise<Buffer | undefined> {
@@ -30,7 +30,7 @@ function toRange(name: string, entry: unknown, base: number): readonly TensorRan
     : [];
 }
 
-/** The tensors of a safetensors file in the order of their places; none if the file is not one. */
+/** Returns the tensors of a safetensors file in the order of their positions, or none if the file has another format. */
 export async function readTensorRanges(handle: FileHandle, size: number): Promise<readonly TensorRange[]> {
   const header = await readHeader(handle, size);
   const entries = header === undefined ? undefined : parseJsonObject(header.toString());

@@ -30,7 +30,7 @@ test('a folder appears whole, with its parents, and is replaced whole', async ()
   expect(await readdir(path.dirname(dir))).toEqual(['b']);
 });
 
-test('nothing is visible while it is written, and a failure leaves nothing behind', async () => {
+test('nothing is visible while it is written, and a failure leaves no files', async () => {
   const failing = writeDirAtomically(dir, async (temporaryDir) => {
     await writing('one')(temporaryDir);
     expect(existsSync(dir)).toBe(false);

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { makeFolders } from '@agentjet/core';
 
 /**
- * A folder exists whole or not at all: it is written under a temporary name, flushed to disk, and renamed. A kill at any
- * moment leaves what was there before; the next write removes the leftovers of a killed one.
+ * A folder exists as a whole or not at all: it is written under a temporary name, flushed to disk, and renamed. A kill at any
+ * moment leaves the previous state, and the next write removes the leftovers of the killed one.
  */
 
-/** Lets `write` fill an empty folder, then puts it at `dir`, replacing a folder that is there. Rejects with what `write` or the disk threw; then `dir` is as it was. */
+/** Lets `write` fill an empty folder, then moves it to `dir`, where it replaces an existing folder. If `write` or the disk fails, it rejects with that error and `dir` is unchanged. */
 export async function writeDirAtomically(dir: string, write: (temporaryDir: string) => Promise<void>): Promise<void> {
   const target = path.resolve(dir);
   makeFolders(path.dirname(target));
@@ -27,7 +27,7 @@ export async function writeDirAtomically(dir: string, write: (temporaryDir: stri
   await flushDir(path.dirname(target));
 }
 
-/** Puts a folder back that a killed replacement had moved aside. Readers call it before they conclude that `dir` is missing. */
+/** Restores a folder that a killed replacement had moved aside. Readers call it before they conclude that `dir` is missing. */
 export async function restoreReplacedDir(dir: string): Promise<void> {
   const target = path.resolve(dir);
   const replaced = sibling(target, 'replaced');
@@ -55,7 +55,7 @@ async function removeLeftovers(target: string): Promise<void> {
   }
 }
 
-/** This process counts as dead: it has one write to a folder at a time, so what it finds is from before. */
+/** This process counts as dead: it has only one write to a folder at a time, so any leftover is older. */
 function isAlive(pid: number): boolean {
   if (pid === process.pid) return false;
   try {
@@ -74,12 +74,12 @@ async function flushTree(dir: string): Promise<void> {
   await flushDir(dir);
 }
 
-/** Windows cannot flush a folder; there a rename is durable by itself. */
+/** Windows cannot flush a folder; there a rename is durable without it. */
 async function flushDir(dir: string): Promise<void> {
   if (process.platform !== 'win32') await flush(dir, 'r');
 }
 
-/** Windows flushes only what is open for writing, POSIX a folder only for reading. */
+/** Windows flushes only files that are open for writing; POSIX flushes a folder only if it is open for reading. */
 async function flush(file: string, mode: 'r' | 'r+'): Promise<void> {
   const handle = await open(file, mode);
   try {

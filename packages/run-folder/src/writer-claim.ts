@@ -8,17 +8,17 @@ import { readRegularFile } from './read-regular-file.js';
 import { replaceFile } from './replace-file.js';
 
 /**
- * One process writes a run folder at a time: two writers would spoil each other's lines. `writer.json` says which, and is touched
- * every five seconds. On the same machine a claim lives as long as its process; a claim of another machine, which shares the disk,
- * lives until its last heartbeat is 30 seconds old.
+ * Only one process writes a run folder at a time, because two writers would damage each other's lines. `writer.json` names it and is
+ * touched every five seconds. On the same machine a claim is valid as long as its process lives. A claim of another machine, which shares
+ * the disk, is valid until its last heartbeat is 30 seconds old.
  */
 type Writer = {
   readonly owner: string;
   readonly host: string;
   readonly pid: number;
-  /** Changes with every start of the machine; null if the system does not tell. */
+  /** Changes with every boot of the machine. Null if the system does not report it. */
   readonly boot: string | null;
-  /** ms since 1970, by the writer's clock. */
+  /** Milliseconds since 1970, by the writer's clock. */
   readonly heartbeat: number;
 };
 
@@ -27,7 +27,7 @@ const foreignLifeMs = 30_000;
 
 const owner = randomUUID();
 
-/** Claims of this process, by file; they go when it ends. */
+/** Claims of this process, by file. They end with the process. */
 const claimed = new Map<string, NodeJS.Timeout>();
 let removesAtExit = false;
 
@@ -35,16 +35,16 @@ function readBootId(): string | null {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    return null; // only Linux has it
+    return null; // only Linux has this file
   }
 }
 
 const self = (): Writer => ({ owner, host: hostname(), pid: process.pid, boot: readBootId(), heartbeat: Date.now() });
 
 /**
- * Writes into `file` that this process writes the folder, and keeps saying so until `releaseWriting` or the end of the process.
- * Throws BackboneError `run_in_use` if another live process does, unless this one takes the folder over: then that one may write
- * nothing more. What a killed process left behind counts for nothing.
+ * Claims the folder for this process by writing `file`, and renews the claim until `releaseWriting` or the end of the process. Throws
+ * BackboneError `run_in_use` if another live process has a claim, unless this process takes the folder over: then the other one may not
+ * write any more. Claims of killed processes are ignored.
  */
 export async function claimWriting(file: string, { takesOver = false }: ClaimOptions = {}): Promise<void> {
   clearInterval(claimed.get(file));
@@ -58,7 +58,7 @@ export async function claimWriting(file: string, { takesOver = false }: ClaimOpt
 
 type ClaimOptions = { readonly takesOver?: boolean };
 
-/** Ends the claim; does nothing if there is none, or if another process has taken the folder over. */
+/** Ends the claim. Does nothing if there is none, or if another process has taken the folder over. */
 export async function releaseWriting(file: string): Promise<void> {
   clearInterval(claimed.get(file));
   claimed.delete(file);
@@ -70,7 +70,7 @@ const isOthers = (text: string): boolean => {
   return writer !== undefined && writer.owner !== owner && isOtherAndAlive(writer);
 };
 
-/** A link is made by one process only, even on a network disk: that one has the claim. */
+/** Only one process can make the link, even on a network disk, and that process has the claim. */
 async function takePlace(file: string, takesOver: boolean): Promise<void> {
   const temporary = path.join(path.dirname(file), `.${path.basename(file)}.writing-${process.pid}-${owner}`);
   try {
@@ -91,7 +91,7 @@ async function linkIfFree(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Removes a claim that is dead, or that is to be taken over. If another process has claimed the folder in the meantime, that claim is put back. */
+/** Removes a claim that is dead or is taken over. If another process has claimed the folder in the meantime, restores that claim. */
 async function removeDead(file: string, takesOver: boolean): Promise<void> {
   const text = await readText(file);
   const writer = toWriter(text);
@@ -111,11 +111,11 @@ function inUse(file: string, { pid, host, heartbeat }: Writer): BackboneError {
   const where = host === hostname() ? '' : ` on ${host}, last heard of ${seconds} s ago,`;
   return new BackboneError(
     'run_in_use',
-    `Process ${pid}${where} is writing this run: ${file}. Stop it first, or wait for its end. If it is not a run of ours, remove that file.`,
+    `Process ${pid}${where} is writing this run: ${file}. Stop it first, or wait until it ends. If the process does not belong to AgentJet, remove that file.`,
   );
 }
 
-/** Another process took the folder over, for example because this one was stopped for longer than a claim lives. */
+/** Throws if another process took the folder over, for example because this one was suspended for longer than a claim is valid. */
 export async function checkWriting(file: string): Promise<void> {
   const writer = toWriter(await readText(file));
   if (writer !== undefined && writer.owner !== owner && isOtherAndAlive(writer)) throw inUse(file, writer);
@@ -132,7 +132,7 @@ function removeAll(): void {
     try {
       if (!isOthers(readFileSync(file, 'utf8'))) rmSync(file, { force: true });
     } catch {
-      // no such file, or a disk that has become read-only: the process is dead soon, and with it the claim
+      // The file is missing, or the disk has become read-only: the process ends soon, and the claim with it.
     }
   }
 }
@@ -146,7 +146,7 @@ export async function removeLeftovers(dir: string): Promise<void> {
   for (const name of await readdir(dir)) if (isLeftover(name)) await rm(path.join(dir, name), { force: true });
 }
 
-/** Whether a file is a half-written one of a process of this machine that is gone, or of this one. */
+/** Returns whether a half-written file belongs to this process, or to a process of this machine that no longer exists. */
 function isLeftover(name: string): boolean {
   const pid = Number(/^\..+\.writing-(\d+)(-[\da-f-]{36})?$/.exec(name)?.[1] ?? Number.NaN);
   return Number.isInteger(pid) && (pid === process.pid || isZombie(pid) || !isRunning(pid));
@@ -161,7 +161,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Undefined for nothing, or for what a kill has torn: nobody's claim. */
+/** Returns undefined for an empty file or one torn by a kill, which nobody claims. */
 function toWriter(text: string): Writer | undefined {
   const value: unknown = parseJsonObject(text);
   if (!isJsonObject(value)) return undefined;
@@ -183,10 +183,10 @@ function isOtherAndAlive({ owner: id, pid, host, boot, heartbeat }: Writer): boo
   return pid !== process.pid && !isZombie(pid) && isRunning(pid);
 }
 
-/** Killed, but nobody has asked for its exit code: signals still find it. Linux only; elsewhere false. */
+/** Returns whether the process was killed but nobody has read its exit code, so that signals still find it. Linux only; elsewhere false. */
 function isZombie(pid: number): boolean {
   try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8'); // "4242 (node) Z ...", and the name may hold anything
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8'); // "4242 (node) Z ...", where the name may contain any character
     return status.slice(status.lastIndexOf(')') + 2).startsWith('Z');
   } catch {
     return false;

@@ -128,6 +128,6 @@ it('the folder of a resumed run keeps the token of an attached worker, unless th
   expect(tokenOf({ token: 'secret' })).toBeUndefined();
   if (process.platform !== 'win32') expect(statSync(path.join(runDir, 'torch-worker.secret')).mode & 0o777).toBe(0o600);
   writeFileSync(path.join(runDir, 'torch-worker.secret'), 'no secret');
-  expect(() => tokenOf({})).toThrow(/torch-worker\.secret does not hold 64 hex digits\. Remove it/);
+  expect(() => tokenOf({})).toThrow(/torch-worker\.secret does not contain 64 hex digits\. Remove it/);
   rmSync(runDir, { recursive: true });
 });
