@@ -22,7 +22,7 @@ export const checks = [
   ['boundaries', bin('vitest'), ['run', 'test/boundaries']],
 ];
 
-/** Runs one check, quiet when it passes. */
+/** Runs one check. It prints the check's output only if the check fails. */
 function runCheck([label, command, args]) {
   const child = spawn(command, args, {
     cwd: root,
@@ -41,7 +41,7 @@ function runCheck([label, command, args]) {
   );
 }
 
-/** Runs them two at a time, since most keep one core busy. Whether each passed, in their order. */
+/** Runs two checks at a time, since most keep one core busy. Returns whether each passed, in their order. */
 export async function runChecks(wanted) {
   const results = [];
   const left = [...wanted.entries()];
@@ -53,7 +53,7 @@ export async function runChecks(wanted) {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  await import('./setup.mjs'); // lint reads the types of what is built
+  await import('./setup.mjs'); // lint reads the types from the build
   if (process.argv.includes('--words')) {
     const words = [path.join(root, '.ci/words.mjs'), ...process.argv.slice(2)];
     process.exit(spawnSync(process.execPath, words, { stdio: 'inherit' }).status ?? 1);

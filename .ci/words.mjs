@@ -21,7 +21,10 @@ function filesUnder(folder) {
   });
 }
 
-/** A file's number of sentences, and the phrases it must not have. Undefined if people do not read it. */
+/**
+ * Returns a file's number of sentences, and the phrases that it must not have. Returns undefined if people do not read
+ * the file.
+ */
 function readWords(file) {
   const passages = passagesOf(readFileSync(path.join(root, file), 'utf8'), file);
   if (passages.length === 0) return undefined;
@@ -61,4 +64,4 @@ const summary = {
 if (process.argv.includes('--json')) console.log(JSON.stringify(summary));
 else if (isListed)
   console.log(`${summary.files} files, ${summary.sentences} sentences, ${summary.banned} banned phrases`);
-process.exitCode = isFine ? 0 : 1; // an exit would cut what a pipe has not taken yet
+process.exitCode = isFine ? 0 : 1; // an exit would cut output that a pipe has not taken yet

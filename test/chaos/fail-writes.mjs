@@ -1,7 +1,9 @@
 // This file is loaded into a run with --import. It makes a write to the run's folder fail as a full disk does, or kills
-// the process at the write. CHAOS_WRITES is JSON: { "folder", "match", "occurrence", "part", "kind": "kill" } kills at
-// the given write to a file that matches, with this part of its bytes written; { "folder", "afterBytes", "kind": "full"
-// } lets that many bytes through, and fails later writes with "code" (ENOSPC by default).
+// the process at the write. The variable CHAOS_WRITES selects the fault as JSON:
+// - { "folder", "match", "occurrence", "part", "kind": "kill" } kills the process at that write to a matching file,
+//   with this part of its bytes written.
+// - { "folder", "afterBytes", "kind": "full" } lets that many bytes through, and fails later writes with "code" (ENOSPC
+//   by default).
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import path from 'node:path';

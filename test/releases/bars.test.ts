@@ -57,7 +57,7 @@ describe('the kept results meet the bars of the tutorials', () => {
     expect(gain('countdown')).toBeGreaterThanOrEqual(0.1);
   });
 
-  // A model that judges may be deceived, so both results are compared by the figures of the rule.
+  // A judging model may be deceived, so both tutorials are compared by the figures of the rule judge.
   it.each([
     ['learning-to-ask', ''],
     ['learning-to-ask-llm', 'RuleJudge/'],

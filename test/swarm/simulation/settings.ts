@@ -14,7 +14,7 @@ export type RunSettings = {
   /** Two shares, a and b; undefined means no shares. */
   readonly shares: 'strict' | 'elastic' | undefined;
   readonly order: 'pool' | 'drawn';
-  /** Fewer clients, longer waits. */
+  /** There are fewer clients and longer waits. */
   readonly isQuiet: boolean;
 };
 

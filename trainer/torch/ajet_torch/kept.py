@@ -17,7 +17,8 @@ from .sampling.choose import truncate
 
 HIDDEN = -1e20
 WHOLE, OUTSIDE = -1, -2
-"""Values in KeptTokens.set: nothing was cut; the token is outside of the recomputed set."""
+"""These values of KeptTokens.set mean that nothing was cut (WHOLE), or that the token is outside of the recomputed set
+(OUTSIDE)."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class KeptTokens:
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The same per row of the head. `starts` [U + 1] on the host gives the entries of each row among row_E and ids_E;
-    is_cut_U marks rows that have a set."""
+    """The same sets, per row of the head. `starts` [U + 1], on the host, says where the entries of each row begin in
+    row_E and ids_E. is_cut_U marks rows that have a set."""
 
     starts: np.ndarray
     row_E: torch.Tensor

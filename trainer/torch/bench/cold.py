@@ -1,7 +1,8 @@
-"""How long a first run on a machine takes, compiling included: steps of GRPO on reading JSON out of a sentence (`masters.py`'s task).
+"""How long does a first run on a machine take, compiling included? It makes steps of GRPO on the task of `masters.py`,
+reading JSON out of a sentence.
 
-The clock runs from the first request for samples, with empty folders for compiled code. Each process gives one row; start one process for each
-setting, with a folder of its own, because what is compiled stays in the process.
+The clock runs from the first request for samples, with empty folders for compiled code. Each process gives one row.
+Start one process for each setting, with its own folder, because compiled code stays in the process.
 
     XDG_CACHE_HOME=$(mktemp -d) python cold.py FOLDER --pack-tokens 4096 --out cold.json
 """
@@ -46,7 +47,7 @@ class SessionSampler(Sampler):
 
 
 class Compiling:
-    """Seconds in which PyTorch compiled something, and how often it began."""
+    """Returns the seconds in which PyTorch compiled something, and how often it began."""
 
     def __init__(self) -> None:
         self.seconds, self.times, self.since = 0.0, 0, 0.0
@@ -61,7 +62,7 @@ class Compiling:
 
 
 def packs_of(walks: list[Walk], repeat: int, budget: int) -> list[TreePack]:
-    """Groups whose rewards differ, each a tree, side by side in packs."""
+    """Packs groups whose rewards differ, each as a tree, one after the other."""
     groups = [walks[start : start + repeat] for start in range(0, len(walks), repeat)]
     chosen = [group for group in groups if len({walk.reward for walk in group}) > 1]
     total = sum(len(walk.sampled) for group in chosen for walk in group)
@@ -114,7 +115,7 @@ def run(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model", type=Path, help="a Hugging Face folder, or a GGUF file")
-    parser.add_argument("--folder", type=Path, default=Path("/tmp/masters-model"), help="where the model of a GGUF file is put")
+    parser.add_argument("--folder", type=Path, default=Path("/tmp/masters-model"), help="folder for the model of a GGUF file")
     parser.add_argument("--pack-tokens", type=int, default=4096)
     parser.add_argument("--task", default="five")
     parser.add_argument("--tasks", type=int, default=16)

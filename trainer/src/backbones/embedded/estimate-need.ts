@@ -20,7 +20,10 @@ const mebibyte = 2 ** 20;
 const processBytes = 240 * mebibyte;
 /** A second model adds a thread. Measured with nano, it is 31 MiB in all. */
 const threadBytes = 40 * mebibyte;
-/** The copies of a row of logits that the loss and its gradient hold, and those of scoring with the reference. */
+/**
+ * Training holds this many copies of a row of logits for the loss and its gradient; scoring holds this many for the
+ * reference.
+ */
 const logitCopies = { training: 5.5, scoring: 2 };
 /**
  * The scores of each query, key and head that are held in addition to the probabilities of each layer. There are more

@@ -22,7 +22,9 @@ const measured = {
    */
   hiddenStates: 26,
   innerStates: 5,
-  /** Bytes of a logit: as computed, in float32 for its logprob and its entropy, and its gradient. */
+  /**
+   * The bytes that one logit takes: the computed value, its float32 copies for logprob and entropy, and its gradient.
+   */
   logits: 16,
   /** CUDA, kernels, buffers of NCCL. */
   context: 2.5 * 2 ** 30,
