@@ -245,7 +245,7 @@ async function* announced(
   }
 }
 
-/** Excludes paths into an option. */
+/** True for the name of an option itself, and false for a path into it. */
 function isOption(name: string): boolean {
   return /^\w+$/.test(name);
 }

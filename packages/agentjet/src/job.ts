@@ -282,7 +282,7 @@ function checkFrom({ from, resume = false }: TuneOptions): void {
   if (from !== undefined && resume === false)
     throw new ConfigError(
       'wrong_value',
-      'The option from names a checkpoint of a run to continue, so it needs the option resume. Set both.',
+      'The option "from" names a checkpoint of a run to continue, so it needs the option "resume". Set both.',
     );
 }
 

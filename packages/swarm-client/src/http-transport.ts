@@ -88,7 +88,7 @@ export type HttpTransport = SwarmTransport & {
   readonly server: () => Promise<ServerAnswer>;
 };
 
-/** JSON would turn them into null, and a null reward means that the reward comes later. */
+/** JSON would turn NaN and Infinity into null, and a null reward means that the reward comes later. */
 function requireNumbers({ reward, rewards = {} }: EndRequest): void {
   const wrong = [reward, ...Object.values(rewards)].find((value) => value !== null && !Number.isFinite(value));
   if (wrong === undefined) return;
