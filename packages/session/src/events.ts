@@ -60,10 +60,11 @@ export type JobResult = {
 };
 
 /** How a run that imitates transcripts ended. */
-export type SftResult = {
+export type SftResult = Pick<
+  JobResult,
+  'modelDir' | 'policyVersion' | 'seconds' | 'secondsTraining' | 'secondsEvaluating' | 'isInterrupted'
+> & {
   readonly runDir: string;
-  /** As of JobResult. */
-  readonly modelDir: string | null;
   /** Nats per token on the examples that are held out; null if there are none, or they were not asked for. */
   readonly lossBefore: number | null;
   readonly lossAfter: number | null;
@@ -72,12 +73,6 @@ export type SftResult = {
   /** How many examples were left out, by reason. */
   readonly dropped: Readonly<Record<string, number>>;
   readonly steps: number;
-  readonly policyVersion: number;
-  /** Wall time of this process, loading included. */
-  readonly seconds: number;
-  readonly secondsTraining: number;
-  readonly secondsEvaluating: number;
-  readonly isInterrupted: boolean;
 };
 
 /** How much a run has before it. `firstStep` is more than 1 after a resume. */

@@ -34,7 +34,7 @@ export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | '
 /** The same record, with rows as spans. */
 export type RecordedRows = Omit<Recorded, 'samples'> & { readonly rows: readonly SampledRow[] };
 
-type EpisodeRecord = {
+export type OpenRecord = {
   readonly createModel: (agent: AgentIdentity) => ChatModel;
   readonly read: () => Omit<Recorded, 'samples'>;
   /** Closes the tracker for further calls and returns the record. */
@@ -42,7 +42,7 @@ type EpisodeRecord = {
   /** Does the same without copying tokens. */
   readonly finishRows: () => RecordedRows;
   readonly transcripts: () => readonly AgentTranscript[];
-  /** Loads the calls of an earlier record of the episode into this empty one. */
+  /** Loads the calls of an earlier record of the episode into this empty one. Throws EngineError `replay_mismatch`. */
   readonly replay: (calls: readonly RecordedCall[]) => void;
 } & FailedCalls;
 
@@ -61,10 +61,12 @@ type FailedCalls = {
   readonly noteCall: (agentName: string, error: unknown) => void;
 };
 
-type RecordOptions = {
+export type RecordOptions = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
+  /** Default: `honour`. A run that trains ignores the sampling options of requests by default. */
   readonly requestSampling?: RequestSampling | undefined;
+  /** Called with each answered call of the tuned models, in the same turn of the event loop as its recording. */
   readonly onCall?: ((call: RecordedCall) => void) | undefined;
 };
 type RecordListeners = { readonly signal: AbortSignal; readonly onTurn?: OnTurn };
@@ -74,7 +76,7 @@ export function openRecord(
   { policy, sampling, requestSampling, onCall }: RecordOptions,
   { episodeId, seed }: RecordIdentity,
   { signal, onTurn = () => undefined }: RecordListeners,
-): EpisodeRecord {
+): OpenRecord {
   const ledger = new CallLedger();
   if (policy.kind === 'chat') {
     const conversations = new Conversations(onTurn);

@@ -1,15 +1,11 @@
 import type { ChatModel } from '@agentjet/core';
-import type { AgentIdentity, AgentTranscript } from '@agentjet/context-tracker';
-import type { EndpointHost, Episode, Policy, SamplingDefaults, Tuner } from '../contract.js';
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import type { EndpointHost, Episode, Tuner } from '../contract.js';
 import { createTuner } from '../tuner.js';
-import type { RecordedCall } from '../model/recorded-call.js';
-import type { RequestSampling } from '../model/sampling.js';
-import type { OutageCause } from '../outage/outage-of.js';
 import { EpisodeSessions, type EnvironmentHost } from '../environment/episode-sessions.js';
-import { openLife } from './episode-life.js';
-import { openRecord, type Recorded, type RecordedRows } from './episode-record.js';
+import { openLife, type EpisodeLife } from './episode-life.js';
+import { openRecord, type OpenRecord, type Recorded, type RecordOptions } from './episode-record.js';
 import { WaitClock } from './wait-clock.js';
-import type { SwallowedError } from './swallowed-errors.js';
 import { Spans } from './spans.js';
 import { TurnRewards } from './turn-rewards.js';
 import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
@@ -18,70 +14,33 @@ import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
  * An episode without a workflow: the models of its agents and the record of what they said. `runEpisode` runs a
  * workflow in one. A server that lends its model to external programs opens one for each of their episodes.
  */
-export type OpenEpisode = {
-  readonly episodeId: string;
-  /** Aborts when the episode ends. The reason says why. */
-  readonly signal: AbortSignal;
-  /** Creates the tuned model of one agent. Each call makes another model; all of them write to one record. */
-  readonly createModel: (agent: AgentIdentity) => ChatModel;
-  /** Undefined means that every target learns. Throws ConfigError for an empty list. */
-  readonly createTuner: (trainableTargets?: readonly string[]) => Tuner;
-  /** Returns what has been recorded so far. The episode continues. Samples exist only after `finish`. */
-  readonly record: () => Omit<OpenEpisodeRecord, 'samples'>;
-  /** The target tags that agents have requested models for, whether they learn or not. */
-  readonly targets: ReadonlySet<string>;
-  /** Runs code of the episode, so calls of models that do not learn are recorded. */
-  readonly within: <T>(work: () => T) => T;
-  /** Returns what each agent has read and answered so far. */
-  readonly transcripts: () => readonly AgentTranscript[];
-  /** The environment sessions that the episode's tuners opened. */
-  readonly sessions: Pick<EpisodeSessions, 'evaluate' | 'close'>;
-  /**
-   * Loads the answered calls of an earlier process into this episode, which must be empty. Throws EngineError
-   * `replay_mismatch`.
-   */
-  readonly replay: (calls: readonly RecordedCall[]) => void;
-  /**
-   * Returns the agent whose failed call has a message that this text repeats, or the only agent of an episode with one.
-   */
-  readonly failedAgent: (text: string) => string | undefined;
-  /** Returns the failed calls whose messages are not in `episodeError`. Undefined means all failed calls. */
-  readonly swallowed: (episodeError: string | undefined) => readonly SwallowedError[];
-  /**
-   * Returns who failed, if the text repeats the message of a call that the world lost, or if the last call was lost.
-   */
-  readonly lostTo: (text: string) => OutageCause | undefined;
-  /** Ends the episode with an error. Its models reject from now on, and running calls are aborted. */
-  readonly fail: (error: unknown) => void;
-  /** Ends the episode and returns its record. A second call returns the same record. */
-  readonly finish: () => OpenEpisodeRecord;
-  /** Ends the episode as `finish` does and returns its rows as spans, without copying tokens. */
-  readonly finishRows: () => RecordedRows;
-  /** Ends the episode, if it has not ended, and reads nothing. */
-  readonly close: () => void;
-  /**
-   * Does the same as `close`, but never aborts the signal, which is cheaper. It is only for an owner that admits no
-   * further call and knows that no call is running.
-   */
-  readonly release: () => void;
-};
+export type OpenEpisode = EpisodeLife &
+  Pick<OpenRecord, 'createModel' | 'transcripts' | 'replay' | 'failedAgent' | 'swallowed' | 'lostTo' | 'finishRows'> & {
+    readonly episodeId: string;
+    /** Undefined means that every target learns. Throws ConfigError for an empty list. */
+    readonly createTuner: (trainableTargets?: readonly string[]) => Tuner;
+    /** Returns what has been recorded so far. The episode continues. Samples exist only after `finish`. */
+    readonly record: () => Omit<OpenEpisodeRecord, 'samples'>;
+    /** The target tags that agents have requested models for, whether they learn or not. */
+    readonly targets: ReadonlySet<string>;
+    /** Runs code of the episode, so calls of models that do not learn are recorded. */
+    readonly within: <T>(work: () => T) => T;
+    /** The environment sessions that the episode's tuners opened. */
+    readonly sessions: Pick<EpisodeSessions, 'evaluate' | 'close'>;
+    /** Ends the episode and returns its record. A second call returns the same record. */
+    readonly finish: () => OpenEpisodeRecord;
+  };
 
 /** Everything known about an episode except its score. */
 export type OpenEpisodeRecord = Recorded &
   Pick<Episode, 'attempt' | 'spans' | 'turnRewards' | 'paidTurns' | 'untrainedCalls'>;
 
-export type OpenEpisodeOptions = {
-  readonly policy: Policy;
-  readonly sampling: SamplingDefaults;
-  /** Default: `honour`. A run that trains ignores the sampling options of requests by default. */
-  readonly requestSampling?: RequestSampling | undefined;
+export type OpenEpisodeOptions = RecordOptions & {
   /** Without it, the episode lasts until `finish` or `fail`. */
   readonly timeoutMs?: number;
   /** The name of this limit in messages. Default: `rollout.episode_timeout`. */
   readonly timeoutName?: string | undefined;
   readonly endpointHost?: EndpointHost | undefined;
-  /** Called with each answered call of the tuned models, in the same turn of the event loop as its recording. */
-  readonly onCall?: ((call: RecordedCall) => void) | undefined;
   /** Wraps the tuned models, for example in a limit or a recorder. */
   readonly wrapModel?: WrapModel | undefined;
   /** The environment for `tuner.openEnvironment`. Close the sessions with `sessions.close`. */

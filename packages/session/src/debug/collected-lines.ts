@@ -1,4 +1,4 @@
-import { isJsonObject, parseJsonObject, snakeKeys, type ChatMessage, type ChatRequest } from '@agentjet/core';
+import { isJsonObject, isSameJsonText, snakeKeys, type ChatMessage, type ChatRequest } from '@agentjet/core';
 import { toRequestBody } from '@agentjet/model-client';
 import type { TranscriptCall, EpisodeTranscript } from './transcript-recorder.js';
 
@@ -86,16 +86,9 @@ function isSame(own: ChatMessage | undefined, sent: ChatMessage | undefined): bo
     calls.length === sentCalls.length &&
     calls.every(({ id, name, arguments: text }, at) => {
       const other = sentCalls[at];
-      return other?.id === id && other.name === name && isSameJson(text, other.arguments);
+      return other?.id === id && other.name === name && isSameJsonText(text, other.arguments);
     })
   );
-}
-
-/** Frameworks parse arguments and print them again. */
-function isSameJson(own: string, sent: string): boolean {
-  if (own === sent) return true;
-  const [left, right] = [parseJsonObject(own), parseJsonObject(sent)];
-  return left !== undefined && right !== undefined && JSON.stringify(left) === JSON.stringify(right);
 }
 
 function toLine({ agentName, targetTag, request, messages, weights }: Joined): Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-import { parseJsonObject, type AssistantMessage, type ChatMessage, type ToolSpec } from '@agentjet/core';
+import { isSameJsonText, type AssistantMessage, type ChatMessage, type ToolSpec } from '@agentjet/core';
 import type { ChatTemplate, ChatTokenizer, ParsedReply } from '@agentjet/tokenizer';
 
 /**
@@ -78,7 +78,7 @@ function saysTheSame(template: ChatTemplate, { text, tools }: Said, answer: Assi
     read.toolCalls.length === toolCalls.length &&
     toolCalls.every(({ name, arguments: written }, at) => {
       const call = read.toolCalls[at];
-      return call?.name === name && isSameJson(call.arguments, written);
+      return call?.name === name && isSameJsonText(call.arguments, written);
     });
   if (!areSameCalls) return false;
   const isWhole = toolCalls.length === 0 && text.trim() === answer.content.trim(); // thoughts may be left in the text
@@ -95,18 +95,4 @@ function isSameThought(template: ChatTemplate, { reasoning = '' }: ParsedReply, 
 function canThink(template: ChatTemplate): boolean {
   const [open = '', close = ''] = template.reasoningTags ?? [];
   return template.parse(`${open}\na\n${close}\n\nb`).content.trim() === 'b';
-}
-
-function isSameJson(left: string, right: string): boolean {
-  if (left.trim() === right.trim()) return true;
-  const [parsedLeft, parsedRight] = [parseJsonObject(left), parseJsonObject(right)];
-  return parsedLeft !== undefined && parsedRight !== undefined && canonical(parsedLeft) === canonical(parsedRight);
-}
-
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
 }
