@@ -117,7 +117,7 @@ it('Ctrl-C twice: exits at once, though an episode would never end', async () =>
   await running.waitFor(/Stopping/);
   running.child.kill('SIGINT');
   const { code, signal } = await running.finished;
-  expect([130, 'SIGINT']).toContain(code ?? signal); // a backbone that is long in native code is not waited for
+  expect([130, 'SIGINT']).toContain(code ?? signal); // the run does not wait for a backbone that is still in native code
 });
 
 it('a full disk ends the run with the reason, and what was saved before can be resumed', async () => {

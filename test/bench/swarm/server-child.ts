@@ -89,7 +89,7 @@ async function startEndpoint(): Promise<Serving> {
 
 let numOpened = 0;
 
-/** With keys: nobody gets in without one. */
+/** Starts a server that refuses requests without a key. */
 const startGuarded = (): Promise<Serving> => startSwarm({ needsKey: true, limits: { maxMs: 2000 } });
 
 async function startSwarm(app: SwarmServerOptions['app'] = { needsKey: false }): Promise<Serving> {
@@ -161,7 +161,7 @@ function readUsage(): object {
   };
 }
 
-/** Counts Linux's; elsewhere none are counted. */
+/** Counts the open files that Linux lists. Other systems give 0. */
 function numOpenFiles(): number {
   return existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0;
 }

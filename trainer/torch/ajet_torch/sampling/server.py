@@ -105,8 +105,8 @@ class ProbedServer(Protocol):
         ...
 
     def judge(self, errors: dict[int, WorkerError]) -> None:
-        """Takes the judgement of which of those parts do not sample from their new weights. Raises if no part is left
-        that does."""
+        """Takes the parts that failed their probe, with their errors. Raises if every probed part failed and no other
+        is left."""
         ...
 
 

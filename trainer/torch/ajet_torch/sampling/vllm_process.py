@@ -28,7 +28,7 @@ START_TIMEOUT_S = 1500
 PROGRESS_EVERY_S = 30
 MOST_SEQUENCES = 256
 OLDEST, NEWEST = (0, 26), (0, 33)
-"""The first and the last release that was checked against vLLM's own sources, with all between."""
+"""The oldest and the newest release of vLLM whose sources were checked. The releases between them were checked too."""
 INSTALL = 'Run pip install "vllm>=0.26" in the worker\'s environment, or set rollout.name to "builtin".'
 MODEL_NAME = "policy"
 PORTS_OF_ONE = 100
