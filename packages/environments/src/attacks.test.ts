@@ -18,12 +18,12 @@ type Remote = {
 const all = ['open', 'act', 'evaluate'] as const;
 const remotes: Readonly<Record<string, Remote>> = {
   agentjet: { start: startAgentjetWorld, asked: all, named: ['open', 'act'] },
-  openenv: { start: startOpenenvWorld, asked: ['open', 'act'], named: ['open', 'act'] }, // its verdict is not asked for
+  openenv: { start: startOpenenvWorld, asked: ['open', 'act'], named: ['open', 'act'] }, // it has no request for the verdict
   mcp: { start: startMcpWorld, asked: all, named: all },
   appworld: { start: startAppworldWorld(2), asked: all, named: ['open'] },
 };
 
 describe.each(Object.entries(remotes))('%s', (_protocol, { start, ...kinds }) => {
-  // A server that drips is waited for, which costs nothing but time.
+  // Waiting for a server that drips costs only time.
   for (const { name, run } of attackCases(start, kinds)) (name.includes('drip') ? it.concurrent : it)(name, run);
 });

@@ -4,6 +4,7 @@ import { envService } from './env-service/registration.js';
 import { mcp } from './mcp/registration.js';
 import { openenv } from './openenv/registration.js';
 
-/** Every environment of this package, and the reader of their tasks. */
+/** Every environment of this package. */
 export const environments = [agentjet, openenv, mcp, appworld] as const;
+/** Every task reader of this package. */
 export const worldReaders = [envService] as const;

@@ -1,4 +1,4 @@
-// A server of the Model Context Protocol over stdio, made with the SDK: a counter, which ends with the process.
+// A server of the Model Context Protocol over stdio, made with the SDK. Its world is a counter that ends with the process.
 import { appendFileSync } from 'node:fs';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

@@ -1,5 +1,5 @@
-// A server of the Model Context Protocol over stdio that answers its tool `act` as ATTACK says: a line of 100 MB (`flood`), lists in lists
-// (`nest`), a byte now and then without end (`drip`), another request's answer (`foreign`), or lines that are no JSON (`nonsense`).
+// A server of the Model Context Protocol over stdio that answers its tool `act` with the attack in ATTACK: a line of 100 MB (`flood`), nested
+// lists (`nest`), single bytes without an end (`drip`), another request's answer (`foreign`), or lines of invalid JSON (`nonsense`).
 import { createInterface } from 'node:readline';
 
 const attack = process.env.ATTACK;

@@ -13,21 +13,21 @@ import { hostOf, postJson, ServerOutage, type ServerAddress } from '../http/post
 
 /**
  * The environment service of the Python AgentJet: POST /get_env_profile, /create, /step, /evaluate and /release, each with the same five
- * fields. An instance is known by an id that the client chooses. It holds the episode's id and a part that no other run has.
+ * fields. The client chooses the id of an instance, which consists of the episode's id and a part that no other run has.
  */
 
 const addressKey = 'environment.agentjet.url';
 
 export type AgentjetOptions = ServerAddress & {
-  /** What the server calls the world, such as `appworld`. */
+  /** The server's name for the environment, such as `appworld`. */
   readonly envType: string;
-  /** Sent with `create`, for the world. */
+  /** Sent with `create`, for the environment. */
   readonly params?: JsonObject;
   /** Sent with `evaluate`. Default: `{ sparse: false }`, with which the original asks for partial credit. */
   readonly evaluateParams?: JsonObject;
-  /** Limit of one try to list tasks. Default: a minute. */
+  /** Time limit of one attempt to list tasks. Default: one minute. */
   readonly listTimeoutMs?: number;
-  /** Limit of all tries to release an instance. Default: a minute. */
+  /** Time limit of all attempts to release an instance. Default: one minute. */
   readonly releaseTimeoutMs?: number;
 };
 
@@ -65,7 +65,7 @@ class Server {
     return this.#options.evaluateParams ?? { sparse: false };
   }
 
-  /** The field `data` of the answer. */
+  /** Returns the field `data` of the answer. */
   async ask(route: string, { taskId, instanceId, messages = {}, params = {}, signal }: Ask): Promise<unknown> {
     const body = {
       env_type: this.#options.envType,
@@ -76,7 +76,7 @@ class Server {
     };
     const answer = await postJson({ addressKey, ...this.#options }, route, { body, signal });
     if (isJsonObject(answer) && answer['success'] !== false) return answer['data'] ?? answer['task_ids'];
-    if (route === '/release' && isJsonObject(answer)) return null; // it was released before
+    if (route === '/release' && isJsonObject(answer)) return null; // it was already released
     throw this.unreadable(route, answer);
   }
 
@@ -108,7 +108,7 @@ class Server {
     }
   }
 
-  /** An instance whose answer got lost is released, and the next try has another id: nobody knows what became of the first. */
+  /** If an answer is lost, its instance is released and the next attempt has another id, because the state of the first is unknown. */
   async open(
     { taskId }: Task,
     { signal, episodeId }: { readonly signal: AbortSignal; readonly episodeId: string },
@@ -130,20 +130,20 @@ class Server {
     );
   }
 
-  /** Tries for some seconds, and gives up without an error: servers drop instances that nobody uses. */
+  /** Tries for some seconds and then gives up without an error, because servers drop unused instances. */
   async release(instanceId: string): Promise<void> {
     const signal = closeSignal(this.#options.releaseTimeoutMs);
     const ask = async (): Promise<void> => {
       try {
         await this.ask('/release', { instanceId, signal });
       } catch (error) {
-        if (!(error instanceof ServerOutage && error.kind === 'absent')) throw error; // with the server, the instance is gone
+        if (!(error instanceof ServerOutage && error.kind === 'absent')) throw error; // without the server, the instance is gone too
       }
     };
     await askAgain(ask, { tries: closeTries }).catch(() => undefined);
   }
 
-  /** An answer that names an instance must name the one that was asked. */
+  /** If an answer names an instance, it must be the one that was asked. */
   readStep(route: string, data: unknown, instanceId: string): StepResult {
     if (!isJsonObject(data)) throw this.unreadable(route, data);
     const { state, reward, is_terminated: isDone, info } = data;
@@ -202,7 +202,7 @@ class Instance implements Session {
   }
 }
 
-/** A message, a list of them, or text. */
+/** Reads a message, a list of messages, or text. */
 function readState(state: unknown): Observation | undefined {
   if (typeof state === 'string') return { text: state };
   const messages = (Array.isArray(state) ? state : [state]).map(readMessage);
@@ -220,7 +220,7 @@ function readMessage(value: unknown): Message | undefined {
   return { role: role === 'system' || role === 'assistant' ? role : 'user', content: text };
 }
 
-/** The server answers 400 for an instance that it does not have: it was restarted, or has dropped the instance. */
+/** The server answers 400 for an unknown instance, because it was restarted or has dropped the instance. */
 function asLost(error: unknown): unknown {
   const isUnknown = error instanceof EnvironmentError && /instance\b.*\bnot found/i.test(error.message);
   return isUnknown ? new EnvironmentOutage(error.message, { cause: error }) : error;

@@ -6,8 +6,8 @@ export const agentjet = defineEnvironment({
   summary: "the Python AgentJet's environment service",
   section: z.strictObject({
     url: setting(z.string().min(1).nullable(), null, 'such as http://127.0.0.1:8080'),
-    env_type: setting(z.string().min(1), 'appworld', 'what the server calls the world'),
-    params: setting(z.record(z.string(), z.unknown()), {}, 'sent when a session opens, for the world'),
+    env_type: setting(z.string().min(1), 'appworld', "the server's name for the environment"),
+    params: setting(z.record(z.string(), z.unknown()), {}, 'sent to the environment when a session opens'),
     evaluate_params: setting(
       z.record(z.string(), z.unknown()),
       { sparse: false },

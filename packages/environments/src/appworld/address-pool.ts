@@ -1,6 +1,6 @@
 import { rejectOnAbort } from '@agentjet/core';
 
-/** Addresses that serve one session each. One whose server failed rests for a moment, and others go first. */
+/** Addresses of servers with one session each. If a server failed, its address rests for a moment while others are used. */
 export class AddressPool {
   readonly #free: string[];
   readonly #waiting = new Set<(address: string) => void>();

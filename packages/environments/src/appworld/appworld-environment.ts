@@ -23,25 +23,25 @@ import { hostOf, postJson, ServerOutage } from '../http/post-json.js';
 import { AddressPool } from './address-pool.js';
 
 /**
- * AppWorld's environment server: POST /initialize, /execute, /task_completed, /evaluate and /close. A server process holds one world, so
- * there is a pool of addresses, each with one episode at a time. An action is a piece of Python code.
+ * AppWorld's environment server: POST /initialize, /execute, /task_completed, /evaluate and /close. A server process has only one world, so
+ * there is a pool of addresses, each with one episode at a time. An action is Python code.
  */
 
 export type AppworldOptions = {
-  /** One server each. */
+  /** The addresses, one server each. */
   readonly urls: readonly string[];
-  /** Folder with `<split>.txt`, a task's id in each line; null: tasks come from elsewhere. */
+  /** A folder with `<split>.txt`, which has a task id per line. Null: tasks come from elsewhere. */
   readonly datasets: string | null;
-  /** Name of the folder that the server writes its outputs to. */
+  /** Name of the folder for the server's outputs. */
   readonly experimentName: string;
-  /** Pieces of code that an agent may run; null: the server's own limit. */
+  /** Maximum number of code blocks that an agent may run. Null: the server's own limit. */
   readonly maxInteractions: number | null;
 };
 
 const openTries = 3;
 const evaluateTries = 5;
 const closeTries = 8;
-/** Of a world that was perhaps never there: the server has no way to say so. */
+/** Attempts to close a world that may never have existed, because the server cannot report that. */
 const dropTries = 2;
 
 export function openAppworld(options: AppworldOptions): Environment {
@@ -130,7 +130,7 @@ class World implements Session {
     return { observation: { text: output }, reward: null, isDone: isDone === true };
   }
 
-  /** The share of the task's tests that pass; all of them are a success. */
+  /** Returns the share of the task's tests that pass. If all pass, the episode is a success. */
   async evaluate(): Promise<Verdict> {
     const { signal } = this.#calls;
     const output = await askAgain(() => this.#ask('/evaluate', { suppress_errors: true }), {
@@ -150,7 +150,7 @@ class World implements Session {
     return this.#closing;
   }
 
-  /** Answered only after everything that was sent before: the server does one thing at a time. */
+  /** The server answers only after everything sent before, because it does one thing at a time. */
   async #close(): Promise<void> {
     if (this.#isAbsent) return;
     const signal = closeSignal();

@@ -5,11 +5,11 @@ export const appworld = defineEnvironment({
   name: 'appworld',
   summary: 'environment servers of AppWorld',
   section: z.strictObject({
-    urls: setting(z.array(z.string().min(1)), [], 'one server for each session at a time'),
+    urls: setting(z.array(z.string().min(1)), [], 'addresses; each server has one session at a time'),
     datasets: setting(
       z.string().min(1).nullable(),
       null,
-      "folder with a split's task ids, <split>.txt; null: tasks come from elsewhere",
+      'folder with the task ids of each split, <split>.txt; null: tasks come from elsewhere',
       { path: 'file' },
     ),
     experiment_name: setting(z.string().min(1), 'agentjet', "the server's folder for its outputs"),

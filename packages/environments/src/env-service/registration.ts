@@ -11,18 +11,18 @@ type Protocol = keyof typeof entries;
 
 const name = z.string().min(1);
 
-/** Tasks of an environment. With `env_url`, the reader opens the environment too; its other settings are `environment.<protocol>`. */
+/** Reads tasks from an environment. With `env_url`, the reader opens the environment too. Its other settings are `environment.<protocol>`. */
 export const envService = defineReader({
   name: 'env_service',
   section: z
     .strictObject({
       env_url: setting(name.nullable(), null, 'null: the environment that environment.protocol names'),
       protocol: setting(z.enum(['agentjet', 'openenv', 'mcp', 'appworld']), 'agentjet', 'of env_url'),
-      env_type: setting(name.nullable(), null, 'what the server calls the world'),
+      env_type: setting(name.nullable(), null, "the server's name for the environment"),
       training_split: setting(name, 'train'),
       validation_split: setting(name.nullable(), 'dev', 'null: no evaluation'),
     })
-    .describe('tasks and world of an environment; questions come when a session opens'),
+    .describe('tasks from an environment; a question arrives when its session opens'),
   async open({ envUrl, protocol, envType, trainingSplit, validationSplit }, { config, environment: configured }) {
     const environment = envUrl === null ? configured : await openAt({ envUrl, protocol, envType }, config);
     if (environment === undefined)

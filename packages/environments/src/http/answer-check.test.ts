@@ -5,7 +5,7 @@ import { AnswerCheck, mostAnswerBytes } from './answer-check.js';
 const bytes = (text: string): Buffer => Buffer.from(text);
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-it('takes brackets in strings for text, also where answers are cut', () => {
+it('treats brackets in strings as text, even if answers are cut', () => {
   const check = new AnswerCheck();
   for (const part of ['{"a": "\\', `"${'['.repeat(1000)}\\\\`, `", "b": ${nested(200)}, "c": ${nested(200)}}`])
     check.read(bytes(part));
@@ -20,7 +20,7 @@ it('refuses lists in lists, and what is too large', () => {
 
 it('counts each event of a stream anew', () => {
   const check = new AnswerCheck({ isStream: true });
-  const half = `data: ["${'x'.repeat(mostAnswerBytes / 2)}`; // not closed, and yet at an end
+  const half = `data: ["${'x'.repeat(mostAnswerBytes / 2)}`; // ended although the list is not closed
   for (let count = 0; count < 3; count++) check.read(bytes(`${half}\r\n\r\n`));
   expect(() => check.read(bytes(half + half))).toThrow('more than 33554432 bytes');
 });

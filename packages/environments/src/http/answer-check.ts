@@ -1,22 +1,22 @@
 import { isDeeperThan } from '@agentjet/core';
 
-/** More than any observation has. */
+/** No observation is larger. */
 export const mostAnswerBytes = 32 * 2 ** 20;
-/** Lists and objects in one another. What reads JSON by recursion ends at some thousands. */
+/** The maximum nesting of lists and objects. Recursive readers of JSON fail at some thousands. */
 const deepestAnswer = 256;
 
 const [quote, backslash, newline, carriageReturn, comma] = [0x22, 0x5c, 0x0a, 0x0d, 0x2c];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 export const tooLarge = (most = mostAnswerBytes): Error => new Error(`the answer has more than ${most} bytes`);
-const tooDeep = (): Error => new Error(`the answer nests more than ${deepestAnswer} lists and objects in one another`);
+const tooDeep = (): Error => new Error(`the answer nests more than ${deepestAnswer} lists and objects`);
 
-/** Throws an Error if parsed JSON is too deep, which `JSON.parse` takes, and a walk by recursion does not. */
+/** Throws an Error if parsed JSON is too deep. `JSON.parse` accepts such JSON, but a recursive walk fails. */
 export function requireShallow(json: unknown): void {
   if (isDeeperThan(deepestAnswer, json)) throw tooDeep();
 }
 
-/** Looks at the bytes of JSON as they come. */
+/** Checks the bytes of JSON as they arrive. */
 export class AnswerCheck {
   #bytes = 0;
   #depth = 0;
@@ -25,12 +25,12 @@ export class AnswerCheck {
   #last = comma;
   readonly #isStream: boolean;
 
-  /** In a stream of events, each event is one answer. */
+  /** In a stream of events, each event is a separate answer. */
   constructor({ isStream = false }: { readonly isStream?: boolean } = {}) {
     this.#isStream = isStream;
   }
 
-  /** Throws an Error that says what is too much. */
+  /** Throws an Error that names the exceeded limit. */
   read(bytes: Uint8Array): void {
     if (!this.#isStream) this.#count(bytes.length);
     const ends = this.#isStream ? [quote, backslash, newline, carriageReturn] : [quote, backslash];
@@ -44,7 +44,7 @@ export class AnswerCheck {
     }
   }
 
-  /** Passes over what ends neither the text nor the event, most of a long answer. Returns where it ends. */
+  /** Skips bytes that end neither the string nor the event, which are most of a long answer. Returns the end of these bytes. */
   #skip(at: number, stop: number): number {
     if (stop > at && this.#isStream) {
       this.#count(stop - at);
@@ -58,7 +58,7 @@ export class AnswerCheck {
     if (this.#bytes > mostAnswerBytes) throw tooLarge();
   }
 
-  /** An empty line ends an event; carriage returns do not count. */
+  /** An empty line ends an event. Carriage returns are ignored. */
   #readFrame(byte: number): void {
     this.#count(1);
     if (byte === newline && this.#last === newline) {
@@ -81,7 +81,7 @@ export class AnswerCheck {
   }
 }
 
-/** Where a byte comes next. Each stretch is searched once, however often it is asked for. */
+/** Finds the next position of a byte. Each stretch is searched only once. */
 class NextByte {
   #next = -1;
   readonly #bytes: Uint8Array;
@@ -92,7 +92,7 @@ class NextByte {
     this.#byte = byte;
   }
 
-  /** The first place not before `at`, or the end. */
+  /** Returns the first position from `at` on, or the end. */
   from(at: number): number {
     if (this.#next < at) {
       const found = this.#bytes.indexOf(this.#byte, at);

@@ -6,13 +6,13 @@ const firstGapMs = 50;
 const longestGapMs = 2000;
 
 export type AskAgainOptions = {
-  /** Ends the waiting. Without it, a server without room is asked no more often than any other. */
+  /** Ends the waiting. Without it, a server without room gets no more attempts than any other. */
   readonly signal?: AbortSignal;
-  /** Tries of a request that may have been received. A server without room is asked until the signal aborts. */
+  /** Attempts of a request that may have been received. A server without room is asked until the signal aborts. */
   readonly tries: number;
 };
 
-/** Only for what may be received twice: to list tasks, to open, to evaluate, to close. Gaps grow from 50 ms to 2 s. */
+/** Use it only for requests that may be received twice: to list tasks, open, evaluate or close. Gaps grow from 50 ms to 2 s. */
 export async function askAgain<T>(ask: () => Promise<T>, { signal, tries }: AskAgainOptions): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -32,10 +32,10 @@ export async function askAgain<T>(ask: () => Promise<T>, { signal, tries }: AskA
 const longestCloseMs = 60_000;
 const longestListMs = 60_000;
 
-/** For requests that end a session, which nobody else limits: a server that never answers must not keep the process alive. */
+/** For requests that end a session and have no other limit: a server that never answers must not keep the process alive. */
 export const closeSignal = (ms = longestCloseMs): AbortSignal => AbortSignal.timeout(ms);
 
-/** For the list of tasks, which is asked for before any episode and its limits. It aborts with an outage of the server. */
+/** For the list of tasks, which is requested before any episode and its limits. It aborts with an outage of the server. */
 export function listSignal(host: string, ms = longestListMs): AbortSignal {
   const controller = new AbortController();
   const late = new ServerOutage('lost', `${host} gave no whole list of tasks in ${ms / 1000} s.`, { host });

@@ -2,20 +2,20 @@ import { EnvironmentError, EnvironmentOutage, parseJsonObject, toErrorMessage } 
 import { readAnswerText } from './read-answer-text.js';
 import { repairAddress } from './repair-address.js';
 
-/** How a server of an environment is reached. */
+/** The address of an environment's server, with settings. */
 export type ServerAddress = {
   /** http or https, without a slash at its end. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The key of the configuration that names it, for messages. */
+  /** The configuration key of the address, for messages. */
   readonly addressKey?: string;
-  /** Default: the one of this process. */
+  /** Default: the process's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 };
 
-/** An outage that says more of what happened, for callers that may ask again. */
+/** An outage with its kind, for callers that may ask again. */
 export class ServerOutage extends EnvironmentOutage {
-  /** `full`: no room for now. `absent`: nothing listens there, so nothing was received and no session is left. `lost`: nobody knows what was received. */
+  /** `full`: there is no room for now. `absent`: nothing listens there, so nothing was received and no session exists. `lost`: it is unknown what was received. */
   readonly kind: 'full' | 'absent' | 'lost';
 
   constructor(
@@ -28,15 +28,15 @@ export class ServerOutage extends EnvironmentOutage {
   }
 }
 
-/** Statuses that say that the request itself was wrong. */
+/** Statuses that mean that the request was wrong. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
 const busy: ReadonlySet<number> = new Set([429, 503]);
-/** Not those of a network that is down for a moment, such as ENETUNREACH: the server and its sessions are still there. */
+/** Errors of a network that is down for a moment, such as ENETUNREACH, are not in it, because the server and its sessions still exist. */
 const absent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 
 /**
- * Sends a request once. Rejects with EnvironmentError `refused` if the server says that the request is wrong, with the signal's reason
- * if it aborts, and with ServerOutage for everything else: no connection, a broken or unreadable answer, any other status.
+ * Sends a request once. Rejects with EnvironmentError `refused` if the server answers that the request is wrong, with the signal's reason
+ * if it aborts, and with ServerOutage otherwise: no connection, a broken or unreadable answer, or any other status.
  */
 export async function postJson(
   address: ServerAddress,
@@ -77,12 +77,12 @@ function readJson(text: string, { path, host }: { readonly path: string; readonl
   try {
     return JSON.parse(text);
   } catch (error) {
-    const message = `POST ${path} at ${host} answered what is not JSON: ${shorten(text)}`;
+    const message = `POST ${path} at ${host} answered with invalid JSON: ${shorten(text)}`;
     throw new ServerOutage('lost', message, { host, cause: error });
   }
 }
 
-/** FastAPI's errors are `{ detail }`; a traceback says most in its last line. */
+/** FastAPI's errors are `{ detail }`. The last line of a traceback is the most informative one. */
 function detailOf(text: string): string {
   const body = parseJsonObject(text);
   const detail = body?.['detail'] ?? body?.['error'] ?? body?.['message'] ?? text;
@@ -100,7 +100,7 @@ function codeOf(error: unknown): unknown {
   return code ?? (cause === undefined || cause === null ? undefined : codeOf(cause));
 }
 
-/** "fetch failed" says nothing; its cause does. */
+/** "fetch failed" explains nothing, but its cause does. */
 function causeOf(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
   return cause === undefined ? toErrorMessage(error) : `${toErrorMessage(error)}: ${toErrorMessage(cause)}`;

@@ -1,6 +1,6 @@
 import { ConfigError } from '@agentjet/core';
 
-/** The address without a slash at its end. Throws ConfigError naming the key, the value and the repair. */
+/** Returns the address without a trailing slash. Throws ConfigError with the key, the value and the repair. */
 export function readAddress(value: string | null, key: string, example: string): string {
   const protocols = example.startsWith('ws') ? /^(https?|wss?):$/ : /^https?:$/;
   if (value !== null && URL.canParse(value) && protocols.test(new URL(value).protocol))

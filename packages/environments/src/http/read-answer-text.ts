@@ -1,6 +1,6 @@
 import { AnswerCheck } from './answer-check.js';
 
-/** The text of an answer. Rejects as soon as it is too large or too deep, and reads no further. */
+/** Returns the text of an answer. Rejects as soon as it is too large or too deep, and stops reading. */
 export async function readAnswerText(response: Response): Promise<string> {
   const check = new AnswerCheck();
   const parts: Uint8Array[] = [];

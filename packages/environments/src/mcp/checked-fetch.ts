@@ -2,14 +2,14 @@ import { AnswerCheck } from '../http/answer-check.js';
 
 export type CheckedFetch = {
   readonly fetch: typeof fetch;
-  /** Id of the session; undefined until the server has given one. */
+  /** Returns the id of the session, or undefined until the server has given one. */
   readonly sessionId: () => string | undefined;
 };
 
 /**
- * Requests of the SDK, which reads answers of any size and takes any session's id for its own. Rejects, or breaks the answer off, if it is
- * too large, too deep, or of another session; `onRefused` is told, since the session cannot go on. `live` are the ids of all sessions that
- * are open, to which it adds this one.
+ * Checks the requests of the SDK, which accepts answers of any size and any session id. Rejects or cuts off an answer that is too large,
+ * too deep, or of another session, and calls `onRefused`, because the session cannot continue. `live` contains the ids of all open
+ * sessions; this session is added to it.
  */
 export function checkedFetch(live: Set<string>, onRefused: (error: unknown) => void): CheckedFetch {
   let own: string | undefined;

@@ -2,12 +2,12 @@ import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdi
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { requireShallow, tooLarge } from '../http/answer-check.js';
 
-/** Of one message. The SDK copies what it has with every part that comes, so a line of 32 MB would take it seconds. */
+/** The limit for one message. The SDK copies everything received so far with every part, so a line of 32 MB would take seconds. */
 export const mostLineBytes = 10 * 2 ** 20;
 
 /**
- * The transport of the SDK, which takes lists in lists of any depth, and says of a line that is too long only that it has closed the
- * connection. `onRefused` is told of such an answer, since the session cannot go on; it comes no further.
+ * Checks messages of the SDK's transport, which accepts lists of any depth and only closes the connection if a line is too long.
+ * `onRefused` is called for such an answer, which is not passed on, because the session cannot continue.
  */
 export function checkedStdio(inner: StdioClientTransport, onRefused: (error: unknown) => void): Transport {
   const checked: Transport = {

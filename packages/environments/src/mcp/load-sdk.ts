@@ -3,7 +3,7 @@ import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdi
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ConfigError } from '@agentjet/core';
 
-/** The parts of the SDK that a client takes. It is an optional package of 29 MB, so it is loaded when the first session opens. */
+/** The parts of the SDK that a client needs. The SDK is an optional package of 29 MB, so it is loaded when the first session opens. */
 export type McpSdk = {
   readonly Client: typeof Client;
   readonly StdioClientTransport: typeof StdioClientTransport;

@@ -23,9 +23,9 @@ import { checkedStdio, mostLineBytes } from './checked-stdio.js';
 import { loadSdk, type McpSdk } from './load-sdk.js';
 
 /**
- * The Model Context Protocol: the server's tools become the agent's tools. Over stdio, each session is a process; over Streamable HTTP,
- * it is a session of the server. The protocol knows neither tasks nor rewards: two tools of the server may stand in for them, one that
- * gets the task when the session opens and one that scores the episode. Agents see neither.
+ * The Model Context Protocol: the server's tools become the agent's tools. Over stdio, each session is a process. Over Streamable HTTP,
+ * it is a session of the server. The protocol has neither tasks nor rewards, so two tools of the server may replace them: one gets the
+ * task when the session opens, and one scores the episode. Agents see neither tool.
  */
 
 export type McpServer =
@@ -38,11 +38,11 @@ export type McpServer =
   | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 
 export type McpOptions = McpServer & {
-  /** Called with the task's id, its question and its metadata; its text is the first observation. Null: none. */
+  /** Called with the task's id, its question and its metadata. Its text is the first observation. Null for none. */
   readonly openTool: string | null;
-  /** Its text is a number, or JSON with `reward` and perhaps `isSuccess`. Null: the protocol has no verdict. */
+  /** Its text is a number, or JSON with `reward` and optionally `isSuccess`. Null: there is no verdict. */
   readonly evaluateTool: string | null;
-  /** Tools that agents get; null: all. */
+  /** The tools that agents get. Null: all. */
   readonly tools: readonly string[] | null;
 };
 
@@ -50,7 +50,7 @@ const tries = 3;
 const evaluateTries = 5;
 const closeTries = 8;
 const mostPages = 200;
-/** The session has its own time limit for calls. */
+/** Turns off the SDK's time limit, because the session has its own for calls. */
 const longestMs = 2 ** 31 - 1;
 
 export function openMcp(options: McpOptions): Environment {
@@ -68,7 +68,7 @@ const nameOf = (server: McpServer): string =>
   'url' in server ? new URL(server.url).host : [server.command, ...server.args].join(' ');
 
 type LiveSessions = {
-  /** Ids of the sessions that are open. */
+  /** Ids of the open sessions. */
   readonly live: Set<string>;
 };
 
@@ -161,14 +161,14 @@ class Connection {
     this.#name = nameOf(server);
     this.#server = server;
     this.#http = checkedFetch(server.live, this.#refuse);
-    setMaxListeners(0, this.#calls.signal); // the SDK leaves one for each call
+    setMaxListeners(0, this.#calls.signal); // the SDK leaves a listener for each call
     this.#client = new SdkClient({ name: 'agentjet', version: '1' });
     this.#transport =
       'url' in server
         ? (new Http(new URL(server.url), {
             requestInit: { headers: { ...server.headers } },
             fetch: this.#http.fetch,
-          }) as Transport) // its types and exactOptionalPropertyTypes disagree
+          }) as Transport) // its types conflict with exactOptionalPropertyTypes
         : checkedStdio(new StdioClientTransport(startOf(server)), this.#refuse);
   }
 
@@ -181,7 +181,7 @@ class Connection {
     this.#calls.abort(this.#refused);
   };
 
-  /** Of all pages. A server that repeats a page is believed that there are no more. */
+  /** Returns the tools of all pages. If a server repeats a page, the list ends there. */
   async listTools(): Promise<readonly ToolSpec[]> {
     const tools: ListedTools['tools'] = [];
     const seen = new Set<string>();
@@ -232,7 +232,7 @@ class Connection {
     await this.#transport.close().catch(() => undefined);
   }
 
-  /** Not by the SDK, which cannot end a session whose connection has failed. 404 and 405: there is nothing to end. */
+  /** The SDK cannot end a session whose connection has failed, so this sends the request itself. 404 and 405 mean that there is nothing to end. */
   async #endSession(sessionId: string, signal: AbortSignal): Promise<void> {
     const server = this.#server;
     if (!('url' in server)) return;
@@ -285,7 +285,7 @@ const startOf = ({ command, args, env, cwd }: Extract<McpServer, { command: stri
   ...(cwd !== null && { cwd }),
 });
 
-/** Codes of JSON-RPC: the request is not valid, there is no such method, its parameters are wrong. */
+/** Error codes of JSON-RPC: invalid request, unknown method, invalid parameters. */
 const refusals: ReadonlySet<unknown> = new Set([-32600, -32601, -32602]);
 
 const isRefusal = (error: unknown): boolean => error instanceof Error && 'code' in error && refusals.has(error.code);

@@ -8,7 +8,7 @@ const open = { seed: 1, signal: new AbortController().signal, episodeId: 'e' };
 const inputSchema = { type: 'object', properties: {} };
 const initialized = { capabilities: { tools: {} }, serverInfo: { name: 'pages', version: '1' } };
 
-/** Lists one tool a page, and names the page after it. */
+/** Lists one tool a page, and names the next page. */
 async function serve(nextOf: (cursor: unknown) => string | undefined) {
   return startFaultyHttp({
     kindOf: () => undefined,

@@ -71,7 +71,7 @@ it('has no verdict without a tool that gives one', async () => {
   await session.close();
 });
 
-/** What a hostile program gives for a call of its tool; undefined if nothing came in half a second. */
+/** Returns the answer of a hostile program to a call of its tool, or undefined if none came in half a second. */
 async function askHostile(attack: string): Promise<unknown> {
   const session = await open({ args: [hostile], env: { ATTACK: attack }, openTool: null, evaluateTool: null });
   const late = AbortSignal.timeout(500);

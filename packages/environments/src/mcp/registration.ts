@@ -5,23 +5,23 @@ const name = z.string().min(1);
 
 export const mcp = defineEnvironment({
   name: 'mcp',
-  summary: "a Model Context Protocol server: its tools are the agent's",
+  summary: 'a Model Context Protocol server, whose tools become tools of the agent',
   section: z.strictObject({
-    url: setting(name.nullable(), null, 'of a server with Streamable HTTP, such as http://127.0.0.1:3000/mcp'),
-    command: setting(name.nullable(), null, 'or a program that speaks over stdio; a session is a process of it'),
-    args: setting(z.array(z.string()), [], 'of that program'),
-    env: setting(
-      z.array(name),
-      [],
-      'environment variables, by name, that the program gets in addition to PATH and HOME',
+    url: setting(name.nullable(), null, 'address of a server with Streamable HTTP, such as http://127.0.0.1:3000/mcp'),
+    command: setting(
+      name.nullable(),
+      null,
+      'a program that speaks over stdio, instead of url; each session is a process',
     ),
+    args: setting(z.array(z.string()), [], 'arguments of that program'),
+    env: setting(z.array(name), [], 'environment variables of that program, by name, in addition to PATH and HOME'),
     token: setting(name.nullable(), null, 'name of the environment variable that holds a bearer token for url'),
     open_tool: setting(
       name.nullable(),
       null,
-      'gets task_id, question, seed and metadata; its text is the first observation',
+      'tool that gets task_id, question, seed and metadata; its text is the first observation',
     ),
-    evaluate_tool: setting(name.nullable(), null, 'scores the episode: a number, or {"reward", "isSuccess"}'),
+    evaluate_tool: setting(name.nullable(), null, 'tool that scores the episode: a number, or {"reward", "isSuccess"}'),
     tools: setting(z.array(name).nullable(), null, 'tools that agents get; null: all but those two'),
   }),
   async open({ url, command, args, env, token, ...section }) {

@@ -22,26 +22,26 @@ import { readToolResult } from '../read-tool-result.js';
 import { SocketSession } from './socket-session.js';
 
 /**
- * OpenEnv: a WebSocket per session with `reset`, `step` and `close`. Plain HTTP is used for the list of tasks alone, because it keeps no
- * session. A task's metadata goes into `reset`, with `seed` and `episode_id`.
+ * OpenEnv: a WebSocket per session with `reset`, `step` and `close`. Plain HTTP is used only for the list of tasks, because it keeps no
+ * session. A task's metadata is sent with `reset`, together with `seed` and `episode_id`.
  */
 
 const addressKey = 'environment.openenv.url';
 
 export type OpenenvOptions = ServerAddress & {
-  /** Name of the environment at the server, for its list of tasks; null: it has none. */
+  /** The server's name for the environment, for its list of tasks. Null: it has no list. */
   readonly envType: string | null;
-  /** Field of an action that the agent's words go into. */
+  /** Field of an action for the agent's text. */
   readonly actionField: string;
-  /** Field of an observation that the agent is shown; null: all of it, as JSON. */
+  /** Field of an observation that the agent sees. Null: the whole observation, as JSON. */
   readonly textField: string | null;
-  /** What the rewards of the steps add up to the verdict by. */
+  /** How the rewards of the steps become the verdict. */
   readonly verdict: 'sum' | 'last';
-  /** What an episode is worth if neither it nor an earlier one got any reward: nothing is known, or nothing was earned. */
+  /** How an episode counts if neither it nor an earlier one got any reward: as an error, or as a reward of 0. */
   readonly unrewarded?: 'error' | 'zero';
   /** Whether the server is asked for tools. */
   readonly tools: boolean;
-  /** Limit of one try to list tasks. Default: a minute. */
+  /** Time limit of one attempt to list tasks. Default: one minute. */
   readonly listTimeoutMs?: number;
 };
 
@@ -87,7 +87,7 @@ function toTask(spec: unknown, place: { readonly split: string; readonly index: 
 }
 
 type SessionOptions = OpenenvOptions & {
-  /** Whether the server is known to give rewards: then a session without one has earned nothing. */
+  /** Whether the server is known to give rewards. Then a session without a reward has earned 0. */
   readonly server: { rewards: boolean };
 };
 
@@ -160,7 +160,7 @@ class OpenenvSession implements Session {
     return readToolResult(result);
   }
 
-  /** The protocol has no verdict: it is what the steps were rewarded with. */
+  /** The protocol has no verdict, so it is made from the rewards of the steps. */
   async evaluate(): Promise<Verdict> {
     await this.#socket.settle();
     if (this.#hasActed && !this.#options.server.rewards) throw noRewards(this.#options);

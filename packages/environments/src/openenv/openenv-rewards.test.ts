@@ -11,7 +11,7 @@ afterEach(() => {
   }
 });
 
-/** A world whose steps have the rewards that they ask for: `none`, or a number. */
+/** A world whose steps get the rewards that they ask for: `none`, or a number. */
 async function openWorld(unrewarded: 'error' | 'zero' = 'error') {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   servers.push(server);
@@ -57,7 +57,7 @@ it('takes an episode without a reward as one that earned nothing if the server r
   expect(await play(world, 'none')).toEqual({ reward: 0, isSuccess: false });
 });
 
-it('takes it so from the beginning if told, and if the agent did nothing', async () => {
+it('counts it as 0 from the beginning if the configuration says so, and if the agent did nothing', async () => {
   expect(await play(await openWorld('zero'), 'none')).toEqual({ reward: 0, isSuccess: false });
   expect(await play(await openWorld())).toEqual({ reward: 0, isSuccess: false });
 });

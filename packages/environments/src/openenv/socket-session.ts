@@ -12,8 +12,8 @@ import { ServerOutage } from '../http/post-json.js';
 import { repairAddress } from '../http/repair-address.js';
 
 /**
- * One socket is one session. Frames carry no ids: each request has the next frame as its answer. So a socket whose frames no longer
- * fit its requests is over, and a request is never sent on another one.
+ * One socket is one session. Frames have no ids: the next frame answers each request. So if frames no longer match requests, the
+ * socket is closed, and a request is never sent on another one.
  */
 
 type Waiting = { readonly resolve: (answer: JsonObject) => void; readonly reject: (error: unknown) => void };
@@ -23,7 +23,7 @@ const closePatienceMs = 1000;
 type ConnectOptions = {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** The key of the configuration that names the address, for messages. */
+  /** The configuration key of the address, for messages. */
   readonly addressKey: string;
 };
 
@@ -66,7 +66,7 @@ export class SocketSession {
     }
   }
 
-  /** Sends a message once. Resolves with the answer; an answer of the type `error` rejects. */
+  /** Sends a message once. Resolves with the answer, and rejects for an answer of the type `error`. */
   async ask(type: string, data: JsonObject | undefined, expected: string): Promise<JsonObject> {
     if (this.#lost !== undefined) throw this.#lost;
     if (this.#waiting !== undefined) throw new TypeError('A session asks one thing at a time.');

@@ -12,7 +12,7 @@ const kinds: Readonly<Record<string, RequestKind>> = {
   '/close': 'close',
 };
 
-/** Stand-ins for AppWorld's environment server: each holds one world, and a new one replaces it. */
+/** Simulates AppWorld's environment servers: each has one world, and a new one replaces it. */
 export function startAppworldWorld(servers: number): StartWorld {
   return async (world, plan) => {
     const started = await Promise.all(
@@ -61,7 +61,7 @@ class StandIn {
 
   #initialize(taskId: string): HttpAnswer {
     if (taskId === 'unknown') return { status: 422, body: { detail: 'There is no task "unknown".' } };
-    this.#world.end(this.#id); // the world before is replaced
+    this.#world.end(this.#id); // the previous world is replaced
     this.#taskId = taskId;
     this.#id = `${this.#name}-${this.#opened++}`;
     return output({ task_id: taskId, instruction: this.#world.begin(this.#id, { taskId }) });

@@ -5,7 +5,7 @@ import { CounterWorld } from './counter-world.js';
 import { attacks, type Attack, type RequestKind } from './faults.js';
 import { act, type StartWorld } from './world-server.js';
 
-/** What the error says, in every protocol. */
+/** What the error must contain, in every protocol. */
 const words: Readonly<Record<Attack, RegExp>> = {
   flood: /more than 33554432 bytes|Max payload size exceeded/,
   nest: /nests more than 256 lists and objects/,
@@ -17,7 +17,7 @@ const patienceMs = 400;
 
 const task: Task = { taskId: 'a', mainQuery: '', initMessages: [], metadata: { id: 'a' } };
 
-/** The environment's own verdict is the reward. */
+/** The environment's verdict is the reward. */
 async function play(given: Task, tuner: Tuner): Promise<{ reward: number }> {
   const session = await tuner.openEnvironment(given);
   for (let count = 1; count <= 2; count++) await act(session, `act ${count}`);
@@ -59,8 +59,8 @@ async function check(start: StartWorld, kind: RequestKind, attack: Attack): Prom
 }
 
 /**
- * What every client does with a hostile server: the episode fails with words that say why, gets no reward, and leaves no session. `asked`
- * are the kinds of requests that the protocol has; `named`, those whose answers say which session they are of.
+ * The contract of every client with a hostile server: the episode fails with an error that gives the reason, gets no reward, and leaves no
+ * session. `asked` lists the kinds of requests that the protocol has; `named` lists those whose answers name their session.
  */
 export function attackCases(
   start: StartWorld,

@@ -11,7 +11,7 @@ const dripMs = 20;
 const nested = `{"output": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
 const part = Buffer.alloc(2 ** 20, 'x');
 
-/** Answers a request until nobody listens any more. */
+/** Answers a request until the client disconnects. */
 export async function attackHttp(response: ServerResponse, attack: Unasked): Promise<void> {
   response.on('error', () => undefined);
   response.writeHead(200, { 'content-type': 'application/json' });
@@ -27,7 +27,7 @@ export async function attackHttp(response: ServerResponse, attack: Unasked): Pro
   response.end('"}');
 }
 
-/** Resolves after a while too: a client that has gone takes nothing more. */
+/** Resolves after a while in any case, because a client that has gone reads nothing more. */
 async function drained(response: ServerResponse): Promise<void> {
   const waiting = new AbortController();
   const isDrained = once(response, 'drain', { signal: waiting.signal }).catch(() => undefined);

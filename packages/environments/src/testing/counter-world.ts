@@ -1,13 +1,13 @@
 /**
- * The world of every server of the suite: sessions that count. Each step and each call carries words that no other has, so that the
- * world itself knows what was applied twice. A session is done at 5.
+ * The world of every server of the suite: sessions that count. Each step and each call has unique text, so that the world can detect
+ * what was applied twice. A session is done at 5.
  */
 export class CounterWorld {
-  /** Sessions that are open. */
+  /** Open sessions. */
   readonly open = new Map<string, { count: number }>();
   /** How often each action was applied. */
   readonly applied = new Map<string, number>();
-  /** What sessions were opened with. */
+  /** The seeds with which sessions were opened. */
   readonly seeds = new Map<string, number[]>();
   opened = 0;
   most = 0;
@@ -21,7 +21,7 @@ export class CounterWorld {
     return `${taskId} at 0`;
   }
 
-  /** Undefined if there is no such session. */
+  /** Returns undefined if there is no such session. */
   apply(
     id: string,
     action: string,

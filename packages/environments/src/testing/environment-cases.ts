@@ -16,7 +16,7 @@ function open(
   return environment.open(given, { seed: 7, signal, episodeId });
 }
 
-/** Runs `use` with a new server, and afterwards looks into its world: nothing may be open, and nothing may have happened twice. */
+/** Runs `use` with a new server, and checks its world afterwards: nothing may be open, and nothing may have happened twice. */
 async function inWorld(
   start: StartWorld,
   plan: FaultPlan,
@@ -106,17 +106,17 @@ async function checkAbort(environment: Environment): Promise<void> {
   await session?.close();
 }
 
-/** The fault must end the session as an outage, or be survived; in no case may the action happen twice. */
+/** The fault must end the session as an outage or have no effect. In no case may the action happen twice. */
 async function checkAct(environment: Environment, world: CounterWorld, fault: Fault): Promise<void> {
   const session = await open(environment, 'faulty');
   const acted = await act(session, 'once').catch((error: unknown) => error);
-  if (acted instanceof Error) assert.ok(acted instanceof EnvironmentOutage, `${fault} is told as ${acted}.`);
+  if (acted instanceof Error) assert.ok(acted instanceof EnvironmentOutage, `${fault} is reported as ${acted}.`);
   else assert.deepEqual(acted, { text: 'once at 1', isDone: false });
   assert.ok((world.applied.get('once') ?? 0) <= 1);
   await session.close();
 }
 
-/** What may be asked again is asked again. */
+/** Requests that may be repeated are repeated. */
 async function checkRepeats(environment: Environment): Promise<void> {
   const session = await open(environment, 'repeats');
   await act(session, 'repeats 1');
@@ -143,7 +143,7 @@ async function checkMany(environment: Environment, world: CounterWorld): Promise
   const settled = await Promise.allSettled(Array.from({ length: manySessions }, (_, episode) => play(episode)));
   for (const result of settled) {
     if (result.status === 'fulfilled') continue;
-    assert.ok(result.reason instanceof EnvironmentOutage, `A fault is told as ${String(result.reason)}.`);
+    assert.ok(result.reason instanceof EnvironmentOutage, `A fault is reported as ${String(result.reason)}.`);
     numLost++;
   }
   assert.ok(numLost < manySessions, 'Every session was lost.');
@@ -158,7 +158,7 @@ async function checkTasks(environment: Environment): Promise<void> {
 }
 
 /**
- * What every client of an environment does, ours and an outside author's: `for (const { name, run } of environmentCases(start)) it(name, run)`.
+ * The contract of every client of an environment, including those of other authors: `for (const { name, run } of environmentCases(start)) it(name, run)`.
  * `start` serves a `CounterWorld` over the protocol, spoils requests as the plan says, and returns the client.
  */
 export function environmentCases(start: StartWorld): readonly ContractCase[] {
@@ -172,7 +172,7 @@ export function environmentCases(start: StartWorld): readonly ContractCase[] {
   return [
     named('walks to the end and is scored', checkWalk),
     named('keeps sessions apart', checkApart),
-    named('goes on after an action that was refused', checkRefusal),
+    named('continues after an action that was refused', checkRefusal),
     named('says so if a task cannot be opened', checkUnknown),
     named('closes once, and takes nothing afterwards', checkClose),
     named('leaves nothing open if nobody waits any more', checkAbort),

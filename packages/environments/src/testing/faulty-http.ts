@@ -26,11 +26,11 @@ type Options = {
   readonly kindOf: (request: HttpRequest) => RequestKind | undefined;
   readonly handle: (request: HttpRequest) => HttpAnswer;
   readonly plan: (kind: RequestKind) => Fault;
-  /** The same answer as if it were for another session. Default: the answer. */
+  /** Changes an answer as if it were for another session. Default: no change. */
   readonly asForeign?: (answer: HttpAnswer, request: HttpRequest) => HttpAnswer;
 };
 
-/** A server on loopback that handles requests of JSON, and lets the plan spoil some of them. */
+/** Starts a server on loopback that handles JSON requests and lets the plan spoil some of them. */
 export async function startFaultyHttp({ kindOf, handle, plan, asForeign }: Options): Promise<FaultyHttp> {
   const server = createServer((incoming, response) => {
     void readRequest(incoming).then(async (request) => {

@@ -4,7 +4,7 @@ import type { CounterWorld } from './counter-world.js';
 import type { FaultPlan } from './faults.js';
 import type { StartWorld } from './world-server.js';
 
-/** In this process. Of the faults, those make sense that an object can have: it fails before or after it acts. */
+/** A world in this process. It supports the faults that an object can have: it fails before or after it acts. */
 export const startLocalWorld: StartWorld = async (world, plan) => {
   let opened = 0;
   const environment: Environment = {

@@ -6,7 +6,7 @@ import { startFaultyHttp, type HttpAnswer, type HttpRequest } from './faulty-htt
 import type { RequestKind } from './faults.js';
 import type { StartWorld } from './world-server.js';
 
-/** A server of the Model Context Protocol over Streamable HTTP that answers with plain JSON. */
+/** Starts a server of the Model Context Protocol over Streamable HTTP that answers with plain JSON. */
 export const startMcpWorld: StartWorld = async (world, plan) => {
   const sessions = new Set<string>();
   const handle = (request: HttpRequest): HttpAnswer => answer(world, sessions, request);

@@ -10,7 +10,7 @@ export type WorldServer = {
 
 export type StartWorld = (world: CounterWorld, plan: FaultPlan) => Promise<WorldServer>;
 
-/** Acts in a session, in the way that its protocol has: a step, or the tool `act`. */
+/** Acts in a session in the way of its protocol: with a step, or with the tool `act`. */
 export async function act(
   session: Session,
   words: string,
