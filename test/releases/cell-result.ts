@@ -38,7 +38,7 @@ export type SeedResult = {
   readonly judge?: JudgeAgreement;
   /** The source of the weights that the run began with, and their SHA-256, as its model.json says. Missing for a bundled model. */
   readonly model_source?: { readonly [key: string]: unknown };
-  /** Means of the judge's parts over the held-out tasks, if it has parts. */
+  /** The share of the held-out tasks that succeed, 0..1; null if the configuration evaluates nothing. */
   readonly success_before: number | null;
   readonly success_after: number | null;
   /** Means of the judge's parts over the held-out tasks, if it has parts. */
