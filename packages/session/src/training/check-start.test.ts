@@ -16,6 +16,29 @@ it('refuses groups of one episode if the algorithm compares them', () => {
   expect(start(load('rollout.num_repeat=2'))).toEqual([]);
 });
 
+it.each([
+  ['rollout.refill_groups=2', /"rollout.refill_groups" is 2, and a swarm draws no tasks/],
+  ['rollout.straggler_patience=9', /"rollout.straggler_patience" is 9, and a step waits for each of its groups/],
+])('refuses %s for a swarm that would not honour it', (setting, message) => {
+  const grpo = { algorithm: { name: 'grpo', leastEpisodes: 2, credit }, composition: testComposition as never };
+  const config = load(setting, 'swarm.order=drawn');
+  expect(() => checkServedStart(config, grpo)).toThrow(message);
+  expect(start(config)).toEqual([]);
+});
+
+it('takes rollout.straggler_patience for a swarm with a pool', () => {
+  const grpo = { algorithm: { name: 'grpo', leastEpisodes: 2, credit }, composition: testComposition as never };
+  expect(checkServedStart(load('rollout.straggler_patience=9'), grpo)).toEqual([]);
+});
+
+it.each([
+  ['swarm.sample_collection=enough_episodes', 'Set it to enough_tasks'],
+  ['rollout.oversubscribe=2', 'Set it to 1'],
+  ['swarm.shares=[{name: a, part: 0.5}, {name: b, part: 0.5}]', 'Remove the shares'],
+])('a configuration with swarm.order drawn does not take %s', (setting, repair) => {
+  expect(() => load('swarm.order=drawn', setting)).toThrow(`${repair}, or set swarm.order to pool.`);
+});
+
 it('says that several greedy episodes of a task do not measure pass@n', () => {
   expect(start(load('trainer_common.val_pass_n=4'))).toEqual([
     expect.stringContaining('rollout.val_kwargs.temperature is 0'),

@@ -25,7 +25,26 @@ export function checkStart(config: CommonConfig, parts: StartParts): readonly st
 
 /** As `checkStart`, for a server: it may serve evaluations alone, so that groups that are too small are a notice. */
 export function checkServedStart(config: CommonConfig, parts: StartParts): readonly string[] {
+  const [problem] = describeServedConflicts(config);
+  if (problem !== undefined) throw new ConfigError('conflict', problem);
   return [...describeGroupSize(config, parts.algorithm), ...describeSettings(config, parts)];
+}
+
+/** Settings of an ordinary run that a swarm does not honour. */
+function describeServedConflicts({ rollout, swarm }: CommonConfig): readonly string[] {
+  const { refillGroups, stragglerPatience } = rollout;
+  return [
+    ...(refillGroups > 0
+      ? [
+          `"rollout.refill_groups" is ${refillGroups}, and a swarm draws no tasks in place of others. Set it to 0, and "swarm.sample_collection" to enough_informative_tasks.`,
+        ]
+      : []),
+    ...(swarm.order === 'drawn' && stragglerPatience !== null
+      ? [
+          `"rollout.straggler_patience" is ${stragglerPatience}, and a step waits for each of its groups with "swarm.order" drawn. Set it to null, or set swarm.order to pool.`,
+        ]
+      : []),
+  ];
 }
 
 function describeSettings(config: CommonConfig, { composition }: StartParts): readonly string[] {
