@@ -26,6 +26,7 @@ export type ServeFlags = {
   readonly chatTemplateKwargs?: string;
   readonly tools?: string;
   readonly toolCalls?: string;
+  readonly memoryCheck?: string;
   readonly maxTokens?: string;
   readonly seed?: string;
   /** False if `--no-key` is set. */
@@ -261,6 +262,7 @@ function addServe(program: Command, setExitCode: (code: number) => void): void {
     )
     .option('--tools <way>', 'auto, system or refuse: as "model.tools"; default: that of the run')
     .option('--tool-calls <reading>', 'strict or lenient: as "model.tool_calls"; default: that of the run')
+    .option('--memory-check <way>', 'refuse, the default, or warn: serves a model that needs more memory than there is')
     .option(
       '--max-tokens <tokens>',
       'maximum tokens of an answer if its request sets none; default: the rest of the context',

@@ -46,6 +46,7 @@ function toOptions(flags: ServeFlags): ServeModelOptions {
     ...(flags.name === undefined ? {} : { name: flags.name }),
     ...toTemplateKwargs(flags),
     ...choose('tools', flags.tools, ['auto', 'system', 'refuse']),
+    ...choose('memoryCheck', flags.memoryCheck, ['refuse', 'warn']),
     ...choose('toolCalls', flags.toolCalls, ['strict', 'lenient']),
     ...count('port', 0, 65_535),
     ...count('maxModelLen', 2, 2 ** 20),

@@ -49,19 +49,23 @@ export function describeParts({ need }: NeedVerdict): string {
 
 /** What to do if it does not fit, most useful first. */
 export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: boolean): readonly string[] {
-  const { need, packTokens, longestSample, largestParameters, memorySavers } = verdict;
+  const { need, packTokens, longestSample, shorterSample, largestParameters, memorySavers } = verdict;
   const { data, lora } = config;
   const ways: string[] = [];
-  if (trains && packTokens !== null && packTokens > 0) ways.push(smallerPacks(packTokens));
+  if (trains && packTokens !== null && packTokens > 0) {
+    ways.push(smallerPacks(packTokens));
+    const isShorter = shorterSample !== null && shorterSample < data.maxPromptLength + data.maxResponseLength;
+    if (isShorter && shorterSample >= 64) ways.push(shorterSamples(shorterSample, data, 2));
+  }
   if (largestParameters !== null && largestParameters >= 1 && trains)
     ways.push(`choose a model of at most about ${formatCount(roundDown(largestParameters))} parameters`);
-  if (trains && longestSample !== null && longestSample >= 64) ways.push(shorterSamples(longestSample, data));
+  if (trains && longestSample !== null && longestSample >= 64) ways.push(shorterSamples(longestSample, data, 1));
   if (need.place === 'gpu') {
     if (memorySavers.length > 0) ways.push(`set ${memorySavers.join(', or ')}`);
     ways.push('use more GPUs (trainer_common.n_gpus_per_node)');
     if (lora.rank === 0 && trains) ways.push('train adapters: lora.rank=16');
-  } else
-    ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');
+  } else if (!trains) ways.push('open it on a GPU, with a server such as vLLM');
+  else ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');
   ways.push('free memory, or take a machine with more');
   return ways;
 }
@@ -70,11 +74,13 @@ function smallerPacks(tokens: number): string {
   return `train in smaller trees, to the same gradient: trainer_common.max_pack_tokens=${roundDown(tokens)}`;
 }
 
-function shorterSamples(tokens: number, data: CommonConfig['data']): string {
+/** `perPack`: how many of them a pack holds. */
+function shorterSamples(tokens: number, data: CommonConfig['data'], perPack: number): string {
   const share = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
   const prompt = Math.floor(roundDown(tokens) * share);
   const answer = roundDown(tokens) - prompt;
-  return `allow shorter samples: data.max_prompt_length=${prompt} data.max_response_length=${answer} trainer_common.max_pack_tokens=${prompt + answer}`;
+  const packTokens = perPack * (prompt + answer);
+  return `allow shorter samples: data.max_prompt_length=${prompt} data.max_response_length=${answer} trainer_common.max_pack_tokens=${packTokens} (longer episodes then end the run: data.overlong_sample_policy)`;
 }
 
 /** 2,347 becomes 2,300. */

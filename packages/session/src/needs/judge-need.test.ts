@@ -70,6 +70,24 @@ describe('a model that does not fit', () => {
     expect(ways({}, verl)).not.toContain('torch.');
   });
 
+  it('names shorter samples with smaller packs too, and they fit', () => {
+    const memory = 40 * gib;
+    const config = createConfig({ trainerCommon: { maxPackTokens: 16_384 } });
+    const verdict = judge({ config, memory });
+    expect(verdict.fits).toBe(false);
+    expect(verdict.packTokens).toBeGreaterThan(0);
+    const ways = waysOut(verdict, config, true).join('\n');
+    expect(ways).toContain('train in smaller trees');
+    const [, prompt, answer, pack] =
+      /max_prompt_length=(\d+) data.max_response_length=(\d+) trainer_common.max_pack_tokens=(\d+)/.exec(ways) ?? [];
+    const shorter = createConfig({
+      data: { maxPromptLength: Number(prompt), maxResponseLength: Number(answer) },
+      trainerCommon: { maxPackTokens: Number(pack) },
+    });
+    expect(Number(prompt) + Number(answer)).toBeLessThan(config.data.maxPromptLength + config.data.maxResponseLength);
+    expect(judge({ config: shorter, memory }).fits).toBe(true);
+  });
+
   it('can be helpless: no sample is short enough', () => {
     const verdict = judge({ memory: 4 * gib });
     expect(verdict.longestSample).toBe(0);

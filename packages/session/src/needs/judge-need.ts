@@ -25,6 +25,8 @@ export type NeedVerdict = {
   readonly packTokens: number | null;
   /** With this model, the longest sample that fits in a pack by itself; 0: none. Null if samples need not be shorter. */
   readonly longestSample: number | null;
+  /** The longest sample that fits if a pack holds two of them; 0: none. Null if samples need not be shorter. */
+  readonly shorterSample: number | null;
   /** Settings of the backbone that would save memory and are off, such as `torch.cpu_offload=true`. */
   readonly memorySavers: readonly string[];
 };
@@ -66,6 +68,7 @@ export function judgeNeed(options: JudgeOptions): NeedVerdict {
       largestParameters: null,
       packTokens: null,
       longestSample: null,
+      shorterSample: null,
       memorySavers,
     };
   const holds = (sizes: Sizes): boolean => bytesOf(estimate(sizes), sizes) <= available.bytes;
@@ -75,6 +78,8 @@ export function judgeNeed(options: JudgeOptions): NeedVerdict {
   const packTokens = packFits ? null : largestThat((tokens) => holds({ packTokens: tokens }), maxPackTokens);
   const longest = (): number =>
     largestThat((tokens) => holds({ longestSample: tokens, packTokens: tokens }), maxPackTokens);
+  const shorter = (): number =>
+    largestThat((tokens) => holds({ longestSample: tokens, packTokens: 2 * tokens }), Math.floor(maxPackTokens / 2));
   return {
     need,
     neededBytes,
@@ -83,6 +88,7 @@ export function judgeNeed(options: JudgeOptions): NeedVerdict {
     largestParameters: fits ? null : largestParameters(need, available.bytes),
     packTokens,
     longestSample: fits || (packTokens ?? 0) > 0 ? null : longest(),
+    shorterSample: fits ? null : shorter(),
     memorySavers,
   };
 }

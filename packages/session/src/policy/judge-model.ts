@@ -39,13 +39,15 @@ export type JudgeModelOptions = {
   readonly memory?: AvailableMemory | undefined;
   /** Named in a refusal, if the run has several. */
   readonly policy?: string | undefined;
+  /** What starts the model although it does not fit, in a refusal. Default: `model.memory_check=warn`. */
+  readonly override?: string | undefined;
 };
 
 /** Of a model of the hub only the small files are downloaded. Throws BackboneError `not_enough_memory`. */
 export async function judgeModel(
   config: CommonConfig,
   backbone: BackboneEntry,
-  { emit, signal, trains, memory = readAvailableMemory(), policy }: JudgeModelOptions,
+  { emit, signal, trains, memory = readAvailableMemory(), policy, override }: JudgeModelOptions,
 ): Promise<JudgedModel> {
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   const { readsWeights = true } = backbone;
@@ -54,7 +56,7 @@ export async function judgeModel(
   const request = await readRequest(described, { config, backbone, trains, memory });
   const judgeIn = (left?: AvailableMemory): NeedVerdict | undefined => request && judgeNeed({ ...request, left });
   const verdict = judgeIn();
-  if (verdict !== undefined) checkVerdict(verdict, { config, trains, policy, onNotice });
+  if (verdict !== undefined) checkVerdict(verdict, { config, trains, policy, override, onNotice });
   const prepare = async (): Promise<PreparedModel> => {
     const modelDir = readsWeights ? await resolveModelDir(modelPath, { signal, onNotice }) : described;
     const { numParameters, trainsAdapter = config.lora.rank > 0 } = verdict?.need ?? { numParameters: undefined };
@@ -84,10 +86,14 @@ type CheckOptions = {
   readonly config: CommonConfig;
   readonly trains: boolean;
   readonly policy: string | undefined;
+  readonly override: string | undefined;
   readonly onNotice: (message: string) => void;
 };
 
-function checkVerdict(verdict: NeedVerdict, { config, trains, policy, onNotice }: CheckOptions): void {
+function checkVerdict(
+  verdict: NeedVerdict,
+  { config, trains, policy, override = 'model.memory_check=warn', onNotice }: CheckOptions,
+): void {
   const { need, neededBytes, available, fits, packTokens } = verdict;
   if (available === null || fits === null) return;
   if (fits) {
@@ -102,5 +108,5 @@ function checkVerdict(verdict: NeedVerdict, { config, trains, policy, onNotice }
     `${doing} ${config.model.path}${policy === undefined ? '' : ` for ${policy}`} (${describeNeed(verdict).split(',')[0]}) takes about ${formatBytes(neededBytes)} of memory (${Math.ceil(neededBytes)} bytes), ` +
     `and ${formatBytes(available.bytes)} (${available.bytes} bytes) are available ${describePlace(need.place, available)}. It goes to: ${describeParts(verdict)}. Ways out:${ways.join('')}`;
   if (config.model.memoryCheck === 'warn') return onNotice(message);
-  throw new BackboneError('not_enough_memory', `${message}\n  - model.memory_check=warn starts it all the same`);
+  throw new BackboneError('not_enough_memory', `${message}\n  - ${override} starts it all the same`);
 }

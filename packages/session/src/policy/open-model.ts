@@ -19,6 +19,10 @@ export type FrozenModelOptions = ToolSettings & {
   readonly maxModelLen?: number;
   /** The name of that limit in errors; `maxModelLen` unless given. */
   readonly maxModelLenName?: string;
+  /** `warn` opens a model that needs more memory than is available. `refuse`, the default, does not. */
+  readonly memoryCheck?: 'refuse' | 'warn';
+  /** What asks for `warn`, in a refusal; `memoryCheck: 'warn'` unless given. */
+  readonly memoryCheckName?: string;
   /** Variables of the chat template, such as `{ enable_thinking: false }`; those of the run, unless given. */
   readonly chatTemplateKwargs?: JsonObject;
   /** Of all that it draws; 42 unless given. */
@@ -59,6 +63,8 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
     maxTokens = Math.min(256, maxModelLen - 1),
     seed = 42,
     numThreads = 0,
+    memoryCheck = 'refuse',
+    memoryCheckName: override = "memoryCheck: 'warn'",
     chatTemplateKwargs,
     onNotice,
     signal,
@@ -79,7 +85,7 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   const half = Math.floor(maxModelLen / 2);
   const configOf = (folder: string): CommonConfig =>
     composition.create({
-      model: { path: folder, ...kwargs },
+      model: { path: folder, memoryCheck, ...kwargs },
       data: { maxPromptLength: half, maxResponseLength: half }, // of samples, which nothing makes here
       rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
       onnx: { numThreads },
@@ -94,10 +100,10 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   const inputs = { backbone: embedded, templateFamily: undefined };
   const emit: JobListener = (event) => event.type === 'notice' && onNotice?.(event.message);
   const openBase = async (model: string): Promise<string> =>
-    (await prepareModel(configOf(model), embedded, { emit, signal, trains: false })).modelDir;
+    (await prepareModel(configOf(model), embedded, { emit, signal, override, trains: false })).modelDir;
   const whole = await openWholeModel(modelDir, { openBase, signal, onNotice });
   try {
-    const { policy, close } = await openUntrainedPolicy(configOf(whole.dir), inputs, { emit, signal });
+    const { policy, close } = await openUntrainedPolicy(configOf(whole.dir), inputs, { emit, signal, override });
     return {
       policy: policy.kind === 'engine' ? { ...policy, contextSetting } : policy,
       sampling: samplingDefaults(config),

@@ -2,8 +2,8 @@ import type { CommonConfig, Engine } from '@agentjet/core';
 import type { Policy } from '@agentjet/rollout';
 import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { openEndpointPolicy } from '../debug/endpoint-policy.js';
-import type { JobListener } from '../events.js';
 import type { JobInputs } from '../inputs/job-inputs.js';
+import type { JudgeModelOptions } from './judge-model.js';
 import { openBackbone } from './open-backbone.js';
 import { prepareModel } from './prepare-model.js';
 import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwargs } from './template-kwargs.js';
@@ -48,12 +48,12 @@ export function toEnginePolicy(
 export async function openUntrainedPolicy(
   config: CommonConfig,
   inputs: Pick<JobInputs, 'backbone' | 'templateFamily'>,
-  { emit, signal }: { readonly emit: JobListener; readonly signal?: AbortSignal | undefined },
+  { emit, signal, override }: Pick<JudgeModelOptions, 'emit' | 'signal' | 'override'>,
 ): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null)
     return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
-  const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, trains: false });
+  const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, override, trains: false });
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
   const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });

@@ -61,3 +61,14 @@ describe('a model of 0.5B on a machine of 24 GiB', () => {
     expect(message).toContain(`(${Math.ceil(embedded?.training?.neededBytes ?? 0)} bytes)`);
   });
 });
+
+it('a model that only answers is refused with ways out that its command takes', async () => {
+  const options = { emit: () => undefined, trains: false, memory: { ...memory, bytes: 2 ** 30 } };
+  const open = (override?: string): Promise<string> =>
+    prepareModel(lake(), onnx, { ...options, override }).then(() => 'let in', String);
+  const message = await open('--memory-check warn');
+  expect(message).toContain('To open ');
+  expect(message).toContain('- --memory-check warn starts it all the same');
+  expect(message).not.toMatch(/model\.memory_check|train on a GPU|lora\.rank/);
+  expect(await open()).toContain('- model.memory_check=warn starts it all the same');
+});

@@ -16,6 +16,8 @@ export type ServeModelOptions = ToolSettings & {
   readonly name?: string;
   /** Most tokens of prompt and answer together; 8192 unless given, and no more than the model allows. */
   readonly maxModelLen?: number;
+  /** `warn` serves a model that needs more memory than is available. */
+  readonly memoryCheck?: 'refuse' | 'warn';
   /** Most tokens of an answer if its request does not say; what the context leaves, unless given. */
   readonly maxTokens?: number;
   /** Of what is drawn for requests without a seed; random unless given. */
@@ -46,12 +48,14 @@ export type ServedModel = {
  */
 export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
   const { host = '127.0.0.1', port = 8000, maxModelLen = 8192, seed = randomInt(2 ** 31), apiKey } = options;
-  const { onNotice, signal, chatTemplateKwargs, tools, toolCalls } = options;
+  const { onNotice, signal, chatTemplateKwargs, tools, toolCalls, memoryCheck } = options;
   refuseOpenHost(host, apiKey);
   const maxTokens = options.maxTokens ?? maxModelLen - 1;
   const tuned = await openTunedModel(dir, {
     maxModelLen,
     maxModelLenName: '--max-model-len',
+    memoryCheckName: '--memory-check warn',
+    ...(memoryCheck !== undefined && { memoryCheck }),
     maxTokens,
     seed,
     signal,

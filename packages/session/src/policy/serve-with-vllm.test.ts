@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { nanoModelDir } from '@agentjet/nano';
@@ -59,6 +59,20 @@ describe.skipIf(process.platform === 'win32')('serving with vLLM', () => {
     expect(await served.ended).toBe('ended with 0');
   });
 
+  it.each([
+    ['<tool_call>', 'hermes'],
+    ['<tool_call><function=f><parameter=a>', 'qwen3_coder'],
+    ['{{ messages }}', 'llama3_json'],
+  ])('has calls read as the chat template of the folder writes them: %s', async (template, parser) => {
+    const dir = path.join(root, 'model');
+    mkdirSync(dir);
+    writeFileSync(path.join(dir, 'config.json'), JSON.stringify({ model_type: 'llama' }));
+    writeFileSync(path.join(dir, 'chat_template.jinja'), template);
+    served = await serveWithVllm(dir, { port: 0, command: writeProgram(healthy()) });
+    const { args } = JSON.parse(readFileSync(path.join(root, 'started.json'), 'utf8')) as { args: readonly string[] };
+    expect(args.at(-1)).toBe(parser);
+  });
+
   it('says what vLLM said if it ends before it answers', async () => {
     const command = writeProgram('console.error("No GPU was found."); process.exit(3);');
     await expect(serveWithVllm('nano', { port: 0, command })).rejects.toThrow(
@@ -83,5 +97,7 @@ it('says how to get vLLM if it is not there', async () => {
 
 it('refuses what vLLM cannot do, and an open server without a key', async () => {
   await expect(serveWithVllm('nano', { maxTokens: 5 })).rejects.toThrow('Leave out --max-tokens.');
+  await expect(serveWithVllm('nano', { toolCalls: 'lenient' })).rejects.toThrow('Leave out --tools and --tool-calls');
+  await expect(serveWithVllm('nano', { memoryCheck: 'warn' })).rejects.toThrow('Leave out --memory-check.');
   await expect(serveWithVllm('nano', { host: '0.0.0.0', apiKey: null })).rejects.toThrow('Leave out --no-key');
 });

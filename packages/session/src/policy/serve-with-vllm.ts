@@ -39,6 +39,8 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
       'unsupported',
       'vLLM shows tools and reads calls as the chat template of the folder has them. Leave out --tools and --tool-calls; a run with model.tools=system writes its template into its checkpoints.',
     );
+  if (options.memoryCheck !== undefined)
+    throw new ConfigError('unsupported', 'vLLM checks the memory itself. Leave out --memory-check.');
   const command = findVllm(options.command);
   const name = options.name ?? path.basename(path.resolve(dir));
   const port = options.port === 0 ? await findFreePort(host) : (options.port ?? 8000);
