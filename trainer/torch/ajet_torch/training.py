@@ -26,7 +26,7 @@ from .likeness import check_likeness
 from .losses import LossConfig, TermLoss, TermReport, check_batch, find_outside, term_loss
 from .lora import adapters_off, add_lora
 from .master_start import start_masters
-from .model import ModelOutput, PolicyModel, compiles, load_lm, prepare_layers, smallest_window
+from .model import ModelOutput, PolicyModel, compiles, compiles_for_all_sizes, load_lm, prepare_layers, smallest_window
 from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW
 from .pack import DevicePack, LossTerms, TreePack, pad_pack, padded_length, to_device
 from .schedule import learning_rate
@@ -120,7 +120,7 @@ class Trainer:
     def _wrap(self, lm: PreTrainedModel, lora: bool) -> PolicyModel:
         if lora:
             add_lora(lm, self.config.lora, self.config.seed)
-        prepare_layers(lm, self.config, self.placement.device)
+        prepare_layers(lm, self.config, self.placement.device, self.placement.sharded)
         policy = PolicyModel(lm, HeadOptions(compiled=self.placement.device.type == "cuda"))
         if self.placement.sharded:
             shard(policy, self.config, self.placement)
@@ -214,11 +214,17 @@ class Trainer:
 
     def _announce(self, length: int, plan: AttentionPlan) -> None:
         """Logs why the first step with a pack of this size takes so long."""
-        size = (length, type(plan).__name__)
-        if size in self.compiled or not self.placement.ranks.is_first or not compiles(self.config, self.placement.device):
+        if not self.placement.ranks.is_first or not compiles(self.config, self.placement.device):
+            return
+        for_all_sizes = compiles_for_all_sizes(self.policy.lm, self.config, self.placement.sharded)
+        size = (0 if for_all_sizes else length, type(plan).__name__)
+        if size in self.compiled:
             return
         self.compiled.add(size)
-        log.info("Compiling the layers for packs of %d tokens, once for each size; the first step waits.", length)
+        if for_all_sizes:
+            log.info("Compiling the layers for packs of all sizes; the first step waits.")
+        else:
+            log.info("Compiling the layers for packs of %d tokens, once for each size; the first step waits.", length)
 
     def backward(self, pack: PlacedPack, loss: LossConfig) -> TermLoss:
         """Adds one pack's gradients. Its loss is scaled against FSDP2's mean over ranks."""

@@ -10,22 +10,23 @@ import numpy as np
 import pytest
 import torch
 from torch._dynamo.backends.debugging import aot_eager
+from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from ajet_torch.attention import block_map
 from ajet_torch.checkpoint import load_checkpoint, save_checkpoint
-from ajet_torch.config import OptimizerConfig, WorkerConfig, parse_config
+from ajet_torch.config import LoraConfig, OptimizerConfig, WorkerConfig, parse_config
 from ajet_torch.errors import WorkerError
 from ajet_torch.head import HeadOptions, Pairs, head_logprobs
 from ajet_torch.joint import join_projections
 from ajet_torch.losses import LossConfig, check_batch, kl_estimate, parse_loss, term_loss
 from ajet_torch.optimizer import PlainAdamW, SplitAdamW, join_halves, round_at_random, split_halves
-from ajet_torch.model import decoder_layers
+from ajet_torch.model import compiles_for_all_sizes, decoder_layers
 from ajet_torch.pack import DeviceTerms, check_pack, merge_padding, move_together, pad_pack, padded_length, row_starts
 from ajet_torch.sampling.choose import choose_tokens, uniform
 from ajet_torch.schedule import learning_rate
 from ajet_torch.share_out import share_out
 from ajet_torch.training import Trainer, rows_pack
-from tiny import FAMILIES, cpu_placement, gradients, random_rows, rows_packs, supervise, tiny_folder, tiny_trainer, tree_pack
+from tiny import FAMILIES, cpu_placement, gradients, random_rows, rows_packs, supervise, tiny_folder, tiny_lm, tiny_trainer, tree_pack
 
 
 def test_block_map_is_the_dense_mask_in_blocks() -> None:
@@ -236,17 +237,34 @@ def test_logprobs_of_a_trees_terms_are_those_of_its_rows_at_the_temperature() ->
     assert np.abs(of_rows - np.concatenate(trainer.term_logprobs(separate, 1.0))).max() > 1e-2
 
 
-def test_the_first_pack_of_a_size_is_announced_where_layers_are_compiled(caplog: pytest.LogCaptureFixture) -> None:
+def test_compiling_is_announced_once_or_for_each_size_of_packs(caplog: pytest.LogCaptureFixture) -> None:
     rng = np.random.default_rng(0)
     packs = [rows_pack([rng.integers(0, 61, length).astype(np.int32)]) for length in (40, 40, 70)]
     with caplog.at_level("INFO", "ajet_torch"):
-        for compile_, words in (("off", []), ("on", ["40 tokens", "70 tokens"])):
+        for options, words in (({"compile": "off"}, []), ({"compile": "on"}, ["all sizes"]), ({"compile": "on", "lora": LoraConfig(rank=2)}, ["40 tokens", "70 tokens"])):
             caplog.clear()
-            trainer = tiny_trainer(compile=compile_)
+            trainer = tiny_trainer(**options)
             for pack in packs:
                 trainer.place(pack)
             assert [word for word in words for record in caplog.records if word in record.getMessage()] == words
             assert len(caplog.records) == len(words)
+
+
+def test_small_models_with_plain_training_compile_once_for_all_sizes() -> None:
+    small, large = tiny_lm("qwen2"), empty_qwen2(layers=28)
+    assert large.num_parameters() > 1e9
+    assert compiles_for_all_sizes(small, WorkerConfig(), sharded=False)
+    assert not compiles_for_all_sizes(large, WorkerConfig(), sharded=False)
+    assert not compiles_for_all_sizes(small, WorkerConfig(), sharded=True)
+    for config in (WorkerConfig(matmul="fp8"), WorkerConfig(lora=LoraConfig(rank=2)), WorkerConfig(activation_budget=0.5)):
+        assert not compiles_for_all_sizes(small, config, sharded=False)
+
+
+def empty_qwen2(layers: int) -> Qwen2ForCausalLM:
+    """Returns the shape of Qwen2.5-1.5B without memory."""
+    config = Qwen2Config(hidden_size=1536, num_hidden_layers=layers, num_attention_heads=12, num_key_value_heads=2, intermediate_size=8960, vocab_size=151936, tie_word_embeddings=True)
+    with torch.device("meta"):
+        return Qwen2ForCausalLM(config)
 
 
 def test_learning_rate_schedules() -> None:
