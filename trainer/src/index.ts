@@ -3,7 +3,8 @@ export { createGrpo } from './algorithms/grpo/grpo.js';
 export { createReinforce } from './algorithms/reinforce/reinforce.js';
 export { createSft } from './algorithms/sft/sft.js';
 
-export { packTrees, type PackOptions } from './packing/pack-trees.js';
+export { packTrees } from './packing/pack-trees.js';
+export type { PackOptions } from './packing/check-options.js';
 export { packFor } from './packing/pack-for.js';
 export type { Sharing } from './packing/sharing.js';
 export type { Normalization } from './packing/supervision.js';

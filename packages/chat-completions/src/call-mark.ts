@@ -6,7 +6,7 @@ import { ApiError } from './api-error.js';
 /**
  * A client sets this header to `false` for a call that no agent made, such as one for a title, to keep it from training.
  */
-export const trainHeader = 'x-ajet-train';
+const trainHeader = 'x-ajet-train';
 
 /**
  * Reads what a request says in addition to its messages: whether it is trained (by a header or by the requested model

@@ -160,7 +160,7 @@ function add(one: GroupsByShare, other: GroupsByShare): GroupsByShare {
  * Returns open groups with a token that the next step would make older than `maxStaleness`. Only versions count: a new
  * incarnation of the weights matters to the loss, not to the pacing.
  */
-export function groupsHolding({ policy, state, line, flight }: Flying, rules: BatchRules): LedgerGroup[] {
+function groupsHolding({ policy, state, line, flight }: Flying, rules: BatchRules): LedgerGroup[] {
   const isTooOld = (call: CallMark): boolean => isOf(call, policy) && line.step + 1 - call.version > rules.maxStaleness;
   return [...flight.groups.values()].filter(
     (group) => !isClosed(state, group, rules) && membersOf(state, group).some(({ calls }) => calls.some(isTooOld)),

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentjet/core';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { type Normalizer, setNormalForms } from './rust-normal-forms.js';
-import { splitAsRust } from './rust-patterns.js';
+import { splitAsRust, type PreTokenizer } from './rust-patterns.js';
 
 /** The part of the library that we use. Its own type files do not resolve under NodeNext. */
 export type HfLibrary = {
@@ -38,12 +38,6 @@ export type AddedToken = {
   readonly rstrip: boolean;
   /** Whether it is searched after the normalizer. */
   readonly normalized: boolean;
-};
-
-export type PreTokenizer = {
-  pattern?: RegExp | null;
-  pre_tokenize_text?(text: string): string[];
-  readonly tokenizers?: readonly PreTokenizer[];
 };
 
 /** Throws the errors of the library. */

@@ -1,5 +1,4 @@
 import { isJsonObject } from '@agentjet/core';
-import type { PreTokenizer } from './hf-library.js';
 
 /**
  * Splits text as the Rust library does. The JavaScript library translates the patterns of a tokenizer.json, but its built-in patterns
@@ -20,6 +19,12 @@ const betweenSpaces = /\P{White_Space}+/gu;
 export const isSpace = /^\p{White_Space}$/u;
 export const endsWithWord = new RegExp(`[${wordCharacter}]$`, 'u');
 export const startsWithWord = new RegExp(`^[${wordCharacter}]`, 'u');
+
+export type PreTokenizer = {
+  pattern?: RegExp | null;
+  pre_tokenize_text?(text: string): string[];
+  readonly tokenizers?: readonly PreTokenizer[];
+};
 
 /** Sets the patterns of a pre-tokenizer; `config` is its section of tokenizer.json. */
 export function splitAsRust(preTokenizer: PreTokenizer, config: unknown): void {

@@ -8,7 +8,8 @@ import {
 } from '@agentjet/core';
 import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { LengthLimit } from '../packing/length-policy.js';
-import type { PackOptions, PackReport } from '../packing/pack-trees.js';
+import type { PackOptions } from '../packing/check-options.js';
+import type { PackReport } from '../packing/pack-trees.js';
 import { checkLoss, chooseLoss } from './choose-loss.js';
 import { creditGroups, type CreditedGroup } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';

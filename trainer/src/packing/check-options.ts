@@ -1,5 +1,17 @@
 import { BackboneError } from '@agentjet/core';
-import type { PackOptions } from './pack-trees.js';
+import type { Sharing } from './sharing.js';
+import type { Normalization, Weighting } from './supervision.js';
+
+export type PackOptions = {
+  /** The token budget of one pack. The memory of a forward pass grows with it. A longer row gets a separate pack. */
+  readonly maxPackTokens: number;
+  /** Defaults to `episode`. */
+  readonly weighting?: Weighting;
+  /** Defaults to `token`. */
+  readonly normalization?: Normalization;
+  /** Defaults to `tree`. The others are the baselines that tree training is measured against. */
+  readonly sharing?: Sharing;
+};
 
 /**
  * Throws BackboneError `bad_pack_options`. An invalid budget or denominator would otherwise show only as weights that

@@ -1,6 +1,7 @@
 import type { Backbone, Sample, TreePack } from '@agentjet/core';
 import { packRows } from './pack-rows.js';
-import { packTrees, type PackOptions, type PackReport } from './pack-trees.js';
+import type { PackOptions } from './check-options.js';
+import { packTrees, type PackReport } from './pack-trees.js';
 
 /**
  * Packs the samples of one optimizer step as the backbone takes them: as token trees or as rows. Throws as packTrees

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { createRandomSamples } from '../testing/random-samples.js';
 import { createTinyWeights, tinyGradient } from '../testing/tiny-model.js';
 import { packRows } from './pack-rows.js';
-import { packTrees, type PackOptions } from './pack-trees.js';
+import type { PackOptions } from './check-options.js';
+import { packTrees } from './pack-trees.js';
 import type { Normalization } from './supervision.js';
 
 const shape = { vocabSize: 4, width: 5 };

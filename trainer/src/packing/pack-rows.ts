@@ -5,9 +5,9 @@
  */
 
 import type { Sample, TreePack } from '@agentjet/core';
-import { checkOptions } from './check-options.js';
+import { checkOptions, type PackOptions } from './check-options.js';
 import { checkSamples } from './check-samples.js';
-import type { PackOptions, PackReport } from './pack-trees.js';
+import type { PackReport } from './pack-trees.js';
 import { groupBy } from './group-by.js';
 import { superviseRows, type Supervision } from './supervision.js';
 import type { TrieRows } from './token-trie.js';

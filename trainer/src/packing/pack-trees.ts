@@ -1,23 +1,12 @@
 import type { Sample, TreePack } from '@agentjet/core';
-import { checkOptions } from './check-options.js';
+import { checkOptions, type PackOptions } from './check-options.js';
 import { checkSamples } from './check-samples.js';
 import { fillPacks } from './fill-packs.js';
-import { planSharing, type Sharing } from './sharing.js';
+import { planSharing } from './sharing.js';
 import { splitTrie } from './split-trie.js';
-import { superviseRows, type Normalization, type Supervision, type Weighting } from './supervision.js';
+import { superviseRows, type Supervision } from './supervision.js';
 import { TokenTrie, type TrieRows } from './token-trie.js';
 import { createTree, writePack, type Tree, type WrittenPack } from './write-pack.js';
-
-export type PackOptions = {
-  /** The token budget of one pack. The memory of a forward pass grows with it. A longer row gets a separate pack. */
-  readonly maxPackTokens: number;
-  /** Defaults to `episode`. */
-  readonly weighting?: Weighting;
-  /** Defaults to `token`. */
-  readonly normalization?: Normalization;
-  /** Defaults to `tree`. The others are the baselines that tree training is measured against. */
-  readonly sharing?: Sharing;
-};
 
 /** Reports what the packing saved and what it cost, over the whole optimizer step. */
 export type PackReport = {

@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.js';
 import { isJsonObject, type JsonObject } from '../json-object.js';
 import { namesOf, type CommonYaml, type Entries } from './compose-schema.js';
 import type { ConfigSource } from './config-source.js';
-import { findConflicts, findUnsupported } from './find-conflicts.js';
+import { findConflicts, findUnsupported, type Problem } from './find-conflicts.js';
 import { findNearestKey, findNearestName } from './key-names.js';
 import { acceptOriginalKeys } from './original-keys.js';
 import { presetSources } from './presets.js';
@@ -11,8 +11,6 @@ import { allKinds, isExportReference, kinds, type Kind } from './registration.js
 import { findAdvice, findFieldAdvice, findValueAdvice } from './retired-keys.js';
 import { shapeOf } from './setting.js';
 import { cutText, showValue } from './show-value.js';
-
-export type Problem = { readonly code: string; readonly message: string };
 
 /** The entries and keys that a configuration is checked against. */
 export type ConfigChecks = Entries & {

@@ -1,10 +1,11 @@
 import { truncationOf } from '../backbone.js';
-import type { Problem } from './check-config.js';
 import type { CommonYaml, Entries } from './compose-schema.js';
 import type { ConfigSource } from './config-source.js';
 import { valueAtKey } from './presets.js';
 import { allKinds, isExportReference, kinds } from './registration.js';
 import { showValue } from './show-value.js';
+
+export type Problem = { readonly code: string; readonly message: string };
 
 /** Finds settings that are valid alone and contradict each other. `locate` returns where a key was written. */
 export function findConflicts(config: CommonYaml, locate: (key: string) => string): readonly Problem[] {

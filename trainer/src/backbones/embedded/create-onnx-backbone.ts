@@ -3,33 +3,27 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
-import type { Backbone, OptimizerOptions } from '@agentjet/core';
-import type { SchedulerOptions } from './sampling/scheduler.js';
+import type { Backbone } from '@agentjet/core';
 import type { LocalBackboneOptions } from './local-onnx-backbone.js';
 import { connectBackbone } from './worker/worker-backbone.js';
 import { startWorker } from './worker/start-worker.js';
 
-export type OnnxBackboneOptions = {
-  /** A Hugging Face model folder of the Qwen2, Qwen3 or Llama shape. */
-  readonly modelDir: string;
-  /** Required unless `train` is false. */
-  readonly optimizer?: OptimizerOptions;
-  /**
-   * If it is false, the backbone only samples and scores: trainStep is refused, and gradients and moments take no
-   * memory. Defaults to true.
-   */
-  readonly train?: boolean;
-  /** Accepted so that all backbones open alike. Nothing here is random, because each request seeds its draws. */
-  readonly seed?: number;
-  /** The number of threads inside one operator. 0 or absent means as many as there are cores, at most 8. */
-  readonly threads?: number;
-  /** The limit of prompt plus completion, in tokens. It is at most the model's own limit, which is the default. */
-  readonly contextLength?: number;
-  /** Overrides the engine's default limits. */
-  readonly engine?: Partial<SchedulerOptions>;
-  /** Does the work in the calling thread and blocks it for whole steps. Use it in tests and scripts. */
-  readonly isInThread?: boolean;
-};
+/**
+ * `optimizer` is required unless `train` is false. `threads` 0 or absent means as many as there are cores, at most 8. `engine` overrides
+ * the engine's default limits.
+ */
+export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optimizer' | 'contextLength'> &
+  Partial<Pick<LocalBackboneOptions, 'threads' | 'engine'>> & {
+    /**
+     * If it is false, the backbone only samples and scores: trainStep is refused, and gradients and moments take no
+     * memory. Defaults to true.
+     */
+    readonly train?: boolean;
+    /** Accepted so that all backbones open alike. Nothing here is random, because each request seeds its draws. */
+    readonly seed?: number;
+    /** Does the work in the calling thread and blocks it for whole steps. Use it in tests and scripts. */
+    readonly isInThread?: boolean;
+  };
 
 /**
  * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The work runs in a worker thread. If the thread

@@ -9,6 +9,7 @@ import { idleOptimizer } from '../idle-optimizer.js';
 import type {
   Backbone,
   KeptTokens,
+  OptimizerOptions,
   TokenRow,
   TrainBatch,
   TrainStepMetrics,
@@ -16,17 +17,25 @@ import type {
   TruncatedSampling,
 } from '@agentjet/core';
 import { embeddedArithmetic, embeddedCapabilities } from '../capabilities.js';
-import type { OnnxBackboneOptions } from './create-onnx-backbone.js';
 import { countParameters } from './training/model/parameter-layout.js';
 import { loadOnnxModel, openOnnxModel, saveOnnxModel } from './training/model-checkpoint.js';
 import type { OnnxModel } from './training/onnx-model.js';
 import { EmbeddedEngine } from './sampling/embedded-engine.js';
 import { resolveEngineLimits } from './sampling/engine-limits.js';
+import type { SchedulerOptions } from './sampling/scheduler.js';
 import { StepSessionFactory } from './sampling/step-session.js';
 
-/** If `optimizer` is absent, the weights never change and trainStep is refused. */
-export type LocalBackboneOptions = Pick<OnnxBackboneOptions, 'modelDir' | 'optimizer' | 'contextLength'> &
-  Required<Pick<OnnxBackboneOptions, 'engine' | 'threads'>>;
+export type LocalBackboneOptions = {
+  /** A Hugging Face model folder of the Qwen2, Qwen3 or Llama shape. */
+  readonly modelDir: string;
+  /** Limits of the engine that differ from the defaults. */
+  readonly engine: Partial<SchedulerOptions>;
+  /** If it is absent, the weights never change and trainStep is refused. */
+  readonly optimizer?: OptimizerOptions;
+  readonly threads: number;
+  /** The limit of prompt plus completion, in tokens. At most the model's own limit, which is the default. */
+  readonly contextLength?: number;
+};
 
 export class LocalOnnxBackbone implements Backbone {
   readonly capabilities = embeddedCapabilities;

@@ -6,7 +6,7 @@ import { padPack } from '../../../packing/pad-pack.js';
 import { packTrees } from '../../../packing/pack-trees.js';
 import { createRandomSamples } from '../../../testing/random-samples.js';
 import { plainOptimizer, policyLoss, sampleOf, tinyModel } from './testing-model.js';
-import type { PackOptions } from '../../../packing/pack-trees.js';
+import type { PackOptions } from '../../../packing/check-options.js';
 import type { FloatArray } from './optimizer/optimizer-memory.js';
 import type { OnnxModel } from './onnx-model.js';
 
