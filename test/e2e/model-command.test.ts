@@ -33,6 +33,7 @@ afterAll(async () => {
 beforeEach(() => {
   vi.stubEnv('HF_ENDPOINT', hub.endpoint);
   vi.stubEnv('HF_HOME', home);
+  vi.stubEnv('XDG_CACHE_HOME', path.join(home, 'cache'));
 });
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -73,7 +73,7 @@ async function download(text: string, options: GetModelOptions): Promise<KnownMo
   if (name === undefined)
     throw new ConfigError(
       'wrong_value',
-      `${JSON.stringify(text)} is not the name of a model. On the hub it has two parts, as Qwen/Qwen2.5-0.5B-Instruct, and may end in @revision. Short names: ${namedModels.map((each) => each.name).join(', ')}.`,
+      `${JSON.stringify(text)} is not the name of a model on the hub. Such a name has two parts, as Qwen/Qwen2.5-0.5B-Instruct, and may end in @revision. The short names are ${namedModels.map((each) => each.name).join(', ')}.`,
     );
   const onProgress = tellDownload(text, options.onNotice);
   return toKnownModel(await downloadModel(name, { ...options, isRefresh, onProgress }));
