@@ -8,7 +8,7 @@ import { makeFolders } from '@agentjet/core';
  * moment leaves the previous state, and the next write removes the leftovers of the killed one.
  */
 
-/** Lets `write` fill an empty folder, then moves it to `dir`, where it replaces an existing folder. If `write` or the disk fails, it rejects with that error and `dir` is unchanged. */
+/** Lets `write` fill an empty folder, then moves it to `dir` in place of any existing folder. If `write` or the disk fails, it rejects with that error and `dir` is unchanged. */
 export async function writeDirAtomically(dir: string, write: (temporaryDir: string) => Promise<void>): Promise<void> {
   const target = path.resolve(dir);
   makeFolders(path.dirname(target));

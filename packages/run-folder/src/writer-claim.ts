@@ -186,7 +186,7 @@ function isOtherAndAlive({ owner: id, pid, host, boot, heartbeat }: Writer): boo
 /** Returns whether the process was killed but nobody has read its exit code, so that signals still find it. Linux only; elsewhere false. */
 function isZombie(pid: number): boolean {
   try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8'); // "4242 (node) Z ...", where the name may contain any character
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8'); // "4242 (node) Z ...", and the name may contain any character
     return status.slice(status.lastIndexOf(')') + 2).startsWith('Z');
   } catch {
     return false;

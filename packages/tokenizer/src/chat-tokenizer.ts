@@ -147,7 +147,7 @@ function readToolPrompt(sources: Sources, options: ChatTokenizerOptions, variabl
   });
 }
 
-/** What the tools were written as decides how calls are read, unless the configuration does. */
+/** The calls are read in the format in which the tools were written, unless the configuration names a format. */
 function toReplyFormat({ isHermes }: ToolPrompt, { replyFormat = {} }: ChatTokenizerOptions) {
   const toolCalls = replyFormat.toolCalls ?? (isHermes ? 'hermes' : undefined);
   return { replyFormat: { ...replyFormat, ...(toolCalls !== undefined && { toolCalls }) } };

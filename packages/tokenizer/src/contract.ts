@@ -52,7 +52,7 @@ export type ParsedReply = {
   readonly written?: string;
 };
 
-/** What a reply answers. */
+/** The request that a reply answers. */
 export type ParseOptions = {
   /** The tools of the request: types of arguments, and which calls are read without tags. */
   readonly tools?: readonly ToolSpec[];
@@ -120,9 +120,9 @@ export type ChatTokenizer = {
    * the template has none.
    */
   withVariables?(variables: JsonObject): ChatTokenizer;
-  /** Jinja source of the template, if it is not the one of the model's files: model folders that are written get it. */
+  /** Jinja source of the template, if it differs from the one of the model's files. Written model folders contain it. */
   readonly changedTemplate?: string;
-  /** How the calls of sampled answers were written so far. Absent if nobody counts. */
+  /** Counts the formats in which sampled answers have written calls so far. Absent if nobody counts. */
   readonly countCallForms?: () => CallForms;
 };
 

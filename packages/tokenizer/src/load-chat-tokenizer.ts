@@ -43,7 +43,7 @@ async function readObject(file: string): Promise<JsonObject> {
   );
 }
 
-/** What is set from outside of the model's folder. */
+/** Settings from outside of the model's folder. */
 export type ChatTokenizerOverrides = Pick<
   ChatTokenizerOptions,
   'templateVariables' | 'replyFormat' | 'tools' | 'toolCalls' | 'onNotice'

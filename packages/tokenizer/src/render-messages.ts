@@ -57,7 +57,7 @@ function toTemplateMessage(message: ChatMessage, toArguments: ToArguments): Json
   };
 }
 
-/** Some providers send "" for a call without arguments, which would leave the prompt's JSON broken. */
+/** Some providers send "" for a call without arguments, which would make the JSON of the prompt invalid. */
 function writtenArguments({ arguments: written }: ToolCall): string {
   return written.trim() === '' ? '{}' : written;
 }
@@ -68,7 +68,7 @@ function renderVerbatim(render: Render, messages: readonly ChatMessage[], option
   return verbatim.restore(render(shown, options));
 }
 
-/** For templates that walk through the arguments: they see the parsed object, and spell it in their own way. */
+/** Renders for templates that iterate over the arguments: they get the parsed object and print it in their own way. */
 function renderParsed(render: Render, messages: readonly ChatMessage[], options: RenderOptions): string {
   const shown = messages.map((message) =>
     toTemplateMessage(message, (call): unknown => JSON.parse(writtenArguments(call))),
@@ -78,7 +78,7 @@ function renderParsed(render: Render, messages: readonly ChatMessage[], options:
 
 type WriteCalls = TemplateFamily['writeCalls'];
 
-/** The ways to print a conversation, each for templates that refuse the ones before it. */
+/** Ways to print a conversation. Each is tried if the template refuses the previous ones. */
 const ways = [
   renderVerbatim,
   renderParsed,
@@ -96,7 +96,7 @@ function hasSeveralCalls(message: ChatMessage): boolean {
   return message.role === 'assistant' && (message.toolCalls ?? []).length > 1;
 }
 
-/** Several calls as text: the model writes them, also if its template knows one call for each answer. */
+/** Writes several calls as text, as the model does, even if its template supports only one call per answer. */
 function toWritten(message: ChatMessage, writeCalls: NonNullable<WriteCalls>): ChatMessage {
   if (message.role !== 'assistant' || !hasSeveralCalls(message)) return message;
   const { toolCalls = [], content, ...others } = message;
@@ -117,7 +117,7 @@ export function renderMessages(
       failures.push(failure);
     }
   }
-  // The first failure is the template's own word on this conversation; the others only say that other forms do not help.
+  // The first failure is the template's answer to this conversation. The others only show that other forms do not help.
   const [cause] = failures;
   const repair = messages.some(hasSeveralCalls)
     ? "Send messages in the order and roles that the model's template accepts. If it accepts one tool call for each answer, ask for one at a time (parallel_tool_calls: false)."

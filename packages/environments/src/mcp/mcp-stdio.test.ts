@@ -99,6 +99,6 @@ it.each(['drip', 'foreign'])(
   },
 );
 
-it('lines that are no messages are passed over', async () => {
+it('lines that are not messages are skipped', async () => {
   expect(await askHostile('nonsense')).toMatchObject({ text: 'said in spite of it' });
 });

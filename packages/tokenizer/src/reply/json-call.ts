@@ -62,12 +62,12 @@ export function readCall(text: string, argumentKeys: readonly string[]): Written
   return written === undefined ? undefined : { name: parsed['name'], arguments: written };
 }
 
-/** Reads JSON text character by character. The text may come in pieces, and each piece is read once. */
+/** Reads JSON character by character. The text may come in pieces, and each piece is read once. */
 export type JsonScanner = {
-  /** Reads one more character; quotes and brackets are matched, nothing else is checked. */
+  /** Reads one more character. Only quotes and brackets are matched. */
   step(character: string): void;
   readonly isInString: boolean;
-  /** How many brackets are open. */
+  /** Number of open brackets. */
   readonly depth: number;
 };
 

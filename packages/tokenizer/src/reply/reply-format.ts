@@ -9,9 +9,9 @@ export type ReplyFormat = {
   readonly reasoning: 'think' | 'open' | 'none';
 };
 
-/** The form in which a template prints calls, if its family does not read them. */
+/** The format in which a template prints calls, if its family does not read them. */
 export type UnreadForm = {
-  /** What such a call begins with; empty if it has no tag. */
+  /** The beginning of such a call. Empty if it has no tag. */
   readonly mark: string;
   readonly example: string;
 };

@@ -9,9 +9,9 @@ import { createUntaggedSection, readUntaggedCalls } from './untagged-calls.js';
 /** What a reply is read with, if its request has tools. */
 export type ReplyReading = {
   readonly tools?: readonly ToolSpec[];
-  /** Whether an answer that is nothing but calls of these tools is read without tags. */
+  /** Whether an answer that consists only of calls to these tools is read without tags. */
   readonly isLenient?: boolean;
-  /** The form of the template's calls, if nothing reads them. */
+  /** The format of the template's calls, if nothing reads them. */
   readonly unread?: UnreadForm | undefined;
 };
 
@@ -26,7 +26,7 @@ function createFirstSection(
   return format.reasoning === 'think' ? createReplyStart(builder, createAnswer) : createAnswer();
 }
 
-/** The reply, with calls counted that were not read. */
+/** Returns the reply, and counts calls that were not read. */
 function countUnread(reply: ParsedReply, { tools = [], unread }: ReplyReading): ParsedReply {
   if (tools.length === 0 || reply.toolCalls.length > 0 || reply.malformedToolCalls > 0) return reply;
   const { mark = '' } = unread ?? {};

@@ -4,13 +4,13 @@ import { findObjectEnd, readCall, type WrittenCall } from './json-call.js';
 import type { ReplyBuilder } from './reply-builder.js';
 import type { ReplySection } from './reply-section.js';
 
-/** Tool calls without the tags of their template, as small models write them: an answer that is nothing but JSON. */
+/** Tool calls without the tags of their template, as small models write them: the answer consists only of JSON. */
 
 const argumentKeys = ['arguments', 'parameters'];
 
 /**
- * The calls that an answer is: one, a list, or one after the other, bare or in one fenced block. Undefined if it says
- * anything else, or names a tool that is not of these.
+ * Returns the calls of an answer that consists only of calls: one, a list, or several in a row, bare or in one fenced block. Returns
+ * undefined if it contains anything else, or names a tool that is not one of these.
  */
 export function readUntaggedCalls(text: string, tools: readonly ToolSpec[]): readonly WrittenCall[] | undefined {
   const whole = text.trim();
@@ -37,7 +37,7 @@ function readEach(text: string, separator: RegExp): readonly WrittenCall[] | und
   return calls;
 }
 
-/** Holds an answer back as long as it may be such calls; any other goes to the section of its family. */
+/** Holds an answer back while it may consist of such calls. Any other answer goes to the section of its family. */
 export function createUntaggedSection(
   builder: ReplyBuilder,
   tools: readonly ToolSpec[],

@@ -1,21 +1,21 @@
 /**
- * A chat template that has no place for tools, with a head that gives it one: the head writes the tools into the system prompt, and
- * calls and results into text, in the form of Hermes. The template then prints plain messages. The head is Jinja too, so that other
- * servers, which open the template from the model's folder, show the model the same prompt.
+ * Adds a head to a chat template that does not support tools. The head writes the tools into the system prompt, and calls and
+ * results into text, in the format of Hermes. The template then prints plain messages. The head is Jinja too, so that other servers,
+ * which read the template from the model's folder, show the same prompt to the model.
  */
 
 export type SystemToolsOptions = {
-  /** Which message gets the tools: the system message, or the first question for templates that print no system message. */
+  /** The message that gets the tools: the system message, or the first question if the template prints no system message. */
   readonly place: 'system' | 'question';
-  /** The system prompt that the template prints if the conversation brings none. It stays, before the tools. */
+  /** The system prompt that the template prints if the conversation has none. It stays, before the tools. */
   readonly defaultSystem: string;
-  /** Whether the template prints calls and results itself, so that only requests with tools change them. */
+  /** Whether the template itself prints calls and results, so that only requests with tools change them. */
   readonly printsCalls: boolean;
 };
 
 const mark = '{#- ajet: tools are written into the system prompt -#}';
 
-/** Whether a template has the head already: it comes from a checkpoint or an export. */
+/** Returns whether a template already has the head, because it comes from a checkpoint or an export. */
 export function hasSystemTools(source: string): boolean {
   return source.includes(mark);
 }
@@ -33,7 +33,7 @@ To call a function, write its name and its arguments as one JSON object between 
 {"name": "the function", "arguments": {"an argument": "its value"}}
 </tool_call>`;
 
-/** The template with the head in front of it. */
+/** Returns the template with the head in front of it. */
 export function withSystemTools(source: string, { place, defaultSystem, printsCalls }: SystemToolsOptions): string {
   const lines = [
     mark,
@@ -66,7 +66,7 @@ export function withSystemTools(source: string, { place, defaultSystem, printsCa
   return `${lines.join('')}\n${source}`;
 }
 
-/** A system message of the tools alone, for a conversation that begins without one. */
+/** Adds a system message of the tools alone to a conversation that begins without one. */
 function newSystem(defaultSystem: string): string {
   const content = defaultSystem === '' ? 'ajet.tools' : `${toLiteral(`${defaultSystem}\n\n`)} + ajet.tools`;
   return (
@@ -75,7 +75,7 @@ function newSystem(defaultSystem: string): string {
   );
 }
 
-/** Results that follow each other are one message of the user. */
+/** Puts consecutive results into one user message. */
 const results = [
   `{%- set ajet.results = ajet.results + ('\\n' if ajet.results else '') + '<tool_response>\\n' + (message.content or '') + '\\n</tool_response>' -%}`,
   `{%- if loop.last or messages[loop.index0 + 1].role != 'tool' -%}`,
@@ -98,5 +98,5 @@ const calls = [
   `{%- endif -%}`,
 ];
 
-/** JSON spells a string as Jinja reads it. */
+/** JSON and Jinja write strings alike. */
 const toLiteral = (text: string): string => JSON.stringify(text);

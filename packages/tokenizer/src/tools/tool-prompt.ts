@@ -2,16 +2,16 @@ import { type ChatMessage, ConfigError, EngineError, type ToolSpec } from '@agen
 import type { RenderOptions } from '../contract.js';
 import { hasSystemTools, type SystemToolsOptions, withSystemTools } from './system-tools.js';
 
-/** `model.tools`. `auto`: as the template has it, or `system` if it has no place for tools. */
+/** `model.tools`. `auto` lets the template print tools, and works as `system` if the template does not support them. */
 export type ToolsSetting = 'auto' | 'system' | 'refuse';
 
 /** How the tools of a request reach the model. */
 export type ToolPrompt = {
   readonly source: string;
   readonly sourceWithTools?: string;
-  /** Whether `source` is not the model's own: then the folders that are written get it. */
+  /** Whether `source` differs from the model's own template, so that written folders must contain it. */
   readonly isChanged: boolean;
-  /** Whether the source holds the form of Hermes for tools, in which calls are then written. */
+  /** Whether the source writes tools in the format of Hermes, so that calls have that format too. */
   readonly isHermes: boolean;
   /** Whether requests with tools are refused. */
   readonly isRefused: boolean;
@@ -80,7 +80,7 @@ const call = {
 } as const;
 const result: ChatMessage = { role: 'tool', content: resultText, toolCallId: 'call00001', name: 'name_of_a_call' };
 
-/** What the template leaves out of a conversation without a word; undefined if it is nothing, or if it refuses the conversation. */
+/** Returns what the template silently leaves out of a conversation. Undefined if it leaves out nothing, or if it refuses the conversation. */
 function findMissingTools(print: Print): string | undefined {
   const isShown = [[question], [system, question]].every((messages) => shows(print, messages, [tool.name]));
   return isShown ? undefined : 'tools';
@@ -97,7 +97,7 @@ function shows(print: Print, messages: readonly ChatMessage[], texts: readonly s
   return printed === undefined || texts.every((text) => printed.includes(text));
 }
 
-/** Where the tools go: with a template that refuses or drops system messages, before the first question. */
+/** Decides where the tools go. If a template refuses or drops system messages, they go before the first question. */
 function findPlace(plain: Print): Pick<SystemToolsOptions, 'place' | 'defaultSystem'> {
   const withSystem = tryPrint(plain, [system, question], []);
   const at = withSystem?.indexOf(systemText) ?? -1;

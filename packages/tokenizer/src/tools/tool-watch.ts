@@ -1,7 +1,7 @@
 import type { CallForms, ParsedReply } from '../contract.js';
 import type { UnreadForm } from '../reply/reply-format.js';
 
-/** Looks at prompts with tools and at the answers to them, and says once what the user should know. */
+/** Watches prompts with tools and the answers to them, and gives the user each notice once. */
 export type ToolWatch = {
   /** Asked for the form of calls that nothing reads, before the first prompt with tools. */
   onPrompt(findUnread: () => UnreadForm | undefined): void;
@@ -18,7 +18,7 @@ export type ToolWatchOptions = {
   readonly notice: string | undefined;
 };
 
-/** So many answers with untagged calls, and none with tags, make a notice. */
+/** The number of answers with untagged calls, and none with tags, after which a notice is given. */
 const enough = 2;
 
 export function createToolWatch({ onNotice, notice }: ToolWatchOptions): ToolWatch {
@@ -54,7 +54,7 @@ function untaggedNotice(numAnswers: number): string {
   return `All ${numAnswers} answers with tool calls so far are bare JSON, without the tags of the model's chat template, so they are not read as calls (they count as malformed_tool_calls). Set model.tool_calls=lenient to read them, or teach the tags with a few dozen calls and \`ajet sft\`.`;
 }
 
-/** Which `model.tool_calls` fits a model that wrote its calls so: `strict` if most of them have tags, or if there are none. */
+/** Returns the `model.tool_calls` that fits a model with these answers: `strict` if most of its calls have tags, or if it made none. */
 export function fittingToolCalls({ tagged, untagged }: CallForms): ToolCallsSetting {
   return untagged > tagged ? 'lenient' : 'strict';
 }

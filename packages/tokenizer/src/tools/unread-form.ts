@@ -12,7 +12,7 @@ const answer: AssistantMessage = {
 };
 const tools = [{ name, description: 'y', parameters: { type: 'object', properties: { a: { type: 'string' } } } }];
 
-/** Prints a call and reads it back. Undefined if that succeeds, or if the template prints no call that could be read. */
+/** Prints a call and reads it back. Returns undefined if that succeeds, or if the template prints no call that could be read. */
 export function findUnreadForm(print: ChatTemplate['render'], format: ReplyFormat): UnreadForm | undefined {
   const said = printCall(print, format);
   const at = said?.indexOf(name) ?? -1;
@@ -27,7 +27,7 @@ export function findUnreadForm(print: ChatTemplate['render'], format: ReplyForma
   return { mark: toMark(lead), example: `${lead}${name}`.trim().slice(0, 80) };
 }
 
-/** What the template prints after the prompt; undefined if it refuses, or prints the answer elsewhere. */
+/** Returns what the template prints after the prompt. Undefined if it refuses, or prints the answer elsewhere. */
 function printCall(print: ChatTemplate['render'], { reasoning }: ReplyFormat): string | undefined {
   try {
     const prompt = print([question], { tools, addGenerationPrompt: true });

@@ -27,7 +27,7 @@ function createHermesSection(builder: ReplyBuilder): ReplySection {
   return createTaggedAnswer(builder, createBlock, false);
 }
 
-/** What reads a block after its opening tag. */
+/** Reads a block after its opening tag. */
 export type BlockSection = (
   builder: ReplyBuilder,
   before: { readonly hasText: boolean; readonly space: string },

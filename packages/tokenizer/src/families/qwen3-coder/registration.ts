@@ -17,9 +17,9 @@ const functionEnd = '</function>';
 const parameterEnd = '</parameter>';
 
 /**
- * A block `<function=NAME><parameter=KEY>VALUE</parameter>...</function></tool_call>`. Values are plain text; the schema of the tool
- * says which of them are numbers, lists and so on. The tags may occur in a value: a closing tag ends only what is complete
- * before it.
+ * Parses a block `<function=NAME><parameter=KEY>VALUE</parameter>...</function></tool_call>`. Values are plain text; the schema of the
+ * tool decides which of them are numbers, lists and so on. A value may contain the tags: a closing tag ends only a structure that is
+ * complete before it.
  */
 function createBlock(tools: readonly ToolSpec[]): BlockSection {
   const block: BlockSection = (builder, before) => {
@@ -43,7 +43,7 @@ function createBlock(tools: readonly ToolSpec[]): BlockSection {
 
 type Block = { readonly length: number; readonly call: WrittenCall | undefined };
 
-/** Undefined: not all of it is there. */
+/** Returns undefined if the block is not complete. */
 function readBlock(text: string, tools: readonly ToolSpec[], isLast: boolean): Block | undefined {
   const first = text.indexOf(closeTag);
   for (let at = first; at !== -1; at = text.indexOf(closeTag, at + 1)) {
@@ -60,7 +60,7 @@ function readBlock(text: string, tools: readonly ToolSpec[], isLast: boolean): B
 
 const functionStart = /^<function=([^<>\s]+)>/;
 const parameterStart = /^\s*<parameter=([^<>\n]+)>/;
-/** What follows a parameter: another one, or the end of the function. */
+/** Parses what follows a parameter: another one, or the end of the function. */
 const afterParameter = /^\s*(<parameter=[^<>\n]+>|$)/;
 
 function readFunction(body: string, tools: readonly ToolSpec[]): WrittenCall | undefined {
@@ -92,7 +92,7 @@ function propertyOf(schema: JsonObject, key: string): unknown {
   return Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'];
 }
 
-/** The value as JSON, spelled as it was written: of the first type of the schema that it fits, and otherwise a string. */
+/** Returns the value as JSON, in its own spelling, for the first type of the schema that it fits. Otherwise it is a string. */
 function toJson(value: string, schema: unknown, root: JsonObject): string {
   const { types, constants } = formsOf(schema, root, 0);
   const constant = constants.find((each) => typeof each !== 'string' && String(each) === value.trim());
@@ -120,10 +120,10 @@ function asJson(text: string, type: 'number' | 'object'): string | undefined {
 
 type Forms = { readonly types: ReadonlySet<unknown>; readonly constants: readonly unknown[] };
 
-/** Deeper than any schema that a person writes; a schema may refer to itself. */
+/** A person writes no deeper schema, but a schema may refer to itself. */
 const deepest = 8;
 
-/** Types and constants that a schema names, by itself or through its alternatives and references. */
+/** Returns types and constants that a schema names, directly or through its alternatives and references. */
 function formsOf(schema: unknown, root: JsonObject, depth: number): Forms {
   if (!isJsonObject(schema) || depth > deepest) return { types: new Set(), constants: [] };
   const { type, enum: listed = [], anyOf = [], oneOf = [], allOf = [], $ref: reference } = schema;
@@ -145,7 +145,7 @@ function formsOf(schema: unknown, root: JsonObject, depth: number): Forms {
   };
 }
 
-/** What a reference within the schema, such as `#/$defs/Place`, names. */
+/** Returns the target of a reference within the schema, such as `#/$defs/Place`. */
 function follow(reference: string, root: JsonObject): unknown {
   const [start, ...keys] = reference.split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
   if (start !== '#') return undefined;
