@@ -61,7 +61,7 @@ it('keeps how a model that judged agrees with labelled answers', async () => {
   expect(await readSeedResult(createRunDir(4), given)).not.toHaveProperty('judge');
 });
 
-it('keeps where the weights of a model come from', async () => {
+it('keeps the origin of the weights of a model', async () => {
   const runDir = createRunDir(4);
   const given = { seed: 1, speed: 0.5, seconds: 20, stages: [] };
   const source = { from: 'gguf', file: 'tiny.gguf', sha256: 'ab'.repeat(32), quantized: true };

@@ -6,7 +6,7 @@ import type { Wheel } from '@agentjet/model-hub';
  */
 export type JoinedModel = {
   readonly name: string;
-  /** The same model on the hub, where users get it. */
+  /** The same model on the hub, from which users get it. */
   readonly hub: string;
   readonly license: string;
   /** Of the joined GGUF file. */

@@ -179,7 +179,7 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
     status: 503,
     retryAfter: '5',
     code: 'policy_failed',
-    message: expect.stringContaining('The policy "worker" has stopped, and the others go on') as unknown,
+    message: expect.stringContaining('The policy "worker" has stopped, and the others continue') as unknown,
   });
 
   const second = new AbortController();

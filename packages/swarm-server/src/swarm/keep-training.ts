@@ -102,7 +102,7 @@ function refuse(context: SwarmContext, error: unknown, numFailures: number): str
   const { policy, health, gate } = context;
   health.problem = sayFailed(error, numFailures);
   failOrders(context, health.problem);
-  const message = `The policy "${policy}" has stopped, and the others go on: ${health.problem}`;
+  const message = `The policy "${policy}" has stopped, and the others continue: ${health.problem}`;
   gate.refuse(new WireError('policy_failed', message, { retryAfterMs: 5000 }));
   return message;
 }
