@@ -5,11 +5,11 @@ const oneOf = (words) => `(?:${words})`;
 const aPlace = oneOf(
   'place|point|position|spot|side|end|edge|byte|offset|character|line|row|column|cell|table|list|map|tree|branch|node|leaf|turn|step|layer|message|file|folder|' +
     'directory|cache|path|page|section|block|text|package|project|registry|repository|module|world|machine|host|server|process|thread|loop|terminal|window|shell|memory|disk|' +
-    'slot|queue|case|situation|environment|address',
+    'slot|queue|case|situation|environment|address|hub',
 );
 const aKnowingVerb = oneOf(
-  '(?:say|show|see|know|note|find|look|ask|decide|describe|remember|learn|check|point|name|count|read|record|stay|belong|depend|begin|start|resume|continue|write|put|live|return|give|run)s?' +
-    '|said|shown|seen|known|noted|found|asked|decided|described|learned|checked|named|counted|recorded|depends? on|is|are|was|were|up',
+  '(?:say|show|see|know|note|find|look|ask|decide|describe|remember|learn|check|point|name|count|read|record|stay|belong|depend|begin|start|resume|continue|write|put|live|return|give|run|keep|store)s?' +
+    '|said|shown|seen|known|noted|found|asked|decided|described|learned|checked|named|counted|recorded|depends? on|is|are|was|were|up|down',
 );
 const someWords = (most) => `(?:[\\w'-]+ ){0,${most}}`;
 

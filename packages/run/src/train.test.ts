@@ -265,7 +265,7 @@ describe('train', () => {
     expect((await run.readMetrics())[0]).toMatchObject({ policy_version: 1, groups_skipped: 1, trained_tokens: 24 });
   });
 
-  it('gives the same weights whatever order groups and episodes come in', async () => {
+  it('gives the same weights for any order of groups and episodes', async () => {
     const groups = await collect(
       tinyTaskGroups(createTinyTaskBackbone(1).engine, { seed: 7, numRepeat: 4, numGroups: 4 }),
     );

@@ -101,7 +101,7 @@ function openRun(emit: TrainingRun['emit'], parts: Partial<TrainingRun> = {}): T
 }
 
 describe('runSession', () => {
-  it('trains on whatever groups its source gives, as they come', async () => {
+  it('trains on the groups of its source, as they come', async () => {
     const pool = createPool();
     const events: string[] = [];
     const emit = (event: JobEvent): void => {

@@ -24,7 +24,9 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
 import { keepTemplate } from './policy/template-defaults.js';
 import { toOptimizerOptions, toTrainSettings } from './training/train-settings.js';
 
-/** One training run: its configuration, its folder, the backbone that learns, and where it goes on from. */
+/**
+ * One training run: its configuration, its folder, the backbone that learns, and the checkpoint that it resumes from.
+ */
 export type TrainingRun = {
   readonly config: CommonConfig;
   readonly folder: RunFolder;
@@ -56,9 +58,9 @@ export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emi
   /** Whether its source samples with the run's ledger (`recorded`), so that a resumed run samples nothing again. Default: false. */
   readonly isRecorded?: boolean;
   readonly inputs: Pick<JobInputs, 'algorithm' | 'backbone' | 'composition'>;
-  /** True: go on from the last checkpoint of the experiment's newest run. A string: of that run folder. */
+  /** True: resume from the last checkpoint of the experiment's newest run. A string: of that run folder. */
   readonly resume: boolean | string;
-  /** With `resume`: the checkpoint to go on from, such as `step-20`; undefined: the newest that is whole. */
+  /** With `resume`: the checkpoint to resume from, such as `step-20`; undefined: the newest that is whole. */
   readonly from: string | undefined;
 };
 
@@ -196,6 +198,6 @@ export async function loadCheckpoint(backbone: Backbone, { dir, state }: Checkpo
   throw new BackboneError(
     'checkpoint',
     `The checkpoint ${dir} is broken: its weights are of version ${backbone.policyVersion}, its state.json says ${state.policyVersion}. ` +
-      'Go on from another one with --from.',
+      'Resume from another one with --from.',
   );
 }

@@ -28,7 +28,7 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   const { config, folder, onNotice } = options;
   const dir = recordedOf(folder.dir, config.swarm.storeDir);
   if (!config.rollout.record) {
-    await rm(dir, { recursive: true, force: true }); // it would tell of steps that this run makes otherwise
+    await rm(dir, { recursive: true, force: true }); // it would report steps that this run makes otherwise
     return undefined;
   }
   const ledger = await RunLedger.open(dir, config, options).catch((error: unknown) => {
@@ -52,7 +52,7 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   }
 }
 
-/** Why a run goes on without recording; undefined if it must not. */
+/** Why a run continues without recording; undefined if it must not. */
 function whyUnavailable(error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   const isAvailable = cause instanceof LedgerError || (cause instanceof StoreError && cause.code !== 'file_system');

@@ -322,7 +322,7 @@ it('ends the run with the reason when its ledger cannot be written', async () =>
   });
 });
 
-it('tells of a place where nothing can be recorded, and the run goes on', async () => {
+it('reports a place where nothing can be recorded, and the run continues', async () => {
   const config = createConfig({ swarm: { storeDir: path.join(folder.dir, 'config.yaml') } }) as CommonConfig;
   await expect(open({ config })).rejects.toThrow('It is not recorded.');
   expect(notices.join()).toMatch(
@@ -350,7 +350,7 @@ it('counts the episodes that a step did not train, by reason', async () => {
   expect(droppedByReason).toMatchObject({ nothing_to_train: 1, too_long: 1 });
 });
 
-it('goes on with a run that made steps without recording', async () => {
+it('resumes a run that made steps without recording', async () => {
   const run = await open();
   await decide(run, 1, await sampleStep(run, 1));
   await conclude(run, 1);

@@ -27,7 +27,7 @@ type EpisodeLine = NonNullable<GroupReport['records']>[number];
 /** The line of an episode: made again from its end, or kept if the ledger has none. */
 type StoredRecord = { readonly end: string; readonly hasSamples: boolean } | { readonly line: EpisodeLine };
 
-/** What stands for the groups of a batch in a manifest. */
+/** The manifest's entry for the groups of a batch. */
 export function storeGroups(
   groups: readonly TrainingGroup[],
   { step, ledger, endOf }: StoringContext,

@@ -108,14 +108,14 @@ export function createScheduleSource(
 }
 
 type ScheduleSourceOptions = {
-  /** Tells the run to stop after the step that is under way. */
+  /** Stops the run after the current step. */
   readonly stop: AbortSignal | undefined;
   /** Throws if the engine that sampled a batch has stopped answering; then none of its groups comes out. */
   readonly checkEngine: () => void;
 };
 
 const leftInPause =
-  'Stopped in a pause: the step that is under way is left. --resume goes on with it, and samples no finished episode again if rollout.record is on.';
+  'Stopped in a pause, in the middle of a step. --resume continues this step, and samples no finished episode again if rollout.record is on.';
 
 async function* pullGroups(
   context: RolloutContext,

@@ -182,7 +182,7 @@ type Opened = {
 
 const policyDir = (runDir: string, name: string): string => path.join(runDir, 'policies', name);
 
-/** A run folder to go on with. `storeDir`: of its ledger; undefined if it has none yet. */
+/** A run folder to resume. `storeDir`: of its ledger; undefined if it has none yet. */
 type KnownFolder = { readonly dir: string; readonly storeDir: string | undefined };
 
 async function findKnownFolder(

@@ -4,7 +4,7 @@ import type { HeldOutLoss } from './held-out-loss.js';
 
 /** What a run of imitation writes, in the form of any run. */
 
-/** Figures of a step that only make sense where the model sampled what is trained. */
+/** Figures of a step that only make sense if the model sampled the trained tokens. */
 const ofSampling = new Set([
   'reward_mean',
   'success_rate',

@@ -46,7 +46,7 @@ describe('optim.lr: auto', () => {
     expect(resolve({ size, isLora: true }).lr).toBe(adapter);
   });
 
-  it('is told if it is not the rate of the smallest models', () => {
+  it('is reported if it is not the rate of the smallest models', () => {
     expect(resolve({ size: 468_640 }).notices).toEqual([]);
     expect(resolve({ size: 134_500_000 }).notices).toEqual([
       'The learning rate is 3e-5, for a model of 134.5M parameters (trainer_common.optim.lr: auto).',

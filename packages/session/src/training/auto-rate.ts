@@ -28,7 +28,7 @@ type SizedModel = Pick<PreparedModel, 'numParameters' | 'trainsAdapter'>;
 export type RateOptions = {
   readonly model: SizedModel;
   readonly composition: ConfigComposition;
-  /** The run to go on with: its rate stays. Undefined: a new run. */
+  /** The run to resume: its rate stays. Undefined: a new run. */
   readonly runDir: string | undefined;
   readonly onNotice: (message: string) => void;
 };

@@ -9,7 +9,7 @@ type StepLimits = {
   readonly maxEmptySteps: number | null;
 };
 
-/** Tells the listener what the training loop does, and adds up where the time went. */
+/** Calls the listener with what the training loop does, and adds up the time of each part. */
 export class StepObserver {
   secondsSampling = 0;
   secondsTraining = 0;

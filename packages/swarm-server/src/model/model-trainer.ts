@@ -218,7 +218,7 @@ export type ModelTrainerOptions = {
   /** Called with what a rule of `diagnose` found, once for each rule. */
   readonly onNotice?: ((message: string) => void) | undefined;
   readonly version: string;
-  /** Told after each line of the metrics or the evaluations. */
+  /** Called after each line of the metrics or the evaluations. */
   readonly onRecorded?: () => void;
 };
 

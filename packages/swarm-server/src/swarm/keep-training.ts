@@ -15,9 +15,10 @@ export type KeepTrainingOptions = {
 };
 
 /**
- * Trains a policy. If there are several and this one's model dies, it alone is opened again, from its newest checkpoint and with
- * the steps since then made again; its calls wait meanwhile, and the others go on. When it fails too often it stops: its calls
- * are refused with `policy_failed`, new groups have no part in it, and what is pooled for it waits until an operator starts it.
+ * Trains a policy. If there are several and this one's model dies, only this policy is opened again, from its newest
+ * checkpoint, and the steps since then are repeated. Its calls wait meanwhile, and the other policies continue. If it
+ * fails too often, it stops: its calls are refused with `policy_failed`, new groups have no part in it, and its
+ * pooled groups wait until an operator starts it.
  */
 export async function keepTraining(context: SwarmContext, options: KeepTrainingOptions): Promise<void> {
   const { host, policy, weights, health, gate, changes } = context;
@@ -97,7 +98,7 @@ export function sayFailed(error: unknown, numFailures: number): string {
   return `${message}${/[.!?]$/.test(message) ? '' : '.'} It failed ${numFailures} times within ten minutes. Repair the cause; then "ajet swarm start" opens it again.`;
 }
 
-/** Returns what the operator is told. */
+/** Returns the message for the operator. */
 function refuse(context: SwarmContext, error: unknown, numFailures: number): string {
   const { policy, health, gate } = context;
   health.problem = sayFailed(error, numFailures);

@@ -45,7 +45,7 @@ export type SharedContext = {
     /** When its first group was opened. A client may open it, and end it, before the loop looks. */
     beganMs: number | undefined;
   };
-  /** Tells an operator. */
+  /** Sends a notice to the operator. */
   readonly notice: (message: string) => void;
 };
 

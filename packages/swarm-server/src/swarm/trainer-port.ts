@@ -34,7 +34,7 @@ export type PlanContext = {
   readonly isOnPolicy: boolean;
   /** Attempts that were lost since the step before. */
   readonly lost: readonly LostAttempt[];
-  /** By group: its attempts that ended without a place. They are not trained, and the step tells of them. */
+  /** By group: its attempts that ended without a place. They are not trained, and the step reports them. */
   readonly failed: Readonly<Record<string, readonly string[]>>;
   /** Keys of the configuration that were changed since the run began. */
   readonly changes: Readonly<Record<string, unknown>>;
