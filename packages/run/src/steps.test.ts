@@ -157,7 +157,7 @@ describe('the loop', () => {
     ).rejects.toThrow(/needs "kl", but this backbone trains sft, policy/);
     const algorithm = { ...createGrpo(), slope: () => [] };
     await expect(train({ ...optionsFor(backbone), algorithm, loss: { ...loss, klCoef: 0.1 } })).rejects.toThrow(
-      /"grpo" brings its own loss, so the "kl" term/,
+      /"grpo" has its own loss, so the "kl" term/,
     );
   });
 

@@ -9,17 +9,17 @@ import { findLeftOut, type LeftOutEpisode } from './left-out.js';
 import { dropStaleEpisodes, type FreshSamples } from './stale-episodes.js';
 import type { TrainingGroup } from './training-group.js';
 
-/** What is trained of a batch, and how it is divided into optimizer steps. */
+/** This file selects the samples of a batch that are trained and divides them into optimizer steps. */
 
 export type StepLoss = TrainBatch['loss'];
 
-/** A batch without what is not trained. */
+/** A batch after the episodes that are not trained were removed. */
 export type SortedBatch = {
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
   readonly fresh: FreshSamples;
   readonly leftOut: readonly LeftOutEpisode[];
-  /** Those with a gradient. */
+  /** The groups that have a gradient. */
   readonly groups: readonly CreditedGroup<TrainingGroup>[];
 };
 
@@ -38,7 +38,7 @@ export function sortOut(
   return { groupsSkipped: credited.length - groups.length, groups, limited, fresh, leftOut };
 }
 
-/** One part for each optimizer step of a pass; fewer if some would hold nothing. */
+/** Returns one part for each optimizer step of a pass. Parts without packs are left out. */
 export function packParts(
   { groups, limited }: SortedBatch,
   {
@@ -65,7 +65,7 @@ export function toBatch({ samples, packs }: Part, policyVersion: number, loss: S
   return { packs, loss, isOnPolicy: samples.every((sample) => isSampledBy(policyVersion, sample)) };
 }
 
-/** What one optimizer step trains. */
+/** The groups, samples and packs that one optimizer step trains. */
 export type Part = {
   readonly groupIds: readonly string[];
   readonly samples: readonly Sample[];
@@ -77,7 +77,10 @@ function packPart(samples: readonly Sample[], packing: PackOptions, backbone: Ba
   return { samples, ...packFor(backbone, samples, packing) };
 }
 
-/** Temperatures are packed only if a trained token has another one than the loss, and then those of all samples. */
+/**
+ * If any trained token's temperature differs from the loss temperature, every sample gets temperatures; otherwise none
+ * does.
+ */
 function withTemperatures(samples: readonly Sample[], { temperature = 1 }: StepLoss): readonly Sample[] {
   if (samples.every(({ temperatures }) => temperatures === undefined)) return samples;
   const isOther = ({ temperatures, lossMask }: Sample): boolean =>
@@ -89,7 +92,10 @@ function withTemperatures(samples: readonly Sample[], { temperature = 1 }: StepL
   });
 }
 
-/** Gives the terms of all parts what the loss asks for of the weights as they are before the first of them is trained. */
+/**
+ * Computes the values that the loss needs from the weights before the first step, and adds them to the terms of all
+ * parts.
+ */
 export async function anchorParts(
   given: readonly Part[],
   backbone: Backbone,
@@ -111,7 +117,10 @@ export async function anchorParts(
   }));
 }
 
-/** Adds the sets that the sampler kept, because later steps of the batch must not compute them from their own weights. */
+/**
+ * Adds the token sets that the sampler kept. Later steps of the batch must not compute them from their own, newer
+ * weights.
+ */
 async function keepTokens(parts: readonly Part[], backbone: Backbone, loss: StepLoss): Promise<readonly Part[]> {
   const packs = await withKeptTokens(
     parts.flatMap((part) => part.packs),
@@ -122,18 +131,18 @@ async function keepTokens(parts: readonly Part[], backbone: Backbone, loss: Step
   return parts.map((part) => ({ ...part, packs: packs.slice(next, (next += part.packs.length)) }));
 }
 
-/** The samples of these groups that the length policy has left. */
+/** Returns the samples of these groups that the length policy kept. */
 function samplesOf(groups: readonly CreditedGroup<TrainingGroup>[], limited: LimitedSamples): readonly Sample[] {
   const episodes = new Set(groups.flatMap(({ group }) => group.episodes.map(({ episodeId }) => episodeId)));
   return limited.samples.filter(({ episodeId }) => episodes.has(episodeId));
 }
 
-/** Whether every token that is trained comes from these weights. */
+/** Returns true if every trained token was sampled by the weights of this version. */
 function isSampledBy(policyVersion: number, { lossMask, policyVersions }: Sample): boolean {
   return policyVersions.every((version, at) => lossMask[at] !== 1 || version === policyVersion);
 }
 
-/** At most `parts` lists of nearly the same length, in order. */
+/** Splits the items, in order, into at most `parts` lists of nearly the same length. */
 function divide<T>(items: readonly T[], parts: number): T[][] {
   const bounds = Array.from({ length: parts + 1 }, (_, part) => Math.round((part * items.length) / parts));
   return bounds

@@ -30,7 +30,7 @@ describe('the checkpoints of a run', () => {
 
   it.each([0, 4, 9, 17])('survive a kill %i ms into writing', async (delayMs) => {
     await run.save(createTinyTaskBackbone(1), stateOf(1));
-    await run.close(); // the other process writes now
+    await run.close(); // from here on the other process writes
     const child = spawn(
       process.execPath,
       ['--import', 'tsx', fileURLToPath(new URL('../testing/save-forever.ts', import.meta.url)), run.dir],

@@ -2,7 +2,7 @@ import { BackboneError, type Algorithm, type Backbone, type LossOptions, type Sl
 
 type Loss = { readonly algorithm: Algorithm; readonly backbone: Backbone; readonly loss: LossOptions };
 
-/** The algorithm's own loss if it brings one, else the configured one. */
+/** Returns the algorithm's own loss if it has one, and the configured loss otherwise. */
 export function chooseLoss({ algorithm, loss }: Omit<Loss, 'backbone'>): LossOptions | SlopeLoss {
   if (algorithm.slope === undefined) return loss;
   const { temperature = 1 } = loss;
@@ -15,25 +15,28 @@ export function chooseLoss({ algorithm, loss }: Omit<Loss, 'backbone'>): LossOpt
   };
 }
 
-/** Throws BackboneError `unsupported_loss` naming what the backbone cannot train, or what an algorithm's own loss leaves without effect. */
+/**
+ * Throws BackboneError `unsupported_loss` if the backbone cannot train a part of the loss, or if the algorithm's own
+ * loss would leave a configured term without effect. The message names that part or term.
+ */
 export function checkLoss({ algorithm, backbone, loss }: Loss): void {
   const wanted = algorithm.slope === undefined ? featuresOf(loss) : (['slope'] as const);
   const missing = wanted.find((feature) => !backbone.capabilities.losses.includes(feature));
   if (missing !== undefined)
     throw new BackboneError(
       'unsupported_loss',
-      `The loss needs "${missing}", but this backbone trains ${backbone.capabilities.losses.join(', ')}. Choose another loss or another backbone.`,
+      `The loss needs "${missing}", but this backbone trains only ${backbone.capabilities.losses.join(', ')}. Choose another loss or another backbone.`,
     );
   if (loss.kind === 'policy' && loss.truncation !== undefined && backbone.capabilities.trainsTruncation !== true)
     throw new BackboneError(
       'unsupported_loss',
-      `Tokens are sampled with top_p ${loss.truncation.topP} and top_k ${loss.truncation.topK || -1}, and this backbone trains the whole distribution only. Sample with rollout.top_p 1 and rollout.top_k -1, or choose another backbone.`,
+      `Tokens are sampled with top_p ${loss.truncation.topP} and top_k ${loss.truncation.topK || -1}, but this backbone can train only the whole distribution. Sample with rollout.top_p 1 and rollout.top_k -1, or choose another backbone.`,
     );
   const [unused] = algorithm.slope === undefined ? [] : featuresOf(loss).filter((feature) => feature !== 'policy');
   if (unused === 'kl' || unused === 'entropy')
     throw new BackboneError(
       'unsupported_loss',
-      `The algorithm "${algorithm.name}" brings its own loss, so the "${unused}" term of the configured loss would have no effect. Set its coefficient to 0.`,
+      `The algorithm "${algorithm.name}" has its own loss, so the "${unused}" term of the configured loss would have no effect. Set its coefficient to 0.`,
     );
 }
 

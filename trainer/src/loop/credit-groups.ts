@@ -4,16 +4,20 @@ import { whitenAdvantages } from '../algorithms/whiten-advantages.js';
 export type CreditedGroup<G extends EpisodeGroup> = {
   readonly group: G;
   readonly samples: readonly Sample[];
-  /** False if no trained token has an advantage: all rewards equal, or no episode at all. */
+  /** False if no trained token has an advantage: all rewards are equal, or the group has no episodes. */
   readonly hasGradient: boolean;
-  /** False if an advantage came out as no finite number. Then all are 0: one of them would spoil all weights. */
+  /**
+   * False if an advantage is not finite. All advantages of the group are then 0, because a single one would spoil the
+   * weights.
+   */
   readonly isFinite: boolean;
 };
 
 /**
- * Groups and their episodes in order of their ranks, with advantages: the same set gives the same step, in whichever order
- * it finished. With `isWhitened` the advantages of the groups that have a gradient are whitened together.
- * Throws BackboneError `duplicate_episode`: two runs under one id would count as one.
+ * Sorts the groups by rank and their episodes by place, and computes the advantages. The order in which the groups
+ * finished therefore does not change the step. With `isWhitened`, the advantages of all groups that have a gradient are
+ * whitened together. Throws BackboneError `duplicate_episode` if two episodes have the same id, because they would
+ * count as one.
  */
 export function creditGroups<G extends EpisodeGroup>(
   algorithm: Algorithm,
@@ -63,7 +67,10 @@ function createCredit(
 
 const rankOf = ({ rank, groupId }: EpisodeGroup): string => rank ?? groupId;
 
-/** Places are compared as strings, as they are in ids: `-r10` comes before `-r2`, and `-r1-a1` before `-r10`. */
+/**
+ * Places are compared as strings, like the ids that contain them: `-r10` comes before `-r2`, and `-r1-a1` before
+ * `-r10`.
+ */
 const placeOf = ({ place, episodeId }: RewardedEpisode): string => (place === undefined ? episodeId : `${place}`);
 
 function sortEpisodes<G extends EpisodeGroup>(group: G): G {
@@ -82,7 +89,7 @@ function checkEpisodeIds(groups: readonly EpisodeGroup[]): void {
   }
 }
 
-/** By code units: the same on every machine. */
+/** Compares by code units, because that order is the same on every machine. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

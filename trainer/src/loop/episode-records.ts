@@ -2,7 +2,10 @@ import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
 import type { CreditedGroup } from './credit-groups.js';
 import type { TrainingGroup } from './training-group.js';
 
-/** The lines of episodes/ for one step: every episode of the groups with its credited samples, then those that only a report mentions. */
+/**
+ * Returns the lines of episodes/ for one step: first every episode of the groups with its credited samples, then the
+ * episodes that only a report mentions.
+ */
 export function toEpisodeRecords(credited: readonly CreditedGroup<TrainingGroup>[]): EpisodeRecord[] {
   return credited.flatMap(({ group, samples }) => {
     const said = new Map(group.report?.records?.map((record) => [record.episode_id, record]));

@@ -11,7 +11,7 @@ export type LeftOutEpisode = {
   readonly reason: 'no_gradient' | 'no_samples' | 'non_finite' | 'stale' | 'overlong';
 };
 
-/** `fresh`: samples that are not stale; `limited`: those of them that the length policy kept. */
+/** `fresh` holds the samples that are not stale, and `limited` holds the fresh samples that the length policy kept. */
 export function findLeftOut(
   credited: readonly CreditedGroup<TrainingGroup>[],
   { fresh, limited }: { readonly fresh: readonly Sample[]; readonly limited: readonly Sample[] },

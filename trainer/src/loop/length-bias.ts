@@ -2,20 +2,21 @@ import type { LeftOutEpisode } from './left-out.js';
 import type { AttemptLength, TrainingGroup } from './training-group.js';
 
 /**
- * Whether long episodes are trained as often as short ones. A loop that leaves out what comes late trains the short ones, and a
- * model whose reward is correlated with length then learns the wrong thing. Both means are compared with those of all attempts that were
- * begun: against the ended ones alone the comparison would look even although long episodes are missing.
+ * These metrics show whether long episodes are trained as often as short ones. A loop that leaves out late episodes
+ * trains mostly short ones. If the reward is correlated with length, the model then learns the wrong thing. The trained
+ * episodes are compared with every attempt that was begun: a comparison with the finished attempts alone would look
+ * even although long episodes are missing.
  */
 
 type LengthBias = {
-  /** Mean tokens of trained episodes over the mean of all attempts; 1: no bias. */
+  /** Mean tokens of the trained episodes divided by mean tokens of all attempts. The value 1 means no bias. */
   readonly trained_over_begun_tokens?: number;
   readonly trained_over_begun_seconds?: number;
   /** Share of the attempts that were cut short. */
   readonly cut_attempts_share?: number;
 };
 
-/** Nothing if no group says how long its attempts were, or if all of them are trained and `isAlways` is false. */
+/** Returns an empty object if no group reports its attempts, or if all attempts are trained and `isAlways` is false. */
 export function measureLengthBias(
   groups: readonly TrainingGroup[],
   { leftOut, isAlways }: { readonly leftOut: readonly LeftOutEpisode[]; readonly isAlways: boolean },
@@ -32,7 +33,7 @@ export function measureLengthBias(
   };
 }
 
-/** A group without a gradient is a matter of its rewards, not of how long it took. */
+/** Other reasons do not depend on length: a group has no gradient because of its rewards, for example. */
 function isForLength(reason: LeftOutEpisode['reason']): boolean {
   return reason === 'stale' || reason === 'overlong';
 }

@@ -16,7 +16,10 @@ const loss: LossOptions = {
   temperature: 0.5,
 };
 
-/** A backbone whose loss takes its ratio against the beginning of the batch, and notes what it is asked and given. */
+/**
+ * This backbone takes its loss ratio against the weights at the start of the batch, and records its calls and their
+ * inputs.
+ */
 function createAnchored(backbone: Backbone) {
   const asked: { readonly policyVersion: number; readonly temperature: number; readonly terms: number[] }[] = [];
   const batches: TrainBatch[] = [];

@@ -20,11 +20,11 @@ import type { TrainingGroup } from './training-group.js';
 import { anchorParts, packParts, sortOut, toBatch, type Part, type SortedBatch, type StepLoss } from './batch-parts.js';
 
 /**
- * One batch of groups and its optimizer steps, which are made one by one, by a caller who may write down what became of each. What a
- * batch is computed from is in its settings and its groups, nothing else, so the same steps can be made again.
+ * This file turns one batch of groups into optimizer steps. The caller makes the steps one by one and can record each
+ * outcome. A batch depends only on its settings and its groups, so the same steps can be made again.
  */
 
-/** Everything but the groups that a batch is computed from. Plain JSON. */
+/** All inputs of a batch except its groups. They are plain JSON. */
 export type BatchSettings = {
   readonly whitenAdvantages: boolean;
   readonly loss: LossOptions;
@@ -32,28 +32,30 @@ export type BatchSettings = {
   readonly lengthLimit: LengthLimit;
   readonly numMiniBatches: number;
   readonly numEpochs: number;
-  /** Most versions that a trained token's weights may be behind. Absent: any number. */
+  /** How many versions old a trained token may be. There is no limit if it is absent. */
   readonly maxStaleness?: number;
 };
 
 export type BatchTrainerOptions = { readonly backbone: Backbone; readonly algorithm: Algorithm };
 
-/** A batch on its way: credited, packed and divided. */
+/** A batch that is credited, packed and divided into optimizer steps. */
 export type PreparedBatch = {
-  /** Ids of the groups that each optimizer step trains, over all passes. Empty if nothing of the batch has a gradient. */
+  /**
+   * Ids of the groups that each optimizer step trains, over all passes. The list is empty if no group has a gradient.
+   */
   readonly optimizerSteps: readonly (readonly string[])[];
   readonly leftOut: readonly LeftOutEpisode[];
-  /** Makes one optimizer step. One that is refused (`non_finite_gradient`) leaves the weights as they are. */
+  /** Makes one optimizer step. If the step is refused (`non_finite_gradient`), the weights do not change. */
   readonly optimize: (index: number, options?: OptimizeOptions) => Promise<OptimizerOutcome>;
-  /** Writes down the step, with the episodes that it held. */
+  /** Records the step and its episodes in the run folder. */
   readonly record: (run: Pick<RunFolder, 'recordStep'>, step: RecordedStep) => Promise<MetricsRecord>;
-  /** So far. */
+  /** Seconds spent so far. */
   readonly seconds: { readonly packing: number; readonly training: number };
 };
 
 export type OptimizeOptions = {
   readonly optimizer?: OptimizerOverrides;
-  /** False: tokens of the present version count as sampled by other weights. */
+  /** If false, tokens of the current version are treated as sampled by other weights. */
   readonly isOnPolicy?: boolean;
   readonly reportTokens?: boolean;
 };
@@ -62,16 +64,16 @@ export type OptimizerOutcome =
   | {
       readonly isApplied: true;
       readonly metrics: TrainStepMetrics;
-      /** One per trained sample, if asked for. */
+      /** One report per trained sample. They are present if `reportTokens` was set. */
       readonly tokens?: readonly TokenReport[];
     }
   | { readonly isApplied: false; readonly error: BackboneError };
 
 export type RecordedStep = Pick<TrainedStep, 'step' | 'plannedRate'> & {
   readonly secondsSampling: number;
-  /** The source samples ahead of training. Default: false. */
+  /** True if the source samples ahead of training. Default: false. */
   readonly isAhead?: boolean;
-  /** Metrics of those who chose the batch. */
+  /** Further metrics from the caller that chose the batch. */
   readonly more?: Readonly<Record<string, number>>;
 };
 

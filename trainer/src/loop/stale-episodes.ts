@@ -2,17 +2,17 @@ import type { Sample } from '@agentjet/core';
 
 export type FreshSamples = {
   readonly samples: readonly Sample[];
-  /** Episodes left out because a trained token of theirs is older than the limit. */
+  /** Episodes that were left out because one of their trained tokens is older than the limit. */
   readonly staleEpisodes: number;
-  /** Versions between a trained token's sampling and now; mean over the tokens kept, and the most of any. */
+  /** Mean and maximum, over the trained tokens kept, of the number of versions since a token was sampled. */
   readonly stalenessMean: number;
   readonly stalenessMax: number;
 };
 
 /**
- * Leaves out every episode with a trained token whose weights are more than `maxStaleness` versions behind
- * `policyVersion`, the weights that are about to be trained. It is looked at after credit, like over-long samples: the
- * reward of an episode left out stays in the baseline of its siblings. Tokens without a version (-1) count as new.
+ * Leaves out every episode with a trained token that is more than `maxStaleness` versions older than `policyVersion`,
+ * the version of the weights that are about to be trained. This happens after credit, as for over-long samples, so the
+ * reward of a left-out episode still counts in the baseline of its siblings. Tokens without a version (-1) count as new.
  */
 export function dropStaleEpisodes(
   samples: readonly Sample[],
@@ -32,7 +32,7 @@ export function dropStaleEpisodes(
   };
 }
 
-/** Of each trained token. */
+/** Returns the age of each trained token, in versions. */
 function agesOf({ lossMask, policyVersions }: Sample, policyVersion: number): number[] {
   return [...policyVersions]
     .filter((version, t) => lossMask[t] === 1 && version >= 0)

@@ -8,29 +8,31 @@ import { measureLengthBias } from './length-bias.js';
 import type { LeftOutEpisode } from './left-out.js';
 import type { TrainingGroup } from './training-group.js';
 
-/** What one step of the loop did. */
+/** The result of one step of the loop. */
 export type TrainedStep = {
   readonly step: number;
   readonly policyVersion: number;
   readonly groups: readonly TrainingGroup[];
-  /** Groups without a gradient: no episode, or all rewards equal. */
+  /** Groups without a gradient: they have no episodes, or all their rewards are equal. */
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
   readonly fresh: FreshSamples;
-  /** One per optimizer step; none if every group was skipped. */
+  /** One update per optimizer step. The list is empty if every group was skipped. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
   readonly leftOut: readonly LeftOutEpisode[];
-  /** The learning rate that the schedule gives its first optimizer step. It is reported if the step makes none. */
+  /**
+   * The learning rate that the schedule gives the first optimizer step. It is reported if no optimizer step is made.
+   */
   readonly plannedRate?: number;
-  /** The source samples ahead of training. */
+  /** True if the source samples ahead of training. */
   readonly isAhead: boolean;
   readonly seconds: { readonly sampling: number; readonly packing: number; readonly training: number };
 };
 
 /**
- * One line of metrics.jsonl. Sums over no terms are 0: a step whose groups were all skipped has loss 0, gradient norm 0
- * and the policy version of the step before. `success_rate` is missing if no group has a report, `grad_norm` and
- * `entropy` if the backbone does not report them.
+ * Returns one line of metrics.jsonl. Sums over no terms are 0: a step whose groups were all skipped has loss 0, gradient
+ * norm 0 and the policy version of the step before. `success_rate` is missing if no group has a report. `grad_norm` and
+ * `entropy` are missing if the backbone does not report them.
  */
 export function toStepMetrics(result: TrainedStep): MetricsRecord {
   const { step, policyVersion, groups, groupsSkipped, limited, fresh, leftOut, isAhead, updates, seconds } = result;
@@ -73,8 +75,9 @@ export function toStepMetrics(result: TrainedStep): MetricsRecord {
 }
 
 /**
- * What the trees saved: their quotient is 1 if nothing is shared, or nothing trained. A backbone that takes rows computes
- * the tokens of the leaves instead: so many times faster per token must it be to break even.
+ * Returns how many tokens the trees saved. The quotient of row tokens and tree tokens is 1 if nothing is shared or
+ * nothing is trained. A backbone that takes rows computes the tokens of the leaves instead. To break even it must be
+ * `leaf_tokens_over_tree_tokens` times as fast per token.
  */
 function sharedTokens(reports: readonly PackReport[]) {
   const rowTokens = sum(reports, (report) => report.rowTokens);
@@ -107,14 +110,19 @@ function rewardSumOf({ report, episodes }: TrainingGroup): number {
   return report?.rewardSum ?? sum(episodes, ({ reward }) => reward);
 }
 
-/** Sampling and training agree to this, in nats. What is below is rounding and differs from run to run: shown as 0. */
+/**
+ * In nats. A smaller gap between sampling and training is rounding that differs from run to run, so it is shown as 0.
+ */
 const gapLimit = 1e-4;
 
 function visibleGap(gap: number): number {
   return gap < gapLimit ? 0 : gap;
 }
 
-/** Over the optimizer steps of the batch: means, but the largest logprob gap and the last learning rate. What only this backbone reports comes last. */
+/**
+ * Averages over the optimizer steps of the batch, except that it reports the largest logprob gap and the last learning
+ * rate. Metrics that only this backbone reports come last.
+ */
 function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0) {
   const meanOf = (key: 'loss' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
   return {
@@ -131,13 +139,15 @@ function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0) {
   };
 }
 
-/** Only of a batch that was sampled with top-p or top-k. */
+/** The count is reported only for a batch that was sampled with top-p or top-k. */
 function leftOutTokens(updates: readonly TrainStepMetrics[]): Record<string, number> {
   const counts = updates.flatMap(({ tokensOutsideSupport }) => tokensOutsideSupport ?? []);
   return counts.length === 0 ? {} : { tokens_outside_support: sum(counts, (count) => count) };
 }
 
-/** The mean over the steps whose backbone reported it; left out if none did. Over no steps it is 0. */
+/**
+ * Averages over the updates that report the value. It is left out if none of them does, and 0 if there are no updates.
+ */
 function ifReported(
   name: string,
   updates: readonly TrainStepMetrics[],
@@ -147,7 +157,7 @@ function ifReported(
   return updates.length > 0 && values.length === 0 ? {} : { [name]: mean(values) };
 }
 
-/** Of every backbone; a number under any other name is one backbone's own. */
+/** Every backbone reports these. A number under any other name is specific to one backbone. */
 const commonMetrics = new Set<string>([
   'loss',
   'gradNorm',
@@ -164,7 +174,7 @@ const commonMetrics = new Set<string>([
   'tokensOutsideSupport',
 ] satisfies (keyof TrainStepMetrics)[]);
 
-/** Means of the numbers that a backbone reports beyond the common ones, such as the mismatch between its trainer and its sampler. */
+/** Averages the numbers that are specific to a backbone, such as the mismatch between its trainer and its sampler. */
 function furtherMetrics(updates: readonly TrainStepMetrics[]): Record<string, number> {
   const reported = updates.map((update) =>
     Object.entries(update).flatMap(([name, value]): [string, number][] =>

@@ -1,14 +1,20 @@
 import type { Sample, TermReport, TreePack } from '@agentjet/core';
 
-/** What one optimizer step found at the tokens of one sample. Shape [T] each; 0 if `isTrained` is 0. */
+/**
+ * The values that one optimizer step computed for the tokens of one sample. Arrays have shape [T]. Values are 0 if
+ * `isTrained` is 0.
+ */
 export type TokenReport = {
   readonly episodeId: string;
   readonly agentName: string;
-  /** 1: the token was a term of the step's loss in this sample. */
+  /** 1 if the token was a term of the step's loss in this sample. */
   readonly isTrained: Uint8Array;
   /** Training logprobs before the update, at the token's temperature. */
   readonly logprobs: Float32Array;
-  /** Of the distribution that the token was drawn from, nats; null if the backbone does not see distributions. */
+  /**
+   * Entropy, in nats, of the distribution that the token was drawn from. Null if the backbone does not see
+   * distributions.
+   */
   readonly entropies: Float32Array | null;
   /** exp(training logprob - behaviour logprob). */
   readonly ratios: Float32Array;
@@ -16,7 +22,10 @@ export type TokenReport = {
   readonly clipped: Uint8Array;
 };
 
-/** One per sample, in order. `reports`: one per pack; `terms.sequence` of the packs is the index of the sample. */
+/**
+ * Returns one report per sample, in order. `reports` has one entry per pack; a pack's `terms.sequence` is the sample's
+ * index.
+ */
 export function toTokenReports(
   samples: readonly Sample[],
   packs: readonly TreePack[],
