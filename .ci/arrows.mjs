@@ -38,8 +38,17 @@ export const arrows = {
   '@agentjet/micro': [],
   '@agentjet/trainer': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/gguf': ['@agentjet/trainer', '@agentjet/run-folder', '@agentjet/core'],
+  '@agentjet/records': [
+    '@agentjet/trainer',
+    '@agentjet/ledger',
+    '@agentjet/rollout',
+    '@agentjet/context-tracker',
+    '@agentjet/run-folder',
+    '@agentjet/core',
+  ],
   '@agentjet/run': ['@agentjet/ledger', '@agentjet/trainer', '@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/session': [
+    '@agentjet/records',
     '@agentjet/run',
     '@agentjet/data',
     '@agentjet/rollout',
@@ -59,6 +68,7 @@ export const arrows = {
     '@agentjet/core',
   ],
   '@agentjet/swarm-server': [
+    '@agentjet/records',
     '@agentjet/run',
     '@agentjet/session',
     '@agentjet/endpoint',
@@ -66,7 +76,6 @@ export const arrows = {
     '@agentjet/rollout',
     '@agentjet/trainer',
     '@agentjet/run-folder',
-    '@agentjet/diagnose',
     '@agentjet/context-tracker',
     '@agentjet/ledger',
     '@agentjet/swarm-wire',

@@ -1,6 +1,6 @@
 import { TaskError, type CommonConfig } from '@agentjet/core';
 import { evaluatePhase } from './rollout/evaluate-phase.js';
-import type { Evaluation, JobListener } from './events.js';
+import type { Evaluation, JobListener } from '@agentjet/records';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { collectTasks } from './schedule/collect-tasks.js';
 import { findCheckpoint } from './policy/find-checkpoint.js';

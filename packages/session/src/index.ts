@@ -7,9 +7,9 @@ export type {
   RunPlan,
   SftResult,
   StepMetrics,
-} from './events.js';
+} from '@agentjet/records';
 export { failEpisodesThatExit } from '@agentjet/rollout/loading';
-export type { TranscriptCall, EpisodeTranscript } from './debug/transcript-recorder.js';
+export type { TranscriptCall, EpisodeTranscript } from '@agentjet/records';
 export { loadInputs, type GivenInputs } from './inputs/job-inputs.js';
 export { loadJudge } from './inputs/load-judge.js';
 export {
@@ -30,8 +30,8 @@ export type { NeedVerdict } from './needs/judge-need.js';
 export type { ServedModel, ServeModelOptions } from './policy/serve-tuned-model.js';
 export { loadSftInputs } from './sft/load-sft-inputs.js';
 export { toSftInput } from './sft/sft-config.js';
-export type { HeldOutLoss } from './sft/held-out-loss.js';
+export type { HeldOutLoss } from '@agentjet/records';
 export { closeBackbones } from './policy/open-backbones.js';
 export { wrapWithCallLimit } from './rollout/call-limit.js';
 export { hashCode } from './training/code-hashes.js';
-export { formatBytes, formatCount, formatSeconds } from './quantities.js';
+export { formatBytes, formatCount, formatSeconds } from '@agentjet/core';

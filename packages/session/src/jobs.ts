@@ -1,7 +1,7 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { ExportedModel } from '@agentjet/trainer';
 import type { EvaluateParts } from './evaluate-model.js';
-import type { Evaluation, JobResult, SftResult } from './events.js';
+import type { Evaluation, JobResult, SftResult } from '@agentjet/records';
 import type { ExportModelOptions } from './policy/export-tuned-model.js';
 import type { CheckModelOptions, ModelCheck } from './models/check-model.js';
 import type { GetModelOptions, KnownModel, KnownModels } from './models/known-models.js';

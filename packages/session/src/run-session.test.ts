@@ -6,7 +6,7 @@ import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
 import { createTinyBackbone } from '@agentjet/trainer/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JobEvent } from './events.js';
+import type { JobEvent } from '@agentjet/records';
 import type { SourceStart } from '@agentjet/run';
 import type { GroupSource } from './group-source.js';
 import { watchEngine } from './policy/engine-health.js';

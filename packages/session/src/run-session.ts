@@ -1,6 +1,6 @@
 import { RecoveryBudget, WorkflowError } from '@agentjet/core';
 import { train, type TrainOutcome } from '@agentjet/run';
-import type { JobResult, RunPlan } from './events.js';
+import type { JobResult, RunPlan } from '@agentjet/records';
 import type { GroupSource } from './group-source.js';
 import { noEvaluations, type RunEvaluations } from './rollout/run-evaluations.js';
 import type { TrainingRun } from './training-run.js';

@@ -1,6 +1,6 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { TaskTable } from '@agentjet/rollout';
-import type { JobListener, JobResult } from './events.js';
+import type { JobListener, JobResult } from '@agentjet/records';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { loadModelTokenizer, toEnginePolicy } from './policy/open-policy.js';
 import { prepareModel } from './policy/prepare-model.js';

@@ -8,7 +8,7 @@ import {
   type OptimizerOptions,
 } from '@agentjet/core';
 import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
-import type { JobListener } from './events.js';
+import type { JobListener } from '@agentjet/records';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { watchEngine, type WatchedEngine } from './policy/engine-health.js';
 import { openBackbone } from './policy/open-backbone.js';

@@ -1,7 +1,7 @@
 import { WorkflowError, type CommonConfig } from '@agentjet/core';
 import { collectJob } from './debug/collect-job.js';
 import { debugJob, type DebugResult } from './debug/debug-job.js';
-import type { JobListener, JobResult } from './events.js';
+import type { JobListener, JobResult } from '@agentjet/records';
 import type { JobInputs } from './inputs/job-inputs.js';
 import { openUntrainedPolicy } from './policy/open-policy.js';
 import { withRollout } from './rollout/with-rollout.js';

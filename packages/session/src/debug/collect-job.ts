@@ -2,7 +2,7 @@ import path from 'node:path';
 import { deriveSeed, WorkflowError, type CommonConfig, type ConfigComposition, type Task } from '@agentjet/core';
 import type { TaskReader, WrapModel } from '@agentjet/rollout';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import { readTasks } from '../inputs/read-tasks.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';

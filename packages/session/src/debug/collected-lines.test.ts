@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatFinishReason, ChatMessage, ToolSpec } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import { toCollectedLines } from './collected-lines.js';
-import type { TranscriptCall, EpisodeTranscript } from './transcript-recorder.js';
+import type { TranscriptCall, EpisodeTranscript } from '@agentjet/records';
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });
 const said = (content: string): AssistantMessage => ({ role: 'assistant', content });

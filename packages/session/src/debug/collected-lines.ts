@@ -1,6 +1,6 @@
 import { isJsonObject, isSameJsonText, snakeKeys, type ChatMessage, type ChatRequest } from '@agentjet/core';
 import { toRequestBody } from '@agentjet/model-client';
-import type { TranscriptCall, EpisodeTranscript } from './transcript-recorder.js';
+import type { TranscriptCall, EpisodeTranscript } from '@agentjet/records';
 
 /**
  * The lines of `transcripts.jsonl` for one episode: its calls as conversations in OpenAI's fine-tuning format. If the

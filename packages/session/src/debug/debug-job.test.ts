@@ -3,10 +3,10 @@ import { createTaskReader, type EndpointHost, type Policy, type WorkflowFunction
 import { expect, it } from 'vitest';
 import { createPlaceKeeper } from '../rollout/place-keeper.js';
 import { limitCalls } from '../rollout/call-limit.js';
-import type { JobEvent } from '../events.js';
+import type { JobEvent } from '@agentjet/records';
 import { createConfig } from '../testing/test-composition.js';
 import { debugJob } from './debug-job.js';
-import type { EpisodeTranscript } from './transcript-recorder.js';
+import type { EpisodeTranscript } from '@agentjet/records';
 
 /** Calls a tool first, then answers. */
 const scripted: ChatModel = {

@@ -1,6 +1,6 @@
 import type { Task } from '@agentjet/core';
 import type { TaskReader } from '@agentjet/rollout';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import { readTasks } from '../inputs/read-tasks.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { appendFile, readFile, truncate } from 'node:fs/promises';
 import { parseJsonObject } from '@agentjet/core';
 import { toCollectedLines } from './collected-lines.js';
-import type { EpisodeTranscript } from './transcript-recorder.js';
+import type { EpisodeTranscript } from '@agentjet/records';
 
 /** The file of collected transcripts, while it grows. */
 export class KeptTranscripts {

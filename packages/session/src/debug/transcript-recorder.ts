@@ -1,27 +1,6 @@
-import {
-  toErrorMessage,
-  type AssistantMessage,
-  type ChatMessage,
-  type ChatRequest,
-  type ChatResponse,
-} from '@agentjet/core';
+import type { EpisodeTranscript, TranscriptCall } from '@agentjet/records';
+import { toErrorMessage, type AssistantMessage, type ChatMessage, type ChatResponse } from '@agentjet/core';
 import type { Episode, UntrainedCall, WrapModel } from '@agentjet/rollout';
-
-/** One model call as the agent's framework made it. */
-export type TranscriptCall = {
-  readonly agentName: string;
-  /** The agent's name unless given. */
-  readonly targetTag?: string;
-  readonly request: ChatRequest;
-  readonly seconds: number;
-  /** In milliseconds since the episode began. */
-  readonly beganMs: number;
-  /** Present for an agent that does not learn: the model that answers it. */
-  readonly untrainedModel?: string;
-} & ({ readonly response: ChatResponse } | { readonly error: string });
-
-/** An episode in messages, for reading. */
-export type EpisodeTranscript = { readonly episode: Episode; readonly calls: readonly TranscriptCall[] };
 
 /** Keeps the calls of every episode until they are taken. */
 export class TranscriptRecorder {

@@ -1,5 +1,5 @@
 import type { CommonConfig } from '@agentjet/core';
-import { formatBytes, formatCount } from '../quantities.js';
+import { formatBytes, formatCount } from '@agentjet/core';
 import type { AvailableMemory } from './available-memory.js';
 import type { NeedVerdict } from './judge-need.js';
 

@@ -1,12 +1,12 @@
 import { BackboneError, sectionOf, type CommonConfig } from '@agentjet/core';
 import { readModelConfig } from '@agentjet/trainer';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
 import { describeNeed, describeParts, describePlace, waysOut } from '../needs/describe-need.js';
 import { judgeNeed, type JudgeOptions, type NeedVerdict } from '../needs/judge-need.js';
 import { readGpus } from '../needs/read-gpus.js';
-import { formatBytes } from '../quantities.js';
+import { formatBytes } from '@agentjet/core';
 import { resolveModelDir } from './model-dir.js';
 
 export type PreparedModel = {

@@ -1,5 +1,5 @@
 import { openEntry, type Backbone, type CommonConfig, type OptimizerOptions } from '@agentjet/core';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
 import { trackBackbone } from './open-backbones.js';
 

@@ -1,7 +1,7 @@
 import { type CommonConfig, composeConfig, ConfigError, type JsonObject } from '@agentjet/core';
 import type { Policy, SamplingDefaults } from '@agentjet/rollout';
 import { backbones } from '@agentjet/trainer/registrations';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import type { ToolSettings } from './template-kwargs.js';
 import { readTrainedKwargs, readTrainedTools } from './trained-kwargs.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { BackboneError, type CommonConfig } from '@agentjet/core';
 import { backbones } from '@agentjet/trainer/registrations';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JobEvent } from '../events.js';
+import type { JobEvent } from '@agentjet/records';
 import { checkModel } from '../models/check-model.js';
 import { qwen } from '../testing/half-billion-model.js';
 import { createConfig } from '../testing/test-composition.js';

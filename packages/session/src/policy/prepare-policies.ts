@@ -3,7 +3,7 @@ import type { BackboneEntry } from '../inputs/job-inputs.js';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
 import { describePlace, waysOut } from '../needs/describe-need.js';
 import type { NeedVerdict } from '../needs/judge-need.js';
-import { formatBytes } from '../quantities.js';
+import { formatBytes } from '@agentjet/core';
 import { judgeModel, type JudgedModel, type PreparedModel } from './judge-model.js';
 
 /** One model of several that train in one run. */

@@ -1,5 +1,5 @@
 import type { DownloadProgress } from '@agentjet/model-hub';
-import { formatBytes, formatSeconds } from '../quantities.js';
+import { formatBytes, formatSeconds } from '@agentjet/core';
 
 /** Nothing is said of what takes a moment; later a line for each tenth, and at least one in this time. */
 const quietMs = 3000;

@@ -1,5 +1,5 @@
 import { BackboneError } from '@agentjet/core';
-import { contentOf } from '../records/read-end.js';
+import { contentOf } from '@agentjet/records';
 import { defaultPolicy, type LedgerGroup, type ManifestRecord } from '@agentjet/ledger';
 import type { Decided, Recorder, StepGroups, TrainOutcome } from '@agentjet/run';
 import type { RunFolder } from '@agentjet/run-folder';

@@ -20,7 +20,7 @@ import {
 } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
 import { openEnd } from './stored-episode.js';
-import { sealEpisode } from '../records/seal-episode.js';
+import { sealEpisode } from '@agentjet/records';
 import type { PlaceRecord, SampledFor } from './place-record.js';
 import { placeRules } from './place-rules.js';
 import { toRunError } from './run-error.js';

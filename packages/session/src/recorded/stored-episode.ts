@@ -1,7 +1,7 @@
 import type { Task } from '@agentjet/core';
 import { defaultPolicy, type EndRecord, type LedgerRules } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
-import { contentOf, readEnd } from '../records/read-end.js';
+import { contentOf, readEnd } from '@agentjet/records';
 
 /** The episode of an end record of an ordinary run, under the name that its step gave it. Default: its task as its line has it. */
 export function openEnd(end: EndRecord, task?: Task): Episode {

@@ -2,7 +2,7 @@ import type { ManifestRecord } from '@agentjet/ledger';
 import type { StepContent } from '@agentjet/run';
 import type { Draw } from '@agentjet/run-folder';
 import type { GroupReport, TrainingGroup } from '@agentjet/trainer';
-import { toEpisodeLine } from '../records/episode-line.js';
+import { toEpisodeLine } from '@agentjet/records';
 import type { RunLedger } from './run-ledger.js';
 import { openEnd } from './stored-episode.js';
 

@@ -1,7 +1,7 @@
 import { evaluationSeed, type Task } from '@agentjet/core';
 import type { TaskGroup } from '@agentjet/rollout';
-import type { Evaluation } from '../events.js';
-import { summarizeEvaluation } from '../records/summarize-evaluation.js';
+import type { Evaluation } from '@agentjet/records';
+import { summarizeEvaluation } from '@agentjet/records';
 import { evaluationSampling } from './sampling-defaults.js';
 import { runPhase, type RolloutContext } from './run-phase.js';
 

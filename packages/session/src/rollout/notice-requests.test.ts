@@ -1,6 +1,6 @@
 import type { Episode } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
-import type { JobEvent } from '../events.js';
+import type { JobEvent } from '@agentjet/records';
 import { noticeRequests } from './notice-requests.js';
 
 function noticesOf(episodes: readonly object[], policy = 'split'): readonly string[] {

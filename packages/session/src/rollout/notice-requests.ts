@@ -1,5 +1,5 @@
 import type { CountsByAgent } from '@agentjet/context-tracker';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 
 /**
  * Reports, once for each agent and parameter, what agents ask for without effect, and which of their texts could

@@ -16,7 +16,7 @@ import {
   type RecalledAttempt,
   type TaskGroup,
 } from '@agentjet/rollout';
-import { formatSeconds } from '../quantities.js';
+import { formatSeconds } from '@agentjet/core';
 import { createMemoryRecord, type PlaceRecord, type SampledFor } from '../recorded/place-record.js';
 import { placeRules } from '../recorded/place-rules.js';
 import { unrewarded } from '../recorded/stored-episode.js';

@@ -1,8 +1,8 @@
 import type { Task } from '@agentjet/core';
 import type { RunFolder } from '@agentjet/run-folder';
 import { evaluatePhase } from './evaluate-phase.js';
-import { toGroupLines } from '../records/group-report.js';
-import { toEvaluationRecord } from '../records/summarize-evaluation.js';
+import { toGroupLines } from '@agentjet/records';
+import { toEvaluationRecord } from '@agentjet/records';
 import type { RolloutContext } from './run-phase.js';
 
 /** The evaluations of one run: made once per step, written to the run folder, found there again after a resume. */

@@ -14,7 +14,7 @@ import {
   type WrapModel,
 } from '@agentjet/rollout';
 import type { JobInputs } from '../inputs/job-inputs.js';
-import type { JobListener, Phase } from '../events.js';
+import type { JobListener, Phase } from '@agentjet/records';
 import type { PlaceKeeper } from './place-keeper.js';
 
 /** What every phase of a run shares. */

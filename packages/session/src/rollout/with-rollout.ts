@@ -2,7 +2,7 @@ import { startEndpointServer } from '@agentjet/endpoint';
 import { ConfigError, type CommonConfig } from '@agentjet/core';
 import { isGroupJudge, type Policy } from '@agentjet/rollout';
 import { wrapWithCallLimit } from './call-limit.js';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { noticeRequests } from './notice-requests.js';
 import { toEnvironmentHost } from './environment-host.js';

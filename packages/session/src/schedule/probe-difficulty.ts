@@ -2,7 +2,7 @@ import path from 'node:path';
 import { BackboneError, deriveSeed, type CommonConfig, type Task } from '@agentjet/core';
 import { isAgentsFailure, type Environment, type TaskTable } from '@agentjet/rollout';
 import { sumModel } from '@agentjet/run-folder';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { openUntrainedPolicy } from '../policy/open-policy.js';
 import { runPhase, type RolloutContext } from '../rollout/run-phase.js';

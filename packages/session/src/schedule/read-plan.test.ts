@@ -1,6 +1,6 @@
 import type { Task } from '@agentjet/core';
 import { expect, it } from 'vitest';
-import type { JobEvent } from '../events.js';
+import type { JobEvent } from '@agentjet/records';
 import { createConfig } from '../testing/test-composition.js';
 import { readPlan } from './read-plan.js';
 

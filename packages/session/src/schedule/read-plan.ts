@@ -1,6 +1,6 @@
 import { TaskError, type CommonConfig, type Task } from '@agentjet/core';
 import { createListTable, type TaskReader, type TasksCard, type TaskTable } from '@agentjet/rollout';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import { collectTasks } from './collect-tasks.js';
 import type { Selected } from './select-by-difficulty.js';
 import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';

@@ -2,7 +2,7 @@ import type { CommonConfig } from '@agentjet/core';
 import { toEpisodeGroup, type TaskGroup } from '@agentjet/rollout';
 import type { Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
-import { toGroupReport } from '../records/group-report.js';
+import { toGroupReport } from '@agentjet/records';
 
 /** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
 export function toTrainingGroup(group: TaskGroup, { rollout }: CommonConfig, draw: Draw | undefined): TrainingGroup {

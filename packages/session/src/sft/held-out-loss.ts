@@ -1,16 +1,6 @@
+import type { HeldOutLoss } from '@agentjet/records';
 import { BackboneError, type Backbone } from '@agentjet/core';
 import type { Example } from './example.js';
-
-/** How well the model foresees answers that it was not trained on. */
-export type HeldOutLoss = {
-  /** After how many optimizer steps. */
-  readonly step: number;
-  /** Nats per imitated token. */
-  readonly loss: number;
-  readonly tokens: number;
-  readonly examples: number;
-  readonly seconds: number;
-};
 
 /** So many tokens are asked for at a time, so that an interrupt need not wait for all. */
 const tokensAtOnce = 16_384;

@@ -9,7 +9,7 @@ import { epochPrefix, recordSft, toHeldOutRecord } from './sft-records.js';
 import { StepObserver } from '../training/step-observer.js';
 import { toTrainSettings } from '../training/train-settings.js';
 import type { TrainingRun } from '../training-run.js';
-import type { SftResult } from '../events.js';
+import type { SftResult } from '@agentjet/records';
 
 /** The heart of a run that imitates: the loss on what is held out, steps on the examples, and the loss again. */
 export async function runSft(

@@ -1,7 +1,7 @@
 import { TaskError, type CommonConfig, type Task } from '@agentjet/core';
 import { createSft } from '@agentjet/trainer';
 import type { TaskReader } from '@agentjet/rollout';
-import type { JobListener, SftResult } from '../events.js';
+import type { JobListener, SftResult } from '@agentjet/records';
 import type { JobInputs } from '../inputs/job-inputs.js';
 import { loadModelTokenizer } from '../policy/open-policy.js';
 import { prepareModel } from '../policy/prepare-model.js';

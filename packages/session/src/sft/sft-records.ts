@@ -1,6 +1,6 @@
 import type { EpisodeRecord, MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { TrainObserver, TrainOptions } from '@agentjet/run';
-import type { HeldOutLoss } from './held-out-loss.js';
+import type { HeldOutLoss } from '@agentjet/records';
 
 /** What a run of imitation writes, in the form of any run. */
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
 import type { PreparedModel } from '../policy/prepare-model.js';
-import { formatCount } from '../quantities.js';
+import { formatCount } from '@agentjet/core';
 
 /** `trainer_common.optim.lr: auto`. The page of the trainer says where each rate comes from. */
 

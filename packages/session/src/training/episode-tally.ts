@@ -1,5 +1,5 @@
 import type { Episode } from '@agentjet/rollout';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 
 /** Episodes that have finished so far, by how they ended. */
 export type EpisodeTally = Readonly<Record<Episode['status'], number>>;

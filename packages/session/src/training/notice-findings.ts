@@ -1,7 +1,7 @@
 import { snakeKeys, type CommonConfig } from '@agentjet/core';
 import { Diagnosis, type EpisodeFacts } from '@agentjet/diagnose';
 import type { Episode } from '@agentjet/rollout';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 
 /** Passes events on, and reports what the rules of `diagnose` find after each step and each evaluation. */
 export function noticeFindings(emit: JobListener, config: CommonConfig): JobListener {

@@ -1,7 +1,7 @@
 import type { TurnDescription } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
-import type { JobEvent } from '../events.js';
+import type { JobEvent } from '@agentjet/records';
 import { noticeHistories } from './notice-histories.js';
 
 type Stats = Partial<Pick<Episode['stats'], 'forks' | 'splices'>>;

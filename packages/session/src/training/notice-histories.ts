@@ -1,6 +1,6 @@
 import { type Counts, type CountsByAgent, forkReasons, type TrackerStats } from '@agentjet/context-tracker';
 import type { ForkCause } from '@agentjet/core';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 
 /** An agent's calls in one step are reported if they have more forks for one cause than this. */
 const forkShare = 0.1;

@@ -1,5 +1,5 @@
 import type { CommonConfig } from '@agentjet/core';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 
 const samplingNames = new Set(['temperature', 'top_p', 'top_k', 'seed']);
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Episode } from '@agentjet/rollout';
-import type { JobEvent } from '../events.js';
+import type { JobEvent } from '@agentjet/records';
 import { noticeStall } from './notice-stall.js';
 
 const stats = {

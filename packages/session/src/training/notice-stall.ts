@@ -1,4 +1,4 @@
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 
 /**
  * Reports, once each, runs that look busy and learn nothing: a first step whose episodes asked no tuned model for

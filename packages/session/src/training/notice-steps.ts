@@ -1,5 +1,5 @@
 import type { CommonConfig } from '@agentjet/core';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import { noticeFindings } from './notice-findings.js';
 import { noticeHistories } from './notice-histories.js';
 import { noticeSampling } from './notice-sampling.js';

@@ -1,6 +1,6 @@
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { TrainObserver } from '@agentjet/run';
-import type { JobListener } from '../events.js';
+import type { JobListener } from '@agentjet/records';
 import { EmptySteps } from './empty-steps.js';
 
 type StepLimits = {

@@ -1,6 +1,6 @@
 import type { MetricsRecord } from '@agentjet/run-folder';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
-import type { Evaluation } from '../events.js';
+import type { Evaluation } from './events.js';
 import { countAnswers } from './count-answers.js';
 import { toEpisodeMeans } from './episode-means.js';
 

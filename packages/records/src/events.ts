@@ -1,6 +1,32 @@
+import type { ChatRequest, ChatResponse } from '@agentjet/core';
 import type { Episode } from '@agentjet/rollout';
-import type { EpisodeTranscript } from './debug/transcript-recorder.js';
-import type { HeldOutLoss } from './sft/held-out-loss.js';
+
+/** One model call as the agent's framework made it. */
+export type TranscriptCall = {
+  readonly agentName: string;
+  /** The agent's name unless given. */
+  readonly targetTag?: string;
+  readonly request: ChatRequest;
+  readonly seconds: number;
+  /** In milliseconds since the episode began. */
+  readonly beganMs: number;
+  /** Present for an agent that does not learn: the model that answers it. */
+  readonly untrainedModel?: string;
+} & ({ readonly response: ChatResponse } | { readonly error: string });
+
+/** An episode in messages, for reading. */
+export type EpisodeTranscript = { readonly episode: Episode; readonly calls: readonly TranscriptCall[] };
+
+/** How well the model foresees answers that it was not trained on. */
+export type HeldOutLoss = {
+  /** After how many optimizer steps. */
+  readonly step: number;
+  /** Nats per imitated token. */
+  readonly loss: number;
+  readonly tokens: number;
+  readonly examples: number;
+  readonly seconds: number;
+};
 
 /** `evaluate`, `sample` and `debug` run episodes; `train` makes one optimizer step. */
 export type Phase = 'evaluate' | 'sample' | 'train' | 'debug';

@@ -11,7 +11,7 @@ import {
   type SwallowedError,
   type UntrainedCall,
 } from '@agentjet/rollout';
-import { openRows, type RowSpans } from '../served/sealed-rows.js';
+import { openRows, type RowSpans } from './sealed-rows.js';
 
 /** The `content` of an end record, in the ledgers of runs and of swarms. What is zero, empty or unknown may be missing. */
 export type EndContent = {

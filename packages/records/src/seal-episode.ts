@@ -1,7 +1,7 @@
 import { packTurns } from '@agentjet/context-tracker';
 import type { NewEnd } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
-import { sealRows, toSampledRow } from '../served/sealed-rows.js';
+import { sealRows, toSampledRow } from './sealed-rows.js';
 import { shortenQuery } from './episode-line.js';
 import type { EndContent } from './read-end.js';
 

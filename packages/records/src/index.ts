@@ -1,0 +1,20 @@
+export { shortenQuery, toEpisodeLine } from './episode-line.js';
+export type {
+  EpisodeTranscript,
+  Evaluation,
+  HeldOutLoss,
+  JobEvent,
+  JobListener,
+  JobResult,
+  Phase,
+  RunPlan,
+  SftResult,
+  StepMetrics,
+  TranscriptCall,
+} from './events.js';
+export { type SampledGroup, toGroupLines, toGroupReport } from './group-report.js';
+export { packFloats, packInts, unpackFloats, unpackInts } from './packed-numbers.js';
+export { contentOf, type EndContent, type Ended, readEnd } from './read-end.js';
+export { sealEpisode } from './seal-episode.js';
+export { type RowSpans, type SealedRows, sealRows } from './sealed-rows.js';
+export { summarizeEvaluation, toEvaluationRecord } from './summarize-evaluation.js';
