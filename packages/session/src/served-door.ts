@@ -1,14 +1,7 @@
 export { EmptySteps } from './training/empty-steps.js';
 export { noticeSteps } from './training/notice-steps.js';
-export type { JobListener } from '@agentjet/records';
 export { evaluationSampling, samplingDefaults } from './rollout/sampling-defaults.js';
 export { findLedgerOfRun, hasLedger, type LedgerOfRun } from './served/ledger-places.js';
 export { openServedRun, type ServedPolicy, type ServedRun, type ServedRunOptions } from './served/served-run.js';
 export type { ServedWeights } from './served/served-weights.js';
-export { packFloats, packInts, unpackFloats, unpackInts } from '@agentjet/records';
-export { sealRows, type RowSpans, type SealedRows } from '@agentjet/records';
-export { shortenQuery } from '@agentjet/records';
-export { toGroupLines, toGroupReport, type SampledGroup } from '@agentjet/records';
-export { contentOf, readEnd, type EndContent, type Ended } from '@agentjet/records';
-export { summarizeEvaluation, toEvaluationRecord } from '@agentjet/records';
 export { requireCollection, requireOwnKey } from './served/policy-configs.js';

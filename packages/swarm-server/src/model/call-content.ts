@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest, ChatResponse } from '@agentjet/core';
 import type { RecordedCall } from '@agentjet/rollout';
-import { packFloats, packInts, unpackFloats, unpackInts } from '@agentjet/session/served';
+import { packFloats, packInts, unpackFloats, unpackInts } from '@agentjet/records';
 
 /**
  * A model call as its record keeps it. Agents send their whole history with every call, so the messages that the agent's

@@ -13,8 +13,6 @@ import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { Episode } from '@agentjet/rollout';
 import {
   contentOf,
-  EmptySteps,
-  noticeSteps,
   readEnd,
   summarizeEvaluation,
   toEvaluationRecord,
@@ -23,8 +21,8 @@ import {
   type Ended,
   type JobListener,
   type SampledGroup,
-  type ServedWeights,
-} from '@agentjet/session/served';
+} from '@agentjet/records';
+import { EmptySteps, noticeSteps, type ServedWeights } from '@agentjet/session/served';
 import { StepMaker, type StepContent, type StepGroups } from '@agentjet/run';
 import type { MadeStep, StepPlan } from '@agentjet/run/loop';
 import type { TrainingGroup } from '@agentjet/trainer';

@@ -13,7 +13,7 @@ import { packTurns, type AgentIdentity } from '@agentjet/context-tracker';
 import { createSession, LoopTurns, putResponse, type EndpointSession, type StoredResponse } from '@agentjet/endpoint';
 import { defaultPolicy, isOf, named, type RecordIndex } from '@agentjet/ledger';
 import { openEpisode, type OpenEpisode, type OpenEpisodeOptions, type RecordedCall } from '@agentjet/rollout';
-import { sealRows } from '@agentjet/session/served';
+import { sealRows } from '@agentjet/records';
 import { WireError, type EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 import type { Writable } from '../writable.js';

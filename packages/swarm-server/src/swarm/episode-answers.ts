@@ -7,7 +7,7 @@ import {
   type LedgerState,
   type NewEnd,
 } from '@agentjet/ledger';
-import { shortenQuery } from '@agentjet/session/served';
+import { shortenQuery } from '@agentjet/records';
 import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
 import type { Writable } from '../writable.js';
