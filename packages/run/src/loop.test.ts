@@ -72,13 +72,12 @@ describe('the loop', () => {
   it('decides, makes, records and publishes each step, and evaluates before it saves', async () => {
     const { run, events } = createProcess(createWorld());
     await runLoop(run);
-    expect(events).toEqual([
-      'publish 0',
-      'evaluate 0',
-      ...['optimize 1.0', 'optimize 1.1', 'record 1', 'publish 1', 'evaluate 1'],
-      ...['optimize 2.0', 'optimize 2.1', 'record 2', 'publish 2', 'evaluate 2', 'save 2'],
-      ...['optimize 3.0', 'optimize 3.1', 'record 3', 'publish 3', 'evaluate 3'],
-    ]);
+    expect(events.join(', ')).toBe(
+      'publish 0, evaluate 0, ' +
+        'optimize 1.0, optimize 1.1, record 1, publish 1, evaluate 1, ' +
+        'optimize 2.0, optimize 2.1, record 2, publish 2, evaluate 2, save 2, ' +
+        'optimize 3.0, optimize 3.1, record 3, publish 3, evaluate 3',
+    );
     expect(run.weights).toMatchObject({ version: 3, phase: 'waiting', doneStep: 3 });
   });
 
@@ -87,11 +86,11 @@ describe('the loop', () => {
     await expect(runLoop(createProcess(world, { dieAt: 3, saveEvery: () => 0 }).run)).rejects.toThrow('killed');
     const { run, events } = createProcess(world, { saveEvery: () => 0 });
     await runLoop(run);
-    expect(events).toEqual([
-      ...['optimize 1.0 again', 'optimize 1.1 again', 'record 1', 'evaluate 1'],
-      ...['optimize 2.0 again', 'optimize 2.1 again', 'record 2', 'evaluate 2'],
-      ...['optimize 3.0 again', 'optimize 3.1', 'record 3', 'publish 3', 'evaluate 3'],
-    ]);
+    expect(events.join(', ')).toBe(
+      'optimize 1.0 again, optimize 1.1 again, record 1, evaluate 1, ' +
+        'optimize 2.0 again, optimize 2.1 again, record 2, evaluate 2, ' +
+        'optimize 3.0 again, optimize 3.1, record 3, publish 3, evaluate 3',
+    );
     expect(world.ledger.line).toMatchObject({ step: 3, incarnation: 1 });
     expect(world.ledger.line.outcomes.get(2)?.map((outcome) => outcome?.isApplied)).toEqual([true, false]);
   });

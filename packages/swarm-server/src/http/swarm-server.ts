@@ -7,7 +7,7 @@ import { ConfigError, toErrorMessage } from '@agentjet/core';
 import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
-import { failureWindowMs, maxFailures, needsOperator, sayFailed } from '../swarm/keep-training.js';
+import { RecentFailures } from '../swarm/recent-failures.js';
 import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm } from '../swarm/swarm.js';
 import type { SwarmOptions } from '../swarm/swarm-options.js';
@@ -154,7 +154,7 @@ class SwarmLoop {
     this.#tellTaken = resolve;
   });
   /** When the trainer or the engine failed lately. */
-  #failedMs: number[] = [];
+  readonly #failures = new RecentFailures();
   /** The swarm that is about to be closed, so that its model is opened again. */
   #leaving: Swarm | undefined;
   #isClosed = false;
@@ -278,18 +278,17 @@ class SwarmLoop {
     const swarm = this.#swarm;
     if (begun === undefined || swarm === undefined) return;
     const { at, by, run } = begun;
-    const what = 'run_begun';
-    const isKept = swarm.context.ledger.state.audit.some((entry) => entry.what === what && entry.at === at);
-    if (!isKept) await swarm.audit({ at, by, what, detail: { run } });
+    const entry = { at, by, what: 'run_begun', detail: { run } } as const;
+    const { audit } = swarm.context.ledger.state;
+    if (!audit.some(({ what, at: known }) => what === entry.what && known === at)) await swarm.audit(entry);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isOver = true;
     this.#wake();
-    const swarm = this.#swarm;
-    swarm?.close();
-    await swarm?.closed();
+    this.#swarm?.close();
+    await this.#swarm?.closed();
     await this.#release();
   }
 
@@ -297,22 +296,20 @@ class SwarmLoop {
   async #openAgain(error: unknown): Promise<void> {
     const swarm = this.#swarm;
     if (swarm === undefined || this.#leaving === swarm) return; // both its engine and its trainer report it
-    const now = systemHost.now();
-    this.#failedMs = [...this.#failedMs.filter((ms) => now - ms < failureWindowMs), now];
-    if (this.#failedMs.length <= maxFailures && !needsOperator(error)) {
+    const problem = this.#failures.note(error, systemHost.now());
+    if (problem === undefined) {
       this.#options.onNotice?.(
         `The model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`,
       );
       return this.#leave(swarm);
     }
-    const problem = sayFailed(error, this.#failedMs.length);
     swarm.stopTraining(problem);
     this.#options.onNotice?.(`Training has stopped. Ends are still taken. ${problem}`);
   }
 
   /** Training has stopped, and an operator wants it back. */
   async #openOnOrder(): Promise<void> {
-    this.#failedMs = [];
+    this.#failures.forget();
     if (this.#swarm !== undefined) await this.#leave(this.#swarm);
   }
 

@@ -1,6 +1,7 @@
-import { AgentJetError, toErrorMessage } from '@agentjet/core';
+import { toErrorMessage } from '@agentjet/core';
 import { WireError } from '@agentjet/swarm-wire';
 import { failOrders } from './checkpoint-orders.js';
+import { RecentFailures } from './recent-failures.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
 import { trainPolicy } from './train-policy.js';
 
@@ -23,7 +24,7 @@ export type KeepTrainingOptions = {
 export async function keepTraining(context: SwarmContext, options: KeepTrainingOptions): Promise<void> {
   const { host, policy, weights, health, gate, changes } = context;
   const { reopen, hasEnded, onFailure, onNotice } = options;
-  let failedMs: readonly number[] = [];
+  const failures = new RecentFailures();
   for (let attempt: () => Promise<void> = () => trainPolicy(context); ; attempt = () => again(context, options)) {
     const error = await failureOf(attempt);
     if (hasEnded()) return;
@@ -33,26 +34,18 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
     }
     void gate.hold('weights');
     health.downSinceMs ??= host.now();
-    failedMs = [...failedMs.filter((ms) => host.now() - ms < failureWindowMs), host.now()];
-    weights.phase = failedMs.length > maxFailures || needsOperator(error) ? 'failed' : 'recovering';
+    const problem = failures.note(error, host.now());
+    weights.phase = problem === undefined ? 'recovering' : 'failed';
     changes.notify();
-    if (weights.phase === 'recovering') {
+    if (problem === undefined) {
       onNotice(`${policy}: the model failed, and is opened again from its newest checkpoint: ${toErrorMessage(error)}`);
       continue;
     }
-    onNotice(refuse(context, error, failedMs.length));
+    onNotice(refuse(context, problem));
     if (!(await started(context, hasEnded))) return;
-    failedMs = [];
+    failures.forget();
   }
 }
-
-/** A model that fails more often within the window is not opened again by itself. */
-export const maxFailures = 3;
-export const failureWindowMs = 10 * 60_000;
-
-/** Opening the model again would not help: the episodes teach nothing. */
-export const needsOperator = (error: unknown): boolean =>
-  error instanceof AgentJetError && error.code === 'nothing_trained';
 
 /** Rejects with what ends it. */
 async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOptions): Promise<void> {
@@ -91,19 +84,12 @@ async function failureOf(attempt: () => Promise<void>): Promise<unknown> {
   }
 }
 
-/** Why a model is not opened again by itself, and the repair. */
-export function sayFailed(error: unknown, numFailures: number): string {
-  const message = toErrorMessage(error);
-  if (needsOperator(error)) return message;
-  return `${message}${/[.!?]$/.test(message) ? '' : '.'} It failed ${numFailures} times within ten minutes. Repair the cause; then "ajet swarm start" opens it again.`;
-}
-
 /** Returns the message for the operator. */
-function refuse(context: SwarmContext, error: unknown, numFailures: number): string {
+function refuse(context: SwarmContext, problem: string): string {
   const { policy, health, gate } = context;
-  health.problem = sayFailed(error, numFailures);
-  failOrders(context, health.problem);
-  const message = `The policy "${policy}" has stopped, and the others continue: ${health.problem}`;
+  health.problem = problem;
+  failOrders(context, problem);
+  const message = `The policy "${policy}" has stopped, and the others continue: ${problem}`;
   gate.refuse(new WireError('policy_failed', message, { retryAfterMs: 5000 }));
   return message;
 }

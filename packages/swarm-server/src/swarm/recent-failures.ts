@@ -1,0 +1,25 @@
+import { AgentJetError, toErrorMessage } from '@agentjet/core';
+
+/** A model that fails more often within the window is not opened again by itself. */
+const maxFailures = 3;
+const failureWindowMs = 10 * 60_000;
+
+/** Decides whether a model that failed is opened again by itself. */
+export class RecentFailures {
+  #times: readonly number[] = [];
+
+  /** Returns why the model is not opened again, and the repair; undefined if it is opened again. */
+  note(error: unknown, nowMs: number): string | undefined {
+    this.#times = [...this.#times.filter((ms) => nowMs - ms < failureWindowMs), nowMs];
+    const message = toErrorMessage(error);
+    const teachesNothing = error instanceof AgentJetError && error.code === 'nothing_trained';
+    if (teachesNothing) return message;
+    if (this.#times.length <= maxFailures) return undefined;
+    return `${message}${/[.!?]$/.test(message) ? '' : '.'} It failed ${this.#times.length} times within ten minutes. Repair the cause; then "ajet swarm start" opens it again.`;
+  }
+
+  /** An operator has started the model again. */
+  forget(): void {
+    this.#times = [];
+  }
+}
