@@ -287,8 +287,9 @@ class SwarmLoop {
     this.#isClosed = true;
     this.#isOver = true;
     this.#wake();
-    this.#swarm?.close();
-    await this.#swarm?.closed();
+    const swarm = this.#swarm; // closing it forgets it
+    swarm?.close();
+    await swarm?.closed();
     await this.#release();
   }
 
