@@ -274,8 +274,7 @@ class SwarmLoop {
 
   /** A server that was killed while it opened the run gets the same request to begin again. */
   async auditBegin(): Promise<void> {
-    const { begun } = this.#options;
-    const swarm = this.#swarm;
+    const [{ begun }, swarm] = [this.#options, this.#swarm];
     if (begun === undefined || swarm === undefined) return;
     const { at, by, run } = begun;
     const entry = { at, by, what: 'run_begun', detail: { run } } as const;
