@@ -5,7 +5,7 @@ import { contract, keptNames, type Kept } from './read-kept.js';
 import { runCase } from './run-case.js';
 
 const isAsked = process.env['AJET_LONG_TESTS'] === '1';
-if (!isAsked) console.warn('Skipped the golden runs that are killed and resumed: AJET_LONG_TESTS=1 asks for them.');
+if (!isAsked) console.warn('Skipped the golden runs that are killed and resumed. Set AJET_LONG_TESTS=1 to run them.');
 
 function expectGolden(name: string, kept: Kept): void {
   const golden = readGolden(name);

@@ -154,7 +154,7 @@ describe('the loop', () => {
     };
     await expect(
       train({ ...optionsFor(backbone), backbone: limited, source, loss: { ...loss, klCoef: 0.1 } }),
-    ).rejects.toThrow(/needs "kl", but this backbone trains sft, policy/);
+    ).rejects.toThrow(/needs "kl", but this backbone trains only sft, policy/);
     const algorithm = { ...createGrpo(), slope: () => [] };
     await expect(train({ ...optionsFor(backbone), algorithm, loss: { ...loss, klCoef: 0.1 } })).rejects.toThrow(
       /"grpo" has its own loss, so the "kl" term/,

@@ -39,7 +39,7 @@ test.each([
 
 if (!existsSync(python))
   console.warn(
-    'Skipped the parity of onnx, torch and transformers: no trainer/torch/.venv. "npm run setup:torch" makes it (Python 3.10 or later).',
+    'Skipped the parity of onnx, torch and transformers: trainer/torch/.venv does not exist. Run "npm run setup:torch" (it needs Python 3.10 or later).',
   );
 
 /** It takes minutes, so it is part of `.ci/run` and of `.ci/nightly engines`, and not of every `npm test`. */

@@ -1,6 +1,6 @@
 import type { RewardedEpisode } from '@agentjet/core';
 
-/** Turns that are paid together: the turns of one agent or, without a name, of all agents of a target. */
+/** The turns whose pay is added up: those of one agent or, if there is no name, those of all agents of a target. */
 export type AgentTurns = {
   readonly agentName: string | undefined;
   /** The values of `Sample.turnIndices`, ascending. */

@@ -6,7 +6,8 @@ const rounding = 1e-6;
 /**
  * Changes the samples' advantages to (A - mean) / (std + 1e-8). Mean and standard deviation are over all trained tokens
  * of `samples`, as in the batch normalisation of REINFORCE++ (Hu et al. 2025, eq. 8). If all advantages are equal, or
- * differ only by the rounding of single precision, they become 0. Otherwise rounding alone would make a whole step.
+ * differ only by the rounding of single precision, they become 0. Without this rule, rounding alone would cause a full
+ * step.
  */
 export function whitenAdvantages(samples: readonly Sample[]): (sample: Sample) => Sample {
   const trained = samples.flatMap(({ lossMask, advantages }) =>

@@ -25,7 +25,7 @@ export type TensorEntry = {
 export type NamedTensor = { readonly name: string; readonly shape: readonly number[]; readonly data: Float32Array };
 
 const bytesPerElement: { readonly [dtype in TensorDtype]: number } = { F32: 4, F16: 2, BF16: 2 };
-/** This is the format's own limit. */
+/** The format itself sets this limit. */
 const maxHeaderBytes = 100_000_000;
 /** One read call takes less than 2 GiB. */
 const maxReadBytes = 2 ** 30;
@@ -124,7 +124,7 @@ export type PlannedTensor = {
   readonly pieces: () => Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 };
 
-/** Writes tensors in the order given. Rejects with what a tensor's pieces reject with. */
+/** Writes tensors in the order given. If a tensor's pieces reject, it rejects with the same error. */
 export async function writeTensorsInPieces(
   file: string,
   tensors: readonly PlannedTensor[],

@@ -1,4 +1,4 @@
-/** The number of packs that may still take more. It is bounded, so that many trees cost linear time. */
+/** At most this many packs stay open for more items. The limit keeps the time linear if there are many trees. */
 const maxOpenPacks = 64;
 
 /**

@@ -4,7 +4,8 @@ import type { Segment, TokenTrie } from './token-trie.js';
 type Bundle = { readonly rows: number[]; readonly tokens: number };
 
 /**
- * The number of bundles that may still take more. It is bounded, so that many bundles at one branch cost linear time.
+ * At most this many bundles stay open for more rows. The limit keeps the time linear if there are many bundles at one
+ * branch.
  */
 const maxOpenBundles = 32;
 

@@ -75,7 +75,7 @@ export function backboneCases(
     ),
     trainsAlike('trains padding as nothing', (backbone) =>
       backbone.capabilities.takes === 'rows'
-        ? inTrees(backbone) // a row is never padded
+        ? inTrees(backbone) // these rows are never padded
         : inTrees(backbone).map((pack) => padPack(pack, pack.ids.length + 7)),
     ),
     named('takes other optimizer options for one step alone', (backbone) => checkOverrides(backbone, tolerance)),

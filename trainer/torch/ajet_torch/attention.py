@@ -66,7 +66,7 @@ class FlexPlan:
 
 @dataclass(frozen=True)
 class CausalPlan:
-    """One row that fills the pack, with the plain causal kernel."""
+    """The plan for one row that fills the pack. It uses the plain causal kernel."""
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
@@ -74,7 +74,7 @@ class CausalPlan:
 
 @dataclass(frozen=True)
 class ShapePlan:
-    """Attention over tensors that have a shape and no values."""
+    """The plan for tensors that have a shape and no values."""
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
         return q.new_empty(*q.shape[:-1], v.shape[-1])
@@ -89,7 +89,8 @@ def _varlen_options(window: int | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RowsPlan:
-    """Rows that share nothing, through variable-length flash attention. `starts` is padded with empty rows to few
+    """The plan for rows that share nothing. It uses variable-length flash attention. `starts` is padded with empty rows
+    to few
     shapes."""
 
     starts: torch.Tensor

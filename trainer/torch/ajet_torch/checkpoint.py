@@ -5,7 +5,8 @@
     dir/trainer_state/shard-00001-of-0000N.safetensors   one per process: its rows of the masters and the two moments
 
 A shard says which rows of a tensor it holds, so any number of processes can load what any number saved. The folder is
-written next to its place and renamed, so a killed save leaves the old one whole. Between the two renames the old one is
+written next to its place and renamed, so the old folder stays whole if a save is killed. Between the two renames the
+old one is
 named .NAME.replaced, and the control plane takes it back from there.
 """
 
@@ -108,7 +109,7 @@ def source_dtype(source: Path | None) -> torch.dtype | None:
 
 
 def _write_shard(trainer: Trainer, folder: Path) -> None:
-    """Replicas on other nodes hold the same, so only the first node's processes write."""
+    """Replicas on other nodes hold the same rows, so only the first node's processes write."""
     index, count = shard_place(next(trainer.policy.lm.parameters()))
     if trainer.placement.ranks.rank >= count:
         return

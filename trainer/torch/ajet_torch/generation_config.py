@@ -19,7 +19,7 @@ _repaired: set[str] = set()
 
 
 def repair_generation_config(lm: PreTrainedModel, folder: str) -> None:
-    """Makes the model one that can be saved: removes the sampling settings that its own do_sample: false makes
+    """Makes sure that the model can be saved: removes the sampling settings that its own do_sample: false makes
     ineffective."""
     problem = find_problem(lm.generation_config)
     if problem is None:

@@ -47,7 +47,8 @@ class KeptTokens:
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The same sets, per row of the head. `starts` [U + 1], on the host, says where the entries of each row begin in
+    """The sets of KeptTokens by row of the head. `starts` [U + 1], on the host, says where the entries of each row
+    begin in
     row_E and ids_E. is_cut_U marks rows that have a set."""
 
     starts: np.ndarray

@@ -24,8 +24,8 @@ SMALL_WINDOW = 64
 """If a window has at most this many tokens, the rows are longer than the window."""
 LIMITS = {torch.float64: 1e-6, torch.float32: 1e-4}
 COARSE_LIMIT = 0.15
-"""The limit in mean nats per token. 16-bit types have logits of improbable tokens that differ by up to an eighth, and
-GPUs have TF32."""
+"""The limit in mean nats per token. In 16-bit types the logits of improbable tokens differ by up to an eighth, and GPUs
+may compute in TF32."""
 
 
 def check_likeness(policy: PolicyModel, device: torch.device) -> None:

@@ -73,8 +73,8 @@ def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def check_batch(packs: list[TreePack], config: LossConfig) -> None:
-    """Computes what must see the whole optimizer step at once, before packs go to their ranks. Weights and advantages
-    come ready."""
+    """Computes the values that depend on the whole optimizer step, before packs go to their ranks. Weights and
+    advantages are already computed."""
     if config.objective == "gspo":
         _require_whole_sequences(packs)
 
@@ -177,8 +177,8 @@ def policy_loss(terms: DeviceTerms, logprob: torch.Tensor, config: LossConfig) -
 
 
 def proximal_logprobs(terms: DeviceTerms, logprob: torch.Tensor) -> torch.Tensor:
-    """Returns the logprobs of the weights that the batch began with. If the batch has only one optimizer step, those
-    are the present ones."""
+    """Returns the logprobs of the weights that the batch began with. If the batch has only one optimizer step, the
+    present weights are the ones that it began with."""
     return logprob.detach() if terms.proximal_K is None else terms.proximal_K
 
 
@@ -209,7 +209,7 @@ def clipped_loss(advantages: torch.Tensor, ratio: torch.Tensor, config: LossConf
 
 
 def cispo_loss(advantages: torch.Tensor, logprob: torch.Tensor, log_ratio: torch.Tensor, config: LossConfig) -> tuple[torch.Tensor, torch.Tensor]:
-    """-sg(clip(r, 1 - low, 1 + high)) A logprob. The weight is clipped, and no token loses its gradient (MiniMax-M1,
+    """-sg(clip(r, 1 - low, 1 + high)) A logprob. The weight is clipped, and every token keeps its gradient (MiniMax-M1,
     2025)."""
     ratio = log_ratio.detach().exp()
     bounded = ratio.clamp(1 - config.clip_low, 1 + config.clip_high)

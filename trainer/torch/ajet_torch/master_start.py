@@ -22,7 +22,7 @@ from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW, bits_of,
 
 log = logging.getLogger("ajet_torch")
 CELL = 0x7FFF
-"""The low half of a master is within plus and minus this; one further is a tie, which rounds by the rule."""
+"""The low half of a master is within plus and minus this; the next value is a tie, which is rounded to even."""
 Read = Callable[[], torch.Tensor]
 
 

@@ -107,8 +107,8 @@ def _check_supported(config: Any, path: Path) -> None:
 
 
 def check_class(config: Any) -> None:
-    """Refuses by name a class that cannot be made with our attention, or that asks more of it, before its weights are
-    read."""
+    """Refuses by name a class that cannot be made with our attention, or that passes arguments that our attention does
+    not have, before its weights are read."""
     try:
         with torch.device("meta"):
             lm = AutoModelForCausalLM.from_config(config, attn_implementation=ATTENTION_NAME)
@@ -120,7 +120,7 @@ def check_class(config: Any) -> None:
         lm.eval().base_model(input_ids=ids, position_ids=ids, use_cache=False, plan=ShapePlan())
     except WorkerError:
         raise
-    except Exception:  # code that needs values cannot be computed here; the first attention that is reached has already said what it asks for
+    except Exception:  # code that needs values fails here, after the first attention call was checked
         return
 
 

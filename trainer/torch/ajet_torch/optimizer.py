@@ -194,7 +194,8 @@ def _rounded_update(weight: torch.Tensor, salt: torch.Tensor, mean: torch.Tensor
 
 
 class SplitAdamW:
-    """Gradients gather in float32 (`gathered`) if a step has several packs. Otherwise they stay as autograd made them."""
+    """Gradients gather in float32 (`gathered`) if a step has several packs. Otherwise they keep the dtype that autograd
+    gave them."""
 
     def __init__(self, parameters: NamedParameters, config: OptimizerConfig) -> None:
         self.parameters = parameters

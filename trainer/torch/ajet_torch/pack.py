@@ -1,4 +1,4 @@
-"""A token tree in packed form, and the same on the device.
+"""Holds a token tree in packed form, on the host and on the device.
 
 The layout is that of core's TreePack: segments in depth-first preorder, `visible(q, k) iff k <= q < ends[k]`.
 """
@@ -259,8 +259,8 @@ def mixed_pairs(pack: TreePack) -> HeadPairs:
 
 
 def move_together(arrays: list[np.ndarray], device: torch.device) -> list[torch.Tensor]:
-    """Returns arrays as tensors on the device. A GPU gets them through one page-locked buffer in one transfer, and the
-    host need not wait."""
+    """Returns arrays as tensors on the device. For a GPU they go through one page-locked buffer in one transfer, and
+    the host does not wait."""
     if device.type != "cuda":
         return [torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays]
     sizes = [-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in arrays]

@@ -1,7 +1,8 @@
-"""Ends a process with the process that started it, however that one ended.
+"""Ends a process when the process that started it ends for any reason.
 
 As a script it runs another program in this way: `parent.py PROGRAM ARGUMENT...`. Then no code of this package runs
-between fork and exec. It could wait for a lock that a thread of the worker held at the fork and that nobody releases.
+between fork and exec. Such code could wait for a lock that another thread of the worker held at the fork and that
+nobody releases.
 """
 
 from __future__ import annotations

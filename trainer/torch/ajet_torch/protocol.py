@@ -35,8 +35,8 @@ def pack_frame(message: dict[str, Any]) -> bytes:
 
 
 def read_exactly(stream: socket.socket, size: int) -> bytes | None:
-    """Returns None if the other side closed before the first byte. A cut frame comes from a broken peer and is None
-    too."""
+    """Returns None if the other side closed before the first byte. It also returns None for an incomplete frame, which
+    comes from a broken peer."""
     parts, missing = [], size
     while missing:
         part = stream.recv(min(missing, 1 << 20))
@@ -91,7 +91,7 @@ class Connection:
         threading.Thread(target=self._beat, args=(heartbeat_s,), daemon=True).start()
 
     def _read(self) -> None:
-        """An abort is seen at once, also by a step in progress; everything else waits its turn."""
+        """An abort takes effect at once, even on a step in progress; all other messages wait in the queue."""
         try:
             while (message := read_frame(self.stream)) is not None:
                 if message["kind"] == "abort":

@@ -1,7 +1,8 @@
 """The processes of one training run: how they find each other, and the few messages they exchange besides gradients.
 
 Control messages go over gloo (host memory); gradients go over NCCL on GPUs and gloo on CPUs. If a file is given, it is
-the store, so that only the backends' own ports are opened. Otherwise the store is the launcher's, as on several nodes.
+the store, so that only the backends' own ports are opened. Otherwise the launcher's store is used, for example on
+several nodes.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from .errors import WorkerError
 @dataclass(frozen=True)
 class Ranks:
     """`control` and the default group exist only if `size` > 1 or FSDP2 is wanted for one process. `num_nodes` is the
-    number of launchers, with equally many processes each, numbered launcher by launcher. `first` is the place of this
-    group's first process among all of the run.
+    number of launchers, with equally many processes each, numbered launcher by launcher. `first` is the global rank of
+    this group's first process.
     """
 
     rank: int

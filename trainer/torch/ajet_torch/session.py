@@ -135,7 +135,8 @@ class Session:
         return WorkerError("weight_sync", f"After step {self.trainer.policy_version} the sampler's logprobs are {gap:.3f} nats from the trainer's on a probe (limit {PROBE_TOLERANCE}): it does not hold the new weights.")
 
     def sample(self, submitted: list[SampleRequest], aborted: list[int], num_ticks: int = 0) -> list[TokenEvent | CallFailure]:
-        """Takes new and aborted requests and advances. `num_ticks` of 0 is as much as is worth one turn of all ranks."""
+        """Takes new and aborted requests and advances. `num_ticks` of 0 lets the sampler advance as far as is useful in
+        one turn of all ranks."""
         for request in submitted:
             self.server.submit(request)
         for request_id in aborted:

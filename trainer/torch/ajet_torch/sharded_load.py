@@ -76,7 +76,7 @@ def rotary_embeddings(lm: PreTrainedModel) -> list[tuple[nn.Module, str]]:
 
 
 def can_fill(lm: PreTrainedModel) -> bool:
-    """Returns whether all buffers can be made again."""
+    """Returns whether all buffers can be recomputed from the configuration."""
     known = {id(buffer) for parent, name in rotary_embeddings(lm) for buffer in getattr(parent, name).buffers()}
     return all(id(buffer) in known for buffer in lm.buffers())
 
@@ -89,7 +89,7 @@ def own_rows(parameter: torch.Tensor) -> tuple[int, int]:
 
 
 class FileRows:
-    """Reads rows of tensors out of safetensors files, and nothing else of them."""
+    """Reads only the requested rows of tensors from safetensors files."""
 
     def __init__(self, files: dict[str, Path], shapes: dict[str, torch.Size]) -> None:
         self.files, self.shapes = files, shapes

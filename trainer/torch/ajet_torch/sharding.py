@@ -28,7 +28,7 @@ class Placement:
 
 
 LAYERS_A_GROUP = 4
-"""The hooks of a group take the host about as long as the forward pass of a small layer takes the GPU."""
+"""The host needs about as much time for the hooks of a group as the GPU needs for the forward pass of a small layer."""
 
 
 def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:
@@ -49,8 +49,8 @@ def layer_groups(layers: nn.ModuleList, size: int) -> list[list[nn.Module]]:
 
 
 def end_broken_pass(policy: PolicyModel) -> None:
-    """Recovers after an error in the middle of a group. FSDP2 would otherwise take the group for begun in the next
-    pass."""
+    """Recovers after an error in the middle of a group. Otherwise FSDP2 would treat the group as already begun in the
+    next pass."""
     if hasattr(policy, "reset_iter_state"):  # since PyTorch 2.13
         policy.reset_iter_state()
         return

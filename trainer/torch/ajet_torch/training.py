@@ -1,4 +1,4 @@
-"""One optimizer step: packs in, metrics out. Weights change only if every pack went through."""
+"""Makes one optimizer step from packs and returns its metrics. Weights change only if every pack succeeds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StepChanges:
 
 
 class Transfer:
-    """A tensor on its way to the host. Work that is queued on the device later is not waited for."""
+    """A tensor that is being copied to the host. Work that is queued on the device later is not waited for."""
 
     def __init__(self, source: torch.Tensor) -> None:
         self.event = torch.cuda.Event() if source.is_cuda else None
@@ -83,7 +83,7 @@ class Trainer:
         start_masters(self.optimizer, config, placement.dtype)
         self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
         self.compiled: set[tuple[int, str]] = set()
-        self.reduces = True  # whether the next backward pass reduces gradients over the ranks; an unchanged setting costs no walk over all modules
+        self.reduces = True  # whether the next backward pass reduces gradients; kept to avoid a walk over all modules
         if lm is None:
             self._check_likeness()
 
@@ -174,7 +174,8 @@ class Trainer:
         return {**metrics, "learning_rate": rate, "policy_version": self.policy_version, **count_tokens(packs), **reports}
 
     def _reports(self, packs: list[TreePack], shares: list[list[TreePack]], parts: list[TermLoss]) -> list[dict[str, bytes]]:
-        """Returns one report per pack, in order, on the first rank. Each rank holds those of its share."""
+        """Returns one report per pack, in order, on the first rank. Other ranks get only the
+        reports for their share of the packs."""
         gathered = self.placement.ranks.gather([to_report(part.report) for part in parts])
         of_pack = {id(pack): report for share, reports in zip(shares, gathered) for pack, report in zip(share, reports)}
         return [of_pack[id(pack)] for pack in packs] if gathered else []

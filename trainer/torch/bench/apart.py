@@ -1,7 +1,7 @@
 """Measures whole GRPO steps with the sampler on the trainer's GPUs and on separate GPUs, through the worker's wire.
 
 A step samples a batch of answers, trains on them and gives the sampler the new weights. With a staleness of 1 the next
-batch is asked for before the step is made, as the training loop does. Every way gets the same batches on the same
+batch is asked for before the step is made, as the training loop does. Each setup gets the same batches on the same
 number of GPUs.
 
     python apart.py --gpus 4 --ways colocated apart --staleness 0 1 --out apart.json

@@ -185,7 +185,7 @@ def versions(name: str) -> dict[str, str]:
 
 
 def merge(out: Path, rows: list[dict[str, Any]], date: str) -> None:
-    """New rows replace those of the same engine and case. Each says when and from what it was measured."""
+    """New rows replace those of the same engine and case. Each row says when it was measured and at which commit."""
     kept = json.loads(out.read_text()) if out.exists() else {}
     facts = header(date)
     known = {(row["engine"], row["case"]): row for row in kept.get("engines", [])}
@@ -196,7 +196,7 @@ def merge(out: Path, rows: list[dict[str, Any]], date: str) -> None:
 
 
 def write_model(name: str, folder: Path) -> None:
-    """Several processes of one machine need it written beforehand."""
+    """Several processes of one machine need this file before they start."""
     if (folder / "config.json").exists():
         return
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

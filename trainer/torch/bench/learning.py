@@ -1,4 +1,4 @@
-"""Does it learn? A small model of ours learns to add numbers and to walk on the frozen lake, first by SFT, then by
+"""Does training work? A small model of ours learns to add numbers and to walk on the frozen lake, first by SFT, then by
 GRPO.
 
 Both agents speak in their own tokens (digits, map cells, moves), so the benchmark needs no tokenizer. A sum is one

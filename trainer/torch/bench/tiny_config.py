@@ -44,11 +44,12 @@ SHOWN: tuple[tuple[str, Any], ...] = (
 TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 SAME_HEADS = 4
 UNSET = ("n_routed_experts", "head_dim", "num_key_value_heads", "final_logit_softcapping", "attn_logit_softcapping", "sliding_window")
-"""Settings that count although the default leaves them out."""
+"""Settings that change the computation although the defaults do not contain them."""
 
 
 def tiny_config(model_type: str, shows: bool = True) -> PretrainedConfig:
-    """Raises as the configuration's own class does. If `shows` is False, dropout, scales and caps are those of the
+    """Raises the errors of the configuration's own class. If `shows` is False, dropout, scales and caps are those of
+    the
     class."""
     kind = CONFIG_MAPPING[model_type]
     return kind(**shrunk(kind, shows))

@@ -97,7 +97,7 @@ class Check:
         free = torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else 0
         seconds = [self.session.sync_weights() for _ in range(10)]
         lost = free - (torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else 0)
-        say("ten more updates cost no memory", lost < 64 << 20, lost_mib=lost >> 20, seconds=min(seconds))
+        say("ten more updates need no more memory", lost < 64 << 20, lost_mib=lost >> 20, seconds=min(seconds))
 
 
 def main() -> None:

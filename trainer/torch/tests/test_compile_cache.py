@@ -1,4 +1,4 @@
-"""Compiled kernels stay on the machine, in a folder of the user."""
+"""Tests that compiled kernels are kept on the machine, in a folder of the user."""
 
 from __future__ import annotations
 

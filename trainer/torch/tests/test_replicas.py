@@ -234,7 +234,8 @@ def servers_of(worker: int) -> list[int]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="children are read from /proc")
 def test_a_worker_whose_replicas_are_killed_one_after_the_other_loses_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first comes back with the weights of a step that it missed, since no other replica is left to answer."""
+    """The first replica comes back with the weights of a step that it missed, because no other replica is left to
+    answer."""
     monkeypatch.setenv("FAKE_VLLM_VERSION", "0.33.0")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([FAKE, str(Path(__file__).parent)]))
     inference = {"server": "vllm", "colocated": False, "kv_tokens": 64, "num_replicas": 2}

@@ -335,7 +335,7 @@ time.sleep(60)
 
 
 def is_running(pid: int) -> bool:
-    """A zombie that nobody waits for no longer runs."""
+    """A zombie process no longer runs, even if no process has waited for it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:

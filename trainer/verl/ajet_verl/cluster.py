@@ -22,7 +22,7 @@ PACKAGES = Path(__file__).resolve().parents[2]
 LONGEST_SCRATCH = 40
 """The longest folder name in which Ray can make its sockets: their paths may have 107 characters."""
 START_ATTEMPTS = 5
-os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # 30 without it, which a busy machine exceeds
+os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # the default of 30 is too short on a busy machine
 QUIET = {"log_to_driver": False, "configure_logging": False}
 ON_CPU = {"VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda", "VERL_USE_EXTERNAL_MODULES": "ajet_verl.cpu"}
 """verl's engines are registered only for GPUs. The module in the last line registers them for a CPU."""
@@ -39,7 +39,7 @@ def connect_ray(config: DriverConfig) -> bool:
         raise WorkerError("no_ray", f"{where}: {first_line(error)} {repair}") from error
     on_gpus = check_resources(config)
     if not on_gpus:
-        os.environ.update(ON_CPU)  # before verl is imported, which asks for it once
+        os.environ.update(ON_CPU)  # set before verl is imported, because verl reads it only once
     return on_gpus
 
 

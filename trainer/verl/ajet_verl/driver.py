@@ -18,7 +18,7 @@ log = logging.getLogger("ajet_verl")
 
 
 def open_session(connection: Connection, message: dict[str, Any]) -> Any:
-    """Modules that take long to import come after the first heartbeat."""
+    """Modules that take long to import are imported after the first heartbeat."""
     from .versions import check_versions, read_pins
 
     pins = read_pins()
@@ -32,7 +32,7 @@ def open_session(connection: Connection, message: dict[str, Any]) -> Any:
     config = parse_config(message.get("config", {}), DriverConfig)
     connection.progress.at("connect to Ray")
     on_gpus = connect_ray(config)
-    from .session import VerlSession  # imports verl, which asks once for the platform
+    from .session import VerlSession  # imports verl, which reads the platform only once
 
     connection.progress.at("start the workers")
     with readable_errors("start", config.num_workers):

@@ -1,4 +1,4 @@
-"""The loss that verl's workers compute. It is the loss of `ajet_torch.losses` on the terms of a micro-batch, and is
+"""Computes the loss in verl's workers. It is the loss of `ajet_torch.losses` on the terms of a micro-batch, and is
 pickled to the workers."""
 
 from __future__ import annotations

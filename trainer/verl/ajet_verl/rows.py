@@ -106,7 +106,7 @@ def row_terms(row: Row, terms: LossTerms, reference_K: np.ndarray | None) -> dic
 
 
 def without_weight(terms: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Terms for the copy of a row that only fills up a share."""
+    """Returns terms of weight 0 for the copy of a row that only fills up a share."""
     return {**terms, "weights": np.zeros_like(terms["weights"])}
 
 

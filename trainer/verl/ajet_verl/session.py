@@ -32,7 +32,7 @@ ROWS_PER_CALL = 64
 
 
 class GroupSampler:
-    """The workers' samplers as one. A request goes to the worker that has fewest."""
+    """Presents the workers' samplers as one. A request goes to the worker that has the fewest requests."""
 
     def __init__(self, workers: list[Any], context_length: int) -> None:
         self.workers = workers

@@ -41,7 +41,7 @@ class RowWorker(TinkerTrainingWorker):
         self.device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
         self.dtype = choose_dtype(config.dtype, self.device)
         if self.device.type == "cpu" and not dist.is_initialized():
-            dist.init_process_group("gloo")  # verl would ask for gloo twice, once for each of two devices
+            dist.init_process_group("gloo")  # without this, verl would request gloo twice, once for each of two devices
         torch.manual_seed(config.seed)
         super().__init__(training_config(config, self.dtype))
         self.driver = config

@@ -2,7 +2,7 @@ import { ConfigError, type CommonConfig } from '@agentjet/core';
 import type { Environment } from '@agentjet/rollout/inputs';
 import type { GivenInputs } from './job-inputs.js';
 
-/** Processes that run workflows, as the configuration asks for them. */
+/** Processes that run workflows, with the settings of the configuration. */
 export type WorkflowProcesses = {
   /** The module that calls `serveWorkflows`. */
   readonly entry: URL;

@@ -5,7 +5,7 @@ import { type Compare, creditReturns, type ReturnOptions } from '../credit-retur
 /** This is added to the divisor, so that rewards that differ by rounding alone teach next to nothing. */
 const epsilon = 1e-6;
 
-/** The lowest reward gets -1. Higher rewards get more the rarer they are. */
+/** The lowest reward gets -1. A higher reward gets more if it is rarer. */
 const compare: Compare = (values) => {
   const centered = centerRewards(values);
   const belowMean = -Math.min(...centered);

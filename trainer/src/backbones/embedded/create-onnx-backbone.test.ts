@@ -128,8 +128,8 @@ describe('in its worker thread', () => {
   });
 
   it('rejects everything under way when the thread dies, and everything after', async () => {
-    // It answers nothing, so all of it is still in progress. It is not in native code, because ending that by force
-    // would end the process.
+    // The worker never answers, so every request stays in progress. It does not run native code, because a thread that
+    // is terminated in native code ends the process.
     const deaf =
       "require('node:worker_threads').parentPort.on('message', () => {}).postMessage({ type: 'ready', contextLength: 64, policyVersion: 0 });";
     const worker = new Worker(deaf, { eval: true });

@@ -19,7 +19,10 @@ export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optim
      * memory. Defaults to true.
      */
     readonly train?: boolean;
-    /** Accepted so that all backbones open alike. Nothing here is random, because each request seeds its draws. */
+    /**
+     * This option has no effect: nothing here is random, because each request seeds its draws. It exists so that all
+     * backbones have the same options.
+     */
     readonly seed?: number;
     /** Does the work in the calling thread and blocks it for whole steps. Use it in tests and scripts. */
     readonly isInThread?: boolean;

@@ -16,7 +16,7 @@ import { parseModelConfig, type ModelConfig } from './training/model/model-confi
 
 const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
-/** Node, ONNX Runtime and an agent's framework. */
+/** The memory of Node, ONNX Runtime and an agent's framework. */
 const processBytes = 240 * mebibyte;
 /** A second model adds a thread. Measured with nano, it is 31 MiB in all. */
 const threadBytes = 40 * mebibyte;
@@ -89,7 +89,7 @@ function openParts({ numParameters, headParameters }: ModelShape): readonly Memo
   ];
 }
 
-/** Opening comes before the first call, so only the larger of the two counts. */
+/** The memory for opening is freed before the first call, so only the larger of the two counts. */
 function samplingParts(job: Job): readonly MemoryPart[] {
   const cache = cacheBytes(job);
   const opening = openingShare * job.shape.numParameters * bytesPerFloat;

@@ -33,7 +33,7 @@ export type LocalBackboneOptions = {
   /** If it is absent, the weights never change and trainStep is refused. */
   readonly optimizer?: OptimizerOptions;
   readonly threads: number;
-  /** The limit of prompt plus completion, in tokens. At most the model's own limit, which is the default. */
+  /** The limit of prompt plus completion, in tokens. It cannot exceed the model's own limit, which is the default. */
   readonly contextLength?: number;
 };
 

@@ -4,8 +4,9 @@ import type { ModelShape } from './model-shape.js';
 import type { Workload } from './workload.js';
 
 /**
- * Estimates the training time of one step on GPUs. How fast they sample depends on the sampler. `share` is the share of
- * the published peak that the backbone reached in measurements; other GPUs are assumed to reach the same share.
+ * Estimates the training time of one step on GPUs. The speed of sampling depends on the sampler and is not estimated.
+ * `share` is the share of the published peak that the backbone reached in measurements; other GPUs are assumed to reach
+ * the same share.
  */
 export function trainingSecondsOnGpu(
   shape: ModelShape,

@@ -34,7 +34,7 @@ export async function openDoor(token: string, host: string, port = 0): Promise<L
   return { address: `${reachableName(host)}:${boundPort}`, connection, close: () => server.close() };
 }
 
-/** A worker elsewhere cannot connect to "all addresses". */
+/** A worker on another machine cannot connect to the address that means "all addresses". */
 function reachableName(host: string): string {
   return host === '0.0.0.0' || host === '::' ? os.hostname() : host;
 }

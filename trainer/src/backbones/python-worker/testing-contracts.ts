@@ -10,8 +10,8 @@ import { engineCases } from '../../testing/engine-cases.js';
 import { weightsCases } from '../../testing/weights-cases.js';
 
 /**
- * Each case wants a fresh backbone, but starting Python for each takes minutes. So idle workers go back to their first
- * checkpoint.
+ * Each case needs a fresh backbone, but starting Python for each one would take minutes. Idle workers therefore load
+ * their first checkpoint again.
  */
 export class WorkerPool {
   readonly #open: () => Promise<Backbone>;
@@ -32,14 +32,14 @@ export class WorkerPool {
     return worker;
   }
 
-  /** Opens a worker that is not given back. */
+  /** Opens a worker that no other case uses afterwards. */
   async takeAway(): Promise<Backbone> {
     const worker = this.#idle.pop() ?? (await this.#start());
     await worker.load(this.#first);
     return worker;
   }
 
-  /** Opens a worker that is given back when it is closed. */
+  /** Opens a worker that other cases use again after it is closed. */
   async lend(): Promise<Backbone> {
     const worker = this.#idle.pop() ?? (await this.#start());
     if (!this.#all.includes(worker)) this.#all.push(worker);

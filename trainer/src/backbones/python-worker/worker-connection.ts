@@ -9,9 +9,9 @@ import type { WorkerProcess } from './worker-process.js';
 export type WatchOptions = {
   /** The name for messages: "torch" makes "The torch worker ...". */
   readonly name: string;
-  /** A worker without a sign of life for this long hangs. */
+  /** If a worker shows no sign of life for this long, it counts as hung. */
   readonly heartbeatTimeoutMs: number;
-  /** A living worker is stuck if its work has not moved for this long while calls wait. */
+  /** If calls wait and a living worker has made no progress for this long, it counts as stuck. */
   readonly stallTimeoutMs: number;
 };
 

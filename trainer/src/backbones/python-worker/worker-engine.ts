@@ -56,8 +56,8 @@ async function generate(connection: Line, request: GenerateRequest, options: Wor
 }
 
 /**
- * Passes tokens on as they come. The last one comes with the completion itself. A callback that returns 'stop' ends the
- * call with the tokens so far.
+ * Passes each token on when it comes. The last token comes with the completion itself. A callback that returns 'stop'
+ * ends the call with the tokens so far.
  */
 function createListener(
   connection: Line,

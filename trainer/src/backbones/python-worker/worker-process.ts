@@ -20,11 +20,11 @@ export type WorkerProcess = {
   readonly pid: number;
   /** The last lines of its log. */
   lastLines(): string;
-  /** Resolves when it has ended, with how it ended. */
+  /** Resolves when the process has ended, with its exit code or signal. */
   readonly ended: Promise<string>;
   /** Ends it and everything that it started. */
   kill(signal: NodeJS.Signals): void;
-  /** A worker that is known by its connection alone has no process here. */
+  /** Only the connection of such a worker is known: its process was not started here. */
   hold?(socket: Socket): void;
 };
 

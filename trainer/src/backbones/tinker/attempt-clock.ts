@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The time as the client measures it. Tests use another clock. */
+/** The clock of the client. Tests replace it. */
 export type AttemptClock = {
   /** Milliseconds from any fixed moment. */
   now(): number;

@@ -32,7 +32,7 @@ afterEach(async () => {
 const serve = (options: Partial<TinkerServerOptions> = {}): Promise<TinkerServer> =>
   TinkerServer.start({ open: async () => createTinyTaskBackbone(1), apiKey: 'tml-secret', ...options });
 
-/** A server that serves these files instead. */
+/** A server that serves these files instead of the saved ones. */
 async function startWith(archive: ReadonlyMap<string, Buffer>): Promise<void> {
   await server.close();
   server = await serve({ archive });

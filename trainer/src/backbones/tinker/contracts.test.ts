@@ -14,7 +14,7 @@ const vocabSize = 40;
 
 const limits = { maxBatchSize: 8, prefillTokens: 256, maxKvBytes: 2 ** 26, maxPrefixCacheBytes: 2 ** 20 };
 
-/** The scheduler, which honours top-k and top-p, with the checkpoints of the tiny backbone. */
+/** Combines the scheduler, which honours top-k and top-p, with the checkpoints of the tiny backbone. */
 async function openWithScheduler(): Promise<Backbone> {
   const tiny = createTinyTaskBackbone(1);
   const engine = createTestEngine(new HashStepModel({ vocabSize }), limits);

@@ -11,8 +11,8 @@ export type ProbeRows = {
   /** Trains only the last token of `short`. */
   readonly last: CoefficientRow;
   /**
-   * Ends with another token than `last`. Its gradient differs, unless a server trains that token's coefficient
-   * elsewhere.
+   * Ends with another token than `last`. Its gradient differs, unless a server applies that token's coefficient to
+   * another token.
    */
   readonly other: CoefficientRow;
 };

@@ -167,7 +167,10 @@ export class TinkerBackbone implements Backbone {
     return await this.#queue.run(true, run);
   }
 
-  /** Runs it. If the server has lost the model in the meantime, it runs once more from the kept state. */
+  /**
+   * Runs the function. If the server has lost the model in the meantime, the function runs once more from the kept
+   * state.
+   */
   async #untilKept<Result>(run: () => Promise<Result>): Promise<Result> {
     if (this.#isLost) await this.#recover('after the last request failed');
     try {

@@ -8,7 +8,7 @@ import { LostError } from './tinker-errors.js';
 
 export type NewModel = {
   readonly baseModel: string;
-  /** The rank of the adapter; 0 is all weights. */
+  /** The rank of the adapter; 0 means all weights. */
   readonly rank: number;
   readonly seed: number;
   /** A path of weights on the server to begin from; null is the base model. */

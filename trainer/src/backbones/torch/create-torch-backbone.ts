@@ -59,7 +59,9 @@ type TorchReady = ReadyMessage & {
   readonly num_parameters: number;
 };
 
-/** If the worker chooses how many it samples at once, at most this many calls per GPU are in flight, in fours. */
+/**
+ * If the worker chooses how many calls it samples at once, at most this many calls per GPU, times four, are in flight.
+ */
 const mostSlots = 256;
 
 /** A launcher's queue may take long. */

@@ -13,7 +13,7 @@ import type { TorchSection } from './registration.js';
  * this table.
  */
 const measured = {
-  /** Bytes a parameter on one GPU: bfloat16 weights and the bits of their float32 masters that bfloat16 loses. */
+  /** Bytes per parameter on one GPU: bfloat16 weights and the bits of their float32 masters that bfloat16 loses. */
   weights: 4,
   /** Bytes a parameter with `master_weights: bfloat16`. */
   roundedWeights: 2,
@@ -147,7 +147,7 @@ function gpuParts(shape: ModelShape, work: OnGpu): readonly MemoryPart[] {
 }
 
 type Gradients = {
-  /** Held as long as activations are held. */
+  /** Bytes that are held as long as activations are held. */
   readonly kept: number;
   /** Gradients appear while activations disappear. */
   readonly late: number;
@@ -237,7 +237,7 @@ function activationBytes(
   return { all: tokens * numLayers * kept, logits, layer: tokens * layer };
 }
 
-/** vLLM fills its share, however little it needs. Our own sampler holds the keys and values of its slots. */
+/** vLLM fills its share even if it needs less. Our own sampler holds the keys and values of its slots. */
 function samplerPart(shape: ModelShape, { request, gpus, sampler }: OnGpu): MemoryPart {
   const { rollout } = request.config;
   const { name, gpuMemoryUtilization, colocated } = rollout;

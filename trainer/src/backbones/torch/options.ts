@@ -50,7 +50,7 @@ export type AttachOptions = {
   readonly port: number;
   /** The folder of the run, which all nodes must see. A file is written there and looked for on each node. */
   readonly sharedDir: string;
-  /** The token that the worker shows, and that the line has. Defaults to a fresh random one. */
+  /** The token that the printed line contains and the worker shows. Defaults to a fresh random one. */
   readonly token?: string;
   /** Called once with the line to run on every node. */
   readonly onCommand: (command: string) => void;

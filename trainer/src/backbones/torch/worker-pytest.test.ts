@@ -7,13 +7,15 @@ import { hasTorch, testPython } from './testing-worker.js';
 
 if (!hasTorch)
   console.warn(
-    'Skipped the tests of the torch worker: no trainer/torch/.venv. "npm run setup:torch" makes it (Python 3.10 or later).',
+    'Skipped the tests of the torch worker: trainer/torch/.venv does not exist. Run "npm run setup:torch" (it needs Python 3.10 or later).',
   );
 
 /** These tests take minutes, so they are part of `.ci/run` and `.ci/nightly engines`, and not of every `npm test`. */
 const isAsked = process.env['AJET_LONG_TESTS'] === '1';
 if (hasTorch && !isAsked)
-  console.warn('Skipped the Python tests of the torch worker, which take minutes: AJET_LONG_TESTS=1 asks for them.');
+  console.warn(
+    'Skipped the Python tests of the torch worker, because they take minutes. Set AJET_LONG_TESTS=1 to run them.',
+  );
 
 test.skipIf(!hasTorch || !isAsked)('the tests of the Python package pass', { timeout: 900_000 }, () => {
   const env = { ...process.env, OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' };

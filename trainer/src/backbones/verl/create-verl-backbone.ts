@@ -43,7 +43,7 @@ type VerlReady = ReadyMessage & {
 /** The number of calls that each worker has at once; more wait. */
 const mostSlots = 256;
 
-/** The import of verl alone can take a minute on a busy machine, and each worker imports it too. */
+/** On a busy machine the import of verl alone can take a minute, and each worker imports it again. */
 const startTimeoutMs = 900_000;
 
 /**

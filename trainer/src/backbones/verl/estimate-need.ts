@@ -8,12 +8,12 @@ import { refuseClass } from '../torch/refused-classes.js';
 import type { VerlSection } from './registration.js';
 
 /**
- * Estimates memory of the verl backbone: of each worker's GPU, or of this machine if it has no GPU. verl keeps states
- * in float32, shards them with FSDP2 and runs the layers of transformers unchanged. Our sampler holds a whole copy of
- * the weights as well. All factors are in this table.
+ * Estimates the memory that the verl backbone needs on each worker's GPU, or on this machine if it has no GPU. verl
+ * keeps states in float32, shards them with FSDP2 and runs the layers of transformers unchanged. Our sampler holds a
+ * whole copy of the weights as well. All factors are in this table.
  */
 const measured = {
-  /** Bytes a parameter, over all workers: masters, two moments, gradients. */
+  /** Bytes per parameter, over all workers: masters, two moments, gradients. */
   states: 16,
   masters: 4,
   /**
@@ -31,7 +31,7 @@ const measured = {
   /** Processes on a CPU: the driver together with Ray's own, and each worker. */
   driver: 1.5e9,
   worker: 1.2e9,
-  /** PyTorch eager, as the torch backbone on a CPU. */
+  /** The speed of PyTorch eager, as for the torch backbone on a CPU. */
   cpuRates: { samplingFlops: 50e9, trainingFlops: 70e9, bytesPerSecond: 10e9 },
   /**
    * The share of an H200's peak: the torch backbone's share divided by 1.6, since verl trained the same run 1.6 times

@@ -1,4 +1,5 @@
-"""Continuous batching over the training model itself. It needs nothing else, and it is the oracle of the other servers.
+"""Continuous batching over the training model itself. It needs no other package, and it is the reference for testing
+the other servers.
 
 New requests are prefilled into free slots, many in one pass, each on top of the longest prefix that any slot holds.
 (The siblings of a group copy all of it; the next call of an episode finds its own slot.) Then all answers advance by

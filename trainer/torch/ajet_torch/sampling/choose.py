@@ -41,8 +41,8 @@ def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.
 
 
 def truncate(sorted_BV: torch.Tensor, greedy: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor) -> torch.Tensor:
-    """Takes rows in falling order. It keeps the first k, then the fewest that hold at least mass p. The first always
-    stays."""
+    """Takes rows in falling order. It keeps the first k, then the fewest that hold at least mass p. The first token is
+    always kept."""
     rank = torch.arange(sorted_BV.shape[-1], device=sorted_BV.device)
     beyond = (rank[None] >= top_k[:, None]) & (top_k > 0)[:, None]
     kept = sorted_BV.masked_fill(beyond & ~greedy[:, None], -torch.inf)

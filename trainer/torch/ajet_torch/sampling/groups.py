@@ -11,7 +11,8 @@ from .held_tokens import FEWEST_SHARED, shared_length
 WORTH_SHARING = 128
 """The least number of shared tokens; a shorter beginning costs more to share than to read again."""
 KEPT_SHARE = 0.75
-"""One more member may shorten what a group shares to this part of it. Below that it begins another group."""
+"""A new member may reduce the tokens that a group shares to this fraction of them. If it would reduce them further, it
+begins another group."""
 
 
 @dataclass

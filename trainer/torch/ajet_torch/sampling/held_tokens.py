@@ -1,4 +1,4 @@
-"""The tokens that each slot has cached, in one array, so that a prompt is compared with all slots at once."""
+"""Keeps the tokens that each slot has cached in one array, so that a prompt is compared with all slots at once."""
 
 from __future__ import annotations
 

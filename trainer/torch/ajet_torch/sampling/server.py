@@ -43,7 +43,7 @@ class TokenEvent:
 
 @dataclass(frozen=True)
 class CallFailure:
-    """A request that ends without an answer, while others continue."""
+    """The error of a request that ends without an answer while others continue."""
 
     id: int
     error: WorkerError
@@ -61,7 +61,7 @@ class InferenceServer(Protocol):
         ...
 
     def tick(self) -> list[TokenEvent | CallFailure]:
-        """Advances sampling a little. It admits requests only while `admit` is on."""
+        """Advances sampling by a small amount. It admits requests only while `admit` is on."""
         ...
 
     def is_busy(self) -> bool:
@@ -71,11 +71,11 @@ class InferenceServer(Protocol):
     def has_queue(self) -> bool: ...
 
     def admit(self, open_: bool) -> None:
-        """It is closed before weights change, so that every answer comes from one version."""
+        """Set it to false before weights change, so that every answer comes from one version."""
         ...
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Takes new weights by Hugging Face name, as whole tensors. No request is being sampled."""
+        """Takes new weights by Hugging Face name, as whole tensors. Call it only while no request is being sampled."""
         ...
 
     def lacks_weights(self) -> bool:

@@ -51,7 +51,8 @@ class SlotCache:
         return self.layers[layer]
 
     def copy_prefixes(self, sources: list[int], targets: list[int], length: int) -> None:
-        """Copies the first `length` tokens of each source into its target. No slot is both."""
+        """Copies the first `length` tokens of each source into its target. No slot may be both a source and a
+        target."""
         for keys, values in self.layers.values():
             for start in range(0, len(sources), COPIED_AT_ONCE):
                 part = slice(start, start + COPIED_AT_ONCE)

@@ -1,5 +1,5 @@
-"""One decoding step: which answers take a token, what input they get, and what returns while the next step is in
-progress."""
+"""One decoding step: which answers take a token, what input they get, and which results return while the next step is
+in progress."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
     def hang_up(self) -> None:
-        """From any thread, ends a read in progress and lets the server notice. Closing alone would do neither, and
+        """Ends a read in progress, from any thread, and makes the server notice it. Closing alone would do neither, and
         `sock` is gone after an answer has begun that ends with the connection.
         """
         if self.line is not None:

@@ -1,4 +1,4 @@
-"""The vLLM server as a child process: its command line, its start, its log, its end."""
+"""Runs the vLLM server as a child process: its command line, start, log and end."""
 
 from __future__ import annotations
 
@@ -84,7 +84,8 @@ def command_line(config: WorkerConfig, socket_path: str, context_length: int, dt
 
 
 def has_tokenizer(model_dir: str) -> bool:
-    """Ids go in and out. A tokenizer is loaded if there is one, because vLLM is mostly run with one."""
+    """Requests and answers contain only ids. A tokenizer is still loaded if there is one, because vLLM is usually run
+    with one."""
     return any((Path(model_dir) / name).exists() for name in ("tokenizer.json", "tokenizer.model", "vocab.json"))
 
 
@@ -108,7 +109,7 @@ def ports(first: str | None, replica: int) -> dict[str, str]:
 
 
 class VllmProcess:
-    """Starts at once, and is ready after `wait_until_ready`."""
+    """Starts the process at once. The server is ready after `wait_until_ready`."""
 
     def __init__(self, config: WorkerConfig, context_length: int, dtype: torch.dtype, visible_gpus: str | None, replica: int = 0) -> None:
         self.folder = private_folder()
@@ -166,7 +167,7 @@ class VllmProcess:
         return cause + "Its last lines:\n" + "\n".join(self.lines)
 
     def end(self) -> None:
-        """Its engine processes end with it and report each other's end as errors, so later output is not shown."""
+        """Its engine processes end with it and report one another's end as errors, so later output is not shown."""
         self.is_closing = True
         atexit.unregister(self.close)
         self.child.terminate()

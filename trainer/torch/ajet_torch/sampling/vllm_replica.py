@@ -10,7 +10,7 @@ from ..errors import WorkerError, to_error
 from .vllm_process import VllmProcess
 
 MOST_RESTARTS = 3
-"""The number of starts in a row without an answer in between."""
+"""The limit of consecutive starts without an answer between them."""
 
 State = Literal["starting", "outdated", "fed", "serving", "ending", "gone"]
 """`outdated`: it runs with other weights than the trainer's. `fed`: it was given the present ones and not yet probed.
@@ -35,7 +35,7 @@ class Replica:
         self.task: Background | None = None
 
     def hear(self) -> None:
-        """Notes a sign of life, or its first request. Any thread may call it."""
+        """Records a sign of life, or its first request. Any thread may call it."""
         self.heard_at = time.monotonic()
 
     def silence(self, patience_s: float) -> WorkerError | None:
@@ -46,7 +46,7 @@ class Replica:
         return WorkerError("failed", f"vLLM failed: it said nothing for {silent_s:.0f} s with answers under way. {self.process.last_words()}")
 
     def poll(self) -> WorkerError | None:
-        """Moves on. Returns the reason if it has failed since."""
+        """Advances to the next state. Returns the reason if the replica has failed since the last call."""
         if self.state == "ending" and self.task is not None and self.task.is_done:
             self.process = self.start()
             self.task = Background(self.process.wait_until_ready)

@@ -10,7 +10,7 @@ again, and serves nothing until it has the weights that the others have. Its ans
 where they broke off. A single server that fails ends the run.
 
 The requests to vLLM were checked against the sources of 0.26 through 0.33 (see LOG.md). The tests run them against a
-small server that takes nothing else (`tests/fake_vllm`).
+small server that refuses all other requests (`tests/fake_vllm`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .vllm_weights import WeightSender
 PROBE_ID = -1
 """The request id of the first replica's probe; the others' ids are below it."""
 MOST_FAILURES = 2
-"""The limit for one request. A request that has broken off so often may be the cause."""
+"""The limit for one request. A request that has failed this often may itself be the cause."""
 
 SLOWEST_TOKENS_PER_S = 5
 """The limit for an answer that comes in one piece, because nothing arrives before it is whole."""
@@ -157,7 +157,7 @@ class VllmServer:
         return [stream.call for stream in self.streams.values() if stream.server is replica]
 
     def _poll(self) -> None:
-        """A single server is found to be gone by the call that it does not answer."""
+        """If there is only one server, the next call that it does not answer shows that it has ended."""
         for replica in self.replicas:
             calls = self._answers_of(replica)
             silence = replica.silence(patience(calls)) if calls else None
@@ -207,7 +207,8 @@ class VllmServer:
             self.waiting.appendleft(call)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """No request of ours is being sampled. Raises `weight_sync` if no replica holds the new weights afterwards."""
+        """Call it only while none of our requests is being sampled. Raises `weight_sync` if no replica holds the new
+        weights afterwards."""
         take_weights(self.policy.lm, tensors)
         self._feed(self._in_state("outdated", "fed", "serving"))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Call:
-    """A request with the tokens that have come for it, from one server or, after a failure, from several."""
+    """A request and the tokens that it has received, from one server or, after a failure, from several."""
 
     request: SampleRequest
     heard: list[int] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Call:
 
 
 class Refused(Exception):
-    """The server is well and does not take this request."""
+    """The server works, but it refuses this request."""
 
 
 Events = queue.SimpleQueue[tuple["Stream", "TokenEvent | WorkerError | Refused"]]
@@ -109,8 +109,8 @@ def chunks_of(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def with_finish(chunks: Iterable[dict[str, Any]], request_id: int) -> Iterator[TokenEvent]:
-    """Returns tokens in order, one late, so that the last can carry the finish reason, which may come in a chunk
-    without tokens.
+    """Returns tokens in order. Each token is held back until the next one comes, because the last token has to carry
+    the finish reason, which may come in a chunk without tokens.
 
     Raises ValueError for an error in the middle of the stream, for an answer that the server gave up (`abort`,
     `error`), and for an answer that just ends.

@@ -94,7 +94,7 @@ class WeightSender:
 
 
 def chunks(weights: Iterator[Named], limit: int) -> Iterator[list[Named]]:
-    """Groups weights in order, as many bytes each as fit."""
+    """Groups weights in order. Each group has as many bytes as fit."""
     chunk: list[Named] = []
     size = 0
     for name, tensor in weights:
@@ -133,7 +133,7 @@ def exportable(num_bytes: int, device: torch.device) -> torch.Tensor:
 
 def export(buffer: torch.Tensor) -> dict[str, Any]:
     """Returns the GPU's UUID with the arguments of PyTorch's `rebuild_cuda_tensor`. Host memory, which only the tests
-    use, goes by its file."""
+    use, is identified by its file."""
     if not buffer.is_cuda:
         return {"cpu": buffer.untyped_storage()._share_filename_cpu_()}
     _, arguments = reduce_tensor(buffer)

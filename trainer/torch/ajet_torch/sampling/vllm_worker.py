@@ -15,7 +15,7 @@ from .server import weight_sum
 PLAIN_METHODS = {"UnquantizedLinearMethod", "UnquantizedEmbeddingMethod"}
 """Ways to hold weights that leave them on a GPU as they were loaded (read in the sources of 0.26 and 0.33)."""
 PLAIN_MODULES = {"Attention"}
-"""Modules with a step after loading that touches no weight if nothing is quantized."""
+"""Modules whose step after loading changes no weight if nothing is quantized."""
 
 
 class WeightReader:
@@ -29,8 +29,8 @@ class WeightReader:
         return str(weight_sum(self.get_model().named_parameters()))
 
     def ajet_holds_plain_weights(self) -> str:
-        """Returns "yes" if `ajet_load` may be used: nothing that is derived from the weights after loading would be
-        left old."""
+        """Returns "yes" if `ajet_load` may be used: no value that is derived from the weights after loading would
+        become outdated."""
         return "yes" if hasattr(self.get_model(), "load_weights") and all(map(is_plain, self.get_model().modules())) else "no"
 
     def ajet_load(self, description: str) -> None:

@@ -6,8 +6,8 @@ import type { SchedulerOptions } from './scheduler.js';
 import type { StepInput, StepModel, StepOutput } from './step-model.js';
 
 /**
- * Probabilities that are off by almost a ten-thousandth, in another way for each shape of a pass. Kernels behave like
- * this, only far better.
+ * Changes the probabilities by almost a ten-thousandth, differently for each shape of a pass. Real kernels do the same,
+ * but their differences are far smaller.
  */
 class NoisyModel extends HashStepModel {
   override async run(input: StepInput): Promise<StepOutput> {

@@ -22,7 +22,7 @@ export type CutoffRange = {
   readonly cutoff: Cutoff;
   /** Tokens below this are outside of every such cut. */
   readonly lowest: number;
-  /** Tokens from this on are inside of every such cut. */
+  /** Tokens with this probability or a higher one are inside of every such cut. */
   readonly highest: number;
 };
 
@@ -52,7 +52,7 @@ export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits, 
   };
 }
 
-/** Cuts that differ by little meet in one bucket. */
+/** Cuts that differ by little are in the same bucket. */
 function rememberLast<Result>(compute: (argument: number) => Result): (argument: number) => Result {
   let last: { readonly argument: number; readonly result: Result } | undefined;
   return (argument) => {

@@ -1,7 +1,7 @@
 /**
  * Implements core's Engine over a Scheduler in this thread. The weights may change between calls: the first call after
- * a change opens a session over the new ones, and a change waits for earlier calls. The outside has promises and abort
- * signals; the inside has callbacks.
+ * a change opens a session over the new ones, and a change waits for earlier calls. Callers get promises and abort
+ * signals; the scheduler uses callbacks.
  */
 
 import { EngineError, rejectOnAbort, toErrorMessage } from '@agentjet/core';
@@ -25,7 +25,10 @@ export class EmbeddedEngine implements Engine {
   readonly #scheduler: Scheduler;
   readonly #gate = new WeightsGate();
   #weights: OpenWeights | null = null;
-  /** Resolves when the present weights are open. It is null if they have changed since. */
+  /**
+   * Resolves when the present weights are open. It is null if the weights have changed since the last session was
+   * opened.
+   */
   #opening: Promise<void> | null = null;
   #isClosed = false;
 
@@ -67,7 +70,7 @@ export class EmbeddedEngine implements Engine {
    */
   async changeWeights<Result>(work: () => Promise<Result>): Promise<Result> {
     return await this.#gate.change(async () => {
-      // An aborted call has settled while its last pass may still run.
+      // The last pass of an aborted call may still run after the call has settled.
       await this.#scheduler.whenIdle();
       this.#scheduler.reset();
       this.#opening = null;

@@ -3,7 +3,8 @@ import type { HashStepModel } from './hash-step-model.js';
 import { drawToken, toInverseTemperature } from './sampler.js';
 
 /**
- * Computes the completion that an engine over the model must sample, token by token, without cache or batch. For tests.
+ * Computes the completion that an engine over the model must sample, token by token, without cache or batch. It is only
+ * for tests.
  */
 export function referenceCompletion(
   model: HashStepModel,

@@ -101,7 +101,7 @@ describe('drawToken', () => {
 });
 
 describe('top-k and top-p', () => {
-  /** Does the same by sorting: kept ids and their renormalised probabilities. */
+  /** Returns the kept ids and their renormalised probabilities, found by sorting. */
   function reference(probabilities: Float32Array, topK: number, topP: number): Map<number, number> {
     const sorted = [...probabilities.entries()].sort((left, right) => right[1] - left[1] || left[0] - right[0]);
     const ranked = topK > 0 ? sorted.slice(0, topK) : sorted;

@@ -29,7 +29,7 @@ const call = fc.record({
 });
 
 function conversationIds(conversation: number, length: number): Int32Array {
-  // All conversations begin alike.
+  // All conversations have the same beginning.
   const [shared, own] = [createRandom(99), createRandom(conversation)];
   return Int32Array.from({ length }, (_, index) => (index < 20 ? shared : own).int(40));
 }

@@ -166,7 +166,7 @@ export class Scheduler {
 
   /** Takes calls that are over out of their batch. No pass over them may be in progress. */
   #sweep(): void {
-    // From the end, so the row that moves into a gap is one that stays.
+    // The loop starts at the end, so a row that moves into a gap is one that stays.
     for (const sequence of this.#pool.rows.toReversed()) if (sequence.isOver) sequence.place?.batch.remove(sequence);
   }
 

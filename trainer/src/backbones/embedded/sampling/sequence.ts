@@ -29,7 +29,7 @@ export class Sequence {
   isOver = false;
   /** Its batch and its row there, while it runs. */
   place: { readonly batch: DecodeBatch; row: number } | null = null;
-  /** When its prompt was first read, and when its first token was drawn; null before. */
+  /** The times when its prompt was first read and when its first token was drawn. Each is null until then. */
   startedAt: number | null = null;
   firstTokenAt: number | null = null;
   readonly #maxLength: number;

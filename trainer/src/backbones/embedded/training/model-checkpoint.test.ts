@@ -35,7 +35,7 @@ async function writeRandomModel(dir: string, configJson: { readonly [key: string
   await writeModelFolder(dir, { config: configJson, tensors });
 }
 
-/** The schedule moves, so a forgotten step would show. */
+/** The learning rate changes with each step, so the test fails if the checkpoint forgets the step. */
 const optimizer = {
   ...plainOptimizer,
   learningRate: 0.05,

@@ -47,7 +47,7 @@ export type OnnxModelOptions = {
   readonly optimizer: OptimizerOptions;
   /** Threads inside one operator. Defaults to 2. */
   readonly threads?: number;
-  /** Double precision is for proofs. It is slow and uses only standard operators. */
+  /** Use double precision only to prove that results are right. It is slow and uses only standard operators. */
   readonly precision?: 'float32' | 'float64';
   /** The weights of the frozen reference of the KL term, read at first use. Defaults to `weights`. */
   readonly readReference?: () => Promise<FloatArray>;
@@ -336,7 +336,7 @@ function temperatureOf({ temperature = 1 }: { readonly temperature?: number }): 
   return temperature > 0 ? temperature : 1;
 }
 
-/** Lets messages in first: in a worker, an abort arrives as a message. */
+/** Yields to the event loop first, because an abort reaches a worker as a message. */
 async function refuseAborted(signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return;
   await new Promise((resolve) => setImmediate(resolve));

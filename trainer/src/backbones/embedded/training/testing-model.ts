@@ -1,4 +1,4 @@
-/** Makes the smallest model that has every kind of parameter, and samples for it. For tests. */
+/** Makes the smallest model that has every kind of parameter, and samples for it. It is only for tests. */
 
 import { createRandom } from '@agentjet/core';
 import type { LossOptions, Sample } from '@agentjet/core';

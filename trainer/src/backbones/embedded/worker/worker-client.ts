@@ -39,7 +39,7 @@ export class WorkerClient {
   #numCalls = 0;
   #policyVersion = 0;
   #isClosed = false;
-  /** Why the worker has ended, after it has. */
+  /** The reason why the worker ended. It is undefined while the worker runs. */
   #death: { readonly cause: unknown } | null = null;
 
   constructor(worker: WorkerThread) {
@@ -109,7 +109,7 @@ export class WorkerClient {
   async close(): Promise<void> {
     const isFirst = !this.#isClosed;
     this.#isClosed = true;
-    // A worker that dies in the meantime is closed too.
+    // If the worker dies in the meantime, it is closed too.
     if (isFirst && this.#death === null) await this.#ask('close', null).catch(() => undefined);
     this.#worker.ref();
     await this.#exit;

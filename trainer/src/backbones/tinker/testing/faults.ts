@@ -12,7 +12,7 @@ export type Faults = {
   hidesNorm?: boolean;
   /** Answers this many requests with the status. */
   busy?: { status: number; times: number };
-  /** When the future of this route is asked for, says this many times that it has no room for it. */
+  /** Answers the first requests for a future of this route, this many of them, that it has no room. */
   full?: { route: string; times: number };
   /**
    * Takes requests about a model that it has forgotten, and fails their futures: by status 400, or by an `error` in the
@@ -35,7 +35,7 @@ export type Faults = {
   keepsWeights?: boolean;
   /** Answers this many requests for archives with 503. */
   archivesLater?: { times: number };
-  /** Has one model for all, and each new model continues with its weights. */
+  /** Has only one set of weights, so each new model continues with the weights of the one before. */
   sharesModel?: boolean;
   /** Makes no second model in a session. */
   onlyOneModel?: boolean;

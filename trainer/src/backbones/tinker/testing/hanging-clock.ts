@@ -1,7 +1,7 @@
 import type { AttemptClock } from '../attempt-clock.js';
 
 /**
- * Moves on only while the client waits: between two attempts, and when `expire` says that requests in progress stayed
+ * Advances only while the client waits: between two attempts, and when `expire` says that requests in progress stayed
  * silent.
  */
 export class HangingClock implements AttemptClock {

@@ -13,7 +13,7 @@ function header(name: string, size: number): Buffer {
   block.write(name, 0);
   block.write('0000644\0', 100);
   block.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
-  block.write(' '.repeat(8) + '0', 148); // the sum counts its own field as blanks; then the type
+  block.write(' '.repeat(8) + '0', 148); // the checksum counts its own field as blanks; the file type follows it
   block.write('ustar\x0000', 257);
   const sum = block.reduce((total, byte) => total + byte, 0);
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);

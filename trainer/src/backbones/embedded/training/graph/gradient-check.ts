@@ -1,4 +1,4 @@
-/** Compares a graph's gradients with central differences of the same graph's loss. For tests. */
+/** Compares a graph's gradients with central differences of the same graph's loss. It is only for tests. */
 
 import { createRandom } from '@agentjet/core';
 import { openSession, toTensor } from '../session.js';

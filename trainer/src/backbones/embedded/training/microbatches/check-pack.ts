@@ -1,4 +1,4 @@
-/** Finds values that would crash or poison a step before anything is computed. */
+/** Before anything is computed, finds values that would crash a step or make its weights invalid. */
 
 import { BackboneError, outsideOfSet } from '@agentjet/core';
 import type { KeptTokens, TreePack } from '@agentjet/core';

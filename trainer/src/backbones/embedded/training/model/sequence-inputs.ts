@@ -1,4 +1,4 @@
-/** The inputs that every whole-sequence graph has, and the way from them to chosen log probabilities. */
+/** Declares the inputs that every whole-sequence graph has, and computes chosen log probabilities from them. */
 
 import { add, multiply } from '../graph/elementwise.js';
 import { gather, gatherUnique } from '../graph/gather.js';

@@ -22,7 +22,7 @@ export type AdamWCoefficients = {
   readonly epsilon: number;
 };
 
-/** All buffers have the same length, a multiple of 4, and keep their place for life. */
+/** All buffers have the same length, a multiple of 4. Their addresses never change. */
 export interface OptimizerMemory {
   readonly parameters: FloatArray;
   readonly gradients: FloatArray;

@@ -1,4 +1,6 @@
-/** The part of the WebAssembly API that is used here. Node's types leave it to the DOM's. */
+/**
+ * The part of the WebAssembly API that is used here. Node's types do not declare it, because the types of the DOM do.
+ */
 
 export type WasmMemory = { readonly buffer: ArrayBuffer };
 
