@@ -104,7 +104,7 @@ it.each([
   [['check', 'nano', '--gpu-name', 'H100'], /--gpu-name needs --gpu-memory as well/],
   [['check', 'nano', '--gpu-memory', '80'], /--gpu-memory is "80", not an amount such as 80GiB/],
   [['check', './none'], /There is no model folder \.\/none/],
-  [['get', 'nano'], /^nano comes along with agentjet/],
+  [['get', 'nano'], /^nano is included in agentjet/],
   [['get', 'tiny'], /"tiny" is not the name of a model on the hub/],
 ])('says what is wrong with %j', async (args, message) => {
   await expect(ask('model', ...args)).rejects.toThrow(message);

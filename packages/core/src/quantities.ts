@@ -1,11 +1,11 @@
-/** 950, 12.3k, 4.5M, 7.6B: as a person writes a count. */
+/** 950, 12.3k, 4.5M, 7.6B: formats a count for people. */
 export function formatCount(count: number): string {
   if (count < 1000) return String(Math.round(count));
   if (count < 1e6) return `${(count / 1000).toFixed(1)}k`;
   return count < 1e9 ? `${(count / 1e6).toFixed(1)}M` : `${(count / 1e9).toFixed(1)}B`;
 }
 
-/** 512 B, 4.2 MiB, 13.1 GiB: as a person writes an amount of memory. */
+/** 512 B, 4.2 MiB, 13.1 GiB: formats an amount of memory for people. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
@@ -13,7 +13,7 @@ export function formatBytes(bytes: number): string {
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
 
-/** 4.2 s, 3 min 10 s, 2 h 5 min: as a person writes a duration. */
+/** 4.2 s, 3 min 10 s, 2 h 5 min: formats a duration for people. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
   const minutes = Math.floor(seconds / 60);

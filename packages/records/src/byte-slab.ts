@@ -1,6 +1,6 @@
 /**
- * Memory for the bytes of many ends. To allocate some for each of them costs more than to fill it, and so does letting go of it.
- * What was taken is never taken again; a slab is let go of when all of it is.
+ * Memory for the bytes of many end records. Allocating or freeing memory for each record costs more than filling it.
+ * Taken bytes are never reused: a slab is freed when none of its bytes are in use.
  */
 export class ByteSlab {
   #bytes = new Uint8Array(0);
@@ -16,23 +16,23 @@ export class ByteSlab {
     return start;
   }
 
-  /** The slab that the last `take` was from, in numbers of two bytes. */
+  /** The slab of the last `take`, as numbers of two bytes. */
   get shorts(): Uint16Array {
     return this.#shorts;
   }
 
-  /** In numbers of four bytes. */
+  /** The same slab as numbers of four bytes. */
   get floats(): Float32Array {
     return this.#floats;
   }
 
-  /** In bytes. */
+  /** The same slab as bytes. */
   get bytes(): Uint8Array {
     return this.#bytes;
   }
 
   #begin(length: number): void {
-    const { buffer: memory } = Buffer.allocUnsafeSlow(Math.ceil(length / 4) * 4); // zeros are not asked for, and cost as much again
+    const { buffer: memory } = Buffer.allocUnsafeSlow(Math.ceil(length / 4) * 4); // zeroing would double the cost
     this.#bytes = new Uint8Array(memory);
     this.#shorts = new Uint16Array(memory);
     this.#floats = new Float32Array(memory);

@@ -1,5 +1,6 @@
 /**
- * For the metrics of a step: answers of the models that learn (`answers`), and those of them that the token limit cut (`answers_cut`).
+ * Counts for the metrics of a step: answers of the models that learn (`answers`), and how many of these the token limit
+ * cut (`answers_cut`).
  */
 export function countAnswers(
   episodes: readonly { readonly turns: readonly { readonly isTruncated: boolean }[] }[],
@@ -8,7 +9,7 @@ export function countAnswers(
   return { answers: turns.length, answers_cut: turns.filter(({ isTruncated }) => isTruncated).length };
 }
 
-/** For the metrics of a step: tool calls that were not read as calls. Left out if there are none. */
+/** Counts tool calls that were not recognized, for the metrics of a step. Empty if there are none. */
 export function countMalformedCalls(
   episodes: readonly { readonly calls: { readonly malformedToolCalls: number } }[],
 ): Readonly<Partial<Record<'malformed_tool_calls', number>>> {

@@ -1,8 +1,9 @@
 import type { Episode, TaskGroup } from '@agentjet/rollout';
 
 /**
- * For the metrics of a step: attempts that the world lost (`outages`), what they had generated, and those among all attempts whose judge
- * gave no verdict (`judge_unavailable`), which are never rewarded. What did not happen is not named.
+ * Counts for the metrics of a step: attempts that were lost to an outage (`outages`), the tokens that they had
+ * generated, and attempts whose judge gave no verdict (`judge_unavailable`), which never get a reward. Counts of zero
+ * are left out.
  */
 export function countLosses({
   episodes,
@@ -20,7 +21,7 @@ export function countLosses({
   };
 }
 
-/** Codes of a judge that failed by itself, or said what is not a verdict. */
+/** Error codes of a judge that failed by itself, or whose answer is not a verdict. */
 const codesOfJudges: ReadonlySet<string> = new Set(['judge_failed', 'bad_verdict']);
 
 function lacksVerdict(attempt: Episode): boolean {

@@ -3,7 +3,7 @@ import { toTurnRecord } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
 
-/** The line of an episode in episodes/, of an ordinary run and of a swarm. `EpisodeRecord` says what its keys mean. */
+/** The line of an episode in episodes/, in ordinary runs and in swarms. `EpisodeRecord` documents its keys. */
 export function toEpisodeLine(episode: Episode): EpisodeRecord {
   const { task, stats, calls } = episode;
   const outcome =
@@ -42,7 +42,7 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
   };
 }
 
-/** What a record keeps of a task's text: all of it is in the tokens of the episode. */
+/** The part of a task's text that a record keeps. The episode's tokens hold the whole text. */
 export function shortenQuery(query: string): string {
   if (query.length <= maxQueryLength) return query;
   const rest = ` ... (${query.length} characters)`;
@@ -51,7 +51,7 @@ export function shortenQuery(query: string): string {
 
 const maxQueryLength = 4000;
 
-/** A call of an agent that does not learn: what was new in its request, and what came back. */
+/** A call of an agent that does not learn: the new messages of its request, and the answer. */
 function toCallRecord(call: NonNullable<Episode['untrainedCalls']>[number]) {
   const said = ({ role, content }: { readonly role: string; readonly content: string }) => ({ role, content });
   return {
@@ -72,7 +72,7 @@ function hasAny(counts: object): boolean {
   return Object.keys(counts).length > 0;
 }
 
-/** What a verdict may say beyond the reward. */
+/** The parts of a verdict in addition to the reward. */
 function toVerdictRecord({ rewards, parts, reason }: Extract<Episode, { readonly status: 'completed' }>) {
   return {
     ...(rewards !== undefined && { rewards }),

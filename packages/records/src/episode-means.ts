@@ -1,8 +1,8 @@
 import type { Episode } from '@agentjet/rollout';
 
 /**
- * What is averaged over episodes, by the name of its metric: parts of a judge's reward, rewards of single targets, and
- * what turns earned. Empty for an episode with one reward and nothing else.
+ * Values that are averaged over episodes, by metric name: parts of a judge's reward, rewards of single targets, and
+ * rewards of turns. Empty for an episode that has only one reward.
  */
 export function toEpisodeMeans(episode: Episode): Readonly<Record<string, number>> {
   const {

@@ -31,19 +31,24 @@ export type HeldOutLoss = {
 /** `evaluate`, `sample` and `debug` run episodes; `train` makes one optimizer step. */
 export type Phase = 'evaluate' | 'sample' | 'train' | 'debug';
 
-/** How good the model is on the evaluation tasks. */
+/** The results of the model on the evaluation tasks. */
 export type Evaluation = {
-  /** After how many optimizer steps. */
+  /** The number of optimizer steps before it. */
   readonly step: number;
   readonly episodes: number;
   readonly failedEpisodes: number;
-  /** Of the failed ones, those that the world or the judge lost: they count in no mean. Absent if there are none. */
+  /**
+   * The failed episodes that were lost to an outage or to the judge. They count in no mean. Absent if there are none.
+   */
   readonly unscoredEpisodes?: number;
-  /** Places that no episode has filled when the patience with a swarm's clients was over. Absent if there are none. */
+  /**
+   * The number of places that were still empty when the server stopped waiting for its clients. Absent if there are
+   * none.
+   */
   readonly missingEpisodes?: number;
-  /** Share of the scored episodes that succeeded, 0..1; a failed episode did not. */
+  /** Share of the scored episodes that succeeded, 0..1. A failed episode is not a success. */
   readonly successRate: number;
-  /** Over the scored episodes; a failed one counts as 0. */
+  /** The mean over the scored episodes; a failed episode counts as 0. */
   readonly rewardMean: number;
   /** Answers of models that learn. */
   readonly answers: number;
@@ -55,7 +60,9 @@ export type Evaluation = {
   readonly logMetrics: Readonly<Record<string, number>>;
   /** Means of the judge's parts (`judge/<name>`) and of rewards of single targets (`reward/<target>`), if there are any. */
   readonly means?: Readonly<Record<string, number>>;
-  /** With several episodes per task (`val_pass_n`): the share of tasks of which any episode, or all of them, succeeded. */
+  /**
+   * The shares of tasks of which at least one episode, or every episode, succeeded. Present if `val_pass_n` is above 1.
+   */
   readonly passes?: { readonly episodesPerTask: number; readonly any: number; readonly all: number };
 };
 
@@ -81,7 +88,7 @@ export type JobResult = {
   readonly policyVersion: number;
   /** Whether the run was stopped before its last step. */
   readonly isInterrupted: boolean;
-  /** Only with `debug.collect`: what has been kept. */
+  /** The transcripts that were kept. Present only with `debug.collect`. */
   readonly collected?: { readonly episodes: number; readonly successes: number; readonly failed: number };
 };
 
@@ -91,29 +98,29 @@ export type SftResult = Pick<
   'modelDir' | 'policyVersion' | 'seconds' | 'secondsTraining' | 'secondsEvaluating' | 'isInterrupted'
 > & {
   readonly runDir: string;
-  /** Nats per token on the examples that are held out; null if there are none, or they were not asked for. */
+  /** Nats per token on the held-out examples; null if there are none or no evaluation was asked for. */
   readonly lossBefore: number | null;
   readonly lossAfter: number | null;
   readonly examples: number;
   readonly heldOutExamples: number;
-  /** How many examples were left out, by reason. */
+  /** The number of examples that were left out, for each reason. */
   readonly dropped: Readonly<Record<string, number>>;
   readonly steps: number;
 };
 
-/** How much a run has before it. `firstStep` is more than 1 after a resume. */
+/** The work that a run still has to do. `firstStep` is more than 1 after a resume. */
 export type RunPlan = {
   readonly firstStep: number;
   readonly totalSteps: number;
   readonly tasksPerStep: number;
   readonly episodesPerTask: number;
-  /** What a step is made of; tasks unless given. */
+  /** The unit that a step consists of. Default: tasks. */
   readonly unit?: 'example';
 };
 
-/** What happens in a job, in order, for a part that shows it. */
+/** The events of a job, in order, for the part that displays them. */
 export type JobEvent =
-  /** `modelSummary`: its parameters, memory and time, if they are known before. */
+  /** `modelSummary`: parameters, memory and time of the model, if they are known before the start. */
   | {
       readonly type: 'run_started';
       readonly runDir: string;
@@ -124,7 +131,7 @@ export type JobEvent =
   | { readonly type: 'phase_started'; readonly phase: Phase; readonly step: number; readonly episodes: number }
   | { readonly type: 'episode_finished'; readonly phase: Phase; readonly step: number; readonly episode: Episode }
   | { readonly type: 'phase_finished'; readonly phase: Phase; readonly step: number; readonly seconds: number }
-  /** `subject`: the model folder, where it is evaluated outside of a run. */
+  /** `subject`: the model folder, if it is evaluated outside of a run. */
   | { readonly type: 'evaluated'; readonly evaluation: Evaluation; readonly subject?: string }
   | {
       readonly type: 'step_finished';
@@ -138,7 +145,7 @@ export type JobEvent =
   | { readonly type: 'checkpoint_saved'; readonly step: number; readonly dir: string }
   | { readonly type: 'transcript'; readonly transcript: EpisodeTranscript }
   | { readonly type: 'notice'; readonly message: string }
-  /** Whether episodes are kept from beginning, because the world is down or the judge is away. */
+  /** Whether new episodes are held back, because of an outage or because the judge cannot be reached. */
   | { readonly type: 'pause'; readonly isHeld: boolean }
   | { readonly type: 'run_finished'; readonly result: JobResult };
 

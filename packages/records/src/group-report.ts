@@ -7,10 +7,10 @@ import { toEpisodeLine } from './episode-line.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
 
-/** The episodes of a task: the last one of each place, and attempts before them that the world lost. */
+/** The episodes of a task: the last one of each place, and the earlier attempts that were lost to outages. */
 export type SampledGroup = Pick<TaskGroup, 'groupId' | 'episodes' | 'lost' | 'isGivenUp'>;
 
-/** What a step says of a group, in an ordinary run and in a swarm. */
+/** The report of a step about a group, in ordinary runs and in swarms. */
 export function toGroupReport(group: SampledGroup): GroupReport {
   const { episodes, lost } = group;
   return {
@@ -34,17 +34,17 @@ export function toGroupReport(group: SampledGroup): GroupReport {
   };
 }
 
-/** The lines of an evaluation's group, which has no report. */
+/** The lines of a group in an evaluation. Such a group has no report. */
 export const toGroupLines = ({ groupId, episodes }: SampledGroup): readonly EpisodeRecord[] =>
   episodes.map((episode) => ({ ...toEpisodeLine(episode), group_id: groupId }));
 
 /** Only an episode that fills a place is trained. */
 const withoutSamples = (episode: Episode): Episode => ({ ...episode, samples: [] });
 
-/** Codes of episodes that somebody else ended. */
+/** Codes of episodes that were ended from outside. */
 const cutCodes: ReadonlySet<string> = new Set(['stale', 'timeout', 'aborted']);
 
-/** An attempt that its agent ended, well or badly, was not cut short. */
+/** An attempt that its agent ended itself was not cut short, even if it failed. */
 function toAttemptLength(episode: Episode): AttemptLength {
   const { episodeId, seconds, stats } = episode;
   const isCut = episode.status === 'failed' && (episode.error.outage !== undefined || cutCodes.has(episode.error.code));

@@ -2,9 +2,9 @@ import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 
 /**
- * What happened to the histories that agents sent, for the metrics of a step: `forks`, `splices` and `foreign_messages`, in all
- * and as `forks/<agent>/<cause>`; and in the same way `ignored_parameters`, and
- * `untrained_calls` and `swallowed_errors` by agent, if there were any.
+ * Counts for the metrics of a step of what happened to the histories that agents sent: `forks`, `splices` and
+ * `foreign_messages`, in total and as `forks/<agent>/<cause>`. `ignored_parameters` has the same form;
+ * `untrained_calls` and `swallowed_errors` are counted by agent. Counts of zero are left out.
  */
 export function countHistories(
   episodes: readonly Pick<Episode, 'stats' | 'ignoredParameters' | 'untrainedCalls' | 'swallowedErrors'>[],

@@ -13,20 +13,23 @@ import {
 } from '@agentjet/rollout';
 import { openRows, type RowSpans } from './sealed-rows.js';
 
-/** The `content` of an end record, in the ledgers of runs and of swarms. What is zero, empty or unknown may be missing. */
+/**
+ * The `content` of an end record, in the ledgers of runs and swarms. A field that is zero, empty or unknown may be
+ * missing.
+ */
 export type EndContent = {
-  /** What the step calls the episode, if the ledger calls it otherwise. */
+  /** The step's id of the episode, if it differs from the ledger's. */
   readonly name?: string;
-  /** Of the weights that answered it, if no call is recorded that says it. */
+  /** The version of the weights that answered the episode, if no recorded call states it. */
   readonly incarnation?: number;
   readonly task_id?: string;
   readonly main_query?: string;
   /** The place in its group. */
   readonly repeat_index?: number;
   readonly seed?: number;
-  /** Absent: 1. */
+  /** Default: 1. */
   readonly attempt?: number;
-  /** As the client measured it. Absent: the end's own. */
+  /** The time that the client measured. Default: the time in the end record. */
   readonly seconds?: number;
   readonly seconds_judging?: number;
   readonly spans?: readonly StoredSpan[];
@@ -35,9 +38,9 @@ export type EndContent = {
   readonly parts?: Readonly<Record<string, number>>;
   readonly reason?: string;
   readonly error?: EpisodeError;
-  /** Of an episode that failed: they are recorded, and not trained. */
+  /** Rewards of a failed episode. They are recorded but not trained. */
   readonly turn_rewards?: readonly TurnReward[];
-  /** What agents that do not learn said: calls as our client sends them, or anything that another client sends. */
+  /** The calls of agents that do not learn, as our client sends them, or any value that another client sends. */
   readonly messages?: readonly Readonly<Record<string, unknown>>[];
   readonly swallowed_errors?: readonly {
     readonly agent_name: string;
@@ -45,7 +48,7 @@ export type EndContent = {
     readonly message: string;
     readonly times: number;
   }[];
-  /** What differs between several policies. */
+  /** The fields that differ between policies. */
   readonly policies?: Readonly<Record<string, PolicyContent>>;
 } & PolicyContent;
 
@@ -55,7 +58,7 @@ type PolicyContent = {
   readonly stats?: Partial<TrackerStats>;
   readonly calls?: Partial<CallCounts>;
   readonly ignored_parameters?: CountsByAgent<string>;
-  /** Which of the end's bytes is the first one of these rows. Default: 0. */
+  /** The offset of these rows in the bytes of the end record. Default: 0. */
   readonly bytes_at?: number;
 };
 
@@ -68,22 +71,22 @@ type StoredSpan = {
 
 type Swallowed = NonNullable<EndContent['swallowed_errors']>[number];
 
-/** An attempt of a swarm. What its end says of its place and its task comes first. */
+/** An attempt of a swarm. If its end record states the place or the task, that value wins. */
 export type Ended = {
   readonly episodeId: string;
-  /** If there is no end. */
+  /** Used for fields that the end record omits. */
   readonly seat?: { readonly taskId: string; readonly place: number; readonly attempt: number; readonly seed: number };
-  /** Undefined: the attempt was lost before it ended. */
+  /** Undefined if the attempt was lost before it ended. */
   readonly end: EndRecord | undefined;
-  /** As it is now: rewards may be revised. Null: there is none yet. */
+  /** The current reward: rewards may be revised. Null if there is none yet. */
   readonly reward: number | null;
   readonly isSuccess: boolean | null;
   readonly rewards?: TargetRewards | undefined;
-  /** Why it was dropped, if it was. */
+  /** The reason if the attempt was dropped. */
   readonly dropped?: string | undefined;
 };
 
-/** The episode of an end record, as an ordinary run would have it. `policy`: whose turns and rows it shows. */
+/** The episode of an end record, in the form of an ordinary run. It contains the turns and rows of `policy`. */
 export function readEnd(ended: Ended, policy: string): Episode {
   const { end, episodeId, seat } = ended;
   const content = contentOf(end, policy);
@@ -117,10 +120,10 @@ export function readEnd(ended: Ended, policy: string): Episode {
   };
 }
 
-/** A record names its task and has nothing else of it but its text. */
+/** A record has only the id and the text of its task. */
 const toTask = (taskId: string, mainQuery = ''): Task => ({ taskId, mainQuery, initMessages: [], metadata: {} });
 
-/** What the end says, with the parts of the policy. */
+/** The content of the end record, with the parts of the policy. */
 export function contentOf(end: EndRecord | undefined, policy: string): EndContent {
   const content = (end?.content ?? {}) as EndContent;
   return { ...content, ...content.policies?.[policy] };
@@ -161,7 +164,7 @@ function toOutcome({ end, reward, isSuccess, rewards, dropped }: Ended, content:
   };
 }
 
-/** The world failed if the ledger says so, whether or not the client knew which part of it. */
+/** The ledger decides whether an outage caused the failure, even if the client did not know what failed. */
 function errorOf({ status, isSuspect }: EndRecord, said: EpisodeError | undefined): EpisodeError {
   const isOutage = status === 'outage' || isSuspect;
   const error = said ?? { code: isOutage ? 'outage' : 'workflow_failed', message: 'The client gave no reason.' };
@@ -174,7 +177,7 @@ function lost(code: string, message: string, source: 'connection' | 'judge' | 'w
   return { status: 'failed', error: { code, message, outage: { source, host: source } } };
 }
 
-/** Messages of a client that is not ours are kept as one call of an agent without a name. */
+/** Messages of a foreign client are kept as one call of an agent without a name. */
 function toUntrainedCalls(messages: EndContent['messages']): readonly UntrainedCall[] | undefined {
   if (messages === undefined || messages.length === 0) return undefined;
   if (messages.every(isCall)) return messages as readonly UntrainedCall[];

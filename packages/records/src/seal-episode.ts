@@ -5,7 +5,10 @@ import { sealRows, toSampledRow } from './sealed-rows.js';
 import { shortenQuery } from './episode-line.js';
 import type { EndContent } from './read-end.js';
 
-/** What the end record of an episode keeps of it: everything that `readEnd` reads, tokens and logprobs to the last bit. */
+/**
+ * Makes the end record of an episode. It holds everything that `readEnd` reads, with tokens and logprobs exact to the
+ * last bit.
+ */
 export function sealEpisode(episode: Episode, incarnation: number): Pick<NewEnd, 'content' | 'bytes'> {
   const { task, samples, turns, stats, calls, metadata, logMetrics, swallowedErrors, untrainedCalls } = episode;
   const { rows, bytes } = sealRows(samples.map(toSampledRow));

@@ -5,15 +5,15 @@ import { packIds, unpackIds, type IdWidth } from './packed-ids.js';
 import { floatsIn } from './packed-numbers.js';
 
 /**
- * A row in spans: `start, end, version, turn` of each. Ids and logprobs are in the bytes of its record: ids first,
- * then the logprobs of the spans, row after row. An id takes `width` bytes, because most of an end's bytes are ids.
+ * A row in spans: `start, end, version, turn` of each. The bytes of its record hold the ids first, then the logprobs of
+ * the spans, row after row. An id takes `width` bytes, because most bytes of an end record are ids.
  */
 export type RowSpans = {
   readonly agent: string;
   readonly target: string;
   readonly width: IdWidth;
   readonly spans: readonly number[];
-  /** Of each span, if a call of the episode names its own. */
+  /** One entry for each span, if a call of the episode names its own. */
   readonly temperatures?: readonly number[];
 };
 
@@ -21,7 +21,7 @@ export type SealedRows = { readonly rows: readonly RowSpans[]; readonly bytes: r
 
 export function sealRows(rows: readonly SampledRow[]): SealedRows {
   const bytes: Uint8Array[] = [];
-  const sealed: RowSpans[] = []; // a list that grows is printed faster than one that `map` makes
+  const sealed: RowSpans[] = []; // a list that grows serializes faster than one that `map` makes
   for (const row of rows) {
     const { width, bytes: ids } = packIds(row.ids, row.idBits, slab);
     bytes.push(ids, packLogprobs(row.spans));
@@ -53,7 +53,7 @@ function toRowSpans({ agentName, targetTag, spans, hasTemperatures }: SampledRow
   return hasTemperatures ? { ...row, temperatures: spans.map(({ temperature }) => Math.fround(temperature)) } : row;
 }
 
-/** One span after the other. */
+/** Visits one span after the other. */
 function packLogprobs(spans: readonly SampledSpan[]): Uint8Array {
   let length = 0;
   for (const { start, end } of spans) length += end - start;
@@ -100,7 +100,7 @@ function openSpans(episodeId: string, row: RowSpans, { ids, logprobs }: RowNumbe
   };
 }
 
-/** The row of which a tracker made this sample. */
+/** The row that a tracker made this sample from. */
 export function toSampledRow(sample: Sample): SampledRow {
   const { agentName, targetTag, ids, lossMask, temperatures } = sample;
   const spans: SampledSpan[] = [];

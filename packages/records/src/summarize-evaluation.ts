@@ -14,13 +14,16 @@ function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<
   return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))]));
 }
 
-/** Whether an evaluation counts the episode: what the world or the judge lost says nothing of the model. */
+/**
+ * Whether an evaluation counts the episode. An episode that was lost to an outage or to the judge says nothing about
+ * the model.
+ */
 const isScored = (episode: Episode): boolean => episode.status === 'completed' || isAgentsFailure(episode.error);
 
 /**
- * How good the model is on the tasks of an evaluation, of an ordinary run and of a swarm. `groups`: for each task the last episode of
- * each of its places. An agent's failure has reward 0 and is not a success. What the world or the judge lost is counted apart: it is
- * not a wrong answer.
+ * Summarizes an evaluation of an ordinary run or a swarm. `groups` holds for each task the last episode of each place.
+ * A failure of the agent has reward 0 and is not a success. Episodes that were lost to an outage or to the judge are
+ * counted separately: they are not wrong answers.
  */
 export function summarizeEvaluation(groups: readonly (readonly Episode[])[]): EvaluationSummary {
   const episodes = groups.flat();
@@ -48,7 +51,7 @@ function toCutAnswers(episodes: readonly Episode[]): Pick<Evaluation, 'answers' 
   return { answers, cutAnswers };
 }
 
-/** Over tasks with several episodes each: how often at least one of them succeeded, and how often all did. What the world lost is left out. */
+/** The shares of tasks of which at least one episode, or every episode, succeeded. Lost episodes are left out. */
 function summarizePasses(groups: readonly (readonly Episode[])[]): Pick<Evaluation, 'passes'> {
   const numRepeat = Math.max(0, ...groups.map(({ length }) => length));
   if (numRepeat < 2) return {};

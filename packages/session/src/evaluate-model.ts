@@ -23,14 +23,14 @@ async function withCheckpoint(
   return { ...config, model: { ...config.model, path: await findCheckpoint(checkpoint, onNotice) } };
 }
 
-/** Whose answers are evaluated: with backbone `debug` and an endpoint, the model of that endpoint. */
+/** The model whose answers are evaluated. With backbone `debug` and an endpoint, it is the model of that endpoint. */
 function subjectOf({ backbone, debug, model }: CommonConfig): string {
   if (backbone !== 'debug' || debug.baseUrl === null) return model.path;
   const { host } = new URL(debug.baseUrl);
   return `${debug.model ?? 'the model'} at ${host}`;
 }
 
-/** What `AgentJetJob.evaluate` does. Null when the signal ended it. */
+/** Implements `AgentJetJob.evaluate`. Returns null if the signal ended it. */
 export async function evaluateModel(
   given: CommonConfig,
   { inputs, onEvent, checkpoint, signal }: EvaluateParts,

@@ -12,19 +12,19 @@ import type { SftParts } from './sft/sft-job.js';
 import type { TuneParts } from './tune.js';
 
 /**
- * What a job does. All load the trainer when they are called, not when this package is imported: an agent that
- * only names its types pays for neither.
+ * The functions of a job. Each loads the trainer when it is called, so importing this package for its types stays
+ * cheap.
  */
 
 /**
- * Loads what training runs on. Before a module of the user, it takes half as long: with the first one comes the TypeScript compiler, and
- * from then on each import of the process goes through its thread.
+ * Loads the modules that training needs. Call it before loading a module of the user: that starts the TypeScript
+ * compiler, and every later import goes through the compiler's thread and takes twice as long.
  */
 export async function loadTrainer(): Promise<void> {
   await import('./tune.js');
 }
 
-/** Trains, as the configuration says. With backbone `debug`: runs a few episodes and trains nothing. */
+/** Trains as configured. With backbone `debug` it runs a few episodes and trains nothing. */
 export async function tuneJob(config: CommonConfig, parts: TuneParts): Promise<JobResult> {
   requireOnePolicy(config);
   const { tune } = await import('./tune.js');
@@ -45,25 +45,25 @@ export async function evaluateJob(config: CommonConfig, parts: EvaluateParts): P
   return evaluateModel(config, parts);
 }
 
-/** Serves what was trained: see `serveTunedModel`. */
+/** Serves a trained model: see `serveTunedModel`. */
 export async function serveModelJob(dir: string, options: ServeModelOptions): Promise<ServedModel> {
   const { serveTunedModel } = await import('./policy/serve-tuned-model.js');
   return serveTunedModel(dir, options);
 }
 
-/** The same on vLLM: see `serveWithVllm`. */
+/** Serves a trained model on vLLM: see `serveWithVllm`. */
 export async function serveWithVllmJob(dir: string, options: VllmOptions): Promise<ServedModel> {
   const { serveWithVllm } = await import('./policy/serve-with-vllm.js');
   return serveWithVllm(dir, options);
 }
 
-/** Writes what was trained for other programs: see `exportTunedModel`. */
+/** Exports a trained model for other programs: see `exportTunedModel`. */
 export async function exportModelJob(dir: string, target: string, options: ExportModelOptions): Promise<ExportedModel> {
   const { exportTunedModel } = await import('./policy/export-tuned-model.js');
   return exportTunedModel(dir, target, options);
 }
 
-/** What is in the cache of the hub: see `listModels`. */
+/** Lists the models in the cache of the hub: see `listModels`. */
 export async function listModelsJob(): Promise<KnownModels> {
   const { listModels } = await import('./models/known-models.js');
   return listModels();
@@ -75,7 +75,7 @@ export async function getModelJob(name: string, options: GetModelOptions): Promi
   return getModel(name, options);
 }
 
-/** What a model needs on each backbone: see `checkModel`. */
+/** Estimates the needs of a model on each backbone: see `checkModel`. */
 export async function checkModelJob(model: string, options: CheckModelOptions): Promise<ModelCheck> {
   const { checkModel } = await import('./models/check-model.js');
   return checkModel(model, options);

@@ -8,14 +8,14 @@ import { StepObserver } from './training/step-observer.js';
 import { toTrainSettings } from './training/train-settings.js';
 
 /**
- * The heart of a training run: evaluate, make steps on the groups that the source gives, evaluate again. It does not know
- * where the groups come from.
+ * A training run: evaluates, makes steps on the groups that the source gives, and evaluates again. It does not know the
+ * origin of the groups.
  */
 
 export type SessionOptions = {
   readonly run: TrainingRun;
   readonly source: GroupSource;
-  /** Default: nothing is evaluated. */
+  /** Default: no evaluations. */
   readonly evaluations?: RunEvaluations;
 };
 

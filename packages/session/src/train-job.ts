@@ -24,7 +24,10 @@ export type TrainJobOptions = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** Trains on a schedule of the job's own tasks: evaluation, steps, evaluation; everything goes into a run folder. */
+/**
+ * Trains on a schedule of the job's own tasks: evaluates, makes steps, and evaluates again. Everything is written into
+ * a run folder.
+ */
 export async function trainJob(given: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
   const startedAt = performance.now();
   const { inputs, signal } = options;

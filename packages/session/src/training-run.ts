@@ -32,26 +32,26 @@ export type TrainingRun = {
   readonly folder: RunFolder;
   readonly backbone: Backbone;
   readonly algorithm: Algorithm;
-  /** What episodes sample from: the backbone's engine, with a check that it still answers. */
+  /** The engine that episodes sample from: the backbone's engine, with a check that it still answers. */
   readonly watched: WatchedEngine;
   /** Undefined if the run begins anew. */
   readonly checkpoint: Checkpoint | undefined;
-  /** What a resumed run has in addition to its checkpoint. Undefined: nothing is recorded. */
+  /** The records that a resumed run has in addition to its checkpoint. Undefined if nothing is recorded. */
   readonly recorded?: RecordedRun | undefined;
-  /** From which the rates of each of its steps follow. */
+  /** The schedule that gives the learning rate of each step. */
   readonly optimizer: OptimizerOptions;
   readonly emit: JobListener;
   readonly tally: EpisodeTally;
   /** Aborting it ends the run after the step in progress. */
   readonly signal: AbortSignal | undefined;
-  /** Parameters, memory and time of the model in a few words; undefined if nobody can tell. */
+  /** Parameters, memory and time of the model in a few words; undefined if they are unknown. */
   readonly modelSummary?: string | undefined;
   /** `performance.now()` when the job began. */
   readonly startedAt: number;
 };
 
 export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emit'> & {
-  /** What `prepareModel` gave. */
+  /** The result of `prepareModel`. */
   readonly model: PreparedModel;
   readonly chatTokenizer: ChatTokenizer;
   readonly totalSteps: number;
@@ -60,11 +60,11 @@ export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emi
   readonly inputs: Pick<JobInputs, 'algorithm' | 'backbone' | 'composition'>;
   /** True: resume from the last checkpoint of the experiment's newest run. A string: of that run folder. */
   readonly resume: boolean | string;
-  /** With `resume`: the checkpoint to resume from, such as `step-20`; undefined: the newest that is whole. */
+  /** Used with `resume`: the checkpoint to resume from, such as `step-20`. Default: the newest whole one. */
   readonly from: string | undefined;
 };
 
-/** Opens a run, lets `use` train it, and closes it. The run's log says how it ended. */
+/** Opens a run, lets `use` train it, and closes it. The run's log records how it ended. */
 export async function withTrainingRun<T>(
   config: CommonConfig,
   options: TrainingRunOptions,

@@ -50,7 +50,7 @@ function failIfAnyFailed({ episodes, failedEpisodes }: DebugResult): void {
     throw new WorkflowError('episodes_failed', `${failedEpisodes} of ${episodes} episodes failed; see above.`);
 }
 
-/** What `AgentJetJob.tune` does. */
+/** Implements `AgentJetJob.tune`. */
 export function tune(config: CommonConfig, parts: TuneParts): Promise<JobResult> {
   if (config.backbone === 'debug') return debug(config, parts);
   return trainJob(config, {

@@ -11,7 +11,7 @@ const say = (text) => {
   try {
     writeSync(2, `${text}\n`);
   } catch {
-    // nobody reads it
+    // no one reads it
   }
 };
 

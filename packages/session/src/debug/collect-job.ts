@@ -13,7 +13,7 @@ import { transcriptsFile } from '../transcripts-file.js';
 import { KeptTranscripts } from './kept-transcripts.js';
 import { TranscriptRecorder } from './transcript-recorder.js';
 
-/** What `debug.collect` has kept, earlier parts of the same run included. */
+/** The transcripts that `debug.collect` has kept, including those of earlier parts of the same run. */
 export type Collected = {
   readonly runDir: string;
   readonly episodes: number;
@@ -29,8 +29,8 @@ type CollectOptions = {
 };
 
 /**
- * Runs training tasks, never those of the evaluation, and writes what was said into a run folder as each episode ends. An
- * episode that the world has lost leaves nothing there: with `resume` it is run again, and the others are not.
+ * Runs training tasks, never evaluation tasks, and writes each transcript into a run folder when its episode ends. An
+ * episode that was lost to an outage writes nothing: with `resume` only such episodes run again.
  */
 export async function collectJob(context: RolloutContext, options: CollectOptions): Promise<Collected> {
   const { config, emit } = context;
@@ -60,7 +60,7 @@ export async function collectJob(context: RolloutContext, options: CollectOption
   }
 }
 
-/** What an outage or an interrupt has left out is not in the file, so nobody would see it there. */
+/** The file does not show which episodes an outage or an interrupt has left out, so they are reported. */
 function noticeMissing(
   kept: KeptTranscripts,
   { tasks, passes, emit }: { readonly tasks: readonly Task[]; readonly passes: number; readonly emit: JobListener },
@@ -117,7 +117,7 @@ type Pass = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** One episode of each task that has none of this pass yet. */
+/** One episode of each task that has no episode in this pass yet. */
 async function collectPass(context: RolloutContext, { kept, tasks, pass, signal }: Pass): Promise<void> {
   const { config } = context;
   const { debug, rollout } = config;
@@ -149,7 +149,7 @@ async function collectPass(context: RolloutContext, { kept, tasks, pass, signal 
   await kept.written();
 }
 
-/** A server that repeats itself for the same seed is to give other answers to another episode. */
+/** Each episode gets another seed, because some servers repeat their answers for the same seed. */
 function withSeeds(seed: number): WrapModel {
   return ({ episodeId }) =>
     (model, { agentName }) => {

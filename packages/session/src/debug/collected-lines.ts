@@ -31,7 +31,7 @@ type Joined = {
   readonly targetTag: string;
   readonly request: Omit<ChatRequest, 'messages'>;
   messages: readonly ChatMessage[];
-  /** By message: whether its answer was given in this conversation, and whole. */
+  /** For each message: whether it is an answer that was given in this conversation and was not cut. */
   weights: readonly (0 | 1)[];
 };
 
@@ -44,7 +44,7 @@ function join(calls: readonly TranscriptCall[]): readonly Joined[] {
     const longest = kin.toSorted((a, b) => sharedLength(b, request.messages) - sharedLength(a, request.messages))[0];
     const shared = longest === undefined ? 0 : sharedLength(longest, request.messages);
     const answer = call.response.message;
-    const weight = call.response.finishReason === 'length' ? 0 : 1; // nobody is to learn to stop in the middle
+    const weight = call.response.finishReason === 'length' ? 0 : 1; // the model must not learn to stop in the middle
     const added = request.messages.slice(shared);
     if (longest !== undefined && shared === longest.messages.length) {
       longest.messages = [...longest.messages, ...added, answer];
@@ -70,7 +70,7 @@ function isKin({ agentName, request }: Joined, call: TranscriptCall): boolean {
   return agentName === call.agentName && shape(request) === shape(call.request);
 }
 
-/** How many of the first messages are the same, however a framework has spelled the answers among them. */
+/** The number of first messages that are the same. The spelling that a framework gives to answers does not matter. */
 function sharedLength({ messages }: Joined, sent: readonly ChatMessage[]): number {
   let length = 0;
   while (length < messages.length && isSame(messages[length], sent[length])) length++;

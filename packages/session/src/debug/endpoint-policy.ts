@@ -21,7 +21,10 @@ export async function openEndpointPolicy(config: CommonConfig, baseUrl: string):
   };
 }
 
-/** Asks for `debug.model`, or for the first model that the endpoint lists. Its sampling holds for what a request leaves open. */
+/**
+ * Asks for `debug.model`, or for the first model that the endpoint lists. The endpoint's defaults apply to settings
+ * that a request omits.
+ */
 export async function openEndpointModel(config: CommonConfig, baseUrl: string): Promise<ChatModel> {
   const { apiKey, model, seed } = config.debug;
   const key = { value: apiKey ?? process.env['OPENAI_API_KEY'], name: 'debug.api_key or OPENAI_API_KEY' };
@@ -51,7 +54,7 @@ function checkUrl(baseUrl: string): string {
 const keyRepair = 'Set debug.api_key, or the environment variable OPENAI_API_KEY, to a key that is valid there.';
 const isRefusedKey = (status: number | undefined): boolean => status === 401 || status === 403;
 
-/** What to try, by what the endpoint answered. */
+/** The repair that fits the endpoint's answer. */
 function repairFor(status: number | undefined, model: string): string {
   if (status === undefined) return ' Check debug.base_url.';
   if (isRefusedKey(status)) return ` ${keyRepair}`;

@@ -17,7 +17,7 @@ export class KeptTranscripts {
     this.#file = file;
   }
 
-  /** What an earlier process has written. A last line that it did not finish goes. */
+  /** Reads what an earlier process has written. An unfinished last line is removed. */
   async read(): Promise<void> {
     if (!existsSync(this.#file)) return;
     const text = await readFile(this.#file, 'utf8');
@@ -42,7 +42,7 @@ export class KeptTranscripts {
     return this.#done.has(`${pass} ${taskId}`);
   }
 
-  /** Appends the episode, unless the world has lost it. */
+  /** Appends the episode, unless it was lost to an outage. */
   add(pass: number, transcript: EpisodeTranscript): void {
     const { episode } = transcript;
     if (episode.status === 'failed' && (episode.error.outage !== undefined || episode.error.code === 'aborted')) return;

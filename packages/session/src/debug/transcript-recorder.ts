@@ -54,7 +54,7 @@ export class TranscriptRecorder {
   }
 }
 
-/** Puts the requests of agents that do not learn together again: each call keeps only what was new in it. */
+/** Restores the whole requests of agents that do not learn: each call keeps only what was new in it. */
 class UntrainedHistories {
   readonly #latest = new Map<string, readonly ChatMessage[]>();
 

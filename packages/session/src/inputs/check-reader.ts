@@ -16,10 +16,7 @@ function startPass(reader: TaskReader, method: 'trainingTasks' | 'evaluationTask
   );
 }
 
-/**
- * The same reader. Every task is checked as it comes: it needs an id that no other task has, and the other required
- * fields.
- */
+/** The same reader. Each task is checked when it is read: it needs a unique id and the other required fields. */
 export function checkReader(reader: TaskReader): TaskReader {
   const checked = createTaskReader({
     training: () => startPass(reader, 'trainingTasks'),

@@ -12,20 +12,20 @@ import {
 import { importUserModule, withUserFrames } from '@agentjet/rollout/loading';
 
 /**
- * Wherever a configuration names a backbone, an algorithm, a reader, a judge or a template family, it may name a file's
- * export instead, and code may give one: a registration, an instance, or a class of instances.
+ * A configuration names backbones, algorithms, readers, judges and template families. It may also name the export of a
+ * file, and code may pass one: a registration, an instance, or a class of instances.
  */
 
-/** How one kind tells its instances from other values. */
+/** How a kind of entry recognizes its instances. */
 export type KindReader<Common, Made> = {
   readonly kind: Kind;
-  /** The instance that a value from outside is, or creates; undefined for any other value. */
+  /** Returns the instance that an outside value is or creates, and undefined for any other value. */
   toInstance(value: unknown, where: string): Made | undefined;
-  /** What an instance must have, for messages. */
+  /** The fields that an instance must have, in words for error messages. */
   readonly needs: string;
-  /** What only a registration has, for a kind whose instances may have a name and an `open` too. */
+  /** A field that only a registration has. Needed for a kind whose instances may have a name and an `open` too. */
   readonly onlyInEntries?: 'section';
-  /** Phantom: what entries of the kind are opened with. */
+  /** Phantom type: the options that entries of this kind are opened with. */
   readonly common?: Common;
 };
 
@@ -43,7 +43,10 @@ function nameOf(value: unknown, fallback: string): string {
   return typeof name === 'string' && name !== '' ? name : fallback;
 }
 
-/** What the user's export or argument is: an entry by itself, or one around the instance. Throws ConfigError `bad_<kind>`. */
+/**
+ * Turns the user's export or argument into an entry: it is one already, or its instance is put into one. Throws
+ * ConfigError `bad_<kind>`.
+ */
 function toEntry<Common, Made>(
   value: unknown,
   where: string,
@@ -93,7 +96,7 @@ export function hasMethods(value: unknown, ...methods: readonly string[]): boole
 
 export type Choice<Common, Made> = {
   readonly entry: OpenableEntry<Common, Made>;
-  /** Whether it comes from outside, so that the configuration must learn of its section. */
+  /** Whether it comes from outside. Then its section must be added to the configuration. */
   readonly isOutside: boolean;
 };
 
@@ -111,8 +114,8 @@ function nameIn(config: CommonConfig, kind: Kind): string {
 }
 
 /**
- * The entry that code gave, or that the configuration names; undefined if the name is not that of an entry (`debug`,
- * `auto`).
+ * The entry that code passed or the configuration names; undefined if the name (`debug`, `auto`) does not belong to an
+ * entry.
  */
 export async function chooseEntry<Common, Made>(
   composition: ConfigComposition,

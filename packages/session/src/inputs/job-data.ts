@@ -10,9 +10,9 @@ type TaskPart = string | TaskSource;
 type SplitData = {
   readonly type?: 'jsonl' | 'jsonl_dataset_file';
   readonly datasetPath: string;
-  /** Of a folder: `<datasetPath>/<split>.jsonl`. `train` unless given. */
+  /** The split that is trained: `<datasetPath>/<split>.jsonl` in a folder. Default: `train`. */
   readonly trainingSplit?: string;
-  /** `test` unless given; without that file nothing is evaluated. */
+  /** The split that is evaluated. Default: `test`; without that file nothing is evaluated. */
   readonly validationSplit?: string;
 };
 
@@ -22,15 +22,15 @@ type HubData = {
   readonly datasetPath: string;
   /** The subset. */
   readonly datasetName?: string;
-  /** `train` unless given. */
+  /** The split that is trained. Default: `train`. */
   readonly trainingSplit?: string;
-  /** `test` unless given; null: nothing is evaluated. */
+  /** The split that is evaluated. Default: `test`. Null: nothing is evaluated. */
   readonly validationSplit?: string | null;
-  /** Columns by their name in the task, such as `{ main_query: 'question' }`. */
+  /** Maps fields of the task to columns, such as `{ main_query: 'question' }`. */
   readonly fields?: Readonly<Record<string, string>>;
 };
 
-/** Where tasks come from: files, lists and generators, a reader, or numbered tasks without text. */
+/** The source of the tasks: files, lists and generators, a reader, or numbered tasks without text. */
 export type JobData =
   | TaskReader
   | ReaderRegistration
@@ -39,7 +39,7 @@ export type JobData =
   | { readonly type?: 'jsonl' | 'jsonl_dataset_file'; readonly training: TaskPart; readonly validation?: TaskPart }
   | { readonly type: 'random_dummy'; readonly training?: number; readonly validation?: number };
 
-/** What a job keeps of it: what a configuration can say, or else a reader. */
+/** The part that a job keeps: settings if a configuration can express them, otherwise a reader. */
 export type GivenData = { readonly config: JsonObject } | { readonly reader: unknown };
 
 type Fields = { readonly [name: string]: unknown };
@@ -61,7 +61,7 @@ function show(value: unknown): string {
   return value === undefined ? 'undefined' : showValue('', value);
 }
 
-/** The names of the Python AgentJet in camelCase, and what they mean here. */
+/** Maps the names of the Python AgentJet, in camelCase, to the names used here. */
 const originalNames: Readonly<Record<string, string>> = {
   dataset_path: 'datasetPath',
   dataset_name: 'datasetName',
@@ -80,7 +80,7 @@ const dataNames = [
   'fields',
 ];
 
-/** Throws ConfigError `unknown_key` for a name that says nothing. */
+/** Throws ConfigError `unknown_key` for a name that has no meaning. */
 function renameFields(given: Fields): Fields {
   const renamed = Object.entries(given).map(([name, value]) => {
     const own = Object.hasOwn(originalNames, name) ? (originalNames[name] ?? name) : name;
@@ -115,7 +115,7 @@ function findFile(folder: string, split: string, isNeeded: boolean): string | un
   );
 }
 
-/** A file is the training tasks; a folder holds one file for each split. */
+/** A file holds the training tasks; a folder holds one file for each split. */
 function toParts({ datasetPath, trainingSplit = 'train', validationSplit = 'test' }: Fields): Fields {
   if (typeof datasetPath !== 'string' || typeof trainingSplit !== 'string' || typeof validationSplit !== 'string')
     throw badData(`${show(datasetPath)} as datasetPath`);

@@ -36,24 +36,27 @@ export type BackboneEntry = OpenableEntry<BackboneParts, Backbone> & {
   loadEstimate?(): Promise<EstimateNeed>;
 };
 
-/** What the user brings or names: an agent, problems, a judge if the agent does not reward itself, and what trains. */
+/**
+ * Everything that the user passes or names: the agent, the tasks, a judge if the agent does not set its own rewards,
+ * and the backbone.
+ */
 export type JobInputs = {
   readonly workflow: WorkflowSource;
   readonly reader: TaskReader;
   readonly judge: Judge | undefined;
-  /** The world of the tasks; undefined if the workflow makes its own. Close it when the job ends. */
+  /** The environment of the tasks; undefined if the workflow opens one itself. Close it when the job ends. */
   readonly environment?: Environment | undefined;
-  /** Where workflows run; undefined: in this process. */
+  /** The processes that run workflows; undefined if workflows run in this process. */
   readonly processes?: WorkflowProcesses | undefined;
   readonly algorithm: Algorithm;
   readonly backbone: BackboneEntry;
-  /** Undefined: as the chat template shows. */
+  /** Undefined: the chat template decides. */
   readonly templateFamily: TemplateFamily | undefined;
-  /** What the configuration was checked against. */
+  /** The composition that the configuration was checked against. */
   readonly composition: ConfigComposition;
 };
 
-/** What code gave, instances or registrations; the configuration names the rest. */
+/** Instances or registrations that code passed; the configuration names the rest. */
 export type GivenInputs = {
   readonly workflow?: WorkflowSource;
   readonly reader?: unknown;
@@ -134,7 +137,7 @@ async function chooseAll(composition: ConfigComposition, config: CommonConfig, g
   };
 }
 
-/** The composition that also knows the sections of the chosen entries that come from outside. */
+/** Adds the sections of chosen entries that come from outside to the composition. */
 export function widen(
   composition: ConfigComposition,
   choices: Readonly<Record<string, Choice<never, unknown> | undefined>>,
@@ -153,8 +156,8 @@ export function firstBackbone(composition: ConfigComposition): BackboneEntry {
 }
 
 /**
- * The job's inputs, and its configuration with the sections of entries that come from outside. `onNotice` is called
- * with the progress of long readings of tasks, and `signal` ends them.
+ * The job's inputs, and its configuration with the sections of outside entries. If reading the tasks takes long,
+ * `onNotice` gets its progress, and `signal` ends it.
  */
 export async function loadInputs<Config extends CommonConfig>(
   given: GivenInputs,

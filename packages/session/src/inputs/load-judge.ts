@@ -3,7 +3,10 @@ import type { Judge, JudgeParts } from '@agentjet/rollout/inputs';
 import { chooseEntry } from './choose-entry.js';
 import { judgeKind, widen } from './job-inputs.js';
 
-/** The judge that the configuration names, or that code gave; undefined if it leaves rewards to the workflow. Nothing else is loaded. */
+/**
+ * The judge that the configuration names or code passed; undefined if the workflow sets the rewards. Nothing else is
+ * loaded.
+ */
 export async function loadJudge<Config extends CommonConfig>(
   given: unknown,
   loaded: {

@@ -1,7 +1,7 @@
 import { AgentJetError, TaskError, type Task } from '@agentjet/core';
 import { withUserFrames } from '@agentjet/rollout/loading';
 
-/** The tasks of one pass. What the user's reader throws becomes a TaskError that shows the user's line. */
+/** The tasks of one pass. An error of the user's reader becomes a TaskError that shows the user's line. */
 export async function* readTasks(source: AsyncIterable<Task>): AsyncGenerator<Task> {
   try {
     yield* source;
@@ -10,7 +10,7 @@ export async function* readTasks(source: AsyncIterable<Task>): AsyncGenerator<Ta
   }
 }
 
-/** One task of a table; errors as above. */
+/** Reads one task of a table. Its errors are those of `readTasks`. */
 export async function readTask(read: () => Promise<Task>): Promise<Task> {
   try {
     return await read();

@@ -11,7 +11,7 @@ import {
   type BackboneEntry,
 } from './job-inputs.js';
 
-/** What a server of a model needs: no agent, no tasks and no judge, since those are its clients'. */
+/** The inputs of a model server. Its clients have the agent, the tasks and the judge. */
 export type ServedInputs = {
   readonly algorithm: Algorithm;
   readonly backbone: BackboneEntry;

@@ -4,14 +4,14 @@ import { limitSessions } from '@agentjet/rollout/loading';
 import { chooseEntry } from './choose-entry.js';
 import { environmentKind, judgeKind, loadWorkflow, readerKind } from './job-inputs.js';
 
-/** What a process that runs workflows needs: no model and no algorithm. */
+/** The inputs of a process that runs workflows. It needs neither a model nor an algorithm. */
 export type WorkflowInputs = {
   readonly workflow: WorkflowSource;
   readonly judge: Judge | undefined;
   readonly environment: Environment | undefined;
 };
 
-/** Opens what a configuration names for workflows. The configuration was checked by the run. */
+/** Opens the parts that workflows need. The run has already checked the configuration. */
 export async function loadWorkflowInputs(
   { config, composition }: { readonly config: CommonConfig; readonly composition: ConfigComposition },
   { hasReadersEnvironment, numProcesses }: { readonly hasReadersEnvironment: boolean; readonly numProcesses: number },

@@ -16,7 +16,10 @@ type Found = {
   readonly environment: Environment | undefined;
 };
 
-/** Undefined if workflows run in this process. Throws ConfigError `not_portable` for what another process cannot load. */
+/**
+ * Undefined if workflows run in this process. Throws ConfigError `not_portable` for code that another process cannot
+ * load.
+ */
 export function findProcesses(
   { rollout }: CommonConfig,
   given: GivenInputs,

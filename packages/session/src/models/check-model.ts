@@ -23,26 +23,26 @@ export type ModelCheck = {
 
 export type BackboneCheck = {
   readonly name: string;
-  /** Training, and sampling alone. Undefined if the backbone cannot run this model. */
+  /** The needs of training, and of sampling alone. Undefined if the backbone cannot run this model. */
   readonly training: NeedVerdict | undefined;
   readonly sampling: NeedVerdict | undefined;
-  /** Why it cannot run this model. */
+  /** The reason why it cannot run this model. */
   readonly problem: string | undefined;
-  /** If training does not fit. */
+  /** Present if training does not fit. */
   readonly waysOut: readonly string[];
 };
 
 export type CheckModelOptions = {
-  /** Whose lengths, batch and settings count; its `model.path` does not. */
+  /** The configuration whose lengths, batch and settings count. Its `model.path` is ignored. */
   readonly config: CommonConfig;
-  /** Instead of the GPUs of this machine, and of its memory. */
+  /** Replaces the GPUs and the memory of this machine in the estimate. */
   readonly gpus?: Gpus;
   readonly memory?: AvailableMemory;
   readonly signal?: AbortSignal;
   readonly onNotice: (message: string) => void;
 };
 
-/** What the model would need on each backbone. Of a model of the hub only the small files are downloaded. */
+/** Estimates the model's needs on each backbone. For a model of the hub, only the small files are downloaded. */
 export async function checkModel(model: string, options: CheckModelOptions): Promise<ModelCheck> {
   const { config, signal, onNotice } = options;
   const dir = await resolveModelDir(model, { withWeights: false, signal, onNotice });

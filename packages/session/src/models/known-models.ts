@@ -16,21 +16,21 @@ import { parseNamedModel } from './named/parse-named-model.js';
 import { findNamedModel, resolveNamedModel } from './named/resolve-named-model.js';
 
 export type KnownModel = {
-  /** What `model.path` takes. */
+  /** The value for `model.path`. */
   readonly name: string;
-  /** Null for a model that comes along. */
+  /** Null for a model that is included in the package. */
   readonly commit: string | null;
   readonly dir: string;
   readonly bytes: number;
   /** False: only its small files were downloaded. */
   readonly hasWeights: boolean;
-  /** Where its weights come from; null for one that comes along. */
+  /** The source of its weights; null for a model that is included in the package. */
   readonly source: JsonObject | null;
 };
 
 export type KnownModels = { readonly cacheDir: string; readonly models: readonly KnownModel[] };
 
-/** The models that come along, and what the cache of the hub holds. */
+/** The models that are included in the package, and those in the cache of the hub. */
 export async function listModels(): Promise<KnownModels> {
   const settings = readHubSettings();
   const bundled = await Promise.all(
@@ -54,8 +54,8 @@ async function listNamedModels(): Promise<readonly KnownModel[]> {
 export type GetModelOptions = { readonly signal?: AbortSignal; readonly onNotice: (message: string) => void };
 
 /**
- * Downloads what is missing of the newest commit, or gets a model with a short name from where it can be had. Rejects as
- * `downloadModel` and `resolveNamedModel` do, and with ConfigError for what is not a name.
+ * Downloads the missing files of the newest commit, or gets a model with a short name from one of its sources. Rejects
+ * as `downloadModel` and `resolveNamedModel` do, and with ConfigError if the string is not a name.
  */
 export async function getModel(text: string, options: GetModelOptions): Promise<KnownModel> {
   const model = await download(text, options);
@@ -65,7 +65,7 @@ export async function getModel(text: string, options: GetModelOptions): Promise<
 
 async function download(text: string, options: GetModelOptions): Promise<KnownModel> {
   if (isBundledModel(text))
-    throw new ConfigError('wrong_value', `${text} comes along with agentjet: there is nothing to download.`);
+    throw new ConfigError('wrong_value', `${text} is included in agentjet, so there is nothing to download.`);
   const isRefresh = !readHubSettings().isOffline;
   const named = parseNamedModel(text);
   if (named !== undefined) return describeNamed(text, await resolveNamedModel(named, { ...options, isRefresh }));

@@ -8,11 +8,11 @@ import { tellDownload } from '../policy/tell-download.js';
 export type ModelFormat = {
   readonly name: string;
   readonly extension: string;
-  /** The first bytes of each such file. */
+  /** The first bytes of every file in this format. */
   readonly magic: string;
-  /** Makes the folder the first time. Rejects with BackboneError. */
+  /** Converts the file to a folder the first time. Rejects with BackboneError. */
   readonly open: (file: string, options: FormatOptions) => Promise<OpenedFormat>;
-  /** How numbers can be written; the first is the default. */
+  /** The number types that can be written; the first is the default. */
   readonly types: readonly [string, ...(readonly string[])];
   /** Writes a folder as `target`, whole or not at all; resolves to its bytes. Rejects with BackboneError. */
   readonly write: (dir: string, target: string, options: WriteFormatOptions) => Promise<number>;
@@ -53,12 +53,15 @@ async function openGgufFile(file: string, { withWeights, signal, onNotice }: For
   return openGguf(file, { cacheDir: modelCacheDir(), withWeights, signal, onProgress });
 }
 
-/** Where folders are kept that were made from files. */
+/** The place of folders that were made from files. */
 export function modelCacheDir(): string {
   return path.join(readCacheHome(), 'agentjet', 'models');
 }
 
-/** By its name, else by its first bytes: programs such as Ollama keep models under other names. Undefined for another file. */
+/**
+ * Finds the format by the file's name, or else by its first bytes: programs such as Ollama give models other names.
+ * Undefined for any other file.
+ */
 export async function findModelFormat(file: string): Promise<ModelFormat | undefined> {
   const named = formatOfTarget(file);
   if (named !== undefined) return named;

@@ -2,23 +2,26 @@ import { existsSync, readFileSync } from 'node:fs';
 import { freemem, totalmem } from 'node:os';
 import path from 'node:path';
 
-/** Memory that this process may still take, its own included, and who sets the limit. */
+/** The memory that this process may use, including what it uses now, and what sets the limit. */
 export type AvailableMemory = { readonly bytes: number; readonly limitedBy: 'machine' | 'container' };
 
 export type MemorySources = {
-  /** `/` unless given: where `proc` and `sys` are. */
+  /** The folder of `proc` and `sys`. Default: `/`. */
   readonly root?: string;
   readonly platform?: NodeJS.Platform;
   readonly freeBytes?: number;
   readonly totalBytes?: number;
-  /** What this process holds now. */
+  /** The bytes that this process uses now. */
   readonly ownBytes?: number;
 };
 
-/** macOS says that little is free while most of it could be: what it compresses and swaps is not counted. */
+/** macOS reports little free memory, because it does not count memory that it could compress or swap. */
 const shareOfMac = 0.8;
 
-/** On Linux the least of what the machine has and of what each control group around this process leaves (cgroup 1 and 2). */
+/**
+ * On Linux: the smallest of the machine's available memory and the rest that each control group of this process allows
+ * (cgroup 1 and 2).
+ */
 export function readAvailableMemory(sources: MemorySources = {}): AvailableMemory {
   const { root = '/', platform = process.platform, ownBytes = process.memoryUsage.rss() } = sources;
   const { freeBytes = freemem(), totalBytes = totalmem() } = sources;
@@ -31,7 +34,7 @@ export function readAvailableMemory(sources: MemorySources = {}): AvailableMemor
     : { bytes: machine + ownBytes, limitedBy: 'machine' };
 }
 
-/** What programs may take without swapping: free memory and what file caches would give back. */
+/** The memory that programs may use without swapping: free memory, and memory of file caches that can be given back. */
 function readMeminfo(root: string): number | undefined {
   const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readText(path.join(root, 'proc/meminfo')))?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
@@ -55,14 +58,17 @@ function readGroups1(root: string): readonly number[] {
   });
 }
 
-/** The group's folder and those around it, which limit it too. In a container the path may be that of the host: then only the top exists. */
+/**
+ * The folders of the group and of its parents, which also limit it. In a container the path may be the host's; then
+ * only the top folder exists.
+ */
 function foldersUp(top: string, own: string | undefined): readonly string[] {
   const folders: string[] = [];
   for (let dir = path.join(top, own ?? ''); dir.length > top.length; dir = path.dirname(dir)) folders.push(dir);
   return [...folders, top].filter((dir) => existsSync(dir));
 }
 
-/** A group is charged for the files it has read; those it does not use now are given back. */
+/** A group is charged for the files that it has read. The cache of unused files can be reclaimed. */
 function reclaimable(dir: string, name: string): number {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(readText(path.join(dir, 'memory.stat')))?.[1] ?? 0);
 }

@@ -26,7 +26,7 @@ function describeBytes(bytes: number, fullPackBytes: number | null): string {
   return least === most ? `up to about ${least}` : `about ${least} to ${most}`;
 }
 
-/** `5 s`, `20 min`, `3 h`: one figure is all that such an estimate is worth. */
+/** Gives one significant figure, as in `5 s`, `20 min` and `3 h`: the estimate is not more exact. */
 function roughly(seconds: number): string {
   if (seconds < 50) return `${Math.max(1, Math.ceil(seconds))} s`;
   const minutes = Math.ceil(seconds / 60);
@@ -47,7 +47,7 @@ export function describeParts({ need }: NeedVerdict): string {
   return parts.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`).join(', ');
 }
 
-/** What to do if it does not fit, most useful first. */
+/** Repairs for a model that does not fit, the most useful first. */
 export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: boolean): readonly string[] {
   const { need, packTokens, longestSample, shorterSample, largestParameters, memorySavers } = verdict;
   const { data, lora } = config;

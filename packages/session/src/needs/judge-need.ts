@@ -10,24 +10,27 @@ import { availableParallelism } from 'node:os';
 import type { BackboneEntry } from '../inputs/job-inputs.js';
 import type { AvailableMemory } from './available-memory.js';
 
-/** What a job needs against what there is, and what would fit instead. */
+/** Compares the needs of a job with the available memory, and says what would fit instead. */
 
 export type NeedVerdict = {
   readonly need: ResourceNeed;
   readonly neededBytes: number;
-  /** Of this machine, or of one GPU; null if the model is elsewhere, or the GPUs are unknown. */
+  /** The memory of this machine or of one GPU; null if the model runs elsewhere or the GPUs are unknown. */
   readonly available: AvailableMemory | null;
-  /** Null if nothing is known of the machine that would do it. */
+  /** Null if nothing is known about the machine that would do it. */
   readonly fits: boolean | null;
-  /** Parameters of the largest model of about this form that fits; null if all is well or nothing is known. */
+  /** Parameters of the largest model of a similar shape that fits; null if this model fits or nothing is known. */
   readonly largestParameters: number | null;
-  /** With this model, the largest pack that fits; 0: not even one sample. Null if all packs fit. */
+  /** The largest pack of this model that fits; 0 if not even one sample fits. Null if all packs fit. */
   readonly packTokens: number | null;
-  /** With this model, the longest sample that fits in a pack by itself; 0: none. Null if samples need not be shorter. */
+  /**
+   * The longest sample that fits in a pack of this model by itself; 0 if none fits. Null if samples need not be
+   * shorter.
+   */
   readonly longestSample: number | null;
-  /** The longest sample that fits if a pack holds two of them; 0: none. Null if samples need not be shorter. */
+  /** The longest sample that fits if a pack holds two of them; 0 if none fits. Null if samples need not be shorter. */
   readonly shorterSample: number | null;
-  /** Settings of the backbone that would save memory and are off, such as `torch.cpu_offload=true`. */
+  /** Memory-saving settings of the backbone that are off, such as `torch.cpu_offload=true`. */
   readonly memorySavers: readonly string[];
 };
 
@@ -35,7 +38,7 @@ export type Machine = { readonly memory: AvailableMemory; readonly gpus: Gpus | 
 
 export type JudgeOptions = {
   readonly backbone: BackboneEntry;
-  /** What `backbone.loadEstimate()` gives. */
+  /** The result of `backbone.loadEstimate()`. */
   readonly estimate: EstimateNeed;
   readonly config: CommonConfig;
   readonly section: Readonly<Record<string, unknown>>;
@@ -43,7 +46,7 @@ export type JudgeOptions = {
   readonly model: JsonObject;
   readonly trains: boolean;
   readonly machine: Machine;
-  /** The memory that others leave on the device of the model, in place of all that the machine has. */
+  /** The memory that other processes leave free on the model's device. It replaces the machine's total. */
   readonly left?: AvailableMemory | undefined;
 };
 
@@ -112,7 +115,7 @@ function bytesOf(need: ResourceNeed, { packTokens }: Sizes): number {
 
 const isOfTokens = /activations|keys and values|process|CUDA|vLLM|sampling$/;
 
-/** All that grows with the weights shrinks with them; activations do so more slowly, as the square root. */
+/** Memory that is proportional to the weights shrinks with them. Activations shrink with their square root. */
 function largestParameters({ parts, numParameters }: ResourceNeed, bytes: number): number {
   const fixed = sumParts(parts.filter(({ name }) => /process|CUDA|vLLM|sampling$/.test(name)));
   const ofTokens = sumParts(parts.filter(({ name }) => isOfTokens.test(name))) - fixed;
@@ -121,7 +124,10 @@ function largestParameters({ parts, numParameters }: ResourceNeed, bytes: number
   return (largestThat((thousandth) => holds(thousandth / 1000), 1000) / 1000) * numParameters;
 }
 
-/** The largest whole number up to `most` that `holds`; 0 if none does. It holds for all below one for which it holds. */
+/**
+ * The largest whole number up to `most` for which `holds` is true; 0 if there is none. If `holds` is true for a number,
+ * it must be true for all smaller ones.
+ */
 function largestThat(holds: (value: number) => boolean, most: number): number {
   let [low, high] = [0, most];
   while (low < high) {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Gpus } from '@agentjet/core';
 
-/** The GPUs that the driver lists; null without a driver. Of several kinds the smallest memory counts. */
+/** The GPUs that the driver lists; null without a driver. If there are several kinds, the smallest memory counts. */
 export async function readGpus(): Promise<Gpus | null> {
   try {
     const query = ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'];

@@ -3,14 +3,14 @@ import { isBundledModel } from '@agentjet/core';
 import type { Tuner } from '@agentjet/rollout';
 import type { FrozenModelOptions } from './open-model.js';
 
-/** A model that does not learn, on the embedded engine: the opponent, or the partner, of one that does. */
+/** A model on the embedded engine that does not learn, such as the opponent or partner of the trained model. */
 export type FrozenModel = {
   /**
-   * What `asModel` takes instead of the episode's own tuner, to make a model of the framework's type for `debugModel`:
-   * `asModel(tuner, { agentName, targetTag, debugModel: asModel(frozen.beside(tuner), { agentName }) })`.
+   * A tuner for `asModel` that replaces the episode's own tuner. It makes a model of the framework's type for
+   * `debugModel`: `asModel(tuner, { agentName, targetTag, debugModel: asModel(frozen.beside(tuner), { agentName }) })`.
    */
   beside(tuner: Tuner): Tuner;
-  /** Calls that are under way reject. A process may end without it. */
+  /** Running calls reject. Calling it before the process ends is optional. */
   close(): Promise<void>;
 };
 
@@ -22,7 +22,7 @@ const silent = (): void => undefined;
  */
 export function openFrozenModel(modelDir: string, options: FrozenModelOptions = {}): Promise<FrozenModel> {
   const opening = open(modelDir, options);
-  opening.catch(silent); // it may be awaited in the first episode only; until then nobody looks
+  opening.catch(silent); // it may first be awaited in an episode, and until then no one handles a rejection
   return opening;
 }
 
@@ -36,19 +36,23 @@ async function open(modelDir: string, options: FrozenModelOptions): Promise<Froz
 }
 
 export type TunedModelOptions = FrozenModelOptions & {
-  /** Agents of other targets get their debugModel, as in training; undefined: every agent gets the trained model. */
+  /** As in training, agents of other targets get their debugModel. Undefined: every agent gets the trained model. */
   readonly trainableTargets?: readonly string[];
 };
 
-/** A trained model on the embedded engine, as a tuner without an episode: nothing is tracked, so it may answer for ever. */
+/**
+ * A trained model on the embedded engine, in the form of a tuner without an episode. It tracks nothing, so it can
+ * answer any number of calls.
+ */
 export type TunedModel = Tuner & {
-  /** Calls that are under way reject, and so do later ones. A process may end without it. */
+  /** Running and later calls reject. Calling it before the process ends is optional. */
   close(): Promise<void>;
 };
 
 /**
- * Opens what a run has trained, so that the agent keeps its line: `asModel(await openTunedModel(dir), { agentName })`.
- * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, an adapter (LoRA), a model of the hub (`org/name`), `nano` or `micro`
+ * Opens a trained model. The agent's code stays the same: `asModel(await openTunedModel(dir), { agentName })`.
+ * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, an adapter
+ * (LoRA), a model of the hub (`org/name`), `nano` or `micro`
  * @throws BackboneError `checkpoint`, `bad_model_files` or `unsupported_model`; ConfigError for an option
  */
 export async function openTunedModel(dir: string, options: TunedModelOptions = {}): Promise<TunedModel> {

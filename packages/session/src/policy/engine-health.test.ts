@@ -37,7 +37,7 @@ it.each([[['ok']], [['failed', 'ok']], [['aborted', 'context_overflow', 'closed'
 it('an engine that only fails ends it, with its own reason, reported once', async () => {
   const { check } = await callAll(['aborted', 'failed', 'failed']);
   expect(check).toThrow(
-    expect.objectContaining({ code: 'engine_failed', message: 'The engine answers no call any more: no luck: failed' }),
+    expect.objectContaining({ code: 'engine_failed', message: 'The engine no longer answers calls: no luck: failed' }),
   );
   expect(check).not.toThrow();
 });

@@ -1,12 +1,11 @@
 import { BackboneError, EngineError, toErrorMessage, type Engine } from '@agentjet/core';
 
-/** An engine, and whether it still answers anybody. */
+/** An engine, with a check that it still answers calls. */
 export type WatchedEngine = {
   readonly engine: Engine;
   /**
    * Throws BackboneError `engine_failed` if no call was answered since the last check and one failed because of the
-   * engine itself. Then weights or worker are broken for good, and further steps would only use up tasks and
-   * checkpoints.
+   * engine itself. Then the weights or the worker are broken, and further steps would only waste tasks and checkpoints.
    */
   readonly check: () => void;
 };
@@ -31,7 +30,7 @@ export function watchEngine(engine: Engine): WatchedEngine {
       answered = 0;
       failure = undefined;
       if (reason !== undefined)
-        throw new BackboneError('engine_failed', `The engine answers no call any more: ${toErrorMessage(reason)}`, {
+        throw new BackboneError('engine_failed', `The engine no longer answers calls: ${toErrorMessage(reason)}`, {
           cause: reason,
         });
     },

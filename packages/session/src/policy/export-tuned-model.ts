@@ -11,21 +11,25 @@ import { writeTemplateDefaults } from './template-defaults.js';
 import { resolveModelDir } from './model-dir.js';
 
 export type ExportModelOptions = {
-  /** The model that an adapter belongs to, in place of the one that it names: a folder, or a name of the hub. */
+  /** The base model of an adapter, a folder or a name of the hub. It overrides the one that the adapter names. */
   readonly base?: string;
-  /** How the numbers of a file are written: `f16`, the default, or `q8_0`. A folder keeps its own. */
+  /** The number type of a file: `f16` (default) or `q8_0`. A folder keeps the types that it has. */
   readonly type?: string;
-  /** Ends a download of the base model, and copying between two files or tensors; then nothing is left at the target. */
+  /**
+   * Ends a download of the base model, or the copying after the current file or tensor. Then nothing is left at the
+   * target.
+   */
   readonly signal?: AbortSignal | undefined;
-  /** Called with what takes long, such as the download of the base model. */
+  /** Called with a line about each long operation, such as the download of the base model. */
   readonly onNotice?: (message: string) => void;
 };
 
 /**
- * Writes what a run has trained as a plain model folder, or as one file if the target ends in `.gguf`; a low-rank adapter is merged into
- * the weights.
- * @param dir a run folder (its last checkpoint), a checkpoint, any model folder, a GGUF file, a short name or a name of the hub
- * @throws ConfigError for a type that there is not; BackboneError, as `findCheckpoint`, `resolveModelDir`, `exportModel` and the
+ * Writes a trained model as a plain model folder, or as one file if the target ends in `.gguf`. A low-rank adapter is
+ * merged into the weights.
+ * @param dir a run folder (its last checkpoint), a checkpoint, any model folder, a GGUF file, a short name or a name of
+ * the hub
+ * @throws ConfigError for an unknown type; BackboneError, as `findCheckpoint`, `resolveModelDir`, `exportModel` and the
  * formats do
  */
 export async function exportTunedModel(
@@ -65,7 +69,7 @@ function chooseType(format: ModelFormat | undefined, type: string | undefined): 
   );
 }
 
-/** Beside the file: copies on one disk are cheap, and a temporary folder may be small. */
+/** The copy is made next to the file: copies on one disk are cheap, and a temporary folder may be small. */
 async function makeScratch(parent: string): Promise<string> {
   try {
     return await mkdtemp(path.join(parent, '.ajet-export-'));
@@ -75,7 +79,7 @@ async function makeScratch(parent: string): Promise<string> {
   }
 }
 
-/** The copy is gone by the time a person reads of it, so the model that was named takes its place. */
+/** The copy is removed before anyone reads the message, so the message names the user's model instead. */
 function showing(model: string, copy: string, error: unknown): unknown {
   if (!(error instanceof BackboneError)) return error;
   return new BackboneError(error.code, error.message.replaceAll(copy, model), { cause: error });

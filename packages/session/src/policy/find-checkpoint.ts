@@ -6,8 +6,8 @@ import { parseNamedModel } from '../models/named/parse-named-model.js';
 import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
 
 /**
- * The model folder of a run folder, a checkpoint or a model folder. A name of a model and a file of one stay as they are. Rejects with
- * BackboneError `checkpoint`.
+ * The model folder of a run folder, a checkpoint or a model folder. The name of a model and a model file are returned
+ * unchanged. Rejects with BackboneError `checkpoint`.
  */
 export async function findCheckpoint(folder: string, onNotice: (message: string) => void): Promise<string> {
   const dir = path.resolve(folder);
@@ -29,12 +29,14 @@ export async function findCheckpoint(folder: string, onNotice: (message: string)
   );
 }
 
-/** True for a checkpoint as a run writes it: its files are checked against their sums. Other model folders have none. */
+/**
+ * True for a checkpoint that a run wrote: its files are checked against their sums. Other model folders have no sums.
+ */
 function isCheckpoint(dir: string): boolean {
   return /^step-\d{6,}$/.test(path.basename(dir)) && existsSync(path.join(dir, 'state.json'));
 }
 
-/** The folder above the runs is easily taken for one of them. */
+/** Users easily mistake the folder of an experiment for one of its runs. */
 async function refuseExperiment(dir: string): Promise<string> {
   const newest = existsSync(path.join(dir, 'config.json')) ? undefined : await findLatestRun(dir, '.');
   if (newest === undefined) return dir;

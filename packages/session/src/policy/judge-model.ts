@@ -10,23 +10,23 @@ import { formatBytes } from '@agentjet/core';
 import { resolveModelDir } from './model-dir.js';
 
 export type PreparedModel = {
-  /** In the layout of transformers. */
+  /** The config.json, in the layout of transformers. */
   readonly modelDir: string;
-  /** Parameters, memory and time, in a few words; undefined if the backbone cannot tell. */
+  /** Parameters, memory and time in a few words; undefined if the backbone does not know them. */
   readonly summary: string | undefined;
-  /** Undefined if the backbone cannot tell. */
+  /** Undefined if the backbone does not know it. */
   readonly numParameters: number | undefined;
-  /** Whether an adapter (LoRA) is trained in place of all weights. */
+  /** Whether an adapter (LoRA) is trained instead of all weights. */
   readonly trainsAdapter: boolean;
 };
 
-/** A model that fits if it is alone; its weights need not be here yet. */
+/** A model that fits if it is the only one. Its weights may not be downloaded yet. */
 export type JudgedModel = {
-  /** Undefined if the backbone cannot tell. */
+  /** Undefined if the backbone does not know it. */
   readonly verdict: NeedVerdict | undefined;
-  /** The verdict if others leave so much of the memory that the model goes to. */
+  /** The verdict if other models leave this much memory on its device. */
   readonly judgeIn: (left: AvailableMemory) => NeedVerdict | undefined;
-  /** Downloads the weights if need be. */
+  /** Downloads the weights if they are missing. */
   readonly prepare: () => Promise<PreparedModel>;
 };
 
@@ -35,15 +35,15 @@ export type JudgeModelOptions = {
   readonly signal?: AbortSignal | undefined;
   /** False: it only samples. */
   readonly trains: boolean;
-  /** Instead of what this machine has. */
+  /** Replaces the memory of this machine. */
   readonly memory?: AvailableMemory | undefined;
-  /** Named in a refusal, if the run has several. */
+  /** The policy that a refusal names, if the run has several. */
   readonly policy?: string | undefined;
-  /** What starts the model although it does not fit, in a refusal. Default: `model.memory_check=warn`. */
+  /** The setting that a refusal suggests to start the model anyway. Default: `model.memory_check=warn`. */
   readonly override?: string | undefined;
 };
 
-/** Of a model of the hub only the small files are downloaded. Throws BackboneError `not_enough_memory`. */
+/** For a model of the hub, only the small files are downloaded. Throws BackboneError `not_enough_memory`. */
 export async function judgeModel(
   config: CommonConfig,
   backbone: BackboneEntry,
@@ -75,7 +75,7 @@ async function readRequest(
   const estimate = await backbone.loadEstimate?.();
   if (estimate === undefined) return undefined;
   const model = await readModelConfig(modelDir);
-  if (model === undefined) return undefined; // opening the folder says what is wrong with it
+  if (model === undefined) return undefined; // opening the folder reports what is wrong with it
   const found = backbone.name === 'torch' ? await readGpus() : null;
   const gpus = found && { ...found, count: Math.min(found.count, config.trainerCommon.nGpusPerNode) };
   const section = sectionOf(config, 'backbones', backbone);
@@ -108,5 +108,5 @@ function checkVerdict(
     `${doing} ${config.model.path}${policy === undefined ? '' : ` for ${policy}`} (${describeNeed(verdict).split(',')[0]}) takes about ${formatBytes(neededBytes)} of memory (${Math.ceil(neededBytes)} bytes), ` +
     `and ${formatBytes(available.bytes)} (${available.bytes} bytes) are available ${describePlace(need.place, available)}. It goes to: ${describeParts(verdict)}. Ways out:${ways.join('')}`;
   if (config.model.memoryCheck === 'warn') return onNotice(message);
-  throw new BackboneError('not_enough_memory', `${message}\n  - ${override} starts it all the same`);
+  throw new BackboneError('not_enough_memory', `${message}\n  - ${override} starts it anyway`);
 }

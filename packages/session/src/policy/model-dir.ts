@@ -10,7 +10,7 @@ import { resolveNamedModel } from '../models/named/resolve-named-model.js';
 import { bundledModelDirs } from './bundled-models.js';
 import { tellDownload } from './tell-download.js';
 
-/** A run is easily taken for the model that it made. */
+/** Users easily mistake a run for the model that it made. */
 function refuseRunFolder(folder: string): void {
   const pointer = path.join(folder, 'checkpoints', 'latest');
   if (existsSync(path.join(folder, 'config.json')) || !existsSync(pointer)) return;
@@ -64,7 +64,7 @@ async function openExisting(modelPath: string, options: ModelDirOptions): Promis
   return noticing(dir, modelPath, options);
 }
 
-/** Reports the source of weights that were not named by their folder, once for each opening. */
+/** Reports the source of weights that were not named by a folder, once each time they are opened. */
 async function noticing(dir: string, modelPath: string, options: ModelDirOptions): Promise<string> {
   const source = options.withWeights === false ? undefined : await readModelSource(dir);
   if (source !== undefined) options.onNotice(describeModelSource(modelPath, source));
@@ -81,7 +81,7 @@ function interrupted({ id }: ModelName, cause: unknown): BackboneError {
 
 const mayBeMistyped = new Set(['model_not_found', 'hub_unreachable', 'hub_offline']);
 
-/** A mistyped path of a folder is taken for a name of the hub, so the message says that there is no such folder. */
+/** A mistyped folder path looks like a name of the hub, so the message says that there is no such folder. */
 function alsoNoFolder(modelPath: string, error: unknown): unknown {
   if (!(error instanceof BackboneError) || !mayBeMistyped.has(error.code)) return error;
   return new BackboneError(error.code, `There is no folder ${modelPath}${placesOf(modelPath)}. ${error.message}`, {
@@ -93,11 +93,11 @@ function placesOf(modelPath: string): string {
   return path.isAbsolute(modelPath) ? '' : `, neither next to the YAML file nor in ${process.cwd()}`;
 }
 
-/** What is neither a folder nor a name of the hub. Throws BackboneError `bad_model_files`. */
+/** Refuses a string that is neither a folder nor a name of the hub. Throws BackboneError `bad_model_files`. */
 function findModelDir(modelPath: string): string {
   if (isBundledModel(modelPath)) return bundledModelDirs[modelPath];
   const repair =
-    'Correct the path, use a name of the Hugging Face hub such as Qwen/Qwen2.5-0.5B-Instruct, or "nano" or "micro", the tiny models that come along.';
+    'Correct the path, use a name of the Hugging Face hub such as Qwen/Qwen2.5-0.5B-Instruct, or "nano" or "micro", the tiny included models.';
   throw new BackboneError(
     'bad_model_files',
     `There is no model folder ${modelPath} (model.path)${placesOf(modelPath)}. ${repair}`,

@@ -15,8 +15,8 @@ export function trackBackbone(opening: Promise<Backbone>): Promise<Backbone> {
 }
 
 /**
- * Closes every backbone that a job of this process has open. Call it before ending the process early: native code of a
- * worker thread that is cut off in the middle aborts the whole process.
+ * Closes all open backbones of this process's jobs. Call it before you end the process early: if a worker thread is cut
+ * off inside native code, the whole process aborts.
  */
 export async function closeBackbones(): Promise<void> {
   await Promise.allSettled([...open].map(async (opening) => (await opening).close()));

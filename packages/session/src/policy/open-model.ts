@@ -7,38 +7,38 @@ import { readTrainedKwargs, readTrainedTools } from './trained-kwargs.js';
 import { samplingDefaults } from '../rollout/sampling-defaults.js';
 
 export type FrozenModelOptions = ToolSettings & {
-  /** Where a request does not say; 1 unless given. 0 is greedy. */
+  /** Used if a request does not set it. Default: 1. 0 is greedy. */
   readonly temperature?: number;
-  /** In (0, 1]; 1 unless given. */
+  /** In (0, 1]. Default: 1. */
   readonly topP?: number;
-  /** -1, which it is unless given, keeps all. */
+  /** Default: -1, which keeps all. */
   readonly topK?: number;
-  /** Most tokens of one answer; 256 unless given, or what `maxModelLen` has room for. */
+  /** The most tokens of one answer. Default: 256, or less if `maxModelLen` has less room. */
   readonly maxTokens?: number;
-  /** Most tokens of prompt and answer together; 8192 unless given, and no more than the model allows. */
+  /** The most tokens of prompt and answer together, at most what the model allows. Default: 8192. */
   readonly maxModelLen?: number;
-  /** The name of that limit in errors; `maxModelLen` unless given. */
+  /** The name of that limit in errors. Default: `maxModelLen`. */
   readonly maxModelLenName?: string;
   /** `warn` opens a model that needs more memory than is available. `refuse`, the default, does not. */
   readonly memoryCheck?: 'refuse' | 'warn';
-  /** What asks for `warn`, in a refusal; `memoryCheck: 'warn'` unless given. */
+  /** The option that a refusal suggests to get `warn`. Default: `memoryCheck: 'warn'`. */
   readonly memoryCheckName?: string;
-  /** Variables of the chat template, such as `{ enable_thinking: false }`; those of the run, unless given. */
+  /** Variables of the chat template, such as `{ enable_thinking: false }`. Default: those of the run. */
   readonly chatTemplateKwargs?: JsonObject;
-  /** Of all that it draws; 42 unless given. */
+  /** The seed of everything that is drawn. Default: 42. */
   readonly seed?: number;
-  /** CPU threads; all cores, at most 8, unless given. */
+  /** CPU threads. Default: all cores, at most 8. */
   readonly numThreads?: number;
-  /**
-   * Called with a line about anything that takes long: the download of a model that is named as on the Hugging Face
-   * hub.
-   */
+  /** Called with a line about each long operation: the download of a model of the Hugging Face hub. */
   readonly onNotice?: (message: string) => void;
-  /** Aborting ends that download, or merging, and opening rejects with BackboneError `aborted`. A model that is open does not heed it. */
+  /**
+   * Aborting ends that download or merge, and opening rejects with BackboneError `aborted`. It has no effect on an open
+   * model.
+   */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** A model that only answers: of a folder, whose adapter (LoRA) is merged into its model. */
+/** Opens a folder as a model that only answers. An adapter (LoRA) is merged into its model. */
 type OpenModel = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
@@ -46,7 +46,7 @@ type OpenModel = {
   close(): Promise<void>;
 };
 
-/** A model that does not learn needs a backbone alone, the embedded one. */
+/** A model that does not learn needs only a backbone, the embedded one. */
 const [embedded] = backbones;
 const composition = composeConfig({
   backbones: [embedded],
@@ -86,12 +86,12 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   const configOf = (folder: string): CommonConfig =>
     composition.create({
       model: { path: folder, memoryCheck, ...kwargs },
-      data: { maxPromptLength: half, maxResponseLength: half }, // of samples, which nothing makes here
+      data: { maxPromptLength: half, maxResponseLength: half }, // limits of samples, and none are made here
       rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
       onnx: { numThreads },
     });
   const config = configOf(modelDir);
-  // Not before: they load the trainer and everything that runs episodes.
+  // Imported late: these modules load the trainer and everything that runs episodes.
   const [{ openUntrainedPolicy }, { prepareModel }, { openWholeModel }] = await Promise.all([
     import('./open-policy.js'),
     import('./prepare-model.js'),

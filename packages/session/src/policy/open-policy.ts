@@ -10,7 +10,7 @@ import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwar
 
 type TokenizerOptions = Pick<JobInputs, 'templateFamily'> & { readonly onNotice: (message: string) => void };
 
-/** To be loaded before the backbone: a mistake in it shows in a moment, and a backbone may take minutes to open. */
+/** Loaded before the backbone, because its mistakes show at once and a backbone may take minutes to open. */
 export async function loadModelTokenizer(
   modelDir: string,
   { templateFamily, onNotice }: TokenizerOptions,
@@ -44,7 +44,7 @@ export function toEnginePolicy(
   };
 }
 
-/** A policy without training, and what must be closed after it. */
+/** A policy that is not trained, and the resources to close after it. */
 export async function openUntrainedPolicy(
   config: CommonConfig,
   inputs: Pick<JobInputs, 'backbone' | 'templateFamily'>,

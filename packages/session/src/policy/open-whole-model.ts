@@ -19,16 +19,16 @@ type WholeModelOptions = {
 };
 
 /**
- * The model that an engine opens: the folder itself, or a merged copy of an adapter (LoRA) and its model, which
- * close() removes. `model` is the folder of a model or an adapter; other names of a model are returned unchanged.
- * Throws BackboneError with the repair for an adapter that cannot be merged, or `aborted`.
+ * The model that an engine opens: the folder itself, or a copy in which an adapter (LoRA) and its model are merged.
+ * close() removes the copy. `model` is the folder of a model or an adapter; other names of a model are returned
+ * unchanged. Throws BackboneError with the repair for an adapter that cannot be merged, or `aborted`.
  */
 export async function openWholeModel(model: string, options: WholeModelOptions): Promise<WholeModel> {
   const base = isBundledModel(model) ? undefined : await readBaseModel(model);
   if (base === undefined) return { dir: model, close: async () => undefined };
   const { openBase, signal, onNotice } = options;
   const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-merged-'));
-  // what cannot be removed is left to the system, which clears its temporary folder: the model is open by then
+  // the model is open by now, and the system clears its temporary folder if this removal fails
   const close = (): Promise<void> => rm(scratch, { recursive: true, force: true }).catch(() => undefined);
   try {
     const baseDir = await openBase(base);
@@ -42,7 +42,7 @@ export async function openWholeModel(model: string, options: WholeModelOptions):
 
 type Parts = { readonly adapter: string; readonly base: string };
 
-/** The user named the adapter, not its model, of which most errors tell. */
+/** The user named the adapter, but most errors name its model. */
 function explain(error: unknown, { adapter, base }: Parts): unknown {
   if (!(error instanceof BackboneError) || error.code === 'aborted') return error;
   const message = `${adapter} is an adapter (LoRA) of ${base}. ${error.message}`;
@@ -53,6 +53,6 @@ function wayOut(code: string, adapter: string): string {
   const quoted = quoteForShell(adapter);
   if (code === 'unsupported_model')
     return ` \`ajet serve ${quoted} --engine vllm\` serves the two merged, and \`ajet export ${quoted} <new folder>\` merges them for other programs.`;
-  if (code === 'not_enough_memory' || code === 'checkpoint') return ''; // the one has ways out already, and of the other the disk is the cause
+  if (code === 'not_enough_memory' || code === 'checkpoint') return ''; // has repairs already, or is the disk's fault
   return ` If its model is elsewhere, merge them with \`ajet export ${quoted} <new folder> --base <model>\`, and open the new folder.`;
 }

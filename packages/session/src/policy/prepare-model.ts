@@ -5,8 +5,8 @@ import { judgeModel, type JudgeModelOptions, type PreparedModel } from './judge-
 export type { PreparedModel } from './judge-model.js';
 
 /**
- * The folder of the job's model, downloaded if need be. To be called before anything is opened or written. A model that does not
- * fit is refused before its weights are downloaded: BackboneError `not_enough_memory`.
+ * The folder of the job's model, which is downloaded if it is missing. Call it before anything is opened or written. A
+ * model that does not fit is refused before its weights are downloaded: BackboneError `not_enough_memory`.
  */
 export async function prepareModel(
   config: CommonConfig,

@@ -16,13 +16,13 @@ export type PolicyInputs = {
 export type PreparePoliciesOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
-  /** Instead of what this machine has. */
+  /** Replaces the memory of this machine. */
   readonly memory?: AvailableMemory | undefined;
 };
 
 /**
- * What `prepareModel` gives, for each policy. Models that fit one by one, but not together, are refused before the weights of any
- * are downloaded: BackboneError `not_enough_memory`.
+ * The result of `prepareModel` for each policy. If the models fit one by one but not together, they are refused before
+ * any weights are downloaded: BackboneError `not_enough_memory`.
  */
 export async function preparePolicies<Policy extends PolicyInputs>(
   policies: readonly Policy[],
@@ -51,7 +51,7 @@ type Judged = PolicyInputs & JudgedModel;
 
 type Placed = Judged & { readonly verdict: NeedVerdict };
 
-/** A model that is too large by itself, and may start all the same (`model.memory_check: warn`), is not counted. */
+/** A model that is too large by itself but may start anyway (`model.memory_check: warn`) is not counted. */
 function checkTogether(place: 'host' | 'gpu', policies: readonly Judged[], onNotice: (message: string) => void): void {
   const placed = policies.filter((policy): policy is Placed => isAt(place, policy) && policy.verdict?.fits === true);
   const [first] = placed;
@@ -63,11 +63,11 @@ function checkTogether(place: 'host' | 'gpu', policies: readonly Judged[], onNot
   if (placed.every(({ config }) => config.model.memoryCheck === 'warn')) return onNotice(message);
   throw new BackboneError(
     'not_enough_memory',
-    `${message}\nOr, for all policies: model.memory_check=warn, outside of swarm.policies, starts them all the same.`,
+    `${message}\nOr, for all policies: model.memory_check=warn, outside of swarm.policies, starts them anyway.`,
   );
 }
 
-/** False if its workers are placed by someone else (attached ones, Ray), or if vLLM samples on other GPUs. */
+/** False if others place its workers (attached workers, Ray), or if vLLM samples on other GPUs. */
 function isAt(place: 'host' | 'gpu', { verdict, inputs: { backbone }, config }: Judged): boolean {
   if (verdict?.need.place !== place || backbone.name === 'verl') return false;
   const isAttached = sectionOf(config, 'backbones', backbone)['launch'] === 'attach';
@@ -75,7 +75,7 @@ function isAt(place: 'host' | 'gpu', { verdict, inputs: { backbone }, config }: 
   return !isAttached && (place === 'host' || name !== 'vllm' || colocated);
 }
 
-/** What this process holds once is counted once. */
+/** Memory that the policies of this process share is counted once. */
 function sumBytes(policies: readonly Placed[]): number {
   const shared = policies.map(({ verdict }) =>
     verdict.need.parts.reduce((sum, { sharedBytes = 0 }) => sum + sharedBytes, 0),
@@ -86,7 +86,7 @@ function sumBytes(policies: readonly Placed[]): number {
 
 type Memory = { readonly needed: number; readonly available: AvailableMemory };
 
-/** For the largest policy the message says what would make it fit together with the others. */
+/** The message says how the largest policy can fit together with the others. */
 function refusalOf(place: 'host' | 'gpu', policies: readonly Placed[], { needed, available }: Memory): string {
   const each = policies.toSorted((left, right) => right.verdict.neededBytes - left.verdict.neededBytes);
   const [largest] = each;

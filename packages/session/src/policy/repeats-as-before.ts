@@ -3,7 +3,7 @@ import type { RunFolder } from '@agentjet/run-folder';
 
 type Repeating = Pick<Backbone, 'capabilities' | 'arithmetic'>;
 
-/** Whether this process makes the steps of a run again as the one before made them, to the last bit. */
+/** Whether this process repeats the steps of a run exactly as the previous process made them, to the last bit. */
 export async function repeatsAsBefore(
   { capabilities, arithmetic }: Repeating,
   folder: Pick<RunFolder, 'readArithmetic'>,
@@ -13,7 +13,9 @@ export async function repeatsAsBefore(
   return before === undefined || before === arithmetic;
 }
 
-/** Writes down what the newest weights are made with. Not before what was sampled by other weights is marked as such. */
+/**
+ * Records the `arithmetic` that computed the newest weights. Call it only after samples of other weights were marked.
+ */
 export async function noteArithmetic(
   { arithmetic }: Pick<Backbone, 'arithmetic'>,
   folder: Pick<RunFolder, 'readArithmetic' | 'writeArithmetic'>,

@@ -1,6 +1,9 @@
 import { ConfigError, type CommonConfig } from '@agentjet/core';
 
-/** Throws ConfigError `several_policies` if the configuration names several models: only a server holds them. */
+/**
+ * Throws ConfigError `several_policies` if the configuration names several models: only a swarm server can train
+ * several.
+ */
 export function requireOnePolicy({ swarm, backbone }: CommonConfig): void {
   const names = Object.keys(swarm.policies);
   if (names.length === 0 || backbone === 'debug') return;

@@ -6,25 +6,25 @@ import { openTunedModel } from './answering-models.js';
 import type { ToolSettings } from './template-kwargs.js';
 
 export type ServeModelOptions = ToolSettings & {
-  /** 127.0.0.1 unless given. */
+  /** Default: 127.0.0.1. */
   readonly host?: string;
-  /** 8000 unless given; 0 picks a free one. */
+  /** Default: 8000. 0 picks a free one. */
   readonly port?: number;
-  /** What requests must show; a new random one unless given. Null: none, for the loopback alone. */
+  /** The key that requests must send. Default: a new random key. Null: no key, allowed for the loopback only. */
   readonly apiKey?: string | null;
-  /** What the server calls the model; the name of the folder unless given. */
+  /** The name of the model in the server's API. Default: the name of the folder. */
   readonly name?: string;
-  /** Most tokens of prompt and answer together; 8192 unless given, and no more than the model allows. */
+  /** The most tokens of prompt and answer together, at most what the model allows. Default: 8192. */
   readonly maxModelLen?: number;
   /** `warn` serves a model that needs more memory than is available. */
   readonly memoryCheck?: 'refuse' | 'warn';
-  /** Most tokens of an answer if its request does not say; what the context leaves, unless given. */
+  /** The most tokens of an answer if its request sets no limit. Default: the rest of the context. */
   readonly maxTokens?: number;
-  /** Of what is drawn for requests without a seed; random unless given. */
+  /** The seed for requests without a seed. Default: random. */
   readonly seed?: number;
-  /** Variables of the chat template; those of the run unless given. */
+  /** Variables of the chat template. Default: those of the run. */
   readonly chatTemplateKwargs?: JsonObject;
-  /** Called with a line about anything that takes long, such as the download of the model. */
+  /** Called with a line about each long operation, such as the download of the model. */
   readonly onNotice?: (message: string) => void;
   /** Aborting ends the download, or the wait for vLLM. */
   readonly signal?: AbortSignal;
@@ -35,9 +35,9 @@ export type ServedModel = {
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly model: string;
-  /** Calls that are under way fail. */
+  /** Running calls fail. */
   close(): Promise<void>;
-  /** Of a server that is a separate program: how it ended. */
+  /** Present if the server is a separate program: how it ended. */
   readonly ended?: Promise<string>;
 };
 

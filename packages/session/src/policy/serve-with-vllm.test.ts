@@ -76,7 +76,7 @@ describe.skipIf(process.platform === 'win32')('serving with vLLM', () => {
   it('says what vLLM said if it ends before it answers', async () => {
     const command = writeProgram('console.error("No GPU was found."); process.exit(3);');
     await expect(serveWithVllm('nano', { port: 0, command })).rejects.toThrow(
-      'vLLM ended with 3 before it answered. The last that it said:\nNo GPU was found.',
+      'vLLM ended with 3 before it answered. Its last output:\nNo GPU was found.',
     );
   });
 

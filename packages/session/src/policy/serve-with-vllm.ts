@@ -13,7 +13,10 @@ import { readTemplate } from './template-defaults.js';
 import { readTrainedKwargs } from './trained-kwargs.js';
 import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
 
-/** A trained model on vLLM, which is a separate program: it is started on the model's folder, awaited, and ended. */
+/**
+ * Serves a trained model with vLLM, a separate program: starts it on the model's folder, waits until it is ready, and
+ * stops it.
+ */
 
 export type VllmOptions = ServeModelOptions & {
   /** The path of the program. Default: AJET_VLLM, or `vllm` from PATH. */
@@ -53,7 +56,7 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
   args.push(...(await toolArguments(folder.dir)));
   onNotice(`Starting vLLM, which may take minutes: ${command} ${args.join(' ')}`);
   const child = spawn(command, args, {
-    // Not an argument, which every user of the machine could read.
+    // The key is not an argument, because every user of the machine could read it.
     env: { ...process.env, ...(apiKey !== null && { VLLM_API_KEY: apiKey }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -101,7 +104,7 @@ const toolParsers: Readonly<Record<string, string>> = {
   mistral: 'mistral',
 };
 
-/** The chat template decides, since a run may have given its model another one. */
+/** Decides by the chat template, because a run may have replaced the one of its model. */
 async function toolArguments(dir: string): Promise<readonly string[]> {
   const config = parseJsonObject(await readFile(path.join(dir, 'config.json'), 'utf8'));
   const parser = parserOf(await readTemplate(dir)) ?? toolParsers[String(config?.['model_type'])];
@@ -124,7 +127,7 @@ async function findFreePort(host: string): Promise<number> {
   return port;
 }
 
-/** Shows what vLLM prints, and keeps its end for messages. */
+/** Shows the output of vLLM, and keeps its last lines for error messages. */
 function collectOutput(child: ChildProcess, onNotice: (message: string) => void): () => string {
   let last = '';
   for (const stream of [child.stdout, child.stderr])
@@ -135,7 +138,7 @@ function collectOutput(child: ChildProcess, onNotice: (message: string) => void)
   return () => last.trim();
 }
 
-/** Says how the process ended. */
+/** Describes how the process ended. */
 function awaitEnd(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(`could not be started: ${error.message}`));
@@ -155,7 +158,7 @@ async function untilHealthy(url: string, { ended, output, signal }: Awaited): Pr
   for (;;) {
     signal?.throwIfAborted();
     if (end !== undefined)
-      throw new AgentJetError('cannot_listen', `vLLM ${end} before it answered. The last that it said:\n${output()}`);
+      throw new AgentJetError('cannot_listen', `vLLM ${end} before it answered. Its last output:\n${output()}`);
     const isHealthy = await fetch(url, { signal: AbortSignal.timeout(5000) }).then(
       ({ ok }) => ok,
       () => false,
@@ -165,7 +168,7 @@ async function untilHealthy(url: string, { ended, output, signal }: Awaited): Pr
   }
 }
 
-/** Asks it to end, and after ten seconds does not ask. */
+/** Asks the process to end, and kills it after ten seconds. */
 async function endProcess(child: ChildProcess, ended: Promise<string>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   child.kill('SIGTERM');

@@ -1,13 +1,13 @@
 import type { DownloadProgress } from '@agentjet/model-hub';
 import { formatBytes, formatSeconds } from '@agentjet/core';
 
-/** Nothing is said of what takes a moment; later a line for each tenth, and at least one in this time. */
+/** Short operations report nothing. Long ones report each tenth, and at least once in this time. */
 const quietMs = 3000;
 const longestSilenceMs = 30_000;
 
 type TellOptions = { readonly verb?: string; readonly clock?: () => number };
 
-/** Turns the progress of a download, or of another long job, into a few lines. */
+/** Turns the progress of a download or another long operation into a few lines. */
 export function tellDownload(
   model: string,
   onNotice: (message: string) => void,

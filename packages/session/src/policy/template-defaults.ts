@@ -6,8 +6,8 @@ import type { RunFolder } from '@agentjet/run-folder';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /**
- * Makes variables the defaults of a folder's chat template: other servers then print the prompts that were trained, unless a request
- * sets the variables itself.
+ * Makes variables the defaults of a folder's chat template. Other servers then print the trained prompts, unless a
+ * request sets the variables itself.
  */
 export async function writeTemplateDefaults(dir: string, variables: JsonObject): Promise<void> {
   if (Object.keys(variables).length === 0) return;
@@ -29,13 +29,13 @@ export async function writeTemplateDefaults(dir: string, variables: JsonObject):
   await writeFile(file, `${JSON.stringify({ ...config, chat_template: changed }, null, 2)}\n`);
 }
 
-/** Checkpoints of the run get the chat template that it trains with, if that is not the one of the model's files. */
+/** Gives the run's checkpoints the chat template that it trains with, if the model's files have another one. */
 export function keepTemplate({ checkpoints }: RunFolder, { changedTemplate }: ChatTokenizer): void {
   if (changedTemplate === undefined) return;
   checkpoints.completeWith((dir) => writeTemplate(dir, changedTemplate));
 }
 
-/** The chat template of a model folder as text, several of them together; empty if there is none. */
+/** The chat template of a model folder as a string, joined if there are several; empty if there is none. */
 export async function readTemplate(dir: string): Promise<string> {
   const jinja = path.join(dir, 'chat_template.jinja');
   if (existsSync(jinja)) return readFile(jinja, 'utf8');
@@ -53,7 +53,7 @@ async function writeTemplate(dir: string, source: string): Promise<void> {
   await writeFile(file, `${JSON.stringify({ ...config, chat_template: source }, null, 2)}\n`);
 }
 
-/** As Jinja spells it. */
+/** The value as a Jinja literal. */
 function toLiteral(value: unknown): string {
   if (value === null) return 'none';
   if (Array.isArray(value)) return `[${value.map(toLiteral).join(', ')}]`;

@@ -52,10 +52,10 @@ function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer
   }
 }
 
-/** How tools reach a model and how its calls are read; what is absent is the default. */
+/** How tools are shown to a model and how its calls are read. A missing field has its default. */
 export type ToolSettings = Partial<Pick<CommonConfig['model'], 'tools' | 'toolCalls'>>;
 
-/** The same in a parsed config.yaml; one of an older version has neither. */
+/** Reads the same from a parsed config.yaml. Older versions of the file have neither field. */
 export function readToolSettings(config: unknown): ToolSettings {
   const { tools, tool_calls: toolCalls } = modelOf(config);
   return {

@@ -4,12 +4,15 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { readTemplateKwargs, readToolSettings, type TemplateKwargs, type ToolSettings } from './template-kwargs.js';
 
-/** The variables of the chat template that a checkpoint was trained with, from the configuration of its run. Nothing for other folders. */
+/**
+ * The variables of the chat template that a checkpoint was trained with, read from its run's configuration. Empty for
+ * other folders.
+ */
 export async function readTrainedKwargs(modelDir: string): Promise<TemplateKwargs> {
   return readTemplateKwargs(await readRunConfig(modelDir));
 }
 
-/** What the run of a checkpoint says of tools. Nothing for other folders. */
+/** The tool settings of the run that a checkpoint belongs to. Empty for other folders. */
 export async function readTrainedTools(modelDir: string): Promise<ToolSettings> {
   return readToolSettings(await readRunConfig(modelDir));
 }

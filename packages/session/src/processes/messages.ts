@@ -4,8 +4,9 @@ import type { Episode } from '@agentjet/rollout';
 import type { SentError } from './sent-error.js';
 
 /**
- * What a run and a process of workflows tell each other. The run has the model and records every call; the process has the
- * workflow, the judge and the environment. They are structured clones, so what a workflow gets is what it would get in the run.
+ * The messages between a run and a process of workflows. The run has the model and records every call; the process has
+ * the workflow, the judge and the environment. Messages are structured clones, so a workflow gets the same values as in
+ * the run.
  */
 
 export type ToProcess =
@@ -17,9 +18,9 @@ export type ToProcess =
       readonly task: Task;
       readonly episode: EpisodeOrder;
     }
-  /** The episode is not wanted any more, or has taken too long. */
+  /** The episode was cancelled, or has taken too long. */
   | { readonly type: 'stop'; readonly episodeId: string; readonly reason: SentError }
-  /** The judge has answered another episode, and this one waits for it. */
+  /** The judge has answered another episode, so this waiting one may ask again. */
   | { readonly type: 'judge_back'; readonly episodeId: string }
   | { readonly type: 'delta'; readonly call: number; readonly delta: ChatDelta }
   | { readonly type: 'tokens'; readonly call: number; readonly tokens: readonly TokenLogprob[] }
@@ -27,9 +28,9 @@ export type ToProcess =
   | { readonly type: 'failure'; readonly call: number; readonly error: SentError };
 
 export type ProcessOptions = {
-  /** Of the process that runs the workflows: its tasks bring the environment, so they are opened too. */
+  /** The process opens the tasks too, if they bring the environment. */
   readonly hasReadersEnvironment: boolean;
-  /** Among how many processes the sessions of the environment are divided. */
+  /** The number of processes that share the sessions of the environment. */
   readonly numProcesses: number;
 };
 
@@ -39,19 +40,21 @@ export type EpisodeOrder = {
   readonly seed: number;
   readonly attempt: number;
   readonly timeoutMs: number;
-  /** How long it may wait for a judge that cannot be reached; null: for ever; undefined: it may not. */
+  /**
+   * How long the episode may wait for a judge that cannot be reached. Null: without limit. Undefined: it may not wait.
+   */
   readonly scorePatienceMs?: number | null;
 };
 
 export type FromProcess =
   | { readonly type: 'ready' }
-  /** The process cannot run this workflow: no process can. */
+  /** Neither this process nor any other can run this workflow. */
   | { readonly type: 'refused'; readonly error: SentError }
   | {
       readonly type: 'call';
       readonly episodeId: string;
       readonly call: number;
-      /** Which model of the episode: an agent may ask for several. */
+      /** The number of the model in the episode: an agent may ask for several. */
       readonly model: number;
       readonly agent: AgentIdentity;
       readonly request: ChatRequest;
@@ -63,7 +66,7 @@ export type FromProcess =
   | { readonly type: 'done'; readonly episodeId: string; readonly episode: RemoteEpisode }
   | { readonly type: 'misconfigured'; readonly episodeId: string; readonly error: SentError };
 
-/** What the process knows of a finished episode; its tokens are recorded in the run. */
+/** The part of a finished episode that the process knows. Its tokens are recorded in the run. */
 export type RemoteEpisode = RemotePart<Episode>;
 
 type RemotePart<E> = E extends Episode

@@ -9,7 +9,7 @@ import {
   WorkflowError,
 } from '@agentjet/core';
 
-/** An error on its way between two processes. Its class and code decide what becomes of its episode. */
+/** An error that is sent between two processes. Its class and code decide how its episode is counted. */
 export type SentError = {
   readonly kind: string;
   readonly code: string;
@@ -29,7 +29,10 @@ export function toSentError(error: unknown): SentError {
   };
 }
 
-/** The error as its own process threw it; an EngineError `failed` for one of somebody else's, as a model call rejects. */
+/**
+ * The error as it was thrown in the other process. An error of a foreign class becomes an EngineError `failed`, as in a
+ * rejected model call.
+ */
 export function fromSentError({ kind, code, message, stack }: SentError): AgentJetError {
   const Kind = Object.hasOwn(kinds, kind) ? kinds[kind as keyof typeof kinds] : EngineError;
   const error = new Kind(code, message);

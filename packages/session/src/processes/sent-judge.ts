@@ -2,8 +2,8 @@ import type { EpisodeOptions } from '@agentjet/rollout';
 import type { EpisodeOrder, FromProcess } from './messages.js';
 
 /**
- * A process of workflows reports to the run that its judge is away, and the run reports to the process that the judge
- * is back.
+ * A process of workflows reports to the run that its judge cannot be reached, and the run reports to the process when
+ * the judge is back.
  */
 export class SentJudge {
   readonly #send: (message: FromProcess) => void;

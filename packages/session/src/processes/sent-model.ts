@@ -9,7 +9,7 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** The model calls of a process: each is answered by the run. */
+/** The model calls of a process. The run answers each of them. */
 export class SentCalls {
   readonly #send: (message: FromProcess) => void;
   readonly #waiting = new Map<number, Waiting>();
@@ -20,7 +20,7 @@ export class SentCalls {
     this.#send = send;
   }
 
-  /** The tuned model of an agent of an episode: the same errors, streams and aborts as in the run. */
+  /** The tuned model of one agent in an episode. It has the same errors, streams and aborts as in the run. */
   createModel(episodeId: string, agent: AgentIdentity): ChatModel {
     const model = this.#models++;
     return {
@@ -39,7 +39,7 @@ export class SentCalls {
     else reject(options.signal?.aborted === true ? abortedBy(options.signal) : fromSentError(message.error));
   }
 
-  /** A listener that throws ends its call, as it does in the run. */
+  /** If a listener throws, its call ends, as in the run. */
   #stream(message: Extract<ToProcess, { type: 'delta' | 'tokens' }>, { options, reject }: Waiting): void {
     try {
       if (message.type === 'delta') options.onDelta?.(message.delta);

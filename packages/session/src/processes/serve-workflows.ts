@@ -10,12 +10,12 @@ import { fromSentError, toSentError } from './sent-error.js';
 import { SentJudge } from './sent-judge.js';
 import { SentCalls } from './sent-model.js';
 
-/** From sources and from builds alike. */
+/** The same path works from sources and from builds. */
 const leave = new URL('../../threads/leave-with-parent.mjs', import.meta.url);
 
 /**
- * The other end of `rollout.workflow_processes`: a process that runs workflows for the run that started it. It ends with that run,
- * also if the run was killed while a workflow here blocks the main thread.
+ * The process side of `rollout.workflow_processes`: it runs workflows for the run that started it. It ends with that
+ * run, even if the run was killed while a workflow here blocks the main thread.
  */
 export function serveWorkflows(composition: ConfigComposition): void {
   leaveWithParent();
@@ -108,7 +108,7 @@ class WorkflowServer {
     );
   }
 
-  /** What cannot be sent, such as a function in the metadata, fails its own episode. */
+  /** A value that cannot be sent, such as a function in the metadata, fails its own episode. */
   #finish(whole: Episode): void {
     const episode = toRemote(whole);
     const { episodeId } = episode;
@@ -138,7 +138,7 @@ type Opened = {
   readonly endpointHost: EndpointHost;
 };
 
-/** The run decides how its model samples, and records what it says. */
+/** The run decides how its model samples, and records the answers. */
 const sampledByRun = { temperature: 1, topP: 1, topK: -1, maxTokens: 1 };
 
 function toRemote(episode: Episode): RemoteEpisode {

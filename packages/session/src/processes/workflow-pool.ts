@@ -11,9 +11,9 @@ import type { EpisodeOrder, ProcessOptions, RemoteEpisode } from './messages.js'
 import { ProcessLost, WorkflowProcess, type RemoteRun } from './workflow-process.js';
 
 /**
- * The processes of `rollout.workflow_processes`. The episode is opened here: this process samples and records. Its workflow and judge
- * run over there. If a process dies, its episodes are repeated, each alone in a new one: then the one that kills its process again
- * is known, and it alone has failed.
+ * The processes of `rollout.workflow_processes`. The run opens each episode, samples and records; a process runs its
+ * workflow and judge. If a process dies, each of its episodes is repeated alone in a new process. An episode that kills
+ * its process again has failed.
  */
 export class WorkflowPool {
   readonly #options: WorkflowPoolOptions;
@@ -33,7 +33,7 @@ export class WorkflowPool {
   runEpisode = async (task: Task, options: EpisodeOptions, identity: EpisodeIdentity): Promise<Episode> => {
     const startedAt = performance.now();
     const isStopped = (): boolean => identity.signal?.aborted === true;
-    if (isStopped()) return runEpisode(task, options, identity); // which begins nothing then
+    if (isStopped()) return runEpisode(task, options, identity); // it starts nothing after a stop
     for (let isAlone = false; ; isAlone = true) {
       const attempt = (identity.attempt ?? 1) + (isAlone ? 1 : 0);
       const { timeoutMs, endpointHost: _host, environment: _environment, ...recording } = options;
@@ -68,7 +68,7 @@ export class WorkflowPool {
     return isAlone ? this.#seats.run(() => this.#executeAlone(run)) : this.#choose().run(run);
   }
 
-  /** A process that lived is used again: it still has one episode at a time. */
+  /** A process that survived is used again, still for one episode at a time. */
   async #executeAlone(run: RemoteRun): Promise<RemoteEpisode> {
     const alone = this.#idle.pop() ?? this.#start();
     this.#alone.add(alone);
@@ -80,7 +80,7 @@ export class WorkflowPool {
     }
   }
 
-  /** The one with the fewest episodes; one that is gone is replaced. */
+  /** Chooses the process with the fewest episodes. A dead process is replaced first. */
   #choose(): WorkflowProcess {
     const { size } = this.#options;
     for (let at = 0; at < size; at++) if (this.#processes[at]?.isGone !== false) this.#processes[at] = this.#start();
@@ -126,7 +126,7 @@ function toFailed(
   return { episodeId, repeatIndex, seed, status: 'failed', error, metadata: {}, logMetrics: {} };
 }
 
-/** With the places that the turns have in the record of this process. */
+/** Uses the places of the turns in the record of this process. */
 function toTurnRewards({ paidTurns }: RemoteEpisode, turns: Episode['turns']): Pick<Episode, 'turnRewards'> {
   if (paidTurns === undefined) return {};
   const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));

@@ -7,17 +7,17 @@ import type { AgentIdentity } from '@agentjet/context-tracker';
 import type { EpisodeOrder, FromProcess, ProcessOptions, RemoteEpisode, ToProcess } from './messages.js';
 import { fromSentError, toSentError } from './sent-error.js';
 
-/** How long a process may take to end an episode that has run out of time, or that is not wanted any more. */
+/** How long a process may take to end an episode that is out of time or was cancelled. */
 const graceMs = 2000;
 
-/** How long a process may take until its workflow is imported and its environment is open. */
+/** How long a process may take to import its workflow and open its environment. */
 const longestStartMs = 10 * 60_000;
 
-/** The process of an episode is gone, and took its other episodes with it. */
+/** The process of an episode died, and its other episodes with it. */
 export class ProcessLost extends Error {
-  /** Of the episodes that ran in it. */
+  /** The number of episodes that ran in it. */
   readonly numEpisodes: number;
-  /** It was killed because this episode had run out of time, and nothing in the process answered any more. */
+  /** The process was killed because this episode was out of time and the process no longer answered. */
   readonly isBlocked: boolean;
 
   constructor(
@@ -35,10 +35,10 @@ export type RemoteRun = {
   readonly order: EpisodeOrder;
   /** Ends the episode. */
   readonly signal: AbortSignal | undefined;
-  /** The tuned model of an agent; asked once for each number. */
+  /** Returns the tuned model of an agent. Called once for each number. */
   readonly createModel: (agent: AgentIdentity) => ChatModel;
   readonly judgeIsAway: (message: string) => void;
-  /** Calls the listener when the judge is back. What it returns ends that. */
+  /** Calls the listener when the judge is back. The returned function removes the listener. */
   readonly onJudgeBack?: ((listener: () => void) => () => void) | undefined;
 };
 
@@ -48,7 +48,7 @@ type Running = RemoteRun & {
   readonly reject: (error: unknown) => void;
   readonly deadline: NodeJS.Timeout;
   isLate: boolean;
-  /** Set once the episode waits for its judge. */
+  /** Set as soon as the episode waits for its judge. */
   leaveJudge: (() => void) | undefined;
 };
 
@@ -101,7 +101,7 @@ export class WorkflowProcess {
         this.#lose(describeExit(code, signal));
       });
     });
-    this.#ready.catch(() => undefined); // those who run something get this error
+    this.#ready.catch(() => undefined); // callers that run something get this error
     this.#limitStart(startTimeoutMs);
     this.#send({ type: 'open', config, options });
   }
@@ -110,12 +110,12 @@ export class WorkflowProcess {
     return this.#isGone;
   }
 
-  /** Those that wait for its start too. */
+  /** Includes those that wait for its start. */
   get numEpisodes(): number {
     return this.#numAssigned;
   }
 
-  /** Rejects with ProcessLost if the process dies, with ConfigError for what would be the same in every episode. */
+  /** Rejects with ProcessLost if the process dies, and with ConfigError for an error that every episode would have. */
   async run(run: RemoteRun): Promise<RemoteEpisode> {
     const { order, signal, task } = run;
     const { episodeId, timeoutMs } = order;
@@ -129,7 +129,7 @@ export class WorkflowProcess {
         const shared = { ...run, resolve, reject, deadline, isLate: false, leaveJudge: undefined };
         this.#running.set(episodeId, { ...shared, models: new Map() });
         this.#post({ type: 'run', task, episode: order });
-        if (signal?.aborted === true) onAbort(); // there is nothing to stop before it runs
+        if (signal?.aborted === true) onAbort(); // an episode can only be stopped once it runs
         signal?.addEventListener('abort', onAbort, { once: true });
       });
     } finally {
@@ -145,7 +145,7 @@ export class WorkflowProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Lets it close its environment. Resolves when the process is gone. */
+  /** Lets the process close its environment. Resolves when the process has ended. */
   async close(): Promise<void> {
     if (this.#isGone) return;
     await new Promise<void>((resolve) => {
@@ -195,7 +195,7 @@ export class WorkflowProcess {
     }
   }
 
-  /** At a breakpoint no time passes. */
+  /** Time limits do not count at a breakpoint. */
   #expire(episodeId: string): void {
     const running = this.#running.get(episodeId);
     if (running === undefined || inspector.url() !== undefined) return;
@@ -214,12 +214,12 @@ export class WorkflowProcess {
     this.#isGone = true;
     for (const call of this.#calls.values()) call.abort();
     const numEpisodes = this.#running.size;
-    const last = this.#lastLines.length === 0 ? '' : ` Its last words:\n${this.#lastLines.join('\n')}`;
+    const last = this.#lastLines.length === 0 ? '' : ` Its last output:\n${this.#lastLines.join('\n')}`;
     for (const { reject, isLate } of this.#running.values())
       reject(new ProcessLost(`The process of the workflow ended: ${why}.${last}`, { numEpisodes, isBlocked: isLate }));
   }
 
-  /** At a breakpoint no time passes. */
+  /** Time limits do not count at a breakpoint. */
   #limitStart(timeoutMs: number): void {
     const expire = (): void => {
       if (inspector.url() !== undefined) return;
@@ -240,12 +240,12 @@ export class WorkflowProcess {
     );
   }
 
-  /** A process that is gone is noticed by its exit, not here. */
+  /** The exit event reports a dead process, so a failed send is ignored here. */
   #send(message: ToProcess): void {
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 
-  /** Throws what cannot be sent. */
+  /** Throws if the task cannot be sent. */
   #post(message: ToProcess): void {
     try {
       this.#send(message);
@@ -257,7 +257,7 @@ export class WorkflowProcess {
     }
   }
 
-  /** What it prints, line by line, with its name. The end of it explains why it died. */
+  /** Prints its output line by line with its name. The last lines explain why it died. */
   #show(name: string): void {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream === null) continue;

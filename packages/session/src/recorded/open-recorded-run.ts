@@ -12,23 +12,24 @@ export type RecordedRunOptions = {
   readonly config: CommonConfig;
   readonly folder: RunFolder;
   readonly backbone: Pick<Backbone, 'arithmetic' | 'capabilities' | 'policyVersion'>;
-  /** Undefined: the run begins. */
+  /** Undefined if the run is new. */
   readonly checkpoint: Checkpoint | undefined;
-  /** Somebody chose the checkpoint: steps after it are not wanted any more. */
+  /** True if the user chose the checkpoint: later steps are void. */
   readonly isChosen: boolean;
-  /** What is configured otherwise than before. */
+  /** The settings that differ from before. */
   readonly changes: readonly ConfigDifference[];
   readonly onNotice: (message: string) => void;
 };
 
 /**
- * Opens what the run has recorded, and brings it to where the run continues. Undefined if the run is not to be recorded, or cannot be. Rejects with BackboneError if the recording fails.
+ * Opens the run's ledger and brings it to the step from which the run continues. Undefined if the run is configured not
+ * to be recorded, or cannot be recorded. Rejects with BackboneError if the recording fails.
  */
 export async function openRecordedRun(options: RecordedRunOptions): Promise<RecordedRun | undefined> {
   const { config, folder, onNotice } = options;
   const dir = recordedOf(folder.dir, config.swarm.storeDir);
   if (!config.rollout.record) {
-    await rm(dir, { recursive: true, force: true }); // it would report steps that this run makes otherwise
+    await rm(dir, { recursive: true, force: true }); // it would report steps that this run makes differently
     return undefined;
   }
   const ledger = await RunLedger.open(dir, config, options).catch((error: unknown) => {
@@ -52,17 +53,17 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   }
 }
 
-/** Why a run continues without recording; undefined if it must not. */
+/** The reason why a run continues without recording; undefined if recording is required. */
 function whyUnavailable(error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   const isAvailable = cause instanceof LedgerError || (cause instanceof StoreError && cause.code !== 'file_system');
   return isAvailable ? undefined : toErrorMessage(cause);
 }
 
-/** Changes that leave episodes as they are. */
+/** Changes that do not affect episodes. */
 const changesNoSampling = /^trainer_common\.(optim\.|total_)/;
 
-/** Brings the ledger to where the run continues. The steps that it knows after the checkpoint are made again. */
+/** Brings the ledger to the step from which the run continues. Recorded steps after the checkpoint are made again. */
 function settle(ledger: RunLedger, options: RecordedRunOptions): void {
   const { isChosen, changes, onNotice } = options;
   const from = options.checkpoint?.state.step ?? 0;

@@ -2,31 +2,32 @@ import type { Task } from '@agentjet/core';
 import { Ledger, type LedgerEpisode, type LedgerOptions, type NewEnd, type Purpose } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
 
-/** Which step of a run a group is sampled for. */
+/** The step of a run that a group is sampled for. */
 export type SampledFor = { readonly purpose: Purpose; readonly step: number };
 
 /**
- * Where the places of a run are kept. Ids of groups and episodes are unique within a step only, so the ledger has longer ones.
- * A record in memory forgets groups when they are sampled; one on disk gives finished episodes back after a crash.
+ * The record of a run's places. Ids of groups and episodes are unique only within a step, so the ledger uses longer
+ * ids. A record in memory forgets groups when they are sampled. A record on disk returns finished episodes after a
+ * crash.
  */
 export type PlaceRecord = {
   readonly ledger: Ledger;
   readonly isKept: boolean;
-  /** In the ledger, of the group that a step calls `groupId`. */
+  /** The ledger's id of the group that a step calls `groupId`. */
   readonly groupIdOf: (groupId: string, at: SampledFor) => string;
-  /** For another attempt that the step calls `episodeId`. */
+  /** The ledger's id for another attempt that the step calls `episodeId`. */
   readonly newEpisode: (episodeId: string, groupId: string) => { readonly episodeId: string; readonly claimId: string };
-  /** What a finished attempt left, if there is one. `groupId` is the ledger's. */
+  /** The episode of a finished attempt, if there is one. `groupId` is the ledger's id. */
   readonly recall: (episodeId: string, groupId: string, task: Task) => Episode | undefined;
   /** The ledger's entry of that attempt. */
   readonly newestOf: (episodeId: string, groupId: string) => Readonly<LedgerEpisode> | undefined;
-  /** For the end record of an episode. */
+  /** The content for the end record of an episode. */
   readonly sealOf: (episode: Episode) => Pick<NewEnd, 'content' | 'bytes'>;
-  /** Throws if what was recorded is not on the disk. */
+  /** Throws if the records are not on the disk. */
   readonly check: () => void;
 };
 
-/** Of a run that nobody resumes. */
+/** The record of a run that is never resumed. */
 export function createMemoryRecord(options: Pick<LedgerOptions, 'rules' | 'now'>): PlaceRecord {
   return {
     ledger: new Ledger(options),

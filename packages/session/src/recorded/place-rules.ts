@@ -1,7 +1,7 @@
 import type { CommonConfig } from '@agentjet/core';
 import { createRules, type LedgerRules } from '@agentjet/ledger';
 
-/** The rules of places as the configuration of an ordinary run states them. Its episodes have their own time limit. */
+/** The rules of places from the configuration of an ordinary run. Its episodes have their own time limit. */
 export function placeRules({ rollout }: CommonConfig): LedgerRules {
   const { failedEpisodePolicy, maxAttempts, minGroupShare } = rollout;
   return createRules({ failedEpisodePolicy, maxAttempts, minGroupShare, groupPatienceMs: null, scorePatienceMs: null });

@@ -8,15 +8,15 @@ import type { RunLedger } from './run-ledger.js';
 import { openGroups, storeGroups } from './stored-step.js';
 
 /**
- * What an ordinary run writes down so that a crash costs no sampling: every finished episode, and before each step the manifest of
- * everything that the step is computed from. A resumed run makes the steps after its checkpoint again from that, and continues with the
- * episodes that had finished.
+ * An ordinary run records every finished episode, and before each step a manifest of everything that the step is
+ * computed from. So a crash costs no sampling: a resumed run makes the steps after its checkpoint again from the
+ * records, and keeps the finished episodes.
  */
 export class RecordedRun implements Recorder {
   readonly places: RunLedger;
   readonly repeatsExactly: boolean;
   readonly #folder: RunFolder;
-  /** Finished episodes of steps that an earlier process has not decided. */
+  /** Finished episodes of steps that an earlier process left undecided. */
   readonly #found: readonly string[];
   #older: ReadonlySet<string> | undefined;
 
@@ -61,13 +61,16 @@ export class RecordedRun implements Recorder {
     episodeIdOf: (name) => this.#episodesOf(this.places.state.manifests.get(step)).get(name),
   });
 
-  /** Removes the records that the checkpoint before the newest does not need: the newest may turn out not to be whole. */
+  /**
+   * Removes the records that even the second-newest checkpoint does not need. The newest one may turn out to be
+   * incomplete.
+   */
   retire = async (): Promise<void> => {
     const steps = await this.#folder.checkpoints.steps();
     await this.places.retire(steps.length < 2 ? 0 : (steps.at(-2) ?? 0));
   };
 
-  /** The episodes of an evaluation are done with: they are kept until a checkpoint covers it. */
+  /** Keeps the episodes of a finished evaluation until a checkpoint covers it. */
   noteEvaluation = async (step: number): Promise<void> => {
     const { state, ledger } = this.places;
     const isOpen = ({ purpose, evaluates, fate }: LedgerGroup): boolean =>
@@ -78,7 +81,7 @@ export class RecordedRun implements Recorder {
     await this.places.committed();
   };
 
-  /** A step that was refused is not decided any more: the resumed run samples it anew, with settings that may have been repaired. */
+  /** Makes a refused step undecided again: the resumed run samples it anew, possibly with repaired settings. */
   noteOutcome = async ({ status, state, ...outcome }: TrainOutcome): Promise<void> => {
     if (status !== 'failed' || !('error' in outcome) || this.places.state.step <= state.step) return;
     if (!(outcome.error instanceof BackboneError && outcome.error.code === 'non_finite_gradient')) return;
@@ -89,7 +92,7 @@ export class RecordedRun implements Recorder {
 
   close = (): Promise<void> => this.places.close();
 
-  /** The ledger's groups of a batch, also those that others have replaced. */
+  /** The ledger's groups of a batch, including groups that were replaced by others. */
   #sampledFor(step: number): readonly LedgerGroup[] {
     const prefix = this.places.groupIdOf('', { purpose: 'train', step });
     return [...this.places.state.groups.values()].filter(
@@ -155,7 +158,7 @@ export type RecordedParts = {
   readonly repeatsExactly: boolean;
 };
 
-/** Those that were sampled by weights that were made again since, and may differ. */
+/** The episodes of weights that were made again since and may differ. */
 function findOlder(places: RunLedger, episodeIds: readonly string[]): ReadonlySet<string> {
   const { incarnation, episodes } = places.state;
   const isOlder = (episodeId: string): boolean =>

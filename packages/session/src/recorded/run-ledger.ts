@@ -29,8 +29,8 @@ const maxFileBytes = 32 * 2 ** 20;
 const maxFileEntries = 100_000;
 
 /**
- * The ledger of an ordinary run, on disk: the run is a swarm of one, without HTTP. The rules, the records and their order are those of
- * a swarm server. Only one process writes it, the one that has claimed the run folder.
+ * The ledger of an ordinary run on disk. The run is a swarm of one without HTTP: its rules, its records and their order
+ * are those of a swarm server. Only the process that has claimed the run folder writes the ledger.
  */
 export class RunLedger implements PlaceRecord {
   readonly ledger: Ledger;
@@ -104,11 +104,14 @@ export class RunLedger implements PlaceRecord {
     return this.ledger.state;
   }
 
-  /** What the ledger calls a group. Where the configuration was changed, or training sent back, all groups are new ones. */
+  /**
+   * The ledger's id of a group. If the configuration was changed or training went back to a checkpoint, all groups are
+   * new.
+   */
   groupIdOf = (groupId: string, { step }: SampledFor): string => {
     const generation = this.state.configs.findLast(({ fromStep }) => fromStep <= step)?.revision ?? 0;
     let id = `${generation}:${step}:${groupId}`;
-    while (this.state.finished.has(id)) id = `+${id}`; // its step is over, and somebody removed what the run folder said of it
+    while (this.state.finished.has(id)) id = `+${id}`; // its step is over, but its lines were removed
     return id;
   };
 
@@ -144,21 +147,21 @@ export class RunLedger implements PlaceRecord {
     if (this.#failure.error !== undefined) throw toRunError(this.#failure.error);
   };
 
-  /** Resolves when everything that was recorded survives the end of the machine. Rejects with BackboneError `run_folder`. */
+  /** Resolves when all records survive a crash of the machine. Rejects with BackboneError `run_folder`. */
   async synced(): Promise<void> {
     await this.#writer.synced().catch((error: unknown) => {
       throw toRunError(error);
     });
   }
 
-  /** Resolves when everything that was recorded survives the end of this process. */
+  /** Resolves when all records survive a crash of this process. */
   async committed(): Promise<void> {
     await this.#writer.committed().catch((error: unknown) => {
       throw toRunError(error);
     });
   }
 
-  /** The groups of steps that were not decided are drawn anew. */
+  /** Groups of undecided steps are drawn anew. */
   startAnew(reason: 'superseded' | 'rewound', changes: Readonly<Record<string, unknown>>, fromStep: number): void {
     for (const { groupId, fate } of this.state.groups.values())
       if (fate === undefined) this.ledger.dropGroup(groupId, reason);
@@ -166,7 +169,7 @@ export class RunLedger implements PlaceRecord {
     this.ledger.append({ kind: 'config', revision, fromStep, requestId: `r${revision}`, changes, by: 'run' });
   }
 
-  /** Removes files that no kept checkpoint needs: not before what replaces their records is synced. */
+  /** Removes files that no kept checkpoint needs, after the records that replace them are synced. */
   async retire(oldestCheckpoint: number): Promise<void> {
     const plan = planRetirement(this.#store, this.state, oldestCheckpoint);
     if (plan === undefined) return;
@@ -179,12 +182,12 @@ export class RunLedger implements PlaceRecord {
 
   async close(): Promise<void> {
     this.#giveUpRunning();
-    await this.#writer.synced().catch(() => undefined); // those who waited for a step report it
+    await this.#writer.synced().catch(() => undefined); // callers that waited for a step report it
     this.#writer.close(new StoreError('closed', 'The run has ended.'));
     await this.#store.close();
   }
 
-  /** What an earlier process was running is gone, and nobody's fault. */
+  /** The episodes that an earlier process was running are lost, and do not count as failures. */
   #giveUpGhosts(): void {
     this.#giveUpRunning();
     const { bootId } = this.#store;
@@ -208,7 +211,7 @@ type Opened = {
   readonly failure: Failure;
 };
 
-/** Names an attempt that the group calls `episodeId`, whichever try it is. */
+/** The ledger's id of an attempt that the group calls `episodeId`, for any try. */
 const claimIdOf = (groupId: string, episodeId: string): string => `${groupId} ${episodeId}`;
 
 const isUnreadable = (error: unknown): boolean =>

@@ -3,7 +3,9 @@ import { defaultPolicy, type EndRecord, type LedgerRules } from '@agentjet/ledge
 import type { Episode } from '@agentjet/rollout';
 import { contentOf, readEnd } from '@agentjet/records';
 
-/** The episode of an end record of an ordinary run, under the name that its step gave it. Default: its task as its line has it. */
+/**
+ * The episode of an end record of an ordinary run, with the id that its step gave it. Default: its task as in its line.
+ */
 export function openEnd(end: EndRecord, task?: Task): Episode {
   const { name = end.episodeId } = contentOf(end, defaultPolicy);
   const { reward, isSuccess, rewards } = end;
@@ -11,5 +13,7 @@ export function openEnd(end: EndRecord, task?: Task): Episode {
   return task === undefined ? episode : { ...episode, task };
 }
 
-/** What the end of an episode says in the ledger if its failure is not the agent's, so that no policy gives it a reward. */
+/**
+ * The cause that an end record states if the failure is not the agent's, so that no policy gives the episode a reward.
+ */
 export const unrewarded: LedgerRules['failedEpisodePolicy'] = 'partial_group';

@@ -6,16 +6,16 @@ import { toEpisodeLine } from '@agentjet/records';
 import type { RunLedger } from './run-ledger.js';
 import { openEnd } from './stored-episode.js';
 
-/** What the manifest of an ordinary run says of its step, in addition to the groups that are trained. */
+/** The fields that an ordinary run's manifest has in addition to the trained groups. */
 export type StoredStep = StepContent & {
-  /** All groups of the batch, in its order, also those of which nothing is trained: the metrics count them. */
+  /** All groups of the batch, in order. The metrics also count groups that are not trained. */
   readonly groups: readonly StoredGroup[];
 };
 
 type StoredGroup = {
-  /** As the step calls it. */
+  /** The id in the step. */
   readonly groupId: string;
-  /** As the ledger calls it; absent if nothing of it is trained. */
+  /** The id in the ledger; absent if nothing of it is trained. */
   readonly trained?: string;
   readonly draw?: Draw;
   readonly alsoDrawn?: readonly Draw[];
@@ -24,7 +24,7 @@ type StoredGroup = {
 
 type EpisodeLine = NonNullable<GroupReport['records']>[number];
 
-/** The line of an episode: made again from its end, or kept if the ledger has none. */
+/** The line of an episode. It is made again from the end record, or kept here if the ledger has none. */
 type StoredRecord = { readonly end: string; readonly hasSamples: boolean } | { readonly line: EpisodeLine };
 
 /** The manifest's entry for the groups of a batch. */

@@ -7,7 +7,10 @@ export function wrapWithCallLimit({ rollout }: CommonConfig): WrapModel | undefi
   return maxSteps === null ? undefined : limitCalls(maxSteps);
 }
 
-/** `rollout.multi_turn.max_steps`: model calls after the first `maxSteps` of an episode fail, over all its agents. */
+/**
+ * `rollout.multi_turn.max_steps`: after the first `maxSteps` model calls of an episode, counted over all its agents,
+ * calls fail.
+ */
 export function limitCalls(maxSteps: number): WrapModel {
   return () => createCallLimit(maxSteps);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether the judge can be reached, as the episodes that wait for it tell. It is away from the first one that waits until any episode
- * has a verdict, or until none waits any more.
+ * Whether the judge can be reached, derived from the episodes that wait for it. It is away from the moment the first
+ * episode waits until any episode has a verdict or none waits any more.
  */
 export class JudgeAbsence {
   readonly #waiting = new Set<string>();
@@ -11,12 +11,12 @@ export class JudgeAbsence {
     return this.#isAway;
   }
 
-  /** Also after the judge is back: each one has to ask again. */
+  /** Includes episodes that have not asked again yet after the judge came back. */
   get isAwaited(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** The episode could not ask it, and waits. True if that is news. */
+  /** Records that the episode could not ask the judge and waits. Returns true if the judge was not known to be away. */
   note(episodeId: string): boolean {
     const isNews = !this.#isAway;
     this.#waiting.add(episodeId);
@@ -24,7 +24,7 @@ export class JudgeAbsence {
     return isNews;
   }
 
-  /** The episode waits no more. True if that says that the judge is back. */
+  /** Records that the episode waits no more. Returns true if this shows that the judge is back. */
   leave(episodeId: string, hasVerdict: boolean): boolean {
     this.#waiting.delete(episodeId);
     const isBack = this.#isAway && hasVerdict;

@@ -2,8 +2,8 @@ import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { JobListener } from '@agentjet/records';
 
 /**
- * Reports, once for each agent and parameter, what agents ask for without effect, and which of their texts could
- * forge turns.
+ * Reports request parameters that have no effect, and messages that could forge turns, once for each agent and
+ * parameter.
  */
 export function noticeRequests(emit: JobListener, specialTokensInText: string): JobListener {
   const told = new Set<string>();

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
-/** A turn of the event loop that takes longer than this is worth a notice. */
+/** A turn of the event loop that takes longer than this is reported. */
 const stallMs = 1000;
 const lookMs = 250;
-/** A stall with at least this share of processor time was spent computing. */
+/** A stall with at least this share of processor time counts as computing. */
 const computingShare = 0.5;
 
 /** Processor time of this thread in milliseconds; undefined if the platform does not report it. */
@@ -19,8 +19,9 @@ type Parts = {
 type Stall = { readonly wallMs: number; readonly cpuMs: number | undefined };
 
 /**
- * Reports that the event loop was late by more than a second, once for each cause: this thread was computing, or it did not run. All
- * episodes share the loop, and while it is late their connections time out. Returns a function that ends the watch.
+ * Reports delays of the event loop of more than a second, once for each cause: this thread was computing, or it did not
+ * run. All episodes share the loop, and their connections time out during a delay. Returns a function that ends the
+ * watch.
  */
 export function noticeStalls({ onNotice, maxEnvWorker, cpuClock = threadCpuMs }: Parts): () => void {
   const reported = new Set<boolean>();
@@ -62,7 +63,7 @@ function describeWaiting({ wallMs, cpuMs }: Stall): string {
 /** Linux counts processor time in hundredths of a second. */
 const msPerTick = 10;
 
-/** `process.threadCpuUsage` came with Node 23.9; before it, Linux says the same in /proc. */
+/** `process.threadCpuUsage` exists since Node 23.9. Before it, Linux has the same figure in /proc. */
 function threadCpuMs(): number | undefined {
   const { threadCpuUsage } = process as { readonly threadCpuUsage?: () => NodeJS.CpuUsage };
   if (threadCpuUsage !== undefined) {

@@ -23,29 +23,29 @@ import { unrewarded } from '../recorded/stored-episode.js';
 import { JudgeAbsence } from './judge-absence.js';
 
 /**
- * Keeps the places of an ordinary run: which attempt fills which, which are made again, and when no further one starts because the
- * world is down, or the judge is away. The rules are the ledger's, the same as a swarm server's. They are kept in memory, or on the disk, from where a
- * resumed run gets its finished attempts back.
+ * Keeps the places of an ordinary run: which attempt fills which place, which attempts are repeated, and when an outage
+ * or an absent judge holds back further attempts. The ledger has the rules, the same as for a swarm server. The record
+ * is in memory, or on disk, so that a resumed run gets its finished attempts back.
  */
 
 export type PlaceKeeperOptions = {
   readonly rules: Partial<LedgerRules>;
   /** Default: in memory, with these rules. */
   readonly record?: PlaceRecord | undefined;
-  /** ms; null: an outage may last for ever. */
+  /** In ms. Null: an outage may last without limit. */
   readonly maxOutageMs: number | null;
   readonly scorePatienceMs: number | null;
   readonly onNotice: (message: string) => void;
-  /** Throws if the engine is broken for good: no waiting repairs that. */
+  /** Throws if the engine is broken, because waiting does not repair it. */
   readonly checkEngine?: () => void;
-  /** Default: the system's. */
+  /** Default: the system's clock. */
   readonly host?: Clock;
 };
 
 type Clock = {
   readonly now: () => number;
   readonly random: () => number;
-  /** Calls back after `ms`; what it returns takes that back. */
+  /** Calls back after `ms`. The returned function cancels the call. */
   readonly after: (ms: number, run: () => void) => () => void;
 };
 
@@ -55,10 +55,10 @@ const repair: Readonly<Record<string, string>> = {
   engine: 'The engine that samples the model fails; its last lines are in the log.',
   environment: "Check that the environment's server is running, has room, and can be reached from here.",
   connection: 'Check that the service is running and can be reached from here.',
-  workflow: 'The workflow says that the world failed.',
+  workflow: 'The workflow reported an outage.',
 };
 
-/** A waiting attempt looks again at least this often. */
+/** A waiting attempt checks again at least this often. */
 const longestLookMs = 1000;
 
 export class PlaceKeeper implements AttemptKeeper {
@@ -70,7 +70,7 @@ export class PlaceKeeper implements AttemptKeeper {
   readonly #pause: OutagePause;
   /** The ledger's ids of groups that are being sampled. */
   readonly #groupIds = new Map<string, string>();
-  /** Of their running attempts. */
+  /** The ledger's ids of their running attempts. */
   readonly #episodeIds = new Map<string, string>();
   readonly #judge = new JudgeAbsence();
   readonly #onHeld = new Set<(isHeld: boolean) => void>();
@@ -87,7 +87,7 @@ export class PlaceKeeper implements AttemptKeeper {
     this.#pause = new OutagePause({ maxOutageMs: options.maxOutageMs, random: this.#host.random });
   }
 
-  /** The same keeper, for the groups that are sampled for one step. */
+  /** The view of this keeper for the groups of one step. */
   during(at: SampledFor): AttemptKeeper {
     return {
       scorePatienceMs: this.scorePatienceMs,
@@ -125,12 +125,12 @@ export class PlaceKeeper implements AttemptKeeper {
     return outage !== undefined && this.#isOpen(groupId, place);
   }
 
-  /** Nobody is late: the world is down, or an episode waits for the judge. */
+  /** No episode counts as late during an outage, or while an episode waits for the judge. */
   isPaused(): boolean {
     return this.isHeld() || this.#judge.isAwaited;
   }
 
-  /** No further attempt may begin: the world is down, or the judge is away. */
+  /** Whether an outage or an absent judge holds back further attempts. */
   isHeld(): boolean {
     return this.#judge.isAway || this.#pause.status(this.#host.now()).kind !== 'running';
   }
@@ -154,7 +154,7 @@ export class PlaceKeeper implements AttemptKeeper {
     return this.#judge.onBack(listener);
   }
 
-  /** Groups that could not become trainable because the world failed; each is drawn again, at most twice. */
+  /** Groups that an outage kept from becoming trainable. Each is drawn again at most twice. */
   expired(groups: readonly TaskGroup[], numTries: number): readonly TaskGroup[] {
     if (numTries > this.#ledger.rules.maxExpiries) return [];
     return groups.filter(({ groupId, episodes }) => {
@@ -163,7 +163,10 @@ export class PlaceKeeper implements AttemptKeeper {
     });
   }
 
-  /** Lets go of groups that are sampled: memory stays bounded. What is kept on the disk is forgotten when a checkpoint covers it. */
+  /**
+   * Forgets groups that are sampled, so that memory stays bounded. Records on disk are forgotten when a checkpoint
+   * covers them.
+   */
   release(groups: readonly TaskGroup[]): void {
     for (const { groupId, isGivenUp, episodes } of groups) {
       for (const { episodeId } of episodes) this.#judge.leave(episodeId, false);
@@ -175,7 +178,7 @@ export class PlaceKeeper implements AttemptKeeper {
     }
   }
 
-  /** A finished attempt of an earlier process: `isFinal` if its place is not tried again. */
+  /** A finished attempt of an earlier process. `isFinal`: its place is not tried again. */
   #recall({ groupId, place, episodeId, task }: Attempt, at: SampledFor): RecalledAttempt | undefined {
     if (!this.#record.isKept) return undefined;
     const id = this.#record.groupIdOf(groupId, at);
@@ -187,7 +190,7 @@ export class PlaceKeeper implements AttemptKeeper {
     return { episode, isFinal: !isOutage || !this.#isRetried(id, { groupId, place, episodeId }) };
   }
 
-  /** Whether the place was tried again after this attempt, or is going to be. */
+  /** Whether the place was or will be tried again after this attempt. */
   #isRetried(id: string, { groupId, place, episodeId }: Pick<Attempt, 'groupId' | 'place' | 'episodeId'>): boolean {
     const { episodes, groups } = this.#ledger.state;
     const known = this.#record.newestOf(episodeId, id);
@@ -246,7 +249,7 @@ export class PlaceKeeper implements AttemptKeeper {
     });
   }
 
-  /** An episode that its workflow has rewarded says nothing of the judge. */
+  /** An episode that its workflow has rewarded says nothing about the judge. */
   #noteVerdict(name: string, { status, secondsJudging }: Episode): void {
     const isBack = this.#judge.leave(name, status === 'completed' && secondsJudging !== undefined);
     if (isBack) this.#options.onNotice('The judge is back: the run continues.');
@@ -310,7 +313,7 @@ export class PlaceKeeper implements AttemptKeeper {
     } else if (isOutage && episode.error.outage?.source !== 'judge')
       this.#ledger.end(episodeId, { ...shared, status: 'outage', isCounted });
     else if (isAgentsFailure(episode.error)) this.#ledger.end(episodeId, { ...shared, status: 'failed' });
-    // A judge's patience is over, or it is broken: another attempt would meet the same judge, and no policy makes it a reward.
+    // The wait is over, or the judge is broken: another attempt would meet it too, and no policy gives a reward.
     else this.#ledger.end(episodeId, { ...shared, status: 'failed', policy: unrewarded });
   }
 
@@ -325,14 +328,14 @@ export class PlaceKeeper implements AttemptKeeper {
   }
 }
 
-/** True unless the agent or the judge is why the place is empty: another try would meet the same. */
+/** False if the agent or the judge left the place empty, because another try would meet the same cause. */
 function isLostOrCompleted(episode: Episode): boolean {
   if (episode.status === 'completed') return true;
   const { outage } = episode.error;
   return outage !== undefined && outage.source !== 'judge';
 }
 
-/** The rules as the configuration states them. `checkEngine` throws if the engine is broken for good. */
+/** The rules from the configuration. `checkEngine` throws if the engine is broken. */
 export function createPlaceKeeper(
   config: CommonConfig,
   options: Pick<PlaceKeeperOptions, 'onNotice' | 'checkEngine' | 'record'>,

@@ -5,15 +5,17 @@ import { toGroupLines } from '@agentjet/records';
 import { toEvaluationRecord } from '@agentjet/records';
 import type { RolloutContext } from './run-phase.js';
 
-/** The evaluations of one run: made once per step, written to the run folder, found there again after a resume. */
+/**
+ * The evaluations of one run. Each is made once per step and written to the run folder, where a resumed run finds it.
+ */
 export type RunEvaluations = {
-  /** Success rate after `step` steps; null if there is nothing to evaluate, or if the signal ended it. */
+  /** The success rate after `step` steps; null if there is nothing to evaluate or the signal ended it. */
   successAt(step: number): Promise<number | null>;
-  /** Spent on episodes, all evaluations together. */
+  /** The time that the episodes of all evaluations took together. */
   seconds(): number;
 };
 
-/** Of a run whose evaluation is somebody else's, or that has none. */
+/** The evaluations of a run that has none, or that others evaluate. */
 export const noEvaluations: RunEvaluations = { successAt: async () => null, seconds: () => 0 };
 
 type EvaluationOptions = {
@@ -21,7 +23,7 @@ type EvaluationOptions = {
   readonly run: RunFolder;
   readonly tasks: readonly Task[];
   readonly signal: AbortSignal | undefined;
-  /** Awaited when an evaluation is in the run folder. */
+  /** Called and awaited after an evaluation was written to the run folder. */
   readonly onRecorded?: ((step: number) => Promise<void>) | undefined;
 };
 

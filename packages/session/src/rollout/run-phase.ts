@@ -17,26 +17,26 @@ import type { JobInputs } from '../inputs/job-inputs.js';
 import type { JobListener, Phase } from '@agentjet/records';
 import type { PlaceKeeper } from './place-keeper.js';
 
-/** What every phase of a run shares. */
+/** The parts that all phases of a run share. */
 export type RolloutContext = {
   readonly config: CommonConfig;
   readonly workflow: WorkflowSource;
   readonly judge: JobInputs['judge'];
   readonly policy: Policy;
-  /** The limits of the configuration, around every tuned model. */
+  /** Puts the configured limits around every tuned model. */
   readonly wrapModel: WrapModel | undefined;
   readonly endpointHost: EndpointHost;
   readonly environment?: EnvironmentHost | undefined;
   /** Keeps the places of all groups of the run. */
   readonly keeper: PlaceKeeper;
-  /** Runs episodes in other processes. Default: in this one. */
+  /** Runs episodes in other processes. Default: episodes run in this one. */
   readonly runEpisode?: GroupsOptions['runEpisode'];
   readonly emit: JobListener;
 };
 
 export type PhaseOptions = {
   readonly phase: Exclude<Phase, 'train'>;
-  /** The optimizer step it belongs to, from 1; for an evaluation the steps made before it. */
+  /** The optimizer step that the phase belongs to, from 1. For an evaluation: the number of steps before it. */
   readonly step: number;
   readonly tasks: readonly Task[];
   readonly numRepeat: number;
@@ -45,19 +45,19 @@ export type PhaseOptions = {
   /** Default: `honour`. */
   readonly requestSampling?: RequestSampling;
   readonly timeoutMs: number;
-  /** Shared with phases that run at the same time. */
+  /** The slots that phases running at the same time share. */
   readonly workers?: Semaphore;
   readonly stragglerPatienceMs?: number | null;
-  /** Groups that may be started and not yet handed over. */
+  /** The most groups that may be started and not yet handed over. */
   readonly maxOpenGroups?: number;
   readonly seed: number;
-  /** Keeps episode ids of different phases apart. */
+  /** A prefix that keeps episode ids of different phases apart. */
   readonly idPrefix: string;
   readonly signal?: AbortSignal | undefined;
 };
 
 export type PhaseOutcome = {
-  /** In the order of the tasks; fewer than those if the signal aborted. */
+  /** The groups in the order of the tasks; fewer than the tasks if the signal aborted. */
   readonly groups: readonly TaskGroup[];
   readonly seconds: number;
 };
@@ -87,13 +87,13 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),
   });
   for await (const group of running) groups.push(group);
-  if (phase !== 'debug') noticeFailures(groups, emit); // there, each episode is shown
+  if (phase !== 'debug') noticeFailures(groups, emit); // debugging shows each episode
   const seconds = (performance.now() - startedAt) / 1000;
   emit({ type: 'phase_finished', phase, step, seconds });
   return { groups, seconds };
 }
 
-/** A failed episode stops nothing, but nobody should have to look for it. */
+/** A failed episode does not stop the run, so it is reported where the user sees it. */
 function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const episodes = groups.flatMap((group) => group.episodes);
   const failed = episodes.flatMap((episode) => (episode.status === 'failed' ? [episode] : []));

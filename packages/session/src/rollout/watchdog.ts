@@ -1,7 +1,7 @@
 import inspector from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 
-/** From sources and from builds alike: both folders are next to `threads`. */
+/** The same path works from sources and from builds, because both folders are next to `threads`. */
 const watch = new URL('../../threads/watch.mjs', import.meta.url);
 
 /**

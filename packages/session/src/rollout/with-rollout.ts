@@ -13,21 +13,21 @@ import type { RolloutContext } from './run-phase.js';
 import { noticeStalls } from './notice-stalls.js';
 import { startWatchdog } from './watchdog.js';
 
-/** Frameworks put more than Node's ten frames between the user's line and what failed below it. */
+/** Frameworks put more than Node's ten frames between the user's line and the failure. */
 const deepestFrames = 40;
 
 type RolloutParts = {
   readonly inputs: JobInputs;
   readonly policy: Policy;
   readonly emit: JobListener;
-  /** Throws if the engine is broken for good. */
+  /** Throws if the engine is broken. */
   readonly checkEngine?: () => void;
-  /** Where places are kept. Default: in memory. */
+  /** The record of places. Default: in memory. */
   readonly record?: PlaceRecord | undefined;
 };
 
 /**
- * Starts the HTTP endpoint for agents in other processes, puts the limits of the configuration around the models, and ends both
+ * Starts the HTTP endpoint for agents in other processes and puts the configured limits around the models. Both end
  * when `use` does.
  */
 export async function withRollout<T>(
@@ -40,7 +40,7 @@ export async function withRollout<T>(
   const endpointHost = await startEndpointServer();
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = Math.max(stackTraceLimit, deepestFrames);
-  // Its beat also keeps Node from ending while all episodes wait for nothing.
+  // Its timer also keeps Node alive if no episode has pending I/O.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
   const stopStalls = noticeStalls({
     onNotice: (message) => emit({ type: 'notice', message }),
@@ -86,7 +86,7 @@ function openPool(config: CommonConfig, { processes }: JobInputs): WorkflowPool 
   return new WorkflowPool({ ...processes, config, size: config.rollout.workflowProcesses });
 }
 
-/** Each process would see a part of a group. */
+/** Each process would see only a part of a group. */
 function checkJudge({ processes, judge }: JobInputs): void {
   if (processes === undefined || judge === undefined || !isGroupJudge(judge)) return;
   throw new ConfigError(

@@ -1,12 +1,12 @@
 import { TaskError, type Task } from '@agentjet/core';
 import { readTasks } from '../inputs/read-tasks.js';
 
-/** More than this is not a list any more. */
+/** A list may have at most so many tasks. */
 const taskLimit = 1_000_000;
-/** So many are drawn from a source without end, so that shuffling them means something. */
+/** So many tasks are drawn from an endless source, so that shuffling has an effect. */
 const endlessSourceTasks = 10_000;
 
-/** All tasks of a source; of one that may have no end, enough for `neededTasks` (null: unknown). */
+/** All tasks of a source. For a source that may be endless: enough for `neededTasks` (null: unknown). */
 export async function collectTasks(source: AsyncIterable<Task>, neededTasks: number | null): Promise<readonly Task[]> {
   const limit = neededTasks === null ? taskLimit : Math.max(neededTasks, endlessSourceTasks);
   const tasks: Task[] = [];

@@ -3,8 +3,8 @@ import type { PlaceKeeper } from '../rollout/place-keeper.js';
 type Leaving = { readonly signal: AbortSignal; readonly close: () => void };
 
 /**
- * A run that is told to stop finishes its step first, but a step whose episodes wait for the judge, or for the world, may take for
- * ever. The signal aborts once both are so: the run is to stop, and nothing may begin.
+ * A run finishes its step before it stops, but a step may never end if its episodes wait for the judge or for the end
+ * of an outage. The signal aborts if the run is asked to stop while no episode may begin.
  */
 export function leaveInPause(
   stop: AbortSignal | undefined,

@@ -18,7 +18,7 @@ type ProbeParts = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** The model that a run begins with runs episodes of each training task; those that it solves always or never are left out. */
+/** The initial model runs episodes of each training task. Tasks that it always or never solves are left out. */
 export async function probeDifficulty(config: CommonConfig, table: TaskTable, parts: ProbeParts): Promise<Selected> {
   const { difficulty } = config.taskReader;
   const opened = openWhenNeeded(config, parts);
@@ -41,7 +41,10 @@ export async function probeDifficulty(config: CommonConfig, table: TaskTable, pa
   }
 }
 
-/** All that decides how often a task is solved, except the task. Code that was given in code has no sum: its edits are not seen. */
+/**
+ * Everything except the task that decides how often a task is solved. Parts that were passed in code have no hash, so
+ * their edits are not noticed.
+ */
 async function describeShape(config: CommonConfig, { inputs, modelDir }: ProbeParts): Promise<unknown> {
   const { rollout, taskJudge, trainerCommon, backbone } = config;
   const { userWorkflow, maxModelLen, maxResponseLengthInOneTurn, multiTurn } = rollout;
@@ -59,14 +62,14 @@ async function describeShape(config: CommonConfig, { inputs, modelDir }: ProbePa
   };
 }
 
-/** What the episodes act in. Some readers open it themselves, by their own settings. */
+/** The environment that the episodes act in. Some readers open it themselves, with their own settings. */
 function describeWorld({ environment, taskReader }: CommonConfig, { reader }: JobInputs): unknown {
   const { maxSessions: _sessions, openTimeout: _open, callTimeout: _call, ...world } = environment;
   const { difficulty: _limits, ...ofReader } = taskReader;
   return [world, reader.environment === undefined ? null : ofReader];
 }
 
-/** The engine is opened for the first task that is not known yet, and stays open until the end. */
+/** The engine is opened for the first task without a known result, and stays open until the end. */
 function openWhenNeeded(config: CommonConfig, parts: ProbeParts) {
   const { inputs, emit, signal } = parts;
   const quiet: JobListener = (event) => {
@@ -86,7 +89,7 @@ function openWhenNeeded(config: CommonConfig, parts: ProbeParts) {
   };
 }
 
-/** The run that follows acts in the same environment. */
+/** The run that follows uses the same environment. */
 function keptOpen(environment: Environment | undefined): Environment | undefined {
   if (environment === undefined) return undefined;
   const { name } = environment;

@@ -8,7 +8,7 @@ import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 export type Plan = {
   readonly schedule: TaskSchedule;
   readonly evaluationTasks: readonly Task[];
-  /** For the record of the run. */
+  /** The description of the tasks for the run's record. */
   readonly tasks: TasksCard;
 };
 
@@ -17,7 +17,7 @@ type Narrow = (table: TaskTable) => Promise<Selected>;
 
 /**
  * Opens the tasks, so that a bad task is found before anything runs, and lets `narrow` choose among them. Reports
- * evaluations that were asked for and are not possible.
+ * configured evaluations that are not possible.
  */
 export async function readPlan(
   config: CommonConfig,
@@ -54,7 +54,7 @@ export async function readPlan(
   };
 }
 
-/** Of a reader that does not describe itself. */
+/** The description of a reader that does not describe itself. */
 function describe({ size, source }: TaskTable, evaluationTasks: readonly Task[]): TasksCard {
   const evaluation = {
     tasks: evaluationTasks.length,
@@ -64,7 +64,7 @@ function describe({ size, source }: TaskTable, evaluationTasks: readonly Task[])
   return { training: { tasks: size, sources: [source], dropped: [] }, evaluation };
 }
 
-/** The reader's own table, or else a list of what it yields. */
+/** The reader's own table, or else a list of the tasks that it yields. */
 async function openTrainingTable(reader: TaskReader, neededTasks: number | null): Promise<TaskTable> {
   if (reader.trainingTable !== undefined) return reader.trainingTable();
   return createListTable(await collectTasks(reader.trainingTasks(), neededTasks), 'the task reader');

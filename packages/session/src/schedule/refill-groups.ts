@@ -1,12 +1,14 @@
 import { centerRewards, type GroupReport, type TrainingGroup } from '@agentjet/trainer';
 
 /**
- * Groups in which every episode got the same reward teach nothing. With `rollout.refill_groups` other tasks are drawn in their
- * place. What was sampled for the replaced group stays in the step's report, so that its figures still describe all episodes;
- * `refilled_groups` counts how far the trained tasks are from the drawn ones.
+ * Groups in which every episode got the same reward teach nothing. With `rollout.refill_groups` other tasks replace
+ * them. The episodes of a replaced group stay in the step's report, so its figures still describe all episodes.
+ * `refilled_groups` counts the replaced groups.
  */
 
-/** False if all episodes of the group were rewarded alike. Rewards of targets and turns may differ even then, so they count as a difference. */
+/**
+ * False if all episodes of the group got the same reward. A difference in the rewards of targets or turns also counts.
+ */
 function hasSpread({ episodes }: TrainingGroup): boolean {
   const isSplit = episodes.some(({ rewards, turnRewards }) => rewards !== undefined || turnRewards !== undefined);
   return isSplit || centerRewards(episodes.map(({ reward }) => reward)).some((difference) => difference !== 0);
@@ -35,7 +37,7 @@ function addReports(a: GroupReport, b: GroupReport): GroupReport {
   };
 }
 
-/** `replacement` in the place of `group`, with the draws and the report of both. */
+/** Puts `replacement` in the place of `group`, with the draws and the report of both. */
 function replace(group: TrainingGroup, replacement: TrainingGroup): TrainingGroup {
   const report = addReports(group.report ?? emptyReport, replacement.report ?? emptyReport);
   return {
@@ -46,8 +48,8 @@ function replace(group: TrainingGroup, replacement: TrainingGroup): TrainingGrou
 }
 
 /**
- * Replaces groups without spread by others until none is left or `most` groups were drawn. `draw(count)` samples so many further
- * tasks, none if the run is being stopped.
+ * Replaces groups without spread by others until none is left or `most` groups were drawn. `draw(count)` samples that
+ * many further tasks, or none if the run is stopping.
  */
 export async function refillGroups(
   groups: readonly TrainingGroup[],

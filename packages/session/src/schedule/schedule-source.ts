@@ -13,10 +13,10 @@ import { leaveInPause } from './leave-in-pause.js';
 import { noticeStragglers } from './notice-stragglers.js';
 import { toTrainingGroup } from './to-training-group.js';
 
-/** A draw and its task. */
+/** One draw and its task. */
 type DrawnTask = { readonly draw: Draw; readonly task: Task };
 
-/** Draws of one epoch stay together: ids and seeds carry the epoch. */
+/** Draws of one epoch stay together, because ids and seeds contain the epoch. */
 function groupByEpoch(batch: readonly DrawnTask[]): readonly (readonly DrawnTask[])[] {
   const epochs = [...new Set(batch.map(({ draw }) => draw.epoch))];
   return epochs.map((epoch) => batch.filter(({ draw }) => draw.epoch === epoch));
@@ -25,8 +25,8 @@ function groupByEpoch(batch: readonly DrawnTask[]): readonly (readonly DrawnTask
 type RunAt = { readonly step: number; readonly signal: AbortSignal; readonly workers: Semaphore };
 
 /**
- * The groups of draws of one epoch, in their order; fewer if the signal aborts. A group that the world has spoiled is drawn
- * again, in its place in the batch.
+ * The groups of the draws of one epoch, in their order; fewer if the signal aborts. A group that was lost to an outage
+ * is drawn again and keeps its place in the batch.
  */
 async function runDraws(
   context: RolloutContext,
@@ -49,7 +49,7 @@ async function runDraws(
   return groups.map((group, index) => toTrainingGroup(group, config, drawn[index]?.draw));
 }
 
-/** The new group, with what was lost in the one that it replaces; the old one if it was not replaced. */
+/** The new group, with the lost attempts of the group that it replaces; the old group if it was not replaced. */
 function withEarlier(replacement: TaskGroup | undefined, group: TaskGroup): TaskGroup {
   if (replacement === undefined) return group;
   return { ...replacement, lost: [...group.lost, ...group.episodes, ...replacement.lost] };
@@ -70,7 +70,7 @@ async function runTasks(
     tasks,
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
-    // All must have begun before one of them can be late; only with room for one more is it seen that these are all.
+    // A group can only be late after all groups have begun. The room for one more group shows that these are all.
     ...(rollout.stragglerPatience !== null && {
       stragglerPatienceMs: rollout.stragglerPatience * 1000,
       maxOpenGroups: tasks.length + 1,
@@ -85,9 +85,9 @@ async function runTasks(
 }
 
 /**
- * The groups of a schedule. A whole batch is sampled when its first group is asked for, and the next batch only when that
- * is asked for: with a consumer that trains in between, every batch is on-policy. With a pace, batches are begun ahead. A run that is
- * told to stop in a pause gets no further group.
+ * The groups of a schedule. A batch is sampled when its first group is requested, so every batch is on-policy if the
+ * consumer trains in between. With a pace, batches are begun ahead. A run that is asked to stop in a pause gets no
+ * further group.
  */
 export function createScheduleSource(
   context: RolloutContext,
@@ -110,7 +110,7 @@ export function createScheduleSource(
 type ScheduleSourceOptions = {
   /** Stops the run after the current step. */
   readonly stop: AbortSignal | undefined;
-  /** Throws if the engine that sampled a batch has stopped answering; then none of its groups comes out. */
+  /** Throws if the engine stopped answering while it sampled a batch. Then no group of the batch is yielded. */
   readonly checkEngine: () => void;
 };
 
@@ -130,7 +130,7 @@ async function* pullGroups(
   let next = readBatch(schedule, take(left, schedule.sizeOf(stepsMade + 1)));
   const begin = async (step: number, signal: AbortSignal): Promise<readonly TrainingGroup[] | undefined> => {
     const reading = next;
-    // Read ahead: episodes that may be sampled while a step is made must not begin after it because of a file.
+    // Tasks are read ahead, so that reading a file does not delay episodes that can be sampled during a step.
     next = readBatch(schedule, take(left, schedule.sizeOf(step + 1)));
     const batch = await reading;
     if (batch.length === 0) return undefined;
@@ -154,7 +154,7 @@ async function* pullGroups(
   }
 }
 
-/** An error is the caller's when it waits for the batch, not before. */
+/** The caller gets an error when it waits for the batch, not before. */
 function readBatch(schedule: TaskSchedule, draws: readonly Draw[]): Promise<readonly DrawnTask[]> {
   const batch = Promise.all(draws.map(async (draw) => ({ draw, task: await readTask(() => schedule.taskOf(draw)) })));
   batch.catch(() => undefined);

@@ -5,27 +5,26 @@ import { ConfigError, isJsonObject, makeFolders, parseJsonObject, TaskError, typ
 import type { DroppedTasks, TaskTable } from '@agentjet/rollout';
 
 /**
- * A task that the model solves always, or never, gives a group without a difference, and so no gradient. A probe
- * finds such tasks before training. Its results are kept line by line in a file, so an interrupted probe resumes from
- * them.
+ * A task that the model always or never solves gives a group of equal rewards, and so no gradient. A probe finds such
+ * tasks before training. It keeps its results line by line in a file, so an interrupted probe resumes from them.
  */
 
-/** Episodes of one task that were scored, and how many of them succeeded. */
+/** The number of scored episodes of a task, and how many of them succeeded. */
 export type ProbeOutcome = { readonly episodes: number; readonly solved: number };
 
 export type DifficultyOptions = {
-  /** Episodes of each task. */
+  /** The number of episodes of each task. */
   readonly samples: number;
-  /** A task is kept if its share of solved episodes is above this one; null: there is no lower limit. */
+  /** A task is kept if its share of solved episodes is above this one. Null: no lower limit. */
   readonly solvedAbove: number | null;
-  /** And below this one; null: there is no upper limit. */
+  /** A task is kept if its share of solved episodes is below this one. Null: no upper limit. */
   readonly solvedBelow: number | null;
   readonly cacheFile: string;
-  /** Everything besides the task that shapes an outcome: the model, the agent, the judge, the sampling. */
+  /** Identifies everything except the task that shapes an outcome: the model, the agent, the judge, the sampling. */
   readonly shapedBy: unknown;
   /** Outcomes in the order of the tasks. */
   readonly probe: (tasks: readonly Task[]) => Promise<readonly ProbeOutcome[]>;
-  /** Tasks that are probed at a time. */
+  /** The number of tasks that are probed at the same time. */
   readonly chunk: number;
   readonly onProgress: (done: number, total: number) => void;
 };
@@ -40,7 +39,7 @@ export async function selectByDifficulty(table: TaskTable, options: DifficultyOp
   if (size === null)
     throw new ConfigError(
       'conflict',
-      'task_reader.difficulty.samples is set, but nobody knows how many tasks there are. Set it to 0, or give tasks that end.',
+      'task_reader.difficulty.samples is set, but the number of tasks is unknown. Set it to 0, or give tasks that end.',
     );
   const shares = await probeAll(table, size, options);
   const reasonOf = (index: number): string | undefined => findReason(shares[index], options);
@@ -56,7 +55,7 @@ export async function selectByDifficulty(table: TaskTable, options: DifficultyOp
   };
 }
 
-/** Shares of solved episodes; undefined: unknown. */
+/** The share of solved episodes of each task; undefined if unknown. */
 async function probeAll(
   table: TaskTable,
   size: number,
@@ -125,7 +124,7 @@ async function keepOutcome(file: string, key: string, outcome: ProbeOutcome, { t
   await appendFile(file, `${JSON.stringify({ key, task_id: taskId, ...outcome })}\n`);
 }
 
-/** Lines that are not outcomes, such as one that a kill has cut, count for nothing. */
+/** Lines that are not outcomes are ignored, such as a line that was cut when the process was killed. */
 async function readOutcomes(file: string): Promise<ReadonlyMap<string, ProbeOutcome>> {
   const text = await readFile(file, 'utf8').catch(() => '');
   if (text !== '' && !text.endsWith('\n')) await appendFile(file, '\n');

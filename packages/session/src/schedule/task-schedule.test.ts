@@ -98,6 +98,8 @@ describe('createTaskSchedule', () => {
     expect(read).toEqual([]);
     expect(await idsOf(schedule, draws.slice(0, 2))).toEqual(['t3', 't4']);
     expect(read).toEqual([3, 4]);
-    expect(() => createTaskSchedule(table, options)).toThrow(/how many tasks a list has\. Set .*total_training_steps/);
+    expect(() => createTaskSchedule(table, options)).toThrow(
+      /The number of tasks in a list is unknown\. Set .*total_training_steps/,
+    );
   });
 });

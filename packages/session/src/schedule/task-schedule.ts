@@ -2,14 +2,17 @@ import { passOrder, TaskError, type Task } from '@agentjet/core';
 import type { TaskTable } from '@agentjet/rollout';
 import type { Draw, Draws } from '@agentjet/run-folder';
 
-/** Which tasks a run draws, in which order. It has no state: a resumed run gets what an uninterrupted one would have got. */
+/**
+ * Decides which tasks a run draws, in which order. It has no state: a resumed run draws the same tasks as an
+ * uninterrupted one.
+ */
 export type TaskSchedule = {
   /** Tasks per optimizer step: the configured number, or all if there are fewer. */
   readonly batchSize: number;
   readonly totalSteps: number;
-  /** Tasks of a step; the last one of a run that counts epochs may have fewer. 0 after it. */
+  /** The number of tasks of a step. The last step of a run that counts epochs may have fewer; later steps have 0. */
   readonly sizeOf: (step: number) => number;
-  /** The draws that are not among `drawn`, in order and without end; `sizeOf` says how many a step takes. */
+  /** The draws that are not among `drawn`, in order and without end. `sizeOf` gives the number that a step takes. */
   readonly draws: (drawn: Draws) => Generator<Draw, never, undefined>;
   readonly taskOf: (draw: Draw) => Promise<Task>;
 };
@@ -17,7 +20,7 @@ export type TaskSchedule = {
 type ScheduleOptions = {
   readonly batchSize: number;
   readonly epochs: number;
-  /** Goes before `epochs`. */
+  /** Takes precedence over `epochs`. */
   readonly totalSteps: number | null;
   /** A table of unknown size keeps its own order. */
   readonly shuffle: boolean;
@@ -25,8 +28,8 @@ type ScheduleOptions = {
 };
 
 /**
- * Pass after pass over a table that is not empty. The order of a pass is an order of indices: tasks are read when they are
- * drawn. Throws TaskError `endless_tasks` if neither the size of the table nor the number of steps is known.
+ * Makes pass after pass over a table that is not empty. Each pass shuffles indices, because tasks are read only when
+ * they are drawn. Throws TaskError `endless_tasks` if neither the size of the table nor the number of steps is known.
  */
 export function createTaskSchedule(table: TaskTable, options: ScheduleOptions): TaskSchedule {
   const size = table.size ?? Infinity;
@@ -51,7 +54,7 @@ export function createTaskSchedule(table: TaskTable, options: ScheduleOptions): 
   };
 }
 
-/** The index in the table of a place in the order of a pass. The order of the newest pass is kept. */
+/** Finds the table index for a place in a pass. The order of the newest pass is kept in memory. */
 function createOrder(
   { size }: TaskTable,
   { shuffle, seed }: ScheduleOptions,
@@ -65,8 +68,8 @@ function createOrder(
 }
 
 /**
- * Places counted through all passes, ascending. A checkpoint that has only a count says "the first of epoch 0" of draws that
- * reach into later passes; counted like this they are the same.
+ * Places counted through all passes, ascending. A checkpoint with only a count stores draws as "the first of epoch 0"
+ * even if they reach into later passes; this count makes both forms equal.
  */
 function flatten(drawn: Draws, size: number): { readonly from: number; readonly to: number }[] {
   const places = drawn.flatMap(({ epoch, ranges }) => {
@@ -83,6 +86,6 @@ function toDraw(place: number, size: number): Draw {
 function endlessTasks({ source }: TaskTable): TaskError {
   return new TaskError(
     'endless_tasks',
-    `Nobody knows how many tasks ${source.location} has. Set trainer_common.total_training_steps.`,
+    `The number of tasks in ${source.location} is unknown. Set trainer_common.total_training_steps.`,
   );
 }

@@ -4,7 +4,7 @@ import type { Draw } from '@agentjet/run-folder';
 import type { TrainingGroup } from '@agentjet/trainer';
 import { toGroupReport } from '@agentjet/records';
 
-/** What the trainer gets of a task's episodes: a dropped group comes without episodes, with its report. */
+/** Makes the trainer's group from the episodes of a task. A dropped group has a report but no episodes. */
 export function toTrainingGroup(group: TaskGroup, { rollout }: CommonConfig, draw: Draw | undefined): TrainingGroup {
   const { groupId } = group;
   const trained = toEpisodeGroup(group, rollout.failedEpisodePolicy, rollout.minGroupShare) ?? {

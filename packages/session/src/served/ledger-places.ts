@@ -4,25 +4,26 @@ import { isJsonObject } from '@agentjet/core';
 import { parse } from 'yaml';
 
 /**
- * Where the ledger of a run is. Each run has one: `ledger` (a server's) or `recorded` (an ordinary run's) in its folder, or else a folder of
- * `swarm.store_dir` that is named after the run. Older servers had one ledger for all runs, `swarm.store_dir` itself.
+ * Finds the ledger of a run. Each run has one: `ledger` (of a server) or `recorded` (of an ordinary run) in its folder,
+ * or else a folder of `swarm.store_dir` that is named after the run. Older servers had one ledger for all runs, in
+ * `swarm.store_dir` itself.
  */
 
 export const hasLedger = (dir: string): boolean =>
   existsSync(dir) && readdirSync(dir).some((name) => /^\d{6}\.mdb$/.test(name));
 
-/** Of a new run that is served. */
+/** The place for a new served run. */
 export function newLedgerOf(runDir: string, storeDir: string | null): string {
   return storeDir === null ? path.join(runDir, 'ledger') : `${recordedIn(runDir, storeDir)}-ledger`;
 }
 
-/** Of a served run that has one; undefined if there is none. */
+/** The ledger of a served run; undefined if it has none. */
 export function findLedger(runDir: string, storeDir: string | null): string | undefined {
   const elsewhere = storeDir === null ? [] : [newLedgerOf(runDir, storeDir), storeDir];
   return [path.join(runDir, 'ledger'), ...elsewhere].find(hasLedger);
 }
 
-/** Of an ordinary run. */
+/** The place for an ordinary run. */
 export const recordedOf = (runDir: string, storeDir: string | null): string =>
   storeDir === null ? path.join(runDir, 'recorded') : recordedIn(runDir, storeDir);
 
@@ -33,7 +34,7 @@ function recordedIn(runDir: string, storeDir: string): string {
 
 export type LedgerOfRun = { readonly dir: string; readonly name: 'ledger' | 'recorded' };
 
-/** Of a run folder of either kind, whose own configuration says where else to look; undefined if there is none. */
+/** The ledger of a run folder of either kind, looked up by the run's own configuration; undefined if there is none. */
 export function findLedgerOfRun(runDir: string): LedgerOfRun | undefined {
   const storeDir = readStoreDir(runDir);
   const recorded = [path.join(runDir, 'recorded'), recordedOf(runDir, storeDir)].find(hasLedger);

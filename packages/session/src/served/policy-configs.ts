@@ -1,6 +1,6 @@
 import { ConfigError, toSnakeCase, type CommonConfig, type ConfigComposition, type JsonObject } from '@agentjet/core';
 
-/** The configuration of each policy: that of the run, with what `swarm.policies` says of it. */
+/** The configuration of each policy: the run's, with the policy's settings of `swarm.policies`. */
 
 export type PolicyConfig = { readonly name: string; readonly config: CommonConfig };
 
@@ -8,7 +8,7 @@ export type PolicyConfig = { readonly name: string; readonly config: CommonConfi
 const onlyPolicy = 'default';
 
 /**
- * Policies in the order in which the configuration names them; one, `default`, if it names none.
+ * Policies in the order of the configuration; only `default` if it names none.
  * @throws ConfigError if a policy names no agents, two claim the same ones, or one changes what concerns the whole run
  */
 export function createPolicyConfigs(config: CommonConfig, composition: ConfigComposition): readonly PolicyConfig[] {
@@ -25,7 +25,7 @@ export function createPolicyConfigs(config: CommonConfig, composition: ConfigCom
   return policies;
 }
 
-/** What an episode is, and what all its agents share. */
+/** Keys that define an episode, and keys that all its agents share. */
 const ofTheRun =
   /^(task_reader|task_judge|environment|swarm|experiment_name|experiment_dir|project_name|debug|sft|trainer_common\.(total_epochs|test_freq|val_before_train|val_pass_n|evaluation_patience|keep_best|logger)|rollout\.(num_repeat|max_env_worker|episode_timeout|failed_episode_policy|min_group_share|refill_groups|max_attempts|max_outage|straggler_patience|score_patience|record|workflow_processes|group_patience|multi_turn|user_workflow))(\.|$)/;
 

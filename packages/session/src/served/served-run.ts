@@ -17,17 +17,17 @@ import { createPolicyConfigs, type PolicyConfig } from './policy-configs.js';
 import { openServedWeights, type ServedWeights } from './served-weights.js';
 
 /**
- * A run whose episodes come from elsewhere: a server makes its steps one by one and keeps the truth about them in a ledger
- * inside the run folder. What is here knows the folder, the model and how a batch is trained, and nothing of the ledger.
+ * A run whose episodes come from clients: a server makes its steps one by one, and records them in a ledger inside the
+ * run folder. This file knows the folder, the model and how a batch is trained. It knows nothing about the ledger.
  */
 export type ServedRun = {
   readonly config: CommonConfig;
   readonly folder: RunFolder;
-  /** Of the ledger. */
+  /** The folder of the ledger. */
   readonly storeDir: string;
-  /** Whether the folder was there before. */
+  /** Whether the folder existed before. */
   readonly isResumed: boolean;
-  /** Its models; one, `default`, unless `swarm.policies` names several. */
+  /** Its models: only `default`, unless `swarm.policies` names several. */
   readonly policies: readonly ServedPolicy[];
   readonly close: () => Promise<void>;
 };
@@ -36,7 +36,7 @@ export type ServedRun = {
 export type ServedPolicy = {
   readonly name: string;
   readonly config: CommonConfig;
-  /** Of its metrics and checkpoints: the run's, or `policies/<name>` in it. */
+  /** The folder of its metrics and checkpoints: the run folder, or `policies/<name>` in it. */
   readonly folder: RunFolder;
   /** Opens the model with the weights of `model.path`; one at a time. */
   readonly openWeights: () => Promise<ServedWeights>;
@@ -47,14 +47,14 @@ export type ServedRunOptions<Config extends CommonConfig> = {
   readonly composition: ConfigComposition<Config>;
   /** The run folder to resume. Default: the experiment's newest run if it has a ledger, else a new one. */
   readonly run?: string | undefined;
-  /** Begins a new run in any case. */
+  /** Always begins a new run. */
   readonly isNew?: boolean;
-  /** Takes the run folder from a process that still writes it. */
+  /** Takes over the run folder from a process that still writes it. */
   readonly takesOver?: boolean;
-  /** Of a user who stops: a model that is being downloaded or opened is left then. */
+  /** Aborts if the user stops. A model that is being downloaded or opened is then abandoned. */
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
-  /** Instead of what this machine has. */
+  /** Replaces the memory of this machine. */
   readonly memory?: AvailableMemory | undefined;
 };
 
@@ -102,7 +102,7 @@ type Prepared = PolicyConfig & {
   readonly chatTokenizer: ChatTokenizer;
 };
 
-/** A policy of several is named. */
+/** Named if there are several policies. */
 function noticeOf(
   { name }: Pick<PolicyConfig, 'name'>,
   numPolicies: number,
@@ -114,7 +114,7 @@ function noticeOf(
 type PrepareOptions = PreparePoliciesOptions &
   Pick<ServedRunOptions<CommonConfig>, 'composition'> & { readonly known: KnownFolder | undefined };
 
-/** Everything of the policies that can be refused before anything is written. */
+/** Makes all checks of the policies that can be made before anything is written. */
 async function prepare(
   policies: readonly PolicyConfig[],
   { composition, known, ...options }: PrepareOptions,
@@ -142,7 +142,7 @@ async function prepare(
   return prepared;
 }
 
-/** A policy of several has a folder like a run's, inside of it. */
+/** If there are several policies, each has a folder like a run's inside the run folder. */
 async function openPolicyFolder(
   { name, config, inputs, modelDir }: Prepared,
   run: RunFolder,
@@ -182,7 +182,7 @@ type Opened = {
 
 const policyDir = (runDir: string, name: string): string => path.join(runDir, 'policies', name);
 
-/** A run folder to resume. `storeDir`: of its ledger; undefined if it has none yet. */
+/** A run folder to resume. `storeDir` is the folder of its ledger; undefined if it has none yet. */
 type KnownFolder = { readonly dir: string; readonly storeDir: string | undefined };
 
 async function findKnownFolder(
@@ -197,7 +197,7 @@ async function findKnownFolder(
 
 type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'onNotice'> & {
   readonly known: KnownFolder | undefined;
-  /** Undefined: only its policies have models. */
+  /** Undefined if only its policies have models. */
   readonly modelDir: string | undefined;
 };
 
@@ -237,7 +237,7 @@ type WeightsParts = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** Changes of the configuration are written down once, with the first step that they hold for. */
+/** Changes of the configuration are recorded once, with the first step that they apply to. */
 function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<ServedWeights> {
   const { config, inputs, folder, onNotice } = parts;
   let pending = changes;

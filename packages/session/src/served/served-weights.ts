@@ -13,16 +13,19 @@ import { toBatchSettings, toOptimizerOptions } from '../training/train-settings.
 import { loadCheckpoint } from '../training-run.js';
 import { WholeCheckpoints } from './whole-checkpoints.js';
 
-/** The weights of a served run: what samples, what trains, and their checkpoints. Steps are numbered from 1; 0 is `model.path`. */
+/**
+ * The weights of a served run: the ones that sample, the ones that train, and their checkpoints. Steps are numbered
+ * from 1; 0 is `model.path`.
+ */
 export type ServedWeights = StepWeights & {
   readonly policy: Policy;
-  /** Whether making a step again gives the same weights to the last bit. */
+  /** Whether repeating a step gives exactly the same weights, to the last bit. */
   readonly repeatsExactly: boolean;
-  /** The weights that were made again are the ones that sample now; `repeatsExactly` is about these from now on. */
+  /** The repeated weights now sample, and `repeatsExactly` applies to them from now on. */
   readonly settle: () => Promise<void>;
-  /** Steps whose checkpoints are whole, with 0. */
+  /** The steps whose checkpoints are whole, including 0. */
   readonly checkpoints: () => Promise<readonly number[]>;
-  /** Puts weights and run folder back to where they were after the step. */
+  /** Restores weights and run folder to their state after the step. */
   readonly load: (step: number) => Promise<void>;
   readonly save: (step: number) => Promise<void>;
   readonly removeCheckpoint: (step: number) => Promise<void>;
@@ -35,7 +38,7 @@ type WeightsOptions = {
   readonly modelDir: string;
   readonly chatTokenizer: ChatTokenizer;
   readonly folder: RunFolder;
-  /** Of a user who stops while the model is being opened. */
+  /** Aborts if the user stops while the model is being opened. */
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
   readonly onLoad: (step: number) => Promise<void>;

@@ -5,7 +5,10 @@ import { checkpointName, type RunFolder } from '@agentjet/run-folder';
 
 type Looked = { readonly isWhole: boolean; readonly files: string };
 
-/** The checkpoints that are whole. Each is read once, because its sums cost a reading of all its files, and again if its files change. */
+/**
+ * The checkpoints that are whole. Each is checked once, because its sums need all its files, and again if its files
+ * change.
+ */
 export class WholeCheckpoints {
   readonly #checkpoints: RunFolder['checkpoints'];
   readonly #onNotice: (message: string) => void;
@@ -22,7 +25,7 @@ export class WholeCheckpoints {
     return steps.filter((step) => this.#looked.get(step)?.isWhole === true);
   }
 
-  /** It was written by this process. */
+  /** Marks a checkpoint that this process wrote. */
   async add(step: number): Promise<void> {
     this.#looked.set(step, { isWhole: true, files: await this.#filesOf(step) });
   }

@@ -2,15 +2,15 @@ import { isSameJsonText, type AssistantMessage, type ChatMessage, type ToolSpec 
 import type { ChatTemplate, ChatTokenizer, ParsedReply } from '@agentjet/tokenizer';
 
 /**
- * The tokens that a model would sample to give an answer that somebody else gave. The chat template prints the conversation
- * with the answer and without it, and the difference is what the model has to say. It is read again as a sampled answer is
- * read, so that nothing is imitated that would mean something else.
+ * The tokens that a model would sample to give an answer that another author wrote. The chat template prints the
+ * conversation with and without the answer, and the model has to generate the difference. The result is parsed like a
+ * sampled answer, so nothing is imitated that would mean something else.
  */
 
 export type AskedFor = {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolSpec[] | undefined;
-  /** What the answer is made to begin with: tokens of the prompt, which are not sampled. */
+  /** The forced beginning of the answer: tokens of the prompt, which are not sampled. */
   readonly opening?: string | undefined;
 };
 
@@ -50,7 +50,7 @@ function withoutThought({ role, content, toolCalls, name }: AssistantMessage): A
 
 type Printed = { readonly prompt: string; readonly whole: string };
 
-/** Token sequences that may be the answer, the likeliest first. Each may continue after the end of the turn. */
+/** Candidate token sequences of the answer, the likeliest first. Each may continue after the end of the turn. */
 function sayings(template: ChatTemplate, { prompt, whole }: Printed, answer: AssistantMessage): readonly string[] {
   const shared = commonLength(prompt, whole);
   const said = whole.slice(shared);
@@ -85,7 +85,7 @@ function saysTheSame(template: ChatTemplate, { text, tools }: Said, answer: Assi
   return isWhole || (read.content.trim() === answer.content.trim() && isSameThought(template, read, answer));
 }
 
-/** A model whose template knows no thinking leaves thoughts out. */
+/** Thoughts are left out for a model whose template has no thinking. */
 function isSameThought(template: ChatTemplate, { reasoning = '' }: ParsedReply, answer: AssistantMessage): boolean {
   const thought = (answer.reasoning ?? '').trim();
   return reasoning.trim() === thought || !canThink(template);

@@ -9,25 +9,25 @@ export type Conversation = {
   readonly agentName: string;
   readonly targetTag: string;
   readonly messages: readonly ChatMessage[];
-  /** By message: whether it is an answer to be imitated. */
+  /** For each message: whether it is an answer to imitate. */
   readonly imitated: readonly boolean[];
 } & Pick<ChatRequest, 'tools' | 'toolChoice' | 'responseFormat'>;
 
 /** One episode as messages, or one line of a file of conversations. */
 export type Transcript = {
-  /** Unique among all that is read. */
+  /** Unique among all transcripts that are read. */
   readonly id: string;
-  /** Where it was read, for messages: `transcripts.jsonl:12`. */
+  /** Its place for error messages, such as `transcripts.jsonl:12`. */
   readonly place: string;
-  /** Empty if it is kept in tokens. */
+  /** Empty if the transcript is kept in tokens. */
   readonly conversations: readonly Conversation[];
-  /** Of an episode that a model with the same tokenizer sampled. */
+  /** Present for an episode that a model with the same tokenizer sampled. */
   readonly tokens?: { readonly rows: readonly ExampleRow[]; readonly taskId: string; readonly text: string };
-  /** Null if it is not known which task it belongs to. */
+  /** Null if the task is unknown. */
   readonly task: Task | null;
-  /** Null if nobody has judged it; the same for `isSuccess`. */
+  /** Null if it was not judged; the same holds for `isSuccess`. */
   readonly reward: number | null;
   readonly isSuccess: boolean | null;
-  /** The episode did not come to its end. */
+  /** Whether the episode was cut short. */
   readonly hasFailed: boolean;
 };

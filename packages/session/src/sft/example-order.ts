@@ -1,12 +1,15 @@
 import { deriveSeed, shuffleIndices } from '@agentjet/core';
 import type { Draw } from '@agentjet/run-folder';
 
-/** Which examples a run draws, in which order. It has no state: a resumed run draws what an uninterrupted one would have drawn. */
+/**
+ * Decides which examples a run draws, in which order. It has no state: a resumed run draws the same examples as an
+ * uninterrupted one.
+ */
 export type ExampleOrder = {
   /** The configured number, or all if there are fewer. */
   readonly batchSize: number;
   readonly totalSteps: number;
-  /** From the place `first` on, counted through all epochs. */
+  /** Draws from the place `first` on, counted through all epochs. */
   readonly draws: (first: number) => Generator<Draw & { readonly example: number }, void, undefined>;
 };
 

@@ -1,7 +1,7 @@
 import type { Episode } from '@agentjet/rollout';
 import type { Sample } from '@agentjet/core';
 
-/** One transcript in tokens: what a step trains as one episode. */
+/** One transcript in tokens. A step trains it as one episode. */
 export type Example = {
   readonly id: string;
   readonly place: string;
@@ -12,14 +12,17 @@ export type Example = {
   readonly turns: Episode['turns'];
 };
 
-/** Ids and what of them is imitated. Kept by the hundred thousand, so without what a sample has besides. */
+/**
+ * The ids, and which of them are imitated. Memory may hold 100,000 of these, so the other fields of a sample are left
+ * out.
+ */
 export type ExampleRow = Pick<Sample, 'agentName' | 'targetTag' | 'ids' | 'lossMask' | 'turnIndices'>;
 
 export function toExampleRow({ agentName, targetTag, ids, lossMask, turnIndices }: Sample): ExampleRow {
   return { agentName, targetTag, ids, lossMask, ...(turnIndices !== undefined && { turnIndices }) };
 }
 
-/** The samples of an example for a step of the weights `policyVersion`. */
+/** The samples of an example, for a step with the weights `policyVersion`. */
 export function toSamples(example: Example, episodeId: string, policyVersion: number): readonly Sample[] {
   return example.rows.map((row) => ({
     ...row,

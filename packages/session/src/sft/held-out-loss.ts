@@ -2,10 +2,10 @@ import type { HeldOutLoss } from '@agentjet/records';
 import { BackboneError, type Backbone } from '@agentjet/core';
 import type { Example } from './example.js';
 
-/** So many tokens are asked for at a time, so that an interrupt need not wait for all. */
+/** The number of tokens per request. It is limited so that an interrupt does not wait for all tokens. */
 const tokensAtOnce = 16_384;
 
-/** Undefined if the signal aborted it. Throws BackboneError `non_finite_loss`. */
+/** Undefined if the signal aborts it. Throws BackboneError `non_finite_loss`. */
 export async function measureHeldOut(
   backbone: Backbone,
   examples: readonly Example[],

@@ -1,17 +1,17 @@
 import type { Task } from '@agentjet/core';
 import type { Transcript } from './conversation.js';
 
-/** Knows the evaluation tasks of the configuration again, so that none of them is trained. */
+/** Recognizes the evaluation tasks of the configuration, so that none of them is trained. */
 export type HeldOutTasks = (transcript: Transcript) => boolean;
 
-/** A question of fewer words is only known again if a message says nothing else. */
+/** A question of fewer words is recognized only if it is the whole message. */
 const fewestWords = 4;
 
 /**
- * A transcript belongs to a held-out task if its task has the same content or question. It also does if it has the
- * same id and nothing but an id is known of it. If the task's question is not known, a user's message that is the
- * question of a held-out task, or contains it, identifies the task. Case and space do not matter. A question that
- * several evaluation tasks share identifies none of them.
+ * A transcript belongs to a held-out task if its task has the same content or question, or if its task has the same id
+ * and only an id is known. If the task's question is not known, a user's message that is the question of a held-out
+ * task, or contains it, identifies the task. Case and space do not matter. A question that several evaluation tasks
+ * share identifies none of them.
  */
 export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   const contents = new Set(tasks.map(contentOfTask));
@@ -34,7 +34,7 @@ export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   };
 }
 
-/** Whether more than an id is known of the task. */
+/** Whether more than the id of the task is known. */
 export function hasContent(task: Task): boolean {
   return asksSomething(task) || Object.keys(task.metadata).length > 0;
 }
@@ -43,7 +43,7 @@ function asksSomething({ mainQuery, initMessages }: Task): boolean {
   return mainQuery !== '' || initMessages.length > 0;
 }
 
-/** What makes two tasks the same problem: all but their ids. */
+/** The content by which two tasks are the same problem: everything except their ids. */
 export function contentOfTask({ mainQuery, initMessages, metadata }: Task): string {
   return JSON.stringify([normalize(mainQuery), initMessages.map(({ content }) => normalize(content)), metadata]);
 }
@@ -52,7 +52,7 @@ export function normalize(text: string): string {
   return text.trim().toLowerCase().replace(/\s+/g, ' ');
 }
 
-/** Between other words, not inside of one. */
+/** Matches whole words only. */
 function holds(text: string, question: string): boolean {
   const at = text.indexOf(question);
   if (at === -1) return false;

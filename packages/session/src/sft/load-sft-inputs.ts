@@ -7,7 +7,10 @@ import type { SftInputs } from './sft-job.js';
 
 type Given = Pick<GivenInputs, 'backbone' | 'reader' | 'templateFamily'>;
 
-/** What imitation needs: a backbone, and the evaluation tasks if there are any. The agent and its judge are not loaded. */
+/**
+ * The inputs of imitation: a backbone, and the evaluation tasks if there are any. The agent and its judge are not
+ * loaded.
+ */
 export async function loadSftInputs<Config extends CommonConfig>(
   given: Given,
   loaded: {

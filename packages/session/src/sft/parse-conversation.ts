@@ -4,12 +4,12 @@ import { checkTask } from '@agentjet/rollout';
 import type { Conversation } from './conversation.js';
 
 /**
- * One line of a JSONL file of conversations: `messages` and `tools` as OpenAI's fine-tuning has them, and what we know of the
- * episode. Other keys mean nothing and are passed over.
+ * One line of a JSONL file of conversations: `messages` and `tools` in OpenAI's fine-tuning format, and our fields of
+ * the episode. Other keys are ignored.
  */
 export type ConversationLine = {
   readonly conversation: Conversation;
-  /** Lines with the same id are one episode; undefined: the line is one by itself. */
+  /** Lines with the same id are one episode. Undefined: the line is an episode by itself. */
   readonly episodeId: string | undefined;
   readonly task: Task | null;
   readonly reward: number | null;
@@ -19,10 +19,10 @@ export type ConversationLine = {
 
 const requestKeys = ['messages', 'tools', 'tool_choice', 'response_format'] as const;
 
-/** What is wrong with a line, without its place. */
+/** The error of a line, without its place. */
 export class BadLine extends Error {}
 
-/** Throws BadLine. */
+/** Throws BadLine if the line is wrong. */
 export function parseConversation(line: JsonObject): ConversationLine {
   const given = Object.fromEntries(requestKeys.flatMap((key) => (line[key] == null ? [] : [[key, line[key]]])));
   if (!Array.isArray(given['messages'])) throw new BadLine(withoutMessages(line));
@@ -66,7 +66,10 @@ function toRequest(body: JsonObject): ChatRequest {
   }
 }
 
-/** Data sets often leave out the ids of calls, and have arguments as objects: ids are counted, arguments printed. */
+/**
+ * Data sets often omit the ids of calls, and have arguments as objects. Missing ids are numbered, and arguments are
+ * serialized.
+ */
 function completeIds(messages: readonly unknown[]): readonly unknown[] {
   let numCalls = 0;
   let open: string[] = [];
@@ -96,7 +99,7 @@ function completeCall(call: unknown, id: string): unknown {
   };
 }
 
-/** What would be read as an empty answer, and imitated as one. */
+/** Refuses messages that would be read and imitated as an empty answer. */
 function checkSpoken(message: unknown, at: number): void {
   if (!isJsonObject(message) || message['role'] !== 'assistant') return;
   const { content, tool_calls: calls, function_call: call, weight } = message;

@@ -6,7 +6,7 @@ import { contentOfTask, createHeldOutTasks, hasContent, normalize } from './held
 import { replayTranscript, type ReplayOptions } from './replay-transcript.js';
 import { splitExamples, type SplitExamples } from './split-examples.js';
 
-/** Why transcripts are not trained. */
+/** The reasons why transcripts are not trained. */
 export type SkipReason =
   | 'failed'
   | 'not_successful'
@@ -22,9 +22,9 @@ export type DropCounts = Readonly<Partial<Record<SkipReason, number>>>;
 
 export type PreparedExamples = SplitExamples & {
   readonly dropped: DropCounts;
-  /** For each reason: the place of the first such transcript, and what is wrong with it. */
+  /** For each reason: the place and the error of the first such transcript. */
   readonly firstDropped: Readonly<Partial<Record<SkipReason, string>>>;
-  /** SHA-256 of all that is trained, in order: the same for the same training. */
+  /** SHA-256 of everything that is trained, in order. Equal hashes mean equal training. */
   readonly sha256: string;
 };
 
@@ -38,8 +38,8 @@ export type PrepareOptions = {
 type Dropped = { readonly reason: SkipReason; readonly message?: string };
 
 /**
- * What of the transcripts is trained, in tokens, and what is held out. Throws ConfigError `example_too_long` if `sft.overlong` says
- * so, and `nothing_to_imitate` if nothing is left.
+ * Turns transcripts into tokens, and splits them into examples that are trained and held out. Throws ConfigError
+ * `example_too_long` if `sft.overlong` is `error`, and `nothing_to_imitate` if nothing is left.
  */
 export async function prepareExamples(
   transcripts: readonly Transcript[],
@@ -105,7 +105,7 @@ function wantedAgents({ sft, trainableTargets }: CommonConfig): (agent: Agent) =
     wanted === null || wanted.includes(targetTag) || (sft.agents !== null && wanted.includes(agentName));
 }
 
-/** Says which agents have answered, if none of them is wanted. */
+/** Names the agents that answered, if none of them is wanted. */
 function describeOthers(
   { conversations }: Transcript,
   { sft, trainableTargets }: CommonConfig,
@@ -120,7 +120,10 @@ function imitatesAnything(rows: readonly ExampleRow[]): boolean {
   return rows.some(({ lossMask }) => lossMask.includes(1));
 }
 
-/** What the task is, by its content, since sources number their tasks each for itself; else its id, or what the conversation begins with. */
+/**
+ * Identifies the task by its content, because different sources may use the same ids; otherwise by its id, or by the
+ * first messages of the conversation.
+ */
 function taskKeyOf({ task, tokens, conversations }: Transcript): string {
   if (tokens !== undefined) return `id ${tokens.taskId}`;
   if (task !== null) return hasContent(task) ? `content ${contentOfTask(task)}` : `id ${task.taskId}`;

@@ -7,7 +7,7 @@ import type { Transcript } from './conversation.js';
 import { BadLine, parseConversation, type ConversationLine } from './parse-conversation.js';
 import { readTranscriptLines, type TranscriptLine } from './transcript-lines.js';
 
-/** What a source holds, and the SHA-256 of its content. */
+/** The transcripts of a source, and the SHA-256 of its content. */
 export type ReadTranscripts = { readonly transcripts: readonly Transcript[]; readonly sha256: string };
 
 /**
@@ -70,7 +70,7 @@ function toTranscripts(lines: readonly PlacedLine[]): readonly Transcript[] {
   return [...episodes.values()];
 }
 
-/** What the judge said may be in any line of an episode. Of lines that disagree, the worse one counts. */
+/** Any line of an episode may hold the verdict. If lines disagree, the worse one counts. */
 function addLine(known: Transcript | undefined, line: PlacedLine): Transcript {
   const { conversation, episodeId, place, task, reward, isSuccess, hasFailed } = line;
   if (known === undefined)

@@ -11,7 +11,10 @@ import { readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcr
 
 export type RunReaderOptions = { readonly modelDir: string; readonly chatTokenizer: ChatTokenizer };
 
-/** What a run folder holds: collected conversations, or the episodes that it trained on, in their own tokens. Never those of its evaluations. */
+/**
+ * Reads a run folder: its collected conversations, or the episodes that it trained on, in their own tokens. Episodes of
+ * evaluations are never read.
+ */
 export async function readRunTranscripts(dir: string, options: RunReaderOptions): Promise<ReadTranscripts> {
   const file = path.join(dir, transcriptsFile);
   if (existsSync(file)) return readJsonlTranscripts(file, { isOwn: true });

@@ -15,8 +15,8 @@ import { toAnswerIds } from './answer-ids.js';
 import type { Conversation, Transcript } from './conversation.js';
 
 /**
- * Puts a transcript through the models of an episode, as if the answers in it had been sampled: the same templates, the same
- * tracker, the same samples. What the agent sends back of an answer carries the ids that the tracker gave its calls.
+ * Replays a transcript through the models of an episode as if its answers had been sampled, with the same templates,
+ * tracker and samples. When the agent sends an answer back, its calls carry the ids that the tracker gave them.
  */
 
 export type ReplayOptions = { readonly chatTokenizer: ChatTokenizer } & Pick<
@@ -24,15 +24,15 @@ export type ReplayOptions = { readonly chatTokenizer: ChatTokenizer } & Pick<
   'historyPolicy' | 'specialTokensInText'
 >;
 
-/** The samples of a transcript, or why it has none. */
+/** The samples of a transcript, or the reason why it has none. */
 export type Replayed =
   | { readonly samples: readonly Sample[]; readonly turns: Episode['turns'] }
   | { readonly refused: 'unprintable' | 'refused_by_template'; readonly message: string };
 
-/** Imitation has no temperature. An engine whose answer is given reads none of these. */
+/** Imitation has no temperature. The engine returns given answers and ignores these settings. */
 const sampling = { temperature: 1, topP: 1, topK: -1, maxTokens: 2 ** 31 - 1 };
 
-/** Says what it was told to say next. */
+/** Returns the answer that was set before. */
 class PromptedEngine implements Engine {
   readonly contextLength = 2 ** 31 - 1;
   answer: Int32Array = new Int32Array();
@@ -75,7 +75,7 @@ type Speaker = {
   readonly model: ChatModel;
   readonly engine: PromptedEngine;
   readonly chatTokenizer: ChatTokenizer;
-  /** Answers that were given, by a hash of the conversation up to them. */
+  /** Given answers, by a hash of the conversation before them. */
   readonly said: Map<string, AssistantMessage>;
 };
 
@@ -116,7 +116,10 @@ async function say(
   return (await model.generate(request)).message;
 }
 
-/** The message as an agent sends it whose model was ours: `said` is what the tracker made of the answer, if it was given. */
+/**
+ * The message in the form that an agent with our model sends. `said` is the tracker's version of the answer, if it was
+ * given.
+ */
 function asSent(message: ChatMessage, said: AssistantMessage | undefined, ownIds: Map<string, string>): ChatMessage {
   if (message.role === 'tool') return { ...message, toolCallId: ownIds.get(message.toolCallId) ?? message.toolCallId };
   if (message.role !== 'assistant' || said === undefined) return message;

@@ -11,7 +11,10 @@ import { toTrainSettings } from '../training/train-settings.js';
 import type { TrainingRun } from '../training-run.js';
 import type { SftResult } from '@agentjet/records';
 
-/** The heart of a run that imitates: the loss on what is held out, steps on the examples, and the loss again. */
+/**
+ * A run of imitation: measures the loss on the held-out examples, makes steps on the training examples, and measures
+ * the loss again.
+ */
 export async function runSft(
   run: TrainingRun,
   { examples, order }: { readonly examples: PreparedExamples; readonly order: ExampleOrder },
@@ -122,7 +125,10 @@ function toRecord(example: Example, episodeId: string) {
   };
 }
 
-/** The loss on the held-out examples: measured once per step, written to the run folder, found there again after a resume. */
+/**
+ * The loss on the held-out examples. It is measured once per step and written to the run folder, where a resumed run
+ * finds it.
+ */
 function createHeldOut({ backbone, folder, emit, signal }: TrainingRun, examples: readonly Example[]) {
   let seconds = 0;
   const measure = async (step: number): Promise<number | null> => {

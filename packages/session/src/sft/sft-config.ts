@@ -3,9 +3,9 @@ import type { CommonConfig } from '@agentjet/core';
 const suffix = '-sft';
 
 /**
- * What imitation changes in a configuration that was written for reinforcement learning, as it is written into the run folder:
- * one pass over each batch, no clipping and no reference model. Its runs are kept apart, so that `--resume` of one kind never
- * takes up a run of the other.
+ * Adapts a configuration for reinforcement learning to imitation: one pass over each batch, no clipping and no
+ * reference model. The run folder stores the adapted configuration. Runs of the two kinds are kept apart, so `--resume`
+ * never resumes a run of the other kind.
  */
 export function toSftInput({ experimentName, sft }: Pick<CommonConfig, 'experimentName' | 'sft'>) {
   return {

@@ -28,7 +28,7 @@ export type SftParts = {
   readonly signal?: AbortSignal;
 };
 
-/** Trains the model to answer as the transcripts of `sft.transcripts` do; everything goes into a run folder. */
+/** Trains the model to answer like the transcripts of `sft.transcripts`. Everything is written into a run folder. */
 export async function imitate(given: CommonConfig, parts: SftParts): Promise<SftResult> {
   const startedAt = performance.now();
   const { inputs, onEvent: emit, signal, resume = false, from } = parts;

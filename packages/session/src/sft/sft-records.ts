@@ -2,7 +2,7 @@ import type { EpisodeRecord, MetricsRecord, RunFolder } from '@agentjet/run-fold
 import type { TrainObserver, TrainOptions } from '@agentjet/run';
 import type { HeldOutLoss } from '@agentjet/records';
 
-/** What a run of imitation writes, in the form of any run. */
+/** The records of a run of imitation, in the same form as any run. */
 
 /** Figures of a step that only make sense if the model sampled the trained tokens. */
 const ofSampling = new Set([
@@ -27,7 +27,7 @@ const ofSampling = new Set([
   'seconds_sampling',
 ]);
 
-/** The line of a step: `epoch` is how often the examples have been passed, such as 1.5. */
+/** The line of a step. `epoch` is the number of passes over the examples so far, such as 1.5. */
 function toSftMetrics(metrics: MetricsRecord, size: number, drawn: number): MetricsRecord {
   const { step, policy_version: version = 0, groups = 0 } = metrics;
   const kept = Object.entries(metrics).filter(([key]) => !ofSampling.has(key));
@@ -44,7 +44,7 @@ export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldO
   return {
     step,
     held_out_loss: loss,
-    /** For `trainer_common.keep_best`, which keeps what is highest. */
+    /** The figure for `trainer_common.keep_best`, which keeps the highest one. */
     held_out_logprob: -loss,
     held_out_tokens: tokens,
     held_out_examples: examples,
@@ -54,7 +54,10 @@ export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldO
 
 type Recorder = Pick<TrainOptions, 'run' | 'observer'>;
 
-/** The run folder and the observer, with steps in these words. Each example is recorded once, when it is trained for the first time. */
+/**
+ * Joins the run folder and the observer, with steps described as above. Each example is recorded once, when it is
+ * trained for the first time.
+ */
 export function recordSft(
   { folder, observer }: { readonly folder: RunFolder; readonly observer: TrainObserver },
   { size, drawn: drawnBefore }: { readonly size: number; readonly drawn: number },

@@ -4,7 +4,7 @@ import { ConfigError, parseJsonObject } from '@agentjet/core';
 import type { TranscriptSource } from './read-transcripts.js';
 import { countTokens, describeDropped, type PreparedExamples } from './prepare-examples.js';
 
-/** What a run was given to imitate, and what became of it: `imitated.json` in its folder. */
+/** Describes the transcripts of a run and how they were used: `imitated.json` in its folder. */
 const fileName = 'imitated.json';
 
 export function describeExamples({ training, heldOut, dropped }: PreparedExamples): string {

@@ -4,8 +4,8 @@ import type { Example } from './example.js';
 export type SplitExamples = { readonly training: readonly Example[]; readonly heldOut: readonly Example[] };
 
 /**
- * Holds out about `share` of the tasks, by a hash of the task: more transcripts later move no task from one side to the other.
- * Where the hash would hold out none of several tasks, or all, one task is moved.
+ * Holds out about `share` of the tasks, by a hash of the task: more transcripts later move no task from one side to the
+ * other. If the hash would hold out none or all of several tasks, one task is moved.
  */
 export function splitExamples(examples: readonly Example[], share: number): SplitExamples {
   const keys = [...new Set(examples.map(({ taskKey }) => taskKey))].toSorted((a, b) => placeOf(a) - placeOf(b));
@@ -18,7 +18,7 @@ export function splitExamples(examples: readonly Example[], share: number): Spli
   };
 }
 
-/** In [0, 1), the same for the same task everywhere. */
+/** A number in [0, 1), the same for a task on every machine. */
 function placeOf(taskKey: string): number {
   return createHash('sha256').update(taskKey).digest().readUIntBE(0, 6) / 2 ** 48;
 }

@@ -1,4 +1,4 @@
-/** The config.json of Qwen2.5-0.5B, as far as its needs follow from it. */
+/** The fields of Qwen2.5-0.5B's config.json that decide its memory and time. */
 export const qwen = {
   model_type: 'qwen2',
   hidden_size: 896,

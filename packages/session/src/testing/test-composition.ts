@@ -7,7 +7,7 @@ import { algorithms, backbones } from '@agentjet/trainer/registrations';
 const readers = [...tableReaders, ...ownReaders] as const;
 const composition = composeConfig({ backbones, algorithms, readers, judges, templates });
 
-/** For tests: a configuration over everything that is registered below this package. */
+/** A configuration for tests, over everything that is registered below this package. */
 export const createConfig = composition.create.bind(composition);
 export const testComposition = composition as unknown as ConfigComposition;
 export type ConfigInput = InputOf<ReturnType<typeof createConfig>>;

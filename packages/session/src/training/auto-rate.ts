@@ -3,7 +3,7 @@ import type { CommonConfig, ConfigComposition } from '@agentjet/core';
 import type { PreparedModel } from '../policy/prepare-model.js';
 import { formatCount } from '@agentjet/core';
 
-/** `trainer_common.optim.lr: auto`. The page of the trainer says where each rate comes from. */
+/** Resolves `trainer_common.optim.lr: auto`. The trainer's README names the source of each rate. */
 
 const rates = [
   { most: 20e6, full: 3e-4, adapter: 3e-4 },
@@ -13,10 +13,10 @@ const rates = [
   { most: Infinity, full: 1e-6, adapter: 1e-5 },
 ] as const;
 
-/** Of models that nobody can size, and of the smallest. */
+/** The rate for the smallest models, and for models of unknown size. */
 export const [{ full: smallestModelRate }] = rates;
 
-/** The rate for a model of this size, all of it or an adapter (LoRA). */
+/** The rate for a model of this size if all weights or an adapter (LoRA) are trained. */
 function autoRate({ numParameters, trainsAdapter }: SizedModel): number {
   if (numParameters === undefined) return smallestModelRate;
   const fitting = rates.find(({ most }) => numParameters <= most) ?? rates[rates.length - 1];
@@ -28,7 +28,7 @@ type SizedModel = Pick<PreparedModel, 'numParameters' | 'trainsAdapter'>;
 export type RateOptions = {
   readonly model: SizedModel;
   readonly composition: ConfigComposition;
-  /** The run to resume: its rate stays. Undefined: a new run. */
+  /** The run to resume, which keeps its rate. Undefined for a new run. */
   readonly runDir: string | undefined;
   readonly onNotice: (message: string) => void;
 };

@@ -7,8 +7,8 @@ import {
 } from '@agentjet/core';
 
 /**
- * What a configuration and its parts say before the first episode: settings with which nothing can be learned are refused, and settings that
- * do less than they seem to are reported.
+ * Checks a configuration and its parts before the first episode. Settings that make learning impossible are refused,
+ * and settings that have less effect than expected are reported.
  */
 
 export type StartParts = {
@@ -23,7 +23,10 @@ export function checkStart(config: CommonConfig, parts: StartParts): readonly st
   return describeSettings(config, parts);
 }
 
-/** As `checkStart`, for a server: it may serve evaluations alone, so that groups that are too small are a notice. */
+/**
+ * Makes the checks of `checkStart` for a server. A server may serve evaluations only, so groups that are too small are
+ * only reported.
+ */
 export function checkServedStart(config: CommonConfig, parts: StartParts): readonly string[] {
   const [problem] = describeServedConflicts(config);
   if (problem !== undefined) throw new ConfigError('conflict', problem);

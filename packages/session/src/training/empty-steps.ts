@@ -7,7 +7,7 @@ export class EmptySteps {
   readonly #repair: string;
   #count = 0;
 
-  /** `most`: so many of them end the run; null: none do. `repair`: what the user does then. */
+  /** `most`: the number of such steps that ends the run; null: no limit. `repair`: the advice for the user. */
   constructor(most: number | null, repair: string) {
     this.#most = most;
     this.#repair = repair;
@@ -20,7 +20,10 @@ export class EmptySteps {
   }
 }
 
-/** A policy that has learned may solve each task always or never. Then a step has nothing to train, and nothing is wrong. */
+/**
+ * A trained policy may always solve some tasks and never solve the others. Then a step has nothing to train, and this
+ * is not an error.
+ */
 function isEmpty({
   trained_tokens: trained,
   policy_version: updates = 0,

@@ -18,7 +18,7 @@ export function noticeFindings(emit: JobListener, config: CommonConfig): JobList
   };
 }
 
-/** As in the episode's line of the run folder. */
+/** The same value as in the episode's line in the run folder. */
 function toFacts({ episodeId, swallowedErrors }: Episode): EpisodeFacts {
   return {
     episode_id: episodeId,

@@ -4,9 +4,9 @@ import type { JobListener } from '@agentjet/records';
 
 /** An agent's calls in one step are reported if they have more forks for one cause than this. */
 const forkShare = 0.1;
-/** Splices cost nothing, but an agent whose every other answer comes back changed is worth a look. */
+/** Splices cost nothing, but an agent is reported if every second answer comes back changed. */
 const spliceShare = 0.5;
-/** Fewer calls say nothing. */
+/** Fewer calls are not conclusive. */
 const leastCalls = 20;
 const page = 'packages/context-tracker/README.md, "History policy"';
 

@@ -82,10 +82,10 @@ it('says that all episodes that could teach something were too long', () => {
 
 it('says that equal rewards teach nothing', () => {
   expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0 })])).toEqual([
-    expect.stringMatching(/^Step 1 changed nothing: in none of its 2 groups/),
+    expect.stringMatching(/^Step 1 changed nothing: in each of its 2 groups/),
   ]);
   expect(noticesOf([episodeWith(3), stepWith(1, { groups: 1, groups_skipped: 1, policy_version: 0 })])).toEqual([
-    expect.stringMatching(/^Step 1 changed nothing: in its group no episode got another reward/),
+    expect.stringMatching(/^Step 1 changed nothing: the episodes of its group got equal rewards/),
   ]);
 });
 

@@ -1,9 +1,9 @@
 import type { JobListener } from '@agentjet/records';
 
 /**
- * Reports, once each, runs that look busy and learn nothing: a first step whose episodes asked no tuned model for
- * anything, one whose groups all had equal rewards, and one whose episodes were all too long. `trainableTargets` are
- * the configuration's; null: all learn, or those that the workflow names.
+ * Reports, once each, a run that looks busy but learns nothing: a first step without a call to a tuned model, a step
+ * whose groups all had equal rewards, and a step whose episodes were all too long. `trainableTargets` come from the
+ * configuration; null: all targets learn, or those that the workflow names.
  */
 export function noticeStall(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
   const counts = { completed: 0, calls: 0, untrained: 0 };
@@ -24,7 +24,7 @@ export function noticeStall(emit: JobListener, trainableTargets: readonly string
   };
 }
 
-/** What to look at when no agent asked a tuned model for anything that is trained. */
+/** The advice if no agent made a call to a tuned model that is trained. */
 export function silenceOf(targets: readonly string[] | null, untrained = 0): string {
   if (untrained > 0)
     return `All ${untrained} calls of tuned models were marked as not trained, so there is nothing to learn from. See the header x-ajet-train, and the names in rollout.untrained_models.`;
@@ -40,7 +40,7 @@ function reasonOf({
 }: Readonly<Record<string, number>>): string | undefined {
   if (skipped !== groups)
     return dropped === 0 ? undefined : `${dropped} episodes had something to teach, and all were dropped. ${tooLong}`;
-  const isEqual = `${groups === 1 ? 'in its group no episode got' : `in none of its ${groups} groups did one episode get`} another reward than the next. ${equalRewards}`;
+  const isEqual = `${groups === 1 ? 'the episodes of its group' : `in each of its ${groups} groups, the episodes`} got equal rewards. ${equalRewards}`;
   return failed === 0
     ? isEqual
     : `${failed} episodes failed, and are left out unless rollout.failed_episode_policy is zero_reward; of the others, ${isEqual}`;

