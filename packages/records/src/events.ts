@@ -4,7 +4,7 @@ import type { Episode } from '@agentjet/rollout';
 /** One model call as the agent's framework made it. */
 export type TranscriptCall = {
   readonly agentName: string;
-  /** The agent's name unless given. */
+  /** Default: the agent's name. */
   readonly targetTag?: string;
   readonly request: ChatRequest;
   readonly seconds: number;
@@ -14,12 +14,12 @@ export type TranscriptCall = {
   readonly untrainedModel?: string;
 } & ({ readonly response: ChatResponse } | { readonly error: string });
 
-/** An episode in messages, for reading. */
+/** An episode as messages, for people to read. */
 export type EpisodeTranscript = { readonly episode: Episode; readonly calls: readonly TranscriptCall[] };
 
-/** How well the model foresees answers that it was not trained on. */
+/** The loss of the model on answers that it was not trained on. */
 export type HeldOutLoss = {
-  /** After how many optimizer steps. */
+  /** The number of optimizer steps before it. */
   readonly step: number;
   /** Nats per imitated token. */
   readonly loss: number;
