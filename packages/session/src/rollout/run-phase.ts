@@ -93,7 +93,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
   return { groups, seconds };
 }
 
-/** A failed episode does not stop the run, so it is reported where the user sees it. */
+/** A failed episode does not stop the run, so the user gets a notice about it. */
 function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const episodes = groups.flatMap((group) => group.episodes);
   const failed = episodes.flatMap((episode) => (episode.status === 'failed' ? [episode] : []));
