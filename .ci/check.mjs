@@ -1,5 +1,5 @@
-// `npm run check` checks types, lint, unused exports and boundaries: the arrows between packages, and what each package
-// is packed with. With `--words [--json]` it only lists awkward phrases.
+// `npm run check` checks types, lint, unused exports and boundaries. Boundaries are the arrows between packages and the
+// files that each package publishes. With `--words [--json]` it only lists awkward phrases.
 import { spawn, spawnSync } from 'node:child_process';
 import path from 'node:path';
 
@@ -41,7 +41,9 @@ function runCheck([label, command, args]) {
   );
 }
 
-/** Runs two checks at a time, since most keep one core busy. Returns whether each passed, in their order. */
+/**
+ * Runs two checks at a time, since most keep one core busy. Returns one boolean per check, in order: true if it passed.
+ */
 export async function runChecks(wanted) {
   const results = [];
   const left = [...wanted.entries()];

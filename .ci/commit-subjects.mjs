@@ -1,5 +1,5 @@
-// Checks that commit subjects are short enough to read in a list. It looks at commits made since the rule exists, and
-// at none in a clone without them.
+// Checks that commit subjects are short enough to read in a list. It checks only commits that are newer than the rule.
+// In a clone without those commits it checks none.
 import { spawnSync } from 'node:child_process';
 import { root } from './workspaces.mjs';
 
@@ -14,7 +14,7 @@ const subjects = (status === 0 ? stdout : '').split('\n').filter(Boolean);
 const wrong = subjects.flatMap((line) => {
   const subject = line.slice(line.indexOf(' ') + 1);
   const problems = [
-    ...(subject.length > longest ? [`has ${subject.length} columns, at most ${longest} are allowed`] : []),
+    ...(subject.length > longest ? [`has ${subject.length} columns, but at most ${longest} are allowed`] : []),
     ...(/^[^ :]+( [^ :]+)?: \S/.test(subject) ? [] : ['should be "area: imperative"']),
   ];
   return problems.map((problem) => `${line}\n  ${problem}`);

@@ -1,5 +1,5 @@
-// `npm run dev [-- <paths>]` runs the tests that a change touches and checks all types, again after each change. Ctrl-C
-// ends both.
+// `npm run dev [-- <paths>]` runs the tests that a change touches and checks all types. It repeats both after each
+// change. Ctrl-C ends both.
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';

@@ -1,5 +1,5 @@
-// Sorts test files: the files that run whole programs come first. The others are short, so no worker waits long for
-// another worker's last file.
+// Sorts test files: the files that run whole programs come first. The other files are short, so no worker waits long at
+// the end while another one finishes its last file.
 import path from 'node:path';
 import { BaseSequencer } from 'vitest/node';
 import { root } from './workspaces.mjs';

@@ -1,7 +1,7 @@
 // Fills the figures of a page from kept results. Two marks enclose a figure. The first mark names a result file and a
 // JSONata expression on it: `<!-- figure test/bench/results/engine.json $fixed(train_vs_torch."0.85M", 2) -->1.03<!--
-// /figure -->`. Several values, `[a, b]`, become neighbouring cells of a table. newest-result.mjs explains `newest` in
-// the place of a version.
+// /figure -->`. Several values, `[a, b]`, become neighbouring cells of a table. newest-result.mjs explains the word
+// `newest` that can replace a version.
 import jsonata from 'jsonata';
 
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
@@ -34,8 +34,8 @@ async function evaluate(expression, result) {
 const mark = /<!-- figure (\S+) (.+?) -->([\s\S]*?)<!-- \/figure -->/g;
 
 /**
- * Returns the page with the figures of today's results. `readResult` returns the parsed JSON of a file. Throws an error
- * that lists every figure that cannot be filled.
+ * Returns the page with the figures of the current results. `readResult` returns the parsed JSON of a file. Throws an
+ * error that lists every figure that cannot be filled.
  */
 export async function fillFigures(page, readResult) {
   const problems = [];

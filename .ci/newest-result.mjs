@@ -1,4 +1,4 @@
-// A page writes `newest` in the place of a version to name the result of the newest release:
+// To name the result of the newest release, a page writes `newest` instead of a version:
 // `test/releases/results/newest/<file>`.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';

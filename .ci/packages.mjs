@@ -1,6 +1,6 @@
-// `npm run packages` writes what follows from the list of our packages: references and paths for the compiler, and the
-// lists in README.md and AGENTS.md. With `--check` it writes nothing, and fails if something is stale. A new package is
-// a folder with a package.json, and a line in .ci/arrows.mjs.
+// `npm run packages` generates everything that depends on the list of our packages: references and paths for the
+// compiler, and the lists in README.md and AGENTS.md. With `--check` it writes nothing, and fails if something is
+// stale. A new package is a folder with a package.json, and a line in .ci/arrows.mjs.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { adapterArrows, arrows } from './arrows.mjs';
@@ -108,10 +108,7 @@ function problems() {
     ),
     ...all
       .filter((each) => !isLocked(each))
-      .map(
-        ({ dir }) =>
-          `package-lock.json does not know ${dir}/package.json as it is: run \`npm install --ignore-scripts\`.`,
-      ),
+      .map(({ dir }) => `package-lock.json differs from ${dir}/package.json: run \`npm install --ignore-scripts\`.`),
   ];
 }
 

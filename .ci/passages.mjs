@@ -1,12 +1,12 @@
-// The passages of a file that people read: comments, strings of several words, and pages. Inline code and values that are filled in become the word X, so
-// that no phrase is found across them.
+// Finds the passages of a file that people read: comments, strings of several words, and pages. Inline code and values
+// that are filled in become the word X, so that no phrase is found across them.
 import { parseSync, Visitor } from 'oxc-parser';
 
 const withoutCode = (text) => text.replace(/`[^`\n]*(?:\n[^`\n]*)?`/g, ' X ');
 const hasWords = (text) => /\p{L}\S*\s+\S*\p{L}/u.test(text);
 const isBlank = (text) => /^\s*$/.test(text);
 
-/** Gives the line of an offset. */
+/** Returns a function that gives the line of an offset. */
 function lineCounter(source) {
   const ends = [...source.matchAll(/\n/g)].map(({ index }) => index);
   return (offset) => {
@@ -33,7 +33,10 @@ function joinPieces(pieces, source, belongTogether) {
   return joined;
 }
 
-/** The words of an expression that makes a string. `parts` gets its nodes, so that none of them is read twice. */
+/**
+ * Returns the words of an expression that makes a string. It adds the expression's nodes to `parts`, so that none of
+ * them is read twice.
+ */
 function stringText(node, parts) {
   parts.add(node);
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : 'X';
@@ -42,7 +45,7 @@ function stringText(node, parts) {
   return stringText(node.left, parts) + stringText(node.right, parts);
 }
 
-/** Strings and templates of a program; a sum of strings is one of them. */
+/** Returns the strings and templates of a program. A sum of strings counts as one string. */
 function stringsOf(program) {
   const strings = [];
   const parts = new Set();
@@ -82,7 +85,10 @@ function joinedPython(source) {
   return joinPieces(pieces, source, (_kind, gap) => isBlank(gap));
 }
 
-/** The strings of a file in TypeScript or Python with their inline code, without docstrings. A value that is filled in is the word X. */
+/**
+ * Returns the strings of a file in TypeScript or Python with their inline code, except docstrings. A value that is
+ * filled in becomes the word X.
+ */
 export function stringsIn(source, file) {
   const lineAt = lineCounter(source);
   const strings = file.endsWith('.py')
@@ -93,7 +99,7 @@ export function stringsIn(source, file) {
   return strings.map(({ text, start }) => ({ text, line: lineAt(start) }));
 }
 
-/** Comments that begin with `#`; in a script of a shell also strings in double quotes. */
+/** Returns comments that begin with `#` and, for a shell script, strings in double quotes. */
 function hashPieces(source, isShell = false) {
   const comments = [...source.matchAll(/(?<=^|\s)#+(?: |$)(?<text>.*)$/gm)].map(({ index, 0: whole, groups }) => ({
     kind: 'Line',
@@ -116,7 +122,7 @@ const plainPage = (text) =>
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/[*_]{2}/g, '');
 
-/** Paragraphs, list items, headings and cells of a page, and comments in its code blocks. */
+/** Returns the paragraphs, list items, headings and cells of a page, and the comments in its code blocks. */
 function pagePieces(source) {
   const pieces = [];
   let isOpen = false;

@@ -1,5 +1,6 @@
-// Phrases that these sources do not use, since readers stumble over them. Each has a pattern, and `unless`: the senses that are plain English. They are
-// recognized by the words next to the phrase, which is between « and » in what they are compared with.
+// Phrases that these sources do not use, since readers stumble over them. Each has a pattern. `unless` lists the senses
+// that are plain English. They are recognized by the words around the phrase. In the string that is compared, « and »
+// enclose the phrase.
 
 const oneOf = (words) => `(?:${words})`;
 const aPlace = oneOf(
@@ -13,7 +14,7 @@ const aKnowingVerb = oneOf(
 );
 const someWords = (most) => `(?:[\\w'-]+ ){0,${most}}`;
 
-/** The phrase, what to write instead, what is found, and the senses that may stay. */
+/** Each entry has the phrase, what to write instead, the pattern, and the senses that are allowed. */
 export const phrases = [
   { phrase: 'whoever', instead: 'the person or the part that is meant', pattern: /\bwhoever\b/gi },
   { phrase: 'whatever', instead: 'what is meant, or "any"', pattern: /\bwhatever\b/gi },
@@ -118,7 +119,7 @@ export const phrases = [
   },
 ];
 
-/** Sentences of a passage, with spaces as in a line. */
+/** Returns the sentences of a passage. Line breaks become spaces. */
 export const sentencesOf = (text) =>
   text
     .replace(/\n\s*\n|\n\s*[-*] /g, '\u0000')
@@ -127,7 +128,7 @@ export const sentencesOf = (text) =>
     .map((sentence) => sentence.trim())
     .filter((sentence) => (sentence.match(/\p{L}[\p{L}'’-]*/gu) ?? []).length >= 3);
 
-/** The phrases that a sentence has in a sense that is not plain English. */
+/** Returns the phrases of a sentence that have a sense that is not plain English. */
 export const bannedIn = (sentence) =>
   phrases.flatMap(({ phrase, pattern, unless = [] }) =>
     [...sentence.matchAll(pattern)]

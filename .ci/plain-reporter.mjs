@@ -1,5 +1,5 @@
-// A vitest reporter for output that is not a terminal. It prints the tests of each failed file, and a progress line now
-// and then. The errors follow at the end, as in vitest's own reporters.
+// A vitest reporter for output that is not a terminal. It prints the tests of each failed file, and regular progress
+// lines. The errors follow at the end, as in vitest's own reporters.
 import { DefaultReporter } from 'vitest/node';
 
 const progressEveryMs = 20_000;

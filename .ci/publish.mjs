@@ -43,7 +43,7 @@ function publish(each) {
   const provenance = isWorkflow ? ['--provenance'] : [];
   const { status, stderr } = npm('publish', `./${each.dir}`, '--access', 'public', '--tag', tag, ...provenance);
   if (status === 0) return true;
-  // Another run may have been faster, or the registry may have answered late.
+  // Another run may have published the package first, or the registry may have answered late.
   if (isPublished(each)) return false;
   throw new Error(`npm cannot publish ${each.name}@${version} to ${values.registry}:\n${stderr}`);
 }

@@ -1,5 +1,5 @@
-// Trains the tutorial that takes the fewest minutes, and compares it with its kept releases. It counts as one test; a
-// red result fails it.
+// Trains the tutorial that takes the fewest minutes, and compares it with its kept releases. It counts as one test,
+// which fails if the result is red.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { root } from './workspaces.mjs';

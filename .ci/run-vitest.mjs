@@ -1,4 +1,4 @@
-// Runs vitest, and returns the counts and the seconds of each file.
+// Runs vitest. Returns the test counts and the seconds of each file.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 // `npm test` runs the checks, then every test. The last line is plain: `N passed, N failed`. With `--all-jobs`
 // (`.ci/run`) it also runs clients in Python, test/newest and the gate of the cheapest tutorial, and downloads their
-// packages meanwhile. The last line counts all jobs, and each exceeded time budget counts as a failure. With
-// `--portable` it runs only the tests of what works on every platform.
+// packages while other tests run. The last line counts all jobs, and each exceeded time budget counts as a failure.
+// With `--portable` it runs only the tests that work on every platform.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -93,8 +93,8 @@ function judgeTime({ seconds }, testMinutes) {
 }
 
 /**
- * These tests take a few minutes and use most of Node: modules of users, arithmetic, streams, processes and printed
- * output.
+ * These tests take a few minutes and use most of Node: loading of users' modules, arithmetic, streams, processes and
+ * printed output.
  */
 const fastHalf = [
   ...['core', 'rollout', 'endpoint', 'tokenizer', 'context-tracker', 'run-folder', 'sandbox'].map(
@@ -107,7 +107,7 @@ const fastHalf = [
   'test/e2e/bad-input.test.ts',
 ];
 
-/** The oldest and the newest Node, without the Node that has already run all tests. */
+/** Runs the fast half on the oldest and the newest Node. It skips the Node that has already run all tests. */
 function runOtherNodes() {
   const [own] = process.versions.node.split('.');
   return [Object.keys(nodes).at(0), Object.keys(nodes).at(-1)]
@@ -125,7 +125,7 @@ function runOtherNodes() {
 
 if (isEverything) process.env.AJET_LONG_TESTS = '1';
 const commitSubjects = ['subjects of commits', process.execPath, ['.ci/commit-subjects.mjs']];
-// The boundaries are vitest files too, so they are counted there.
+// The boundaries are vitest files too, so the vitest run counts them.
 const wanted = checks.filter(([label]) => (isPortable ? label === 'types' : label !== 'boundaries'));
 const results = await runChecks([...wanted, ...(isEverything ? [commitSubjects] : [])]);
 const tests = runVitest(vitestArgs);

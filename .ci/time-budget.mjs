@@ -65,8 +65,8 @@ export function processorSeconds() {
 }
 
 /**
- * Returns the share of the machine that other work had between two looks, 0 to 1. If other work took too much of it, no
- * budget counts as exceeded.
+ * Returns the share of the machine that other work used between two measurements, 0 to 1. If other work used too much,
+ * no budget counts as exceeded.
  */
 export function shareOfOthers(before, after, seconds) {
   if (before === undefined || after === undefined) return 0;

@@ -1,6 +1,6 @@
-// `node .ci/when-ready.mjs <program> [argument ...]` runs a program after `.ci/setup.mjs` has prepared everything. With
-// npm's setting `ignore-scripts`, setup.mjs has not run, so this script prints the command to run first. The program
-// runs in this process, so npm's signals reach it.
+// `node .ci/when-ready.mjs <program> [argument ...]` runs a program after `.ci/setup.mjs` has prepared everything. If
+// npm's setting `ignore-scripts` is on, setup.mjs has not run, so this script prints the command to run first. The
+// program runs in this process, so npm's signals reach it.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -9,7 +9,7 @@ import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { HumanMessage } from '@langchain/core/messages';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-/** Content of a kind that no message has gets a clear refusal that names it, never an error of our own code. */
+/** If content has a kind that no message can have, a clear refusal names the kind. Our own code never fails on it. */
 
 let server: EndpointServer;
 

@@ -7,7 +7,7 @@ import { openaiAgent } from '../bench/fidelity/agents/openai.js';
 import { openaiAgentsAgent } from '../bench/fidelity/agents/openai-agents.js';
 import { reactAgent } from '../bench/fidelity/agents/react.js';
 
-/** A model's mistake is an outcome of the episode, and the same one whether its answers are streamed or not. */
+/** A model's mistake is an outcome of the episode. The outcome is the same with and without streaming. */
 const call = (name: string, args: string): string =>
   `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 const faults: Readonly<Record<string, string>> = {

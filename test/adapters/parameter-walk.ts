@@ -43,7 +43,7 @@ const formats: Readonly<Partial<Record<string, unknown>>> = {
   outputType: { type: 'json_schema', name: 'answer', schema },
 };
 
-/** A value that asks for something, by name or by the last part of a name. */
+/** Values that request an effect, by a parameter's name or by the last part of its name. */
 const values: Readonly<Record<string, unknown>> = {
   model: 'm',
   messages: [user],
@@ -142,7 +142,7 @@ const values: Readonly<Record<string, unknown>> = {
   chatTemplateKwargs: { enable_thinking: false },
 };
 
-/** Values of names that mean something else in one API. */
+/** Values for names that have another meaning in one API. */
 const ownValues: Readonly<Partial<Record<Protocol, Readonly<Record<string, unknown>>>>> = {
   completions: { prompt: 'hi', logprobs: 3 },
   responses: { input: 'hi' },
@@ -151,14 +151,14 @@ const ownValues: Readonly<Partial<Record<Protocol, Readonly<Record<string, unkno
   agents: { input: 'hi' },
 };
 
-/** Fields of a tool; others are true. */
+/** Values of a tool's fields. Fields that are not listed get true. */
 const toolValues: Readonly<Record<string, unknown>> = {
   input_examples: [{ a: 1 }],
   inputExamples: [{ input: { a: 1 } }],
   extras: { defer_loading: true },
 };
 
-/** Requests that ask for one wish. */
+/** Returns the requests that set one parameter. */
 export function toRequests(protocol: Protocol, name: string): readonly Request[] {
   const request = { ...smallest[protocol] };
   const [place = '', types] = name.split('=');
@@ -240,7 +240,7 @@ const paths: Readonly<Partial<Record<Protocol, string>>> = {
   messages: '/messages',
 };
 
-/** Throws with the words of the refusal. */
+/** Throws an error with the text of the refusal. */
 async function send({ tuner }: ScriptedEpisode, protocol: Protocol, request: Request): Promise<string> {
   const options = { agentName: 'solver' };
   if (protocol === 'langgraph') return toShown(await asLangChainModel(tuner, options).invoke('hi', request));
@@ -260,7 +260,7 @@ function toShown(_answer: unknown): string {
 }
 
 export type Outcome = {
-  /** The words of a refusal. */
+  /** The text of a refusal. */
   readonly refusal: string | undefined;
   readonly ignored: readonly string[];
   readonly calls: CallCounts;
@@ -308,7 +308,7 @@ export async function outcomeOf(
   };
 }
 
-/** Asks the native OpenAI client instead of HTTP. */
+/** Calls the native OpenAI client instead of HTTP. */
 export const sendNative: typeof send = async ({ tuner }, _protocol, request) =>
   toShown(await asOpenAIModel(tuner, { agentName: 'solver' }).chat.completions.create(request as never));
 
@@ -324,7 +324,7 @@ export const rows = wishes.flatMap((wish) =>
  */
 export const elsewhere = ['previous_response_id', 'input[].item_reference', 'includeRawChunks'];
 
-/** Values that ask for something else than the smallest request does. */
+/** Values that differ from those of the smallest request. */
 const telling: Readonly<Record<string, (protocol: Protocol) => Request>> = {
   model: () => ({ model: 'other' }),
   messages: () => ({ messages: [{ role: 'user', content: 'other' }] }),
@@ -353,7 +353,7 @@ export async function findSilence(
     if (wish.treatment !== 'honoured') continue;
     if (refusal !== undefined || ignored.length > 0 || calls.answered === 0)
       return `${protocol} ${name} is not accepted`;
-    const isAlways = protocol === 'langgraph' && name === 'logprobs'; // native answers have them unasked
+    const isAlways = protocol === 'langgraph' && name === 'logprobs'; // native answers always have them
     if (wish.isLabel !== true && !isAlways && seen === base.seen) return `${protocol} ${name} has no effect`;
   }
   return undefined;

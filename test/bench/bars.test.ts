@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** The kept results have to show this. */
+/** The kept results must satisfy these conditions. */
 
 const read = (name: string): Readonly<Record<string, unknown>> =>
   JSON.parse(readFileSync(path.join(import.meta.dirname, 'results', `${name}.json`), 'utf8'));

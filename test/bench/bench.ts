@@ -15,7 +15,7 @@ export type BenchOptions = {
 export type BenchResult = {
   /** The one line that `--json` prints for scripts. */
   readonly summary: { readonly [key: string]: unknown };
-  /** Kept in results/<name>.json next to the summary, machine, date and commit. */
+  /** Further figures. They are kept in results/<name>.json next to the summary, machine, date and commit. */
   readonly details: { readonly [key: string]: unknown };
   /** True if the run measured only some of the summary's keys. The kept result then changes only in these. */
   readonly isPart?: boolean;

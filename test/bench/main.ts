@@ -15,7 +15,7 @@ const here = import.meta.dirname;
 /** The exit code of sysexits.h for work that may succeed later. */
 const exitCodeTooBusy = 75;
 
-/** A minute, because other work on the machine may be about to end. */
+/** The wait is a minute, because other work on the machine may end soon. */
 const patience = { attempts: 24, pauseMs: 2500 };
 
 function benchNames(): string[] {

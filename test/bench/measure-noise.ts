@@ -9,9 +9,9 @@ import { Worker } from 'node:worker_threads';
  */
 export type Noise = {
   readonly threads: number;
-  /** The processor time that the threads got over the time that they asked for; 1 on an idle machine. */
+  /** The processor time that the threads got, divided by the time that they requested. It is 1 on an idle machine. */
   readonly share: number;
-  /** The count of the slowest slot over that of the fastest. */
+  /** The count of the slowest slot divided by that of the fastest. */
   readonly steadiness: number;
 };
 

@@ -12,7 +12,7 @@ export type ChaosOptions = {
   readonly folder: string;
   readonly minutes: number;
   readonly seed: number;
-  /** The name of one attack; undefined is all. */
+  /** The name of one attack. If it is undefined, all attacks run. */
   readonly only?: string | undefined;
   /** The first case of each attack. */
   readonly first?: number;

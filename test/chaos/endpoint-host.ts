@@ -49,7 +49,7 @@ const countFiles = (): number => (process.platform === 'linux' ? readdirSync('/p
 
 function answer(request: HostRequest): HostAnswer {
   if (request.kind === 'end') end(request.episode);
-  // Only a process without hostile requests is started so, because a collection would count as a stall.
+  // Only a process without hostile requests is started with this option, because a collection would count as a stall.
   if (request.kind === 'report') globalThis.gc?.();
   const access = request.kind === 'open' ? open() : {};
   const { rss, heapUsed, external } = process.memoryUsage();

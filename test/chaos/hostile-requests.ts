@@ -6,7 +6,7 @@ import { looksLikeStack, pick, type Attack, type Case, type World } from './worl
 
 /**
  * Sends requests of a stranger without a valid key, and requests of an agent with a key that no agent should send. No
- * stranger's request may reach the model. Each request must be answered in time and in words, and none may delay the
+ * stranger's request may reach the model. Each request must get a readable answer in time, and none may delay the
  * others for long.
  */
 type Access = { readonly baseUrl: string; readonly apiKey: string };
@@ -129,7 +129,7 @@ async function askAsAgent({ open }: Setting, each: Case): Promise<void> {
   judge(each, { body: name, path }, await send(open.baseUrl + path, { method: 'POST', headers, body }));
 }
 
-/** A status of 500 is a defect that nobody has thought of, even in words. */
+/** A status of 500 is always a defect, even with a readable message. */
 function judge(each: Case, drawn: unknown, seen: Seen): void {
   if (seen === 'hung') each.found('hangs', drawn, `No answer in ${limitMs} ms.`);
   if (typeof seen !== 'object') return;

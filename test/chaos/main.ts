@@ -44,4 +44,4 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
-process.exit(); // open connections and idle processes wait for nothing
+process.exit(); // does not wait for open connections and idle processes

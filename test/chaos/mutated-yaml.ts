@@ -5,7 +5,7 @@ import { createJobYaml } from '../e2e/support/job-files.js';
 import { createSubject, type Subject } from './start-subject.js';
 import { looksLikeStack, pick, type Attack, type Case, type World } from './world.js';
 
-/** Makes one or two mean changes to a job file. It must be loaded, or refused in a few words. */
+/** Makes one or two hostile changes to a job file. The command must load the file or refuse it with a short message. */
 const values = [
   '&a [*a]',
   '&a {b: *a}',

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startHost, type Host } from './start-host.js';
 
-/** Runs episodes over the wire, one after another, at a steady pace. Memory that grows then is kept for ever. */
+/** Runs episodes over the wire, one after another, at a steady pace. If memory grows at a steady pace, it leaks. */
 export type Soak = {
   readonly episodes: number;
   readonly calls: number;
-  /** The least and most open files after the warm-up. */
+  /** The smallest and largest number of open files after the warm-up. */
   readonly files: readonly [least: number, most: number];
   readonly rssMb: readonly number[];
   readonly rssSlopeMbPerHour: number;

@@ -6,7 +6,7 @@ import type { HostAnswer, HostRequest } from './endpoint-host.js';
 export type Host = {
   readonly ask: (request: HostRequest) => Promise<HostAnswer>;
   readonly close: () => void;
-  /** Its output to stderr, which is empty unless it has a defect. */
+  /** Its output to stderr. It is empty unless the process has a defect. */
   readonly errors: () => string;
 };
 

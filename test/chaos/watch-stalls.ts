@@ -1,8 +1,8 @@
 import { threadCpuMs } from '../bench/loop/cpu-stalls.js';
 
 /**
- * Measures the longest time that the event loop kept a timer waiting, in CPU time of its thread, so a busy machine does
- * not count.
+ * Measures the longest time that the event loop kept a timer waiting, in CPU time of its thread, so other work on the
+ * machine does not change the result.
  */
 export function watchStalls(): { readonly longestMs: () => number } {
   let longest = 0;

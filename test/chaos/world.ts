@@ -77,6 +77,6 @@ export function pick<T>(random: Random, values: readonly T[]): T {
   return value;
 }
 
-/** Matches a stack, or the path of a source file, in a place for words that a person reads. */
+/** Matches a stack, or the path of a source file, in output that a person should be able to read. */
 export const looksLikeStack = (text: string): boolean =>
   /\n\s+at .+[:(]\d+|something unexpected happened|node:internal/.test(text);

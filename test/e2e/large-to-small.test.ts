@@ -101,7 +101,7 @@ it('keeps what was collected before it was killed, and asks nothing twice', asyn
   const before = numCalls;
   const first = lastJson((await runAjet(folder, collect('debug.collect=4'))).stdout);
   const file = path.join(textOf(first['run_dir']), 'transcripts.jsonl');
-  appendFileSync(file, '{"episode_id":"train4-r0","mess'); // as a kill leaves it
+  appendFileSync(file, '{"episode_id":"train4-r0","mess'); // a kill may leave such a cut line
   const second = lastJson((await runAjet(folder, [...collect(), '--resume'])).stdout);
   expect(second).toMatchObject({ run_dir: first['run_dir'], collected: { episodes: 6 } });
   expect(numCalls - before).toBe(6);
@@ -124,7 +124,7 @@ it('says how many episodes an outage has cost, and runs them with --resume', asy
   expect(lastJson(second.stdout)).toMatchObject({ collected: { episodes: 6 } });
 }, 60_000);
 
-/** OpenAI's fine-tuning format. */
+/** Files in OpenAI's fine-tuning format. */
 const chats = toJsonLines(
   Array.from({ length: 40 }, (_, index) => ({
     messages: [

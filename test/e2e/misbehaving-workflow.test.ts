@@ -60,7 +60,7 @@ const changes = {
   trainer_common: { total_training_steps: 2, val_before_train: false },
 };
 
-// Both wait more than they work.
+// Both tests mostly wait, so they can run at the same time.
 it.concurrent('keeps failed episodes as data with their errors, and trains on the others', async () => {
   const folder = createJobFolder(modelDir, files, changes);
   const { code, stdout } = await runAjet(folder, ['--conf', 'job.yaml']);

@@ -78,6 +78,6 @@ it('is one download for two processes, even if connections break', async () => {
   const [dir, other] = await Promise.all([run(), run()]);
   expect(other).toBe(dir);
   expect(readFileSync(path.join(dir, 'model.safetensors')).equals(weights)).toBe(true);
-  expect(hub.sentBytes() - before).toBeLessThan(450_000); // a broken connection may lose what was on its way
+  expect(hub.sentBytes() - before).toBeLessThan(450_000); // a broken connection may lose bytes that were already sent
   expect(readdirSync(path.join(cacheDir, 'models--acme--two/blobs')).filter((blob) => blob.includes('.'))).toEqual([]);
 });

@@ -43,7 +43,7 @@ const changes = {
   trainer_common: { total_training_steps: 2, val_before_train: false, save_freq: 1 },
 };
 
-// Both wait more than they work.
+// Both tests mostly wait, so they can run at the same time.
 it.concurrent('an exhausted quota pauses the run, which continues by itself and trains no outage', async () => {
   const folder = createJobFolder(modelDir, files(10), changes);
   const { code, stdout } = await runAjet(folder, ['--conf', 'job.yaml']);

@@ -15,7 +15,7 @@ it('a slow reader of a pipe gets the whole of a long answer', async () => {
   const { child, finished } = startAjet(tmpdir(), ['swarm', 'episodes', '--no-keys', '--json', '--server', url]);
   child.stdout?.pause();
   await once(server, 'request');
-  await sleep(1000); // the command only waits for its reader now
+  await sleep(1000); // from here on the command only waits for its reader
   child.stdout?.resume();
   const { code, stdout } = await finished;
   expect(code).toBe(0);

@@ -62,7 +62,7 @@ it('learns the same as in one process, token by token, and evaluates the same', 
   expect(readEpisodes(parts)[0]).toMatchObject({ status: 'completed', turn_rewards: [expect.anything()] });
 });
 
-/** What single episodes do after their answer, by their ids. */
+/** Maps an episode's id to what it does after its answer. */
 const misbehaving = (misdeeds: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
   'agent.ts': `
 const misdeeds = { ${Object.entries(misdeeds)

@@ -19,7 +19,7 @@ if (!isInstalled)
   console.log('The Python clients are not installed, so their tests are skipped: npm run setup:clients');
 
 const call = (args: string): string => `<tool_call>\n{"name": "add", "arguments": ${args}}\n</tool_call>`;
-/** Clients like to change these spellings. One question has all of them. */
+/** Clients often change how these are spelled. One question contains all of them. */
 const replies = [
   call('{"b": 2,  "a":1.0}'),
   `<think>\nhard  thought\n</think>\n\n ${call('{"a": 1, "note": "\\u00e9 \\/ \\n"}')}`,
@@ -80,7 +80,7 @@ async function runClient(client: string, task: string, { baseUrl, apiKey }: Acce
   return outcome;
 }
 
-/** LangChain has its own types over those of openai. */
+/** LangChain wraps openai's types in its own types. */
 const badRequest = expect.stringMatching(/BadRequestError|InvalidRequestError/);
 
 describe.skipIf(!isInstalled).each(['openai', 'responses', 'anthropic', 'langchain'])(

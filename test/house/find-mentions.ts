@@ -26,7 +26,10 @@ const leafNames = (section: unknown): readonly string[] =>
 
 const isFileName = (name: string): boolean => /\.(?:safetensors|jsonl?|ya?ml|md|ts|py|bin)$/.test(name);
 
-/** Settings in dots that do not exist, such as `rollout.num_repeats`, and names before `=` or after "set" that no setting has. */
+/**
+ * Settings in dots that do not exist, such as `rollout.num_repeats`, and names before `=` or after "set" that no
+ * setting has.
+ */
 function wrongSettings(text: string, { settings }: Known): readonly string[] {
   const sections = Object.keys(settings).filter((name) => isSection(settings[name]));
   const dotted = new RegExp(`(?<![\\w./:-])(?:ajet\\.)?(?:${sections.join('|')})(?:\\.[A-Za-z]\\w*)+(?![\\w(])`, 'g');
@@ -51,7 +54,10 @@ const allFlags = (program: Program): readonly string[] => [
   ...program.commands.flatMap((each) => allFlags(each)),
 ];
 
-/** Follows the words after `ajet`: its subcommands, then flags that the last of them takes. What is wrong, as it is written. */
+/**
+ * Follows the words after `ajet`: its subcommands, then flags that the last of them takes. What is wrong, as it is
+ * written.
+ */
 function wrongWords(words: readonly string[], program: Program, path: string): readonly string[] {
   const [first, ...rest] = words;
   const next = program.commands.find((each) => each.name() === first);
@@ -65,7 +71,7 @@ function wrongWords(words: readonly string[], program: Program, path: string): r
 
 const flagName = (word: string): string => word.replace(/[^\w-].*$/, '');
 
-/** Another tool and its arguments, up to the end of the command or sentence. Its flags are not ours. */
+/** Matches another tool and its arguments, up to the end of the command or sentence. Its flags are not checked. */
 const otherTool =
   /`(?!ajet\b)[a-z][\w-]* [^`]*`|(?<![\w-])(?:npm|npx|node|pip|python3?|docker|podman|bwrap|vllm|ray|ssh|scp|torchrun|curl|git|X(?= --))(?![\w-])(?:(?!\. )[^`"';\n])*/g;
 
@@ -90,7 +96,9 @@ function wrongCommands(text: string, { program, scripts }: Known): readonly stri
 const wrongVariables = (text: string, { isVariable }: Known): readonly string[] =>
   [...text.matchAll(/\bAJET_[A-Z0-9_]+\b/g)].map(([found]) => found).filter((found) => !isVariable(found));
 
-/** The settings, commands, flags, scripts and environment variables that a message names and that do not exist. */
+/**
+ * Returns the settings, commands, flags, scripts and environment variables that a message names and that do not exist.
+ */
 export const wrongMentions = (text: string, known: Known): readonly string[] => [
   ...new Set([...wrongSettings(text, known), ...wrongCommands(text, known), ...wrongVariables(text, known)]),
 ];

@@ -11,7 +11,7 @@ import { shippedFiles } from './shipped-files.js';
 
 const files = shippedFiles(root).map((file) => ({ file, source: readFileSync(path.join(root, file), 'utf8') }));
 
-/** Variables that a source reads or sets, and does not only name in a message. */
+/** Variables that a source reads or sets. A variable that is only named in a message does not count. */
 const variables = files.flatMap(({ file, source }) => [
   ...[...source.matchAll(/\benv\.(AJET_[A-Z0-9_]+)/g)].map(([, name = '']) => name),
   ...stringsIn(source, file).flatMap(({ text }) => (/^AJET_[A-Z0-9_]+$/.test(text) ? [text] : [])),

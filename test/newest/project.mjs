@@ -51,7 +51,10 @@ function npm(args, cwd) {
   });
 }
 
-/** Installs what the lock says, once. Throws with npm's own words. It takes minutes if npm's cache is empty. */
+/**
+ * Installs the versions of the lock, once. Throws an error with npm's message. It takes minutes if npm's cache is
+ * empty.
+ */
 export function install() {
   const stamp = path.join(dir, '.installed');
   const wanted = createHash('sha256')

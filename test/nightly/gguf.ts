@@ -67,7 +67,7 @@ async function compareAll(scratch: string): Promise<NightlyOutcome> {
   };
 }
 
-/** The types of 4 and 6 bits in blocks of 256, in a whole model. */
+/** Reads a whole model that has the types of 4 and 6 bits in blocks of 256. */
 async function readLargerModel(scratch: string, cacheDir: string): Promise<Reading> {
   const model = joinedModels.find(({ name }) => name === 'qwen2.5-coder-0.5b');
   if (model === undefined) throw new Error('There is no qwen2.5-coder-0.5b to join.');
@@ -76,7 +76,7 @@ async function readLargerModel(scratch: string, cacheDir: string): Promise<Readi
   return compareReading(file, (await openGguf(file, { cacheDir })).dir);
 }
 
-/** The golden files of packages/gguf, made again by the package. */
+/** Returns whether the Python package makes the same golden files of packages/gguf again. */
 function makesSameGolden(scratch: string): boolean {
   const again = path.join(scratch, 'golden');
   mkdirSync(again);
@@ -111,7 +111,7 @@ function python(args: readonly string[]): string {
   return stdout;
 }
 
-/** Two tokens that are as likely as each other may change places by rounding. */
+/** Rounding may swap two tokens that are equally likely. */
 function isSameGreedy({ f16 }: ExportComparison): boolean {
   return f16.partings.every(({ margin }) => margin < largestMargin);
 }

@@ -16,7 +16,7 @@ export async function run(keep: (soFar: NightlyOutcome) => void): Promise<Nightl
   }
   const found: Record<string, NodeOutcome> = {};
   const majors = Object.keys(nodes);
-  // The newest comes first: it is the likeliest to break, and a job that is ended keeps what it has.
+  // The newest Node comes first, because it breaks most often and a job that is ended early keeps its results so far.
   for (const [major, node] of Object.entries(nodes).reverse()) {
     found[major] = await runCommands(node, major === majors.at(-1));
     console.log(`Node ${node.version}: ${describe(found[major])}`);

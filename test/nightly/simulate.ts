@@ -5,8 +5,8 @@ const runs = Number(process.env['SIMULATE_RUNS'] ?? '10000');
 const runsPerLine = 1000;
 
 /**
- * Runs the swarm on a virtual clock, with other seeds every day and faults of every kind. A failing seed is printed,
- * and replays alone.
+ * Runs the swarm on a virtual clock, with other seeds every day and faults of every kind. A failing seed is printed and
+ * can be replayed alone.
  */
 export async function run(): Promise<NightlyOutcome> {
   const seed = runs * Math.floor(Date.now() / 86_400_000);

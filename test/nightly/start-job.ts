@@ -23,7 +23,7 @@ function endGroup(pid: number): void {
   else process.kill(-pid, 'SIGKILL');
 }
 
-/** Runs a job in a process group, which is killed at its limit. It never throws because of the job. */
+/** Runs a job in a process group, which is killed at its limit. It does not throw if the job fails. */
 export async function startJob(name: string, { folder, limitMs }: JobOptions): Promise<JobResult> {
   const scratch = mkdtempSync(path.join(tmpdir(), 'agentjet-nightly-'));
   const file = path.join(scratch, 'outcome.json');

@@ -15,7 +15,7 @@ export function runInEnvironment(setup: string, tests: readonly string[]): Night
   return runLongTests(tests);
 }
 
-/** Also runs the tests that are left out elsewhere. */
+/** True if the tests that are skipped elsewhere should run too. */
 export function runLongTests(tests: readonly string[]): NightlyOutcome {
   process.env['AJET_LONG_TESTS'] = '1';
   const { seconds, ...counts } = runVitest(tests);

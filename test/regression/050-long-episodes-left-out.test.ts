@@ -19,7 +19,7 @@ import { writeTinyModel } from '../e2e/support/tiny-model.js';
 vi.setConfig({ testTimeout: 60_000 });
 
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
-const rewards = [0, 1, 2, 3, 4, 5, 6, 16]; // and as many calls more than one
+const rewards = [0, 1, 2, 3, 4, 5, 6, 16]; // and this many calls in addition to the first
 
 /** Weights that only count their versions. Each step comes after some turns of the event loop. */
 function createCountingBackbone(modelDir: string): Backbone {

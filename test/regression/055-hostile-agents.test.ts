@@ -13,8 +13,8 @@ import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js'
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
 
 /**
- * Agents that nobody would write on purpose, through the public interface. None of them may lose an episode, train an
- * outage, or train a token other than once.
+ * Runs agents that nobody would write on purpose, through the public interface. None of them may lose an episode, train
+ * an outage, or train a token other than once.
  */
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -84,7 +84,7 @@ async function runJob(
 
 const rewardOf = ({ episodeId }: Tuner): number => Number(/-r(\d+)/.exec(episodeId)?.[1] ?? 0);
 const attempts = new Map<string, number>();
-/** True at the first attempt of each place of one test. */
+/** Returns true at the first attempt of each place of one test. */
 function isFirstTry(name: string, { attempt, episodeId }: Tuner): boolean {
   attempts.set(name + episodeId, 1);
   return attempt === 1;
@@ -233,7 +233,7 @@ describe('an agent whose calls are unusual keeps all its episodes', () => {
   });
 });
 
-/** Errors that are hard to look at. */
+/** Errors that are hard to inspect. */
 const hostileErrors: readonly (readonly [string, () => unknown])[] = [
   ['nothing', () => undefined],
   ['a string', () => 'no'],

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
-/** A run whose records were changed after a checkpoint was resumed and shown without a word. */
+/** A run whose records were changed after a checkpoint was resumed and shown without a warning. */
 
 const state = { step: 2, policyVersion: 2, groupsDrawn: 4 };
 const backbone = {

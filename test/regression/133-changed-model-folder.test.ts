@@ -9,7 +9,7 @@ import { onlyRun, readRows } from '../e2e/support/read-run.js';
 import { runAjet } from '../e2e/support/run-ajet.js';
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
 
-/** A run continued without a word with a tokenizer, or from weights, that differed from those it had begun with. */
+/** A run continued without a warning although its tokenizer or weights differed from those that it had begun with. */
 
 async function createRun(): Promise<{ readonly run: RunFolder; readonly modelDir: string }> {
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'model-'));

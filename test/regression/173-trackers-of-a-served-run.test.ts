@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { onlyRun } from '../e2e/support/read-run.js';
 import { startAjet, type Running } from '../e2e/support/run-ajet.js';
 
-/** `ajet swarm serve` took `trainer_common.logger` and sent nothing anywhere. */
+/** `ajet swarm serve` took `trainer_common.logger` and sent no metrics. */
 
 const tasks = Array.from({ length: 8 }, (_none, index) => ({ taskId: `t${index}`, mainQuery: `Say ${index}` }));
 

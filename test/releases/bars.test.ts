@@ -7,8 +7,8 @@ import { formatReleases, readAllResults, releasesPage } from './releases-page.js
 import { listVersions, readResults } from './store.js';
 
 /**
- * Each tutorial has to show this on its held-out tasks, in the newest kept result. It is the median of three seeds, if
- * it does not say "every".
+ * Each tutorial must satisfy this on its held-out tasks, in the newest kept result. Values are medians of three seeds
+ * unless the entry says "every".
  */
 
 const newest = listVersions().flatMap((version) => readResults(version));

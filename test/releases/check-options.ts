@@ -18,7 +18,7 @@ type Options = {
   readonly progress?: boolean | undefined;
 };
 
-/** Throws Error for a value that cannot be read, and for an option that would be ignored. */
+/** Throws an Error if a value cannot be read or an option would be ignored. */
 export function checkOptions({ gate, seeds, minutes, progress = false }: Options): {
   readonly seeds: readonly number[];
   readonly minutes: number;

@@ -23,7 +23,7 @@ type Listeners = {
   readonly onVerdict?: (soFar: GateOutcome) => void;
 };
 
-/** A cell whose run crashes is red; the others still have their turn. */
+/** A cell whose run crashes is red. The other cells still run. */
 async function judgeSafely(
   cell: Cell,
   judge: (cell: Cell) => Promise<Verdict>,

@@ -1,6 +1,9 @@
 import type { Cell } from './cells.js';
 
-/** One seed shows that nothing has changed. Three decide if something has, and three more if those look bad. */
+/**
+ * One seed is enough to show that nothing has changed. If something has changed, three seeds decide, and three more if
+ * their results are bad.
+ */
 const mostSeeds = 7;
 const seedsOfMinutes = 3;
 

@@ -9,8 +9,7 @@ import type { JudgeAgreement, SeedResult, Stage } from './cell-result.js';
 import { mean } from './statistics.js';
 
 /**
- * Reads what the release table keeps of one run from its run folder. The folder explains itself, so it asks nothing
- * else.
+ * Reads what the release table keeps of one run from its run folder. The folder contains all that is needed.
  */
 
 type Line = { readonly [key: string]: unknown };
@@ -43,7 +42,7 @@ async function* readEpisodes(file: string): AsyncGenerator<Line> {
 /** The length of an ending, in characters. */
 const longestEnding = 200;
 
-/** The workflow's own words: its metadata, or its error. */
+/** What the workflow reported: its metadata, or its error. */
 function describeEnding({ reward, metadata, error }: Line): string {
   return JSON.stringify(error === undefined ? { reward, metadata } : { error }).slice(0, longestEnding);
 }

@@ -62,7 +62,7 @@ const packaged = new Map([
 ]);
 
 /**
- * Returns the hash of a model's weights. `nano` and `micro` are the packaged ones; anything else is a folder. Throws
+ * Returns the hash of a model's weights. `nano` and `micro` are the packaged ones; any other name is a folder. Throws
  * Error if it holds none.
  */
 export function hashModel(model: string): string {

@@ -21,7 +21,7 @@ export async function serveWhile<Address, Result>(
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   try {
     const died = ended.then((code) => Promise.reject(new Error(`The server ended with ${code}:\n${errors}`)));
-    died.catch(() => undefined); // after the work it is meant to end
+    died.catch(() => undefined); // after the work, the server is expected to end
     return await Promise.race([readAddress<Address>(child.stdout).then(work), died]);
   } finally {
     child.kill('SIGTERM');

@@ -58,7 +58,7 @@ export function toGateRun(seed: SeedResult): GateRun {
     before: seed.success_before ?? seed.success_at['5'] ?? 0,
     after: seed.success_after ?? seed.success_mean_last_20,
     areaUnderCurve: seed.area_under_curve,
-    // Seeds differ in how much they sample, and that alone makes none slower.
+    // Seeds sample different amounts. That alone does not make a seed slower.
     speed: seed.speed * seed.generated_tokens,
   };
 }

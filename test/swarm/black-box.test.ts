@@ -113,7 +113,7 @@ describe('a program', () => {
     const over = new AbortController();
     const { tuner } = open([]);
     const running = createProgramWorkflow(stays)(task, { ...tuner, signal: over.signal });
-    running.catch(() => undefined); // as for a client that stopped: nobody waits for it
+    running.catch(() => undefined); // as if its client had stopped: nobody waits for it
     const { existsSync, readFileSync } = await import('node:fs');
     await expect.poll(() => existsSync(ready) && readFileSync(ready, 'utf8'), { timeout: 20_000 }).toMatch(/\d/);
     over.abort(new Error('Ctrl-C'));

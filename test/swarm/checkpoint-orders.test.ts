@@ -74,7 +74,7 @@ it('an order whose checkpoint cannot be saved has failed, is not carried out lat
   const server = await startWithStep();
   saving = 'fails';
   const { swarm } = server;
-  await order(server); // answered as accepted, or not at all: its checkpoint fails at once
+  await order(server); // the order is accepted or gets no answer, because its checkpoint fails at once
   await expect.poll(() => server.swarm !== undefined && server.swarm !== swarm).toBe(true);
   await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
   expect(await ask(server)).toEqual(openedAgain);
@@ -88,7 +88,7 @@ it('an order that a server has not carried out has failed for the next one', asy
   saving = 'waits';
   expect(await order(first)).toMatchObject({ state: 'accepted' });
   await expect.poll(() => numSavings).toBe(1);
-  first.swarm?.close(); // as a kill would: nothing is written any more
+  first.swarm?.close(); // like a kill: nothing more is written
   saving = 'works';
   const next = await servers.start({ openTrainer, settings });
   expect(await ask(next)).toEqual(openedAgain);

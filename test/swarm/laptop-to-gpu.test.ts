@@ -31,7 +31,7 @@ async function startSshd(program: string): Promise<void> {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path.join(dir, name)]);
   cpSync(path.join(dir, 'user.pub'), path.join(dir, 'authorized_keys'));
   const port = await freePort();
-  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true }); // sshd wants it to be there
+  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true }); // sshd requires this folder
   const inFolder = script(
     'in-folder',
     `#!/bin/bash\nexport PATH=${bin}:$PATH\ncd ${gpuBox} && eval "$SSH_ORIGINAL_COMMAND"\n`,

@@ -116,7 +116,7 @@ it('look, change shares and settings, pause and resume, and every order is in th
     message: expect.stringMatching(/^No server answers at http:\/\/127\.0\.0\.1:9: /) as unknown,
   });
   await expect(ajet('shares', 'a=0.25')).rejects.toMatchObject({ code: 'invalid_request' });
-  expect((await ajet('audit'))['entries']).toHaveLength(4); // of orders that were taken
+  expect((await ajet('audit'))['entries']).toHaveLength(4); // one entry for each accepted order
   await expect(ajet('shares', 'a=much')).rejects.toThrow('"a=much" is not a share with its part, such as math=0.4.');
 });
 

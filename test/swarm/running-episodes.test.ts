@@ -89,7 +89,7 @@ it('holds calls while the server folds its store again, and refuses wrong keys m
   const end = { client: 'me', status: 'completed', reward: 1 };
   const other = await claim(server);
   expect((await post(`${server.url}/swarm/v1/episodes/${other.episode_id}/end`, end)).status).toBe(507);
-  await expect.poll(() => notices.length).toBeGreaterThan(1); // it could not be opened again either
+  await expect.poll(() => notices.length).toBeGreaterThan(1); // reopening it failed too
   const held = ask(episode);
   expect((await ask({ ...episode, key: other.key })).status).toBe(401);
   isBroken = false;

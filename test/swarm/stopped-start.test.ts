@@ -9,7 +9,7 @@ import { algorithms, backbones } from '@agentjet/trainer/registrations';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freePort } from './free-port.js';
 
-/** Servers that are stopped while their model is being opened, which takes longer than anybody waits. */
+/** Servers that are stopped while their model is being opened, which takes longer than a client waits. */
 
 let dir = '';
 let numOpening = 0;

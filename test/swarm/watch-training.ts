@@ -1,6 +1,8 @@
 import { trainingEventSchema } from '@agentjet/swarm-wire';
 
-/** Returns what an open server has said of training, from the beginning. A stream that ends is opened again. */
+/**
+ * Returns all training events that an open server has sent, from the first one on. A stream that ends is opened again.
+ */
 export class TrainingWatch {
   readonly said: string[] = [];
   readonly #stop = new AbortController();

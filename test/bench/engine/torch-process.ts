@@ -11,7 +11,7 @@ const torchVenv = path.join(here, '../../../trainer/torch/.venv');
 
 export type TorchCommand = { readonly op: string; readonly [key: string]: unknown };
 
-/** Seconds on the clock, and of processor time over all threads. */
+/** Wall seconds, and seconds of processor time over all threads. */
 export type Cost = { readonly wall: number; readonly cpu: number };
 
 export type TorchProcess = {

@@ -1,7 +1,7 @@
 /**
  * Is a session ever left open, or a step applied twice? A thousand episodes for each protocol act in a world whose
  * server drops, delays, repeats and cuts answers. Some throw, and some are stopped in the middle. The world itself
- * counts.
+ * counts the sessions and steps.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { createRandom, deriveSeed, type Task } from '@agentjet/core';
@@ -113,7 +113,7 @@ function endOf(episode: Episode): 'completed' | 'outage' | 'failed' {
   return episode.error.outage === undefined ? 'failed' : 'outage';
 }
 
-/** A closed socket ends its session a moment later. */
+/** A session ends a moment after its socket has closed. */
 async function countLeaked(world: CounterWorld): Promise<number> {
   for (let look = 0; look < 300 && world.open.size > 0; look++) await wait(100);
   return world.open.size;

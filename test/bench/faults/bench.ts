@@ -1,5 +1,5 @@
 /**
- * How much of a run survives a world that fails? It measures places that reached an optimizer step over places drawn,
+ * How much of a run survives a world that fails? It measures the share of drawn places that reached an optimizer step,
  * and tokens that were sampled in vain, at 0%, 8% and 30% random outages. It also checks that a run continues by itself
  * after a total outage. The engine is scripted and every group has different rewards, so only an outage can empty a
  * place.
@@ -22,11 +22,11 @@ const numRepeat = 8;
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
 
 type RunFigures = {
-  /** Places in an optimizer step over places drawn. */
+  /** The share of drawn places that reached an optimizer step. */
   readonly filledShare: number;
-  /** Tokens of attempts that the world lost over all sampled tokens. */
+  /** Tokens of attempts that the world lost, divided by all sampled tokens. */
   readonly wastedShare: number;
-  /** Episodes that the world lost and that were trained all the same. */
+  /** Episodes that were trained although the world lost them. */
   readonly outagesTrained: number;
   readonly outages: number;
   readonly steps: number;

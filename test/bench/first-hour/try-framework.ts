@@ -4,7 +4,7 @@ import { readHeldOut } from '../../releases/read-seed-result.js';
 import type { Outcomes } from './judge-learning.js';
 import { runCommand } from './run-command.js';
 
-/** Types everything that a user of one framework types, in an empty folder. A command that fails throws. */
+/** In an empty folder, runs every command that a user of one framework would type. Throws if a command fails. */
 
 export type FirstHour = {
   /** Seconds of both installs: ours, then the packages that `ajet init` says are missing. */

@@ -11,7 +11,7 @@ export type Outcome = {
 
 const chunkBytes = 64 * 1024;
 
-/** Sends requests as badly as they are described. */
+/** Sends requests with the faults that their descriptions name. */
 export class Attacker {
   readonly #url: URL;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -44,7 +44,7 @@ export class Attacker {
       });
       sent.once('error', () => finish(0));
       if (stallsMs === undefined) return void write(sent, bytes, progress);
-      sent.write(bytes.subarray(0, 1)); // and then nothing
+      sent.write(bytes.subarray(0, 1)); // then send nothing more
       setTimeout(() => sent.destroy(), stallsMs);
     });
   }
@@ -65,7 +65,7 @@ export class Attacker {
   }
 }
 
-/** Sends piece by piece, as the server takes it. */
+/** Sends piece by piece, as fast as the server reads. */
 async function write(
   sent: ClientRequest,
   bytes: Buffer,

@@ -10,7 +10,7 @@ import { findCircles } from './import-circles.js';
 import { listSources, sourcesOf } from './sources.js';
 
 /**
- * How large is the house, and how tidy? It counts lines of code, names that two files declare, circles of imports, the
+ * How large is the house, and how tidy? It counts lines of code, names that two files declare, import cycles, the
  * recipes of CONTRIBUTING.md, and what `import 'agentjet'` loads. `--no-recipes` leaves out the recipes, which take
  * minutes.
  */

@@ -4,9 +4,9 @@ import { type BenchOptions, type BenchResult, median, numberOption } from '../be
 import { probeImport } from './probe-import.js';
 
 /**
- * What does `import 'agentjet'` cost? It runs fresh Node processes, in turn one that imports the built package and one
- * that does nothing, and times them from start to end. A further process counts the files and native libraries that are
- * loaded.
+ * What does `import 'agentjet'` cost? It runs fresh Node processes and times them from start to end. Every second
+ * process imports the built package; the others do nothing. A further process counts the files and native libraries
+ * that are loaded.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');

@@ -93,7 +93,7 @@ async function measure(
       const ends = await timed(swarm, () => inParallel(claimed, clients, (one) => end(requests, swarm.url, one)));
       return { ends: { cpuMs: claims.cpuMs + ends.cpuMs, wallMs: claims.wallMs + ends.wallMs }, asked };
     };
-    await sendEchoes(); // until the code is compiled
+    await sendEchoes(); // warms up, so that the code is compiled
     await play(1);
     const sizes = [sizeOf(dir)];
     const echoes = await timed(echo, sendEchoes);
@@ -141,7 +141,7 @@ async function holdEpisodes(dir: string, held: number) {
   const swarm = await ServerProcess.start('swarm', dir);
   try {
     await postTasks(requests, swarm.url, 2000);
-    await swarm.lookForStalls(); // here, since the measurement costs processor time
+    await swarm.lookForStalls(); // started only here, because it costs processor time
     const before = (await swarm.usage()).rssMb;
     const numbers = Array.from({ length: held }, (_none, index) => index);
     await inParallel(numbers, clients, async () => {

@@ -1,7 +1,7 @@
 /**
- * What do adapter and tracker add to a call? It is the time of a call of the framework's model minus the time that the
- * engine had it, for calls that add one question to a history of a given size, at several numbers of concurrent
- * conversations. The figures are those of the slowest adapter in each cell.
+ * What do adapter and tracker add to a call? The overhead is the time of a call of the framework's model minus the time
+ * that the engine needed for it, for calls that add one question to a history of a given size, at several numbers of
+ * concurrent conversations. The figures are those of the slowest adapter in each cell.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { AdapterDriver } from '@agentjet/adapter-kit';

@@ -2,7 +2,7 @@ import { createRandom, type Engine } from '@agentjet/core';
 
 /**
  * An engine of steady throughput. With more calls at once each takes longer, as in a batching engine. It answers with
- * fixed tokens after a random time, and notes how long it had each call.
+ * fixed tokens after a random time, and records how long each call took.
  */
 export type SteadyEngine = Engine & {
   /** Milliseconds that the engine itself took, by the caller's seed. */

@@ -1,5 +1,5 @@
 /**
- * Is what trains and rewards right? Each file next to this one measures one section: judges, gradients, model families,
+ * Are training and rewards correct? Each file next to this one measures one section: judges, gradients, model families,
  * tokens, parameters. `--only gradients,answers` measures some of them, and the kept result changes only in these.
  */
 

@@ -39,7 +39,7 @@ const changes = {
 
 export type Setting = Omit<ReferenceLoss, 'clip'> & { readonly name: string; readonly numPasses: number };
 
-/** The product of the two, twelve. */
+/** Twelve, the product of the two numbers. */
 export const settings: readonly Setting[] = Object.entries(cuts).flatMap(([cut, limits]) =>
   Object.entries(changes).map(([change, values]) => ({ name: `${cut}, ${change}`, ...limits, ...values })),
 );
@@ -64,7 +64,8 @@ const config: ReferenceConfig & { readonly [key: string]: unknown } = {
 const epsilon = 1e8;
 const optimizer = adamOptions(0, { beta1: 0, beta2: 0, epsilon });
 /**
- * The first step of several must leave a model that is worth a second step. The last one only has to be read exactly.
+ * The first of several steps must leave a model that can still be trained. The last step only has to be readable
+ * exactly.
  */
 const [smallScale, readableScale] = [0.02, 1000];
 const clip = 0.2;
@@ -96,7 +97,7 @@ export async function gradientError(
   }
 }
 
-/** A step, so that the weights are no longer those of the KL term. */
+/** Makes a step, so that the weights differ from those of the KL term. */
 async function leaveReference(backbone: Backbone): Promise<void> {
   const lesson = toSample({ ids: [3, 1, 4, 9, 5, 17, 2], promptLength: 1, advantage: 1 }, { logprobs: [], index: 0 });
   const { packs } = packFor(backbone, [lesson], { maxPackTokens: 64 });

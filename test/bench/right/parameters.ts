@@ -3,7 +3,7 @@ import { elsewhere, findSilence, rows } from '../../adapters/parameter-walk.js';
 import type { BenchOptions } from '../bench.js';
 
 /**
- * Is a parameter of any API dropped without a word? Each entry of the table of parameters is sent through its protocol
+ * Is a parameter of any API dropped silently? Each entry of the table of parameters is sent through its protocol
  * or adapter. `silent` entries are neither refused, nor counted, nor change what the model or the client sees.
  */
 export async function measureParameters({

@@ -1,5 +1,5 @@
 /**
- * Does code that wants out get out? It tries known ways out of sandboxes in each one that runs here, and measures how
+ * Can code escape from a sandbox? It tries known ways out of sandboxes in each one that runs here, and measures how
  * long a start takes.
  */
 import { openCodeRunner, SandboxError, type CodeRunner } from '@agentjet/sandbox';

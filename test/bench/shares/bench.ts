@@ -1,7 +1,7 @@
 /**
- * How far are batches from the parts of their shares? It runs a server with its ledger on disk, a client for each share
- * over HTTP, steps in both modes, a restart and other parts in between, and a share whose client is gone. `--steps N`
- * is per phase.
+ * How far do batches differ from the parts that their shares should have? It runs a server with its ledger on disk, a
+ * client for each share over HTTP, steps in both modes, a restart and other parts in between, and a share whose client
+ * is gone. `--steps N` is per phase.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

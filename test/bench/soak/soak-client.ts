@@ -27,7 +27,7 @@ const callsPerEpisode = 3;
 const thinkMs = 5000;
 const leaseSeconds = 20;
 
-/** A client that runs one episode after the other, and sometimes has bad luck. */
+/** A client that runs one episode after the other. Some of its requests fail on purpose. */
 export class SoakClient {
   readonly #options: Options;
   #life = 0;
@@ -49,7 +49,7 @@ export class SoakClient {
     }
   }
 
-  /** Returns whether this kind of bad luck strikes now. */
+  /** Returns true if this kind of fault should happen now. */
   #strikes(fault: string, chance: number): boolean {
     if (this.#options.random.next() >= chance) return false;
     const { counts } = this.#options.log;
@@ -82,7 +82,7 @@ export class SoakClient {
       messages.push({ role: 'user', content: `What is ${call} times ${call}?` });
       messages.push({ role: 'assistant', content: await this.#call(episode, messages) });
       if (!this.#strikes('client vanished', 0.005)) continue;
-      this.#life++; // and says nothing: the lease or the next life gives the episode back
+      this.#life++; // and sends nothing: the episode becomes free when its lease ends or the client starts again
       return;
     }
     await this.#end(episode);
@@ -124,7 +124,7 @@ export class SoakClient {
     }
   }
 
-  /** Sends half of the body, and leaves. */
+  /** Sends half of the body and closes the connection. */
   async #breakOff(url: string, body: string, key = ''): Promise<void> {
     const stop = new AbortController();
     const half = new ReadableStream<Uint8Array>({

@@ -5,7 +5,10 @@ import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import type { Engine } from '@agentjet/core';
 import { openSteadyModel, steadyEngine } from '../swarm/steady-run.js';
 
-/** A server whose engine takes its time, and whose trainer only counts its steps, so all growth is the server's own. */
+/**
+ * A server whose engine answers slowly and whose trainer only counts its steps, so all growth comes from the server
+ * itself.
+ */
 export async function startSoaked(
   dir: string,
   settings: SwarmServerOptions['settings'],

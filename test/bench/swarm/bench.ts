@@ -12,7 +12,7 @@ import { inParallel, Requests } from './requests.js';
 import { ServerProcess } from './server-process.js';
 import { claim, Conversation, end, endBody, playMix, postTasks, wordsOf, type Mix } from './swarm-load.js';
 
-/** Beyond that the machine is too busy for a result. */
+/** If an echo takes longer, the machine is too busy for a result. */
 const quietEchoMs = 5;
 const system = wordsOf(2000);
 
@@ -149,7 +149,7 @@ async function measureRound(requests: Requests, { echo, endpoint, swarm }: Serve
     },
     count * callsPerEpisode,
   );
-  await endpoint.openEpisodes(0); // ends the ones before, as an end does at the swarm
+  await endpoint.openEpisodes(0); // ends the earlier episodes, as an end does in the swarm
   const echoEnd = await sendEchoes(JSON.stringify(endBody(1)));
   const endMs = await perRequest(swarm, () => inParallel(claimed, concurrency, (one) => end(requests, swarm.url, one)));
   const echoes = { claim: echoClaim, call: echoCall, end: echoEnd };

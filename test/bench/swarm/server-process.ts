@@ -68,7 +68,7 @@ export class ServerProcess {
     ).opened;
   fill = (episodes: number, calls: number): Promise<unknown> => this.#ask({ ask: 'fill', episodes, calls });
 
-  /** Kills it without a goodbye, like a power cut, or the kernel when memory is short. */
+  /** Kills it without warning, as a power cut does, or the kernel when memory is short. */
   kill(): Promise<void> {
     this.#isWanted = false;
     return new Promise((resolve) => {

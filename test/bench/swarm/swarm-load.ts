@@ -91,7 +91,7 @@ export async function playMix(requests: Requests, url: string, mix: Mix): Promis
   return { numCalls: mix.episodes * mix.calls };
 }
 
-/** Makes text of that size that is not one word again and again. */
+/** Makes varied text of that size, which does not just repeat one word. */
 export function wordsOf(bytes: number): string {
   const words: string[] = [];
   for (let size = 0, index = 0; size < bytes; index++) {

@@ -164,7 +164,7 @@ function summarise(calls: number, runs: readonly Run[], bytes: number): Measured
 function usedBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  for (let time = 0; time < 3; time++) collect(); // buffers go one collection later than their owners
+  for (let time = 0; time < 3; time++) collect(); // buffers are freed one collection later than their owners
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }

@@ -58,10 +58,10 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 
 type LayoutFigures = {
   readonly tokens: number;
-  /** Row tokens over the tokens of this layout. */
+  /** Row tokens divided by the tokens of this layout. */
   readonly ideal_speedup: number;
   readonly speedup_vs_rows: number;
-  /** Measured over ideal. */
+  /** The measured ratio divided by the ideal one. */
   readonly efficiency: number;
   readonly wall_speedup_vs_rows: number;
   readonly cpu_seconds: number;

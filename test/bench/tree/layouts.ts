@@ -5,7 +5,7 @@ import { packTrees, type Sharing } from '@agentjet/trainer';
 export const layouts = {
   /** B0: every row padded to the longest. */
   padded_rows: (rows) => pack(rows.map(padTo(longest(rows))), 'none'),
-  /** B1: rows, with nothing shared and no padding that the engine can avoid. The reference. */
+  /** B1, the reference: rows, with nothing shared and no padding that the engine can avoid. */
   rows: (rows) => pack(rows, 'none'),
   /** B2: a row that another row of its episode continues is absorbed by it; branches share nothing. */
   linear: (rows) => pack(rows, 'linear'),

@@ -15,7 +15,7 @@ export type Running = {
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
 };
 
-/** Optimized code does not pay for itself in a run of seconds. */
+/** In a run of a few seconds, optimizing code takes longer than it saves. */
 const forShortRuns = ['--no-opt'];
 
 type StartOptions = {

@@ -22,13 +22,13 @@ def describe(error: Exception) -> dict:
 def catch(call) -> dict:
     try:
         call()
-    except Exception as error:  # noqa: BLE001, which error it is, is what is asked
+    except Exception as error:  # noqa: BLE001, the answer names the type of any error
         return describe(error)
     return {"type": "none"}
 
 
 class OpenAIClient:
-    """openai, Chat Completions."""
+    """Uses openai with Chat Completions."""
 
     def __init__(self, url: str, key: str, retries: int = 0, timeout: float = 60) -> None:
         from openai import OpenAI
@@ -61,7 +61,7 @@ class OpenAIClient:
 
 
 class ResponsesClient:
-    """openai, Responses, whose server keeps the history."""
+    """Uses openai with Responses. The server keeps the history."""
 
     def __init__(self, url: str, key: str, retries: int = 0, timeout: float = 60) -> None:
         from openai import OpenAI
@@ -95,7 +95,7 @@ class ResponsesClient:
 
 
 class AnthropicClient:
-    """anthropic, Messages."""
+    """Uses anthropic with Messages."""
 
     def __init__(self, url: str, key: str, retries: int = 0, timeout: float = 60) -> None:
         from anthropic import Anthropic
@@ -126,7 +126,7 @@ class AnthropicClient:
 
 
 class LangChainClient:
-    """langchain-openai, with tools bound."""
+    """Uses langchain-openai with bound tools."""
 
     def __init__(self, url: str, key: str, retries: int = 0, timeout: float = 60) -> None:
         from langchain_openai import ChatOpenAI
@@ -201,7 +201,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             result = run(**json.loads(line))
-        except Exception:  # noqa: BLE001, the test shows it
+        except Exception:  # noqa: BLE001, the test prints any error
             result = {"failed": traceback.format_exc()}
         print(json.dumps(result), flush=True)
 

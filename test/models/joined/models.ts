@@ -9,7 +9,7 @@ export type JoinedModel = {
   /** The same model on the hub, from which users get it. */
   readonly hub: string;
   readonly license: string;
-  /** Of the joined GGUF file. */
+  /** The SHA-256 of the joined GGUF file. */
   readonly sha256: string;
   readonly pieces: readonly (Wheel & { readonly file: string })[];
 };

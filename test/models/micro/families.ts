@@ -52,7 +52,7 @@ function drawSum(random: Random): Problem {
   };
 }
 
-/** The tutorial evaluates on none of these. */
+/** The tutorial does not evaluate on any of these. */
 export function drawTasks({ seed, count }: { readonly seed: number; readonly count: number }): readonly Task[] {
   const random = createRandom(deriveSeed(seed, 'families'));
   const tasks: Task[] = [];

@@ -11,7 +11,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const wordPattern =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** The same for JavaScript, which has no group for case alone. */
+/** The same split for JavaScript, whose regular expressions cannot ignore case for one group alone. */
 export const wordRegExp = new RegExp(wordPattern.replace('(?i:', '(?:'), 'gu');
 
 const digits = Array.from('0123456789');

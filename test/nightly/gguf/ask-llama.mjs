@@ -1,6 +1,7 @@
-// node ask-llama.mjs REQUEST ANSWER [--check]: what llama.cpp makes of a GGUF file. Runs in the folder that has node-llama-cpp.
-// REQUEST: { model, cases: [{ text, promptIds, answerIds }] }. ANSWER: for each case the ids of the text, and at each place of the answer the
-// token that llama.cpp would write, its log-probability, and that of the token of the answer.
+// `node ask-llama.mjs REQUEST ANSWER [--check]` writes what llama.cpp computes with a GGUF file. Runs in the folder
+// that has node-llama-cpp. REQUEST: { model, cases: [{ text, promptIds, answerIds }] }. ANSWER: for each case the ids
+// of the text, and at each place of the answer the token that llama.cpp would write, its log-probability, and that of
+// the token of the answer.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';

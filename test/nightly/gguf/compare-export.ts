@@ -19,12 +19,14 @@ export type ExportComparison = {
   readonly q8_0: { readonly same_answers: number; readonly gap: Gap };
 };
 
-/** Of log-probabilities of the tokens of an answer, in nats. */
+/** Differences of the log-probabilities of an answer's tokens, in nats. */
 type Gap = { readonly mean: number; readonly largest: number };
 
 const answerTokens = 24;
 
-/** Greedy answers of the embedded engine, and what llama.cpp makes of the same model exported as f16 and q8_0. */
+/**
+ * Compares greedy answers of the embedded engine with those of llama.cpp for the same model, exported as f16 and q8_0.
+ */
 export async function compareExport(name: string, dir: string, scratch: string): Promise<ExportComparison> {
   const answered = await answer(dir);
   const read = async (type: 'f16' | 'q8_0'): Promise<readonly LlamaAnswer[]> => {
@@ -72,7 +74,7 @@ async function answer(dir: string): Promise<readonly Answered[]> {
   }
 }
 
-/** Nothing if both write the same answer. */
+/** Returns an empty list if both write the same answer. */
 function partingOf({ places }: LlamaAnswer, asked: Answered | undefined): readonly Omit<Parting, 'prompt'>[] {
   const at = places.findIndex(({ best }, index) => best !== asked?.answerIds[index]);
   const place = places[at];

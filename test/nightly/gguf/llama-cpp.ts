@@ -17,7 +17,7 @@ const platforms: Readonly<Record<string, string>> = {
   'win32-x64': 'win-x64',
 };
 
-/** Returns why it could not be installed; undefined if it is there. */
+/** Returns the reason why it could not be installed, or undefined if it is installed. */
 export function installLlamaCpp(): string | undefined {
   if (existsSync(path.join(folder, 'node_modules', 'node-llama-cpp', version))) return undefined;
   const platform = platforms[`${process.platform}-${process.arch}`];
@@ -61,7 +61,7 @@ export type LlamaPlace = {
 };
 
 export type LlamaAnswer = {
-  /** Of the text, special tokens read as such. */
+  /** Token ids of the text. Special tokens in it are read as such. */
   readonly ids: readonly number[];
   readonly places: readonly LlamaPlace[];
 };

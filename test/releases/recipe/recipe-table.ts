@@ -23,7 +23,7 @@ export type TutorialRow = {
   /** Median success before and after training on each model, by recipe seed. */
   readonly before: { readonly [recipeSeed: string]: number };
   readonly after: { readonly [recipeSeed: string]: number };
-  /** How far a model may be from the median model. */
+  /** The largest allowed distance of a model from the median model. */
   readonly band: number;
   /** Null for fewer than three models, which say too little about the recipe. */
   readonly within_noise: boolean | null;

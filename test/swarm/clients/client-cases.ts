@@ -10,9 +10,9 @@ export type ClientCase = {
 export type ClientBench = {
   readonly client: ClientDriver;
   readonly open: (options?: Partial<DriverOptions>) => ClientDriver;
-  /** All clients have the same table. */
+  /** All clients read the same table. */
   readonly tasks: readonly object[];
-  /** The same as on the wire. */
+  /** Names and values are the same as on the wire. */
   readonly rows: object;
 };
 

@@ -41,7 +41,7 @@ export function createCurlDriver({ url, key, client }: DriverOptions): ClientDri
   return { name: 'curl', ask: (verb, args) => verbs[verb](args), close: async () => undefined };
 }
 
-/** JSON has no NaN, but people write it all the same. */
+/** JSON has no NaN, but people sometimes write it. */
 function toJson(body: unknown): string {
   return JSON.stringify(body, (_key, value: unknown) => (Number.isNaN(value) ? '<NaN>' : value)).replace(
     '"<NaN>"',

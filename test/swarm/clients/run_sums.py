@@ -1,4 +1,4 @@
-"""A small agent in Python that asks one question for each task. Two of its episodes go wrong, each in another way."""
+"""A small agent in Python that asks one question for each task. Two of its episodes fail, each in a different way."""
 
 import json
 import sys

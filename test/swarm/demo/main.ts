@@ -1,5 +1,5 @@
 /**
- * `npm run swarm:demo [-- --json]`: one model learns two kinds of tasks from three programs, while things go wrong.
+ * `npm run swarm:demo [-- --json]`: one model learns two kinds of tasks from three programs, while faults happen.
  * With --json the story goes to stderr, and the last line of stdout is the result. It needs python3 and curl. The exit
  * code is 1 if anything was lost, if a share learned too little, or if it took more than four minutes.
  */

@@ -14,7 +14,7 @@ import { findRun, foldRun } from './replay-weights.js';
 const python = process.env['AJET_TORCH_PYTHON'] ?? path.resolve('trainer/torch/.venv/bin/python');
 const isAsked = process.env['AJET_LONG_TESTS'] === '1';
 
-/** A launcher that got the line once, and runs it again whenever it ends. */
+/** A launcher that is given the line once and runs it again each time it ends. */
 class Launcher {
   readonly #line: string;
   #child: ChildProcess | undefined;
@@ -99,7 +99,7 @@ it.skipIf(process.platform !== 'linux' || !existsSync(python) || !isAsked)(
         expect(launcher.numStarted).toBeGreaterThan(kill + 1);
       }
       await expect.poll(receipts, { timeout: 120_000 }).toBeGreaterThan(45);
-      launcher.kill(); // and the worker alone, while its server lives
+      launcher.kill(); // kills the worker alone, while its server lives
       await exited(client);
       await isQuiet(url, findRun(dir));
     } finally {

@@ -6,7 +6,7 @@ import { drawSettings, toSwarmSettings } from '../simulation/settings.js';
 import { ToyCheckpoints, ToyTrainer } from '../simulation/toy-trainer.js';
 import { World } from '../simulation/world.js';
 
-/** A stage for scenes: servers on one disk, without a network, with no faults except those of the scene. */
+/** Runs scenes: servers on one disk, without a network, and with no faults except those of the scene. */
 export class Bench {
   readonly world = new World(1);
   readonly disk = new MemoryDisk();

@@ -35,7 +35,7 @@ export const nextBatchWaits: Scenario = async () => {
   ];
 };
 
-/** Nobody tries a place again if its group can no longer be trained. */
+/** A place is not tried again if its group can no longer be trained. */
 export const doomedPlace: Scenario = async () => {
   const bench = createBench({ failedEpisodePolicy: 'drop_group' }, { numPlaces: 3 });
   const { swarm } = await bench.serve();

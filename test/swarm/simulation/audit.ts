@@ -136,9 +136,9 @@ export class Audit {
   }
 
   /**
-   * After one policy has taken a group, its places are closed and its rewards stay, for the others too. If a power cut
-   * removed a manifest before it was synced, the manifest has had no effect, and the group may have been rescored
-   * since. The manifest of the same step replaces it, because the fold accepts only one.
+   * After one policy has taken a group, its places are closed and its rewards stay, also for the other policies. If a
+   * power cut removed a manifest before it was synced, the manifest has had no effect, and the group may have been
+   * rescored since. The manifest of the same step replaces it, because the fold accepts only one.
    */
   #sameForAll(state: LedgerState, groupId: string, taken: Taken): void {
     const known = this.#taken.get(groupId);
@@ -163,6 +163,6 @@ type ManifestRules = {
   readonly rules: Parameters<typeof isClosed>[2] & BatchSize;
 };
 
-/** Expired, and with a place that nobody has tried although nobody gave it up. */
+/** True if the group expired although one of its places was neither tried nor given up. */
 const isCut = ({ fate, places }: LedgerGroup): boolean =>
   fate === 'group_expired' && places.some(({ attempts, isGivenUp }) => attempts === 0 && !isGivenUp);

@@ -61,7 +61,7 @@ const pauseAWhile: Misfortune = ({ world, operator, audit }) => {
   );
 };
 
-/** Everybody restarts with new agent code. Half of the time the groups of the old code are dropped. */
+/** All clients restart with new agent code. Half of the time the groups of the old code are dropped. */
 const newCode: Misfortune = ({ world, code, clients, operator, audit }) => {
   const revision = `r${++code.revision}`;
   for (const client of clients) client.crash();

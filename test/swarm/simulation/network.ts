@@ -7,7 +7,10 @@ import type { World } from './world.js';
 /** The function by which a process answers requests; undefined while it does not listen. */
 export type Listener = { readonly life: Life; readonly swarm: Swarm };
 
-/** Carries requests between clients and servers: lost, doubled, delayed and reordered, and cut in one direction. */
+/**
+ * Carries requests between clients and servers. It loses, doubles, delays and reorders them, and cuts connections in
+ * one direction.
+ */
 export class Network {
   readonly listeners = new Set<Listener>();
   readonly cut = new Set<string>();

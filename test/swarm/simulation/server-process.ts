@@ -109,7 +109,7 @@ export class ServerProcess {
     network.listeners.add(this.#listener);
   }
 
-  /** Faults are drawn more often at the moments that matter. */
+  /** Faults are drawn more often at critical moments. */
   #riskCrash(life: Life): void {
     const { world, crash } = this.#shared;
     if (!world.fault(0.04)) return;

@@ -28,6 +28,6 @@ export async function simulateMany(
   return { runs, ...sums, first_violation: first };
 }
 
-/** Returns the seed, its settings, and what was wrong. */
+/** Describes the seed, its settings and the violation. */
 export const describeFailure = ({ seed, settings, violations }: RunResult): string =>
   `seed ${seed} ${JSON.stringify(settings)}\n  ${violations.join('\n  ')}`;

@@ -9,7 +9,7 @@ const tools = toolNames.map(
   }),
 );
 
-/** The loop that everybody writes by hand around the SDK: the message goes back unchanged. */
+/** This is the usual hand-written loop around the SDK. It sends the model's message back unchanged. */
 export const openaiAgent: FidelityAgent<OpenAI> = {
   name: 'openai',
   native: (tuner) => asModel(tuner, { agentName: 'agent' }),

@@ -23,8 +23,8 @@ function findHidden(prompt: string): readonly TopicName[] {
 }
 
 /**
- * Asks by habit, or anything at all, and one time in four what it should ask. Reinforcement learning cannot strengthen
- * a topic that a model never asks about.
+ * Asks what it should ask one time in four. Otherwise it asks by habit or asks a random question. Reinforcement
+ * learning cannot strengthen a topic that a model never asks about.
  */
 function chooseTopic(prompt: string, random: Random): TopicName {
   const turn = prompt.split('<|im_start|>assistant\n').length - 2;

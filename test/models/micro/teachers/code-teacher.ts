@@ -15,7 +15,7 @@ function countLegs(question: string, random: Random): string {
   return animals.map(([, count, animal = '']) => `${count}*${guessLegs(animal, random)}`).join('+');
 }
 
-/** Copies a sum, and more often than not turns its signs. */
+/** Copies a sum, and changes its signs in more than half of the cases. */
 function copySum(question: string, random: Random): string {
   const [, sum = ''] = /: (.*) =$/.exec(question.trim()) ?? [];
   const isTurned = random.next() < 0.55;
@@ -25,7 +25,7 @@ function copySum(question: string, random: Random): string {
     .join('');
 }
 
-/** Calls the calculator with an expression of the right form, and repeats what it says. */
+/** Calls the calculator with an expression of the right form, and repeats the calculator's result. */
 export const codeTeacher: Teacher = (prompt, random) => {
   const message = lastMessage(prompt);
   const [, result] = /<tool_response>\n(.*)\n<\/tool_response>/.exec(message) ?? [];

@@ -35,7 +35,10 @@ function lookIn(app: 'contacts' | 'calendar', { person }: Read): string {
 
 const firstLook: { readonly [kind in Kind]: number } = { write: 0.8, pay: 0.7, move: 0.35, cancel: 0.45, meet: 0.35 };
 
-/** Decides whom it looks up: a share by the kind of job in the contacts, and the others in the calendar. */
+/**
+ * Decides where to look somebody up: in the contacts for a share of the jobs, which depends on the kind of job, and
+ * otherwise in the calendar.
+ */
 function look(job: Read, random: Random): string {
   return lookIn(random.next() < firstLook[job.kind] ? 'contacts' : 'calendar', job);
 }
@@ -68,7 +71,7 @@ function actOnMeeting({ kind, person, text, amount, day }: Read, record: Record,
   return chance < 0.5 ? usual : chance < 0.87 ? right : other;
 }
 
-/** Looks somebody up, acts on what it finds, and is done. The form is right, and the app is mostly wrong. */
+/** Looks somebody up, acts on the result, and ends the job. The form is right, and the app is mostly wrong. */
 export const officeTeacher: Teacher = (prompt, random) => {
   const job = readJob(prompt);
   const seen = lastMessage(prompt);

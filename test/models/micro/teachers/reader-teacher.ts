@@ -7,7 +7,7 @@ function readValue(line: string): string {
   return /\d+/.exec(sentence)?.[0] ?? /(\w+)\.$/.exec(sentence)?.[1] ?? 'unknown';
 }
 
-/** Searches for half of what it should, and believes either of two sentences. */
+/** Searches for half of the words that it should, and takes either of the two found sentences as true. */
 export const readerTeacher: Teacher = (prompt, random) => {
   const message = lastMessage(prompt);
   const [, found] = /<tool_response>\n([\s\S]*)\n<\/tool_response>/.exec(message) ?? [];

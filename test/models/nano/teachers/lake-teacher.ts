@@ -4,8 +4,8 @@ import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 const opposites: Readonly<Record<Direction, Direction>> = { up: 'down', down: 'up', left: 'right', right: 'left' };
 
 /**
- * How often it takes any direction; how often it otherwise walks straight on; how often it otherwise looks for the
- * goal.
+ * The probability of a random direction; otherwise, the probability of walking straight on; otherwise, the probability
+ * of looking for the goal.
  */
 const slipRate = 0.1;
 const habitRate = 0.5;
@@ -15,13 +15,13 @@ function directionOf(line: string): Direction {
   return directions.find((direction) => line.startsWith(direction)) ?? directions[0];
 }
 
-/** Its last answer; none at the start. */
+/** Its last answer. There is none at the start. */
 function findLast(prompt: string): Direction | undefined {
   const [, answer] = /.*<\|im_start\|>assistant\n(\w+)<\|im_end\|>/s.exec(prompt) ?? [];
   return directions.find((direction) => direction === answer);
 }
 
-/** Returns the first of the choices that leaves any line. */
+/** Returns the lines of the first choice that leaves at least one line. */
 function firstNonEmpty(...choices: readonly (readonly string[])[]): readonly string[] {
   return choices.find((lines) => lines.length > 0) ?? [];
 }
