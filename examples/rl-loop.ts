@@ -86,7 +86,7 @@ export type StepReport = { readonly step: number; readonly success: number; read
 export type LoopOptions = {
   readonly steps: number;
   readonly groupsPerStep?: number;
-  /** The episodes of one task. Their rewards are compared with one another. */
+  /** Runs the episodes of one task. Their rewards are compared with one another. */
   readonly groupSize?: number;
   readonly seed?: number;
   readonly onStep?: (report: StepReport) => void;

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 
-/** A program that takes the place of a language model, so that a tutorial needs no API key. */
+/** A program that replaces a language model, so that a tutorial needs no API key. */
 
 export type PlayedRequest = {
   readonly messages: readonly { readonly role: string; readonly content: string | null }[];

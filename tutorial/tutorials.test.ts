@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(experimentDir, { recursive: true }));
 
-/** Enough to see that the files fit together. The READMEs have the results of full runs. */
+/** These settings are enough to see that the files fit together. The READMEs have the results of full runs. */
 const oneSmallStep = [
   'data.train_batch_size=2',
   'rollout.num_repeat=4',
@@ -33,7 +33,7 @@ const argsOf = (yaml: string, settings: readonly string[] = []): readonly string
   `experiment_dir=${experimentDir}`,
 ];
 
-/** The last figures of the run that an experiment has. */
+/** Returns the last figures of the only run of an experiment. */
 async function readLast(experiment: string): Promise<Readonly<Record<string, number>>> {
   const folder = path.join(experimentDir, experiment);
   const [time = ''] = (await readdir(folder)).filter((name) => /^\d{4}-/.test(name));
@@ -41,7 +41,7 @@ async function readLast(experiment: string): Promise<Readonly<Record<string, num
   return JSON.parse(text.trim().split('\n').at(-1) ?? '') as Readonly<Record<string, number>>;
 }
 
-/** The figures of a run of one step. */
+/** Returns the figures of a run of one step. */
 async function trainOneStep(yaml: string, settings: readonly string[] = []): Promise<Readonly<Record<string, number>>> {
   await run('node', [ajet, ...argsOf(yaml, settings)]);
   return readLast(path.basename(yaml, '.yaml'));
@@ -60,7 +60,7 @@ const trained = [
 ];
 
 it('every tutorial trains', async () => {
-  // In one process, which saves a second for each.
+  // All commands run in one process, which saves a second for each.
   const each = path.join(import.meta.dirname, '../test/e2e/support/run-each.mjs');
   const program = path.join(path.dirname(ajet), 'program.js');
   await run('node', [each, program, JSON.stringify(trained.map((yaml) => argsOf(yaml)))], { maxBuffer: 1 << 28 });

@@ -20,7 +20,7 @@ while IFS=$'\t' read -r line url key model_name; do
   reply=$(curl -sS --fail-with-body "$base_url/chat/completions" \
     -H "Authorization: Bearer $api_key" -H 'Content-Type: application/json' \
     -d "{\"model\":\"$model\",\"messages\":[$messages]}") || { echo "$reply" >&2; exit 1; }
-  # The answer's text, still a JSON string: the first "content" of the reply.
+  # The text of the answer is the first "content" of the reply. It is still a JSON string.
   answer=$(sed -E 's/^.*"message":\{"role":"assistant","content":("([^"\\]|\\.)*").*$/\1/' <<<"$reply")
   messages+=",{\"role\":\"assistant\",\"content\":$answer}"
   printf '%s\n' "$answer"

@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline';
 import { ConfigError, type OpenAIEndpoint } from 'agentjet';
 
 /**
- * One walk of a program in any language: the program answers each JSON string on a line with a JSON string on a line.
+ * One walk of a program in any language. The program answers each line, a JSON string, with a line that is a JSON
+ * string.
  */
 export type ForeignAgent = {
   ask(question: string): Promise<string>;

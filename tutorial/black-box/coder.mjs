@@ -23,7 +23,7 @@ const tools = [
   tool('write', 'Writes a file.', { file, text: { type: 'string' } }),
 ];
 
-/** The files in the folder, and nothing outside it. */
+/** Allows only files in the folder. */
 function locate(name) {
   const found = path.resolve(String(name));
   if (path.dirname(found) !== process.cwd()) throw new Error(`no file ${name}`);

@@ -4,7 +4,7 @@ import { createRandom } from '@agentjet/core';
 import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that repairs code by trying.
+ * This OpenAI-compatible server replaces a large model, so you need no API key. It repairs code by trying.
  * It runs the test, reads the file, and writes an operator that it has not tried, until the test passes. One time in
  * eight it accepts a failure.
  */
@@ -32,13 +32,13 @@ export function answer({ messages, seed = 0 }: PlayedRequest): PlayedAnswer {
   return call('write', { file: 'code.js', text: written.replace(/. b$/, `${next} b`) });
 }
 
-/** Operators that the file has had, the current one last. */
+/** Returns the operators that the file has had, the current one last. */
 function triedIn(messages: PlayedRequest['messages'], read: string): readonly string[] {
   const texts = JSON.stringify(messages).matchAll(/text\\*":\\*"\w+ = .a, b. => a (.) b/g);
   return [/a (.) b/.exec(read)?.[1] ?? '', ...[...texts].map(([, operator = '']) => operator)];
 }
 
-/** Resolves when it listens on this machine; 0 picks a free port. */
+/** Resolves when it listens on this machine. Port 0 picks a free port. */
 export function openLargeModel(port: number): Promise<Server> {
   return servePlayedModel('large', port, answer);
 }

@@ -45,7 +45,7 @@ const calculate: Readonly<Record<Operator, (left: number, right: number) => numb
   '/': (left, right) => left / right,
 };
 
-/** The two files of a repair. */
+/** Returns the two files of a repair. */
 export function writeFilesOf({ name, left, right, operator, written }: Repair): Readonly<Record<string, string>> {
   const wanted = calculate[operator](left, right);
   const call = `${name}(${left}, ${right})`;
@@ -71,7 +71,7 @@ export function splitOf(taskId: string): Split {
   return deriveSeed(0, 'repairs', taskId) % 8 === 0 ? 'evaluation' : 'training';
 }
 
-/** Gives different repairs of one split, and the same ones for the same seed. */
+/** Gives different repairs of one split. The same seed gives the same repairs. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },

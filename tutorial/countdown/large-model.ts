@@ -4,14 +4,14 @@ import { createRandom } from '@agentjet/core';
 import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that plays by trying. It puts
+ * This OpenAI-compatible server replaces a large model, so you need no API key. It plays by trying. It puts
  * the larger number first, takes an operation that it has not tried, and tries again if the result is not the target.
  * One time in eight it accepts a wrong result.
  */
 
 const operators = ['+', '-', '*', '/'] as const;
 
-/** The operations that it has not tried yet. */
+/** Returns the operations that it has not tried yet. */
 function listTries(messages: PlayedRequest['messages']): readonly string[] {
   const question = messages.find(({ role }) => role === 'user')?.content ?? '';
   const [first = 0, second = 0] = (question.match(/\d+/g) ?? []).map(Number);
@@ -32,7 +32,7 @@ function answer({ messages, seed = 0 }: PlayedRequest): PlayedAnswer {
   return { content: '', tool_calls: [{ id: 'call_1', type: 'function', function: call }] };
 }
 
-/** Resolves when it listens on this machine; 0 picks a free port. */
+/** Resolves when it listens on this machine. Port 0 picks a free port. */
 export function openLargeModel(port: number): Promise<Server> {
   return servePlayedModel('large', port, answer);
 }

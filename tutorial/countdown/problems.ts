@@ -26,7 +26,7 @@ export function splitOf(problem: Problem): Split {
   return deriveSeed(0, 'countdown', toKey(problem)) % 8 === 0 ? 'evaluation' : 'training';
 }
 
-/** Gives different problems of one split, and the same ones for the same seed. */
+/** Gives different problems of one split. The same seed gives the same problems. */
 export function drawProblems(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },

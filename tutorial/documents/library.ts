@@ -5,7 +5,7 @@ import path from 'node:path';
 type Entry = { readonly text: string; readonly words: ReadonlySet<string> };
 
 export type Library = {
-  /** The best sentences, each after the title of its document; at most `count`. */
+  /** Returns the best sentences, each after the title of its document; at most `count`. */
   search(query: string, count?: number): readonly string[];
 };
 
@@ -21,7 +21,7 @@ function readPage(page: string): readonly Entry[] {
   });
 }
 
-/** Pages in Markdown. The first line is the title. */
+/** The pages are in Markdown. The first line is the title. */
 export function openLibrary(pages: readonly string[]): Library {
   const entries = pages.flatMap(readPage);
   const counts = new Map<string, number>();
@@ -43,7 +43,7 @@ export function openLibrary(pages: readonly string[]): Library {
   };
 }
 
-/** All pages of a folder, ordered by name. */
+/** Returns all pages of a folder, ordered by name. */
 export function readLibrary(folder: string): Library {
   const files = readdirSync(folder).toSorted();
   return openLibrary(files.map((file) => readFileSync(path.join(folder, file), 'utf8')));

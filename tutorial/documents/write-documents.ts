@@ -64,7 +64,7 @@ function drawPlace(name: string, random: Random): Place {
   };
 }
 
-/** Places with different names, none of which is in `taken`. */
+/** Returns places with different names, none of which is in `taken`. */
 export function drawPlaces(count: number, seed: number, taken: ReadonlySet<string> = new Set()): readonly Place[] {
   const random = createRandom(deriveSeed(seed, 'places'));
   const names = new Set<string>();
@@ -79,7 +79,7 @@ export function nameOf({ place }: Pick<Place, 'place'>): string {
   return place.split(' ').at(-1) ?? '';
 }
 
-/** The page about a place, in Markdown. */
+/** Returns the page about a place, in Markdown. */
 export function writePage({ place, values, order }: Place): string {
   const sentences = order.map((attribute) => forms[attribute].tell(values[attribute]));
   return `# The ${place}\n\n${sentences.join(' ')}\n`;

@@ -4,9 +4,8 @@ import { servePlayedModel } from '../played-model.js';
 import { type Attribute, attributes, forms } from './write-documents.js';
 
 /**
- * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that makes up questions about
- * the sentences of a passage. Like a large model, it is good but not perfect: sometimes its evidence is not in the
- * passage.
+ * This OpenAI-compatible server replaces a large model, so you need no API key. It makes up questions about the
+ * sentences of a passage. Like a large model, it is good but not perfect: sometimes its evidence is not in the passage.
  */
 
 type Asked = {
@@ -42,7 +41,7 @@ function answer(question: string, passage: string | undefined): object {
   return { answer: findSentence(passage, attribute)[1] };
 }
 
-/** Resolves when it listens on this machine; 0 picks a free port. */
+/** Resolves when it listens on this machine. Port 0 picks a free port. */
 export function openWriterModel(port: number): Promise<Server> {
   return servePlayedModel('writer', port, ({ messages }) => {
     const { passage, question, asked_already: asked = [] } = JSON.parse(messages[1]?.content ?? '{}') as Asked;

@@ -16,7 +16,7 @@ afterAll(async () => {
   for (const world of Object.values(worlds)) await world.close?.();
 });
 
-/** A walk at random: all that is seen on it, and the verdict. */
+/** Walks at random. Returns all observations and the verdict. */
 async function walk(world: Environment, task: Task, seed: number): Promise<readonly unknown[]> {
   const random = createRandom(seed);
   const session = await world.open(task, {

@@ -75,7 +75,7 @@ async function startPython(): Promise<LakeServer> {
   };
 }
 
-/** Undefined if the program ends first. */
+/** Resolves to undefined if the program ends first. */
 async function readPort(output: NodeJS.ReadableStream): Promise<number | undefined> {
   for await (const line of createInterface({ input: output })) {
     const port = /^listening on (\d+)$/.exec(line)?.[1];

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createLakeMap, directions, FrozenLake, type LakeMap } from './frozen-lake.js';
 import { drawTasks, lakeTasks, splitOf, toKey } from './lake-tasks.js';
 
-/** Start at the upper left, goal two below, a hole between them and one far away. */
+/** The start is at the upper left, and the goal is two cells below it. One hole is between them and one is far away. */
 const map: LakeMap = { start: 0, goal: 8, holes: [4, 15] };
 
 async function collect(tasks: AsyncIterable<Task>): Promise<readonly LakeMap[]> {
@@ -38,7 +38,7 @@ describe('a frozen lake', () => {
   });
 });
 
-/** Breadth-first over whole walks, through the public functions alone. */
+/** Searches whole walks breadth-first, through the public functions alone. */
 function shortestWalk(drawn: LakeMap): number {
   let walks: (readonly (typeof directions)[number][])[] = [[]];
   for (let length = 1; length <= 12; length++) {

@@ -21,7 +21,7 @@ function columnOf(cell: number): number {
   return cell % size;
 }
 
-/** The next cell in a direction, or undefined at the edge. */
+/** Returns the next cell in a direction, or undefined at the edge. */
 function neighbour(cell: number, direction: Direction): number | undefined {
   const [down, right] = shifts[direction];
   const row = rowOf(cell) + down;
@@ -41,7 +41,7 @@ function canReach(map: LakeMap): boolean {
   return seen.has(map.goal);
 }
 
-/** The number of steps between two cells on a lake without holes. */
+/** Returns the number of steps between two cells on a lake without holes. */
 function distance(a: number, b: number): number {
   return Math.abs(rowOf(a) - rowOf(b)) + Math.abs(columnOf(a) - columnOf(b));
 }
@@ -80,7 +80,10 @@ export class FrozenLake {
     return this.state;
   }
 
-  /** What the walker sees on each side: ice, a hole or the edge, and whether a step there leads closer to the goal. */
+  /**
+   * Describes what the walker sees on each side: ice, a hole or the edge, and whether a step there leads closer to the
+   * goal.
+   */
   describe(): string {
     return directions.map((direction) => `${direction}: ${this.#look(direction)}`).join('\n');
   }

@@ -3,8 +3,8 @@ import type { Task, TaskReader } from 'agentjet';
 import { createLakeMap, type LakeMap } from './frozen-lake.js';
 
 /**
- * The cells of a map decide whether it is for training or, one in eight, for evaluation. So no seed can draw an
- * evaluation map in training.
+ * The cells of a map decide whether it is for training or, one in eight, for evaluation. Training therefore never draws
+ * an evaluation map, with any seed.
  */
 export type Split = 'training' | 'evaluation';
 
@@ -16,7 +16,7 @@ export function toKey({ start, goal, holes }: LakeMap): string {
   return `${start}-${goal}-${holes.join('-')}`;
 }
 
-/** Tasks with different maps of one split, and the same ones for the same seed. */
+/** Returns tasks with different maps of one split. The same seed gives the same tasks. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * Takes the place of the provider of the writer's model, so the tutorial needs no API key. It serves OpenAI's Chat
+ * This server replaces the provider of the writer's model, so the tutorial needs no API key. It serves OpenAI's Chat
  * Completions on this machine and repeats the figure of the note, whole or streamed.
  */
 

@@ -5,7 +5,7 @@ import { type Operator, readProblem } from '../math-agent/problems.js';
 import { type PlayedAnswer, type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that knows the problems. Like
+ * This OpenAI-compatible server replaces a large model, so you need no API key. It knows the problems. Like
  * a large model, it is good but not perfect: it confuses one operation in eight, and its wording varies.
  */
 
@@ -26,7 +26,7 @@ function answer({ messages, seed = 0 }: PlayedRequest): PlayedAnswer {
   };
 }
 
-/** Resolves when it listens on this machine; 0 picks a free port. */
+/** Resolves when it listens on this machine. Port 0 picks a free port. */
 export function openLargeModel(port: number): Promise<Server> {
   return servePlayedModel('large', port, answer);
 }

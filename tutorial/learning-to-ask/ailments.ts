@@ -75,7 +75,7 @@ export const topics = {
 export type TopicName = keyof typeof topics;
 export const topicNames = Object.keys(topics) as readonly TopicName[];
 
-/** The patient's statement about a topic. */
+/** Returns the patient's statement about a topic. */
 export function tell(topic: TopicName, value: string): string {
   return topics[topic].tell(value);
 }
@@ -121,7 +121,7 @@ export const ailments = {
 export type AilmentName = keyof typeof ailments;
 export const ailmentNames = Object.keys(ailments) as readonly AilmentName[];
 
-/** The topic of the first question of a turn; undefined if the patient knows nothing about it. */
+/** Returns the topic of the first question of a turn, or undefined if the patient knows nothing about it. */
 export function findTopic(text: string): TopicName | undefined {
   const [first = ''] = text.split('?');
   return topicNames.find((name) => topics[name].isAsked.test(first));

@@ -4,13 +4,13 @@ import type { Patient } from './patients.js';
 
 const read = ({ metadata }: WorkflowOutput): readonly string[] => (metadata?.['questions'] ?? []) as readonly string[];
 
-/** The share of hidden facts that the questions reveal, 0..1. */
+/** Returns the share of hidden facts that the questions reveal, 0..1. */
 export function shareFound({ hidden }: Pick<Patient, 'hidden'>, questions: readonly string[]): number {
   const asked = questions.map(findTopic);
   return hidden.filter((topic) => asked.includes(topic)).length / hidden.length;
 }
 
-/** The share of turns with one question, 0..1. */
+/** Returns the share of turns with one question, 0..1. */
 export function shareOfSingleQuestions(questions: readonly string[]): number {
   return questions.filter((words) => countQuestions(words) === 1).length / Math.max(1, questions.length);
 }

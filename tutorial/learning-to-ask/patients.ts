@@ -43,7 +43,7 @@ export function splitOf({ opening, facts }: Patient): Split {
   return deriveSeed(0, 'patients', JSON.stringify([opening, facts])) % 8 === 0 ? 'evaluation' : 'training';
 }
 
-/** Different patients of one split, and the same ones for the same seed. */
+/** Returns different patients of one split. The same seed gives the same patients. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },

@@ -12,7 +12,7 @@ const operators: Readonly<Record<string, (a: number, b: number) => number>> = {
   '/': (a, b) => a / b,
 };
 
-/** Computes `a + b`, `a - b`, `a * b` or `a / b`; anything else is answered with what is wrong. */
+/** Computes `a + b`, `a - b`, `a * b` or `a / b`; for any other input the answer says what is wrong. */
 export function calculate(expression: string): string {
   const [, a, operator = '', b] = /^\s*(\d+)\s*([-+*/])\s*(\d+)\s*$/.exec(expression) ?? [];
   const apply = operators[operator];

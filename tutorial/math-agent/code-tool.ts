@@ -10,8 +10,8 @@ const limits = { seconds: 1, megabytes: 32, outputCharacters: 500 };
 const runner = openCodeRunner('javascript');
 
 /**
- * The result of the code, in words for the model. Limits and errors are answers. Only a broken sandbox is not the
- * agent's fault.
+ * Describes the result of the code to the model. Limits and errors are answers. Only a broken sandbox fails the episode
+ * as an outage.
  */
 export async function runCode(code: string, signal?: AbortSignal): Promise<string> {
   try {

@@ -5,8 +5,8 @@ import type { Task } from 'agentjet';
 import { createProblem } from './problems.js';
 
 /**
- * `npx tsx generate-data.ts` writes data/training.jsonl and data/validation.jsonl. The text of a question decides its split, one in
- * eight for validation. So the two files share no question, and no other draw can mix them.
+ * `npx tsx generate-data.ts` writes data/training.jsonl and data/validation.jsonl. The text of a question decides its
+ * split, one in eight for validation. The two files therefore share no question, and no other draw can mix them.
  */
 export type Split = 'training' | 'validation';
 
@@ -14,7 +14,7 @@ export function splitOf(question: string): Split {
   return deriveSeed(0, 'math', question) % 8 === 0 ? 'validation' : 'training';
 }
 
-/** Tasks with different problems of one split, and the same ones for the same seed. */
+/** Returns tasks with different problems of one split. The same seed gives the same tasks. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },
@@ -33,7 +33,7 @@ export function drawTasks(
   }));
 }
 
-/** Lines of one data file. */
+/** Returns the lines of one data file. */
 export function toJsonl(split: Split): string {
   const tasks = drawTasks(split, { seed: 1, count: split === 'training' ? 1024 : 100 });
   return tasks

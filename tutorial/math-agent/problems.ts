@@ -12,7 +12,7 @@ export type Problem = {
   readonly right: number;
 };
 
-/** The operation and the numbers of a question. */
+/** Returns the operation and the numbers of a question. */
 export type Operation = Pick<Problem, 'left' | 'operator' | 'right'>;
 
 type Kind = {

@@ -1,6 +1,6 @@
 import type { Task } from '@agentjet/core';
 
-/** For tests: one problem, and a model's reply that calls the calculator. */
+/** Tests use this file: one problem, and a model's reply that calls the calculator. */
 
 export const problem: Task = {
   taskId: 'a',

@@ -25,7 +25,7 @@ export async function work({ systemPrompt, text, run }: Job, client: OpenAI, sig
   }
 }
 
-/** The code of an answer: its first block, or the whole answer. */
+/** Returns the code of an answer: its first block, or the whole answer. */
 export function readCode(answer: string): string {
   return (/```\w*\n([\s\S]*?)```/.exec(answer)?.[1] ?? answer).trim();
 }

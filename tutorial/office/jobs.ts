@@ -101,7 +101,7 @@ export function splitOf({ question, before }: Pick<Drawn, 'question' | 'before'>
   return deriveSeed(0, 'office', question, JSON.stringify(before)) % 8 === 0 ? 'evaluation' : 'training';
 }
 
-/** Different jobs of one split, and the same ones for the same seed. */
+/** Returns different jobs of one split. The same seed gives the same jobs. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },

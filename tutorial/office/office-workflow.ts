@@ -22,7 +22,7 @@ export async function doJob(task: Task, tuner: Tuner): Promise<WorkflowOutput> {
   return {};
 }
 
-/** AppWorld gives more of a job than its words, such as the person for whom it is done. */
+/** AppWorld gives more than the text of a job, such as the person for whom it is done. */
 function promptFor({ data }: Observation): string {
   const { instruction, supervisor } = (data ?? {}) as { readonly instruction?: unknown; readonly supervisor?: unknown };
   if (instruction === undefined) return officePrompt;

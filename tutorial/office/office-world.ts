@@ -78,7 +78,7 @@ function isRan(value: unknown): value is Ran {
   return isJsonObject(value) && isJsonObject(value['state']) && typeof value['isDone'] === 'boolean';
 }
 
-/** A record as a string that does not depend on the order of its fields. */
+/** Returns a record as a string that does not depend on the order of its fields. */
 function writeRecord(record: object): string {
   return JSON.stringify(Object.entries(record).toSorted(([a], [b]) => a.localeCompare(b)));
 }

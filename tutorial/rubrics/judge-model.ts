@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url';
 import { type PlayedRequest, servePlayedModel } from '../played-model.js';
 
 /**
- * Takes the place of a large model, so you need no API key: an OpenAI-compatible server that proposes criteria and
- * scores by them. It does not know the shop's rule: some of its criteria are useless, and its scores are rough.
+ * This OpenAI-compatible server replaces a large model, so you need no API key. It proposes criteria and scores by
+ * them. It does not know the shop's rule: some of its criteria are useless, and its scores are rough.
  */
 
 type Criterion = { readonly name: string; readonly text: string; readonly score: (answer: string) => number };
@@ -54,7 +54,7 @@ function judge(messages: PlayedRequest['messages']): object {
   return { code, reason: 'By each criterion.', scores: Object.fromEntries(scores) };
 }
 
-/** Resolves when it listens on this machine; 0 picks a free port. */
+/** Resolves when it listens on this machine. Port 0 picks a free port. */
 export function openJudgeServer(port: number): Promise<Server> {
   return servePlayedModel('judge', port, ({ messages }) => ({ content: JSON.stringify(judge(messages)) }));
 }

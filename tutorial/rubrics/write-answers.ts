@@ -33,7 +33,7 @@ export function hiddenScore(answer: string): number {
   return Math.max(0, 1 + (namesOrder ? 5 : 0) + (saysNext ? 4 : 0) - Math.min(3, numPhrases));
 }
 
-/** The same answers for the same seed. */
+/** Returns the same answers for the same seed. */
 export function drawAnswers(count: number, seed: number): readonly Scored[] {
   const random = createRandom(deriveSeed(seed, 'rubrics'));
   const pick = (items: readonly string[]): string => items[random.int(items.length)] ?? '';

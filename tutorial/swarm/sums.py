@@ -43,7 +43,7 @@ if __name__ == "__main__":
     share = sys.argv[2] if len(sys.argv) > 2 else "default"
 
     def tell(receipt, end):
-        sys.stdout.write(f"{receipt['episode_id']} {end.get('reward') or 0}\n")  # one write, because four threads share the line
+        sys.stdout.write(f"{receipt['episode_id']} {end.get('reward') or 0}\n")  # one write, because four threads share the output
         sys.stdout.flush()
 
     with SwarmClient(sys.argv[1], client="python", share=share, revision="sums-1", on_end=tell) as swarm:

@@ -12,7 +12,7 @@ life=$RANDOM$RANDOM
 tools='[{"type":"function","function":{"name":"calculator","description":"Computes two numbers.","parameters":{"type":"object","properties":{"expression":{"type":"string"}},"required":["expression"]}}}]'
 system='Solve the problem with the calculator. Then answer with the number alone.'
 
-# post <address> <key> <body>: the answer, once there is one that would not change. 1: the server refused, or the script was ended.
+# post <address> <key> <body> prints the first final answer. It returns 1 if the server refused or the script was ended.
 post() {
   local answer status
   while kill -0 $$ 2> /dev/null; do
@@ -27,7 +27,7 @@ post() {
   return 1
 }
 
-# field <name>: the value of a field that is a string without quotes in it.
+# field <name> prints the value of a field that is a string without quotes in it.
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" | head -1; }
 
 number=0

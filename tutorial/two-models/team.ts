@@ -10,7 +10,9 @@ import { systemPrompt } from '../math-agent/calculator.js';
 export type Role = 'planner' | 'worker';
 
 export type TeamAnswer = {
-  /** The computation that the planner asked for; empty if it asked for none, and then the worker did nothing. */
+  /**
+   * The computation that the planner asked for. It is empty if the planner asked for none; the worker then did nothing.
+   */
   readonly expression: string;
   readonly answer: string;
 };

@@ -52,7 +52,7 @@ export class ScriptedPlayer implements ChatModel {
     return this.#pick(this.#others(known, known.alive)) ?? known.self;
   }
 
-  /** The living ones of the given names, without the player and its fellow werewolf. */
+  /** Returns those of the given players who are alive, except the player itself and its fellow werewolf. */
   #others(known: Knowledge, candidates: readonly Name[]): readonly Name[] {
     return candidates.filter((name) => known.alive.includes(name) && name !== known.self && name !== known.fellow);
   }
@@ -66,11 +66,11 @@ type Knowledge = {
   readonly self: Name;
   readonly fellow: Name | undefined;
   readonly isSeer: boolean;
-  /** The others. */
+  /** Returns the other living players. */
   readonly alive: readonly Name[];
-  /** The werewolves that the seer has found. */
+  /** Returns the werewolves that the seer has found. */
   readonly checked: readonly Name[];
-  /** Since the last morning: the players that a seer called a werewolf, and the suspected ones. */
+  /** Returns the players that a seer called a werewolf since the last morning, and the suspected ones. */
   readonly claims: readonly Name[];
   readonly accusations: readonly Name[];
   readonly question: string;

@@ -13,7 +13,7 @@ export function toKey(cast: Cast): string {
   return cast.map(({ name, role }) => `${name}-${role}`).join('.');
 }
 
-/** Tasks with different casts of one split, and the same ones for the same seed. */
+/** Returns tasks with different casts of one split. The same seed gives the same tasks. */
 export function drawTasks(
   split: Split,
   { seed, count }: { readonly seed: number; readonly count: number },

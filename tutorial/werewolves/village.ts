@@ -1,7 +1,8 @@
 import type { Random } from '@agentjet/core';
 
 /**
- * The rules: the living players, their roles, and the winner. It knows nothing about models, and no words but names.
+ * The rules: the living players, their roles, and the winner. It knows nothing about models, and the only words that it
+ * knows are names.
  */
 
 export const names = ['Ada', 'Bo', 'Cy', 'Dee', 'Eli', 'Fay'] as const;
@@ -36,7 +37,7 @@ export class Village {
     this.#alive = new Set(cast.map(({ name }) => name));
   }
 
-  /** In the order in which they speak. */
+  /** The living players, in the order in which they speak. */
   get alive(): readonly Name[] {
     return [...this.#alive];
   }
@@ -58,7 +59,7 @@ export class Village {
   }
 }
 
-/** The name with the most votes; in a tie, the name that was named first. */
+/** Returns the name with the most votes. In a tie, it returns the name that was named first. */
 export function mostNamed(votes: readonly (Name | undefined)[]): Name | undefined {
   const counts = new Map<Name, number>();
   for (const vote of votes) if (vote !== undefined) counts.set(vote, (counts.get(vote) ?? 0) + 1);
@@ -66,7 +67,7 @@ export function mostNamed(votes: readonly (Name | undefined)[]): Name | undefine
   return [...counts].find(([, count]) => count === most)?.[0];
 }
 
-/** The first player that the answer names. */
+/** Returns the first player that the answer names. */
 export function findName(text: string): Name | undefined {
   const found = new RegExp(`\\b(${names.join('|')})\\b`).exec(text)?.[1];
   return names.find((name) => name === found);

@@ -28,7 +28,7 @@ async function collect(tasks: AsyncIterable<Task>): Promise<readonly Cast[]> {
 
 type Answer = (messages: readonly ChatMessage[]) => string | Promise<string>;
 
-/** One game in which the side that learns says what `answer` says. */
+/** Plays one game in which the side that learns says what `answer` says. */
 async function play(answer: Answer, trainableTargets: readonly string[], gameIndex = 0) {
   const model: ChatModel = {
     name: 'test',
@@ -53,7 +53,7 @@ async function play(answer: Answer, trainableTargets: readonly string[], gameInd
   return episode;
 }
 
-/** Wins of the side that learns, out of 40 games. */
+/** Returns how many of 40 games the side that learns wins. */
 async function countWins(
   createAnswer: (gameIndex: number) => Answer,
   trainableTargets: readonly string[],

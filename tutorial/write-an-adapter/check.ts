@@ -1,4 +1,4 @@
-/** `npx tsx tutorial/write-an-adapter/check.ts [first-attempt | adapter]`: which promises an adapter keeps. */
+/** `npx tsx tutorial/write-an-adapter/check.ts [first-attempt | adapter]` prints which promises an adapter keeps. */
 import { checkAdapter, formatReport } from '@agentjet/adapter-kit';
 import { createDriver } from './driver.js';
 

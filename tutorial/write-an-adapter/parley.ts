@@ -1,7 +1,7 @@
 /**
- * Parley, a made-up agent framework in sixty lines. It calls a conversation a scene, a message a line, a tool a prop, and it has
- * the manners of real ones: it parses what the model wrote for a prop and prints it again, and it keeps `extras` that
- * it does not understand.
+ * Parley, a made-up agent framework in sixty lines. It calls a conversation a scene, a message a line and a tool a
+ * prop. It behaves like real frameworks: it parses what the model wrote for a prop and prints it again, and it keeps
+ * `extras` that it does not understand.
  */
 export type Line = {
   readonly who: 'director' | 'guest' | 'actor' | 'prop';
@@ -10,7 +10,7 @@ export type Line = {
   readonly uses?: readonly Use[];
   /** The call whose result this line is. */
   readonly ticket?: string;
-  /** Kept and returned unchanged. */
+  /** Parley keeps these values and returns them unchanged. */
   readonly extras?: Readonly<Record<string, unknown>>;
 };
 export type Use = { readonly ticket: string; readonly prop: string; readonly input: Readonly<Record<string, unknown>> };
@@ -29,7 +29,7 @@ export type Stage = {
   readonly warmth?: number;
   /** Limit of tokens. */
   readonly longest?: number;
-  /** Aborted when nobody listens any more. */
+  /** Aborts when nobody needs the answer any more. */
   readonly curtain?: AbortSignal;
   readonly onWords?: (words: string) => void;
 };

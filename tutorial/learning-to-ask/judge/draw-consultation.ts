@@ -14,21 +14,21 @@ const remarks = ['I see.', 'Thank you.', 'That is bad.', 'Take a rest.', 'Nothin
 
 const ask = (random: Random): string => topics[pick(topicNames, random)].question;
 
-/** A line that asks nothing: a remark, a question without its mark, or silence. */
+/** Returns a line that asks nothing: a remark, a question without its mark, or silence. */
 function remark(random: Random): string {
   const chance = random.next();
   if (chance < 0.4) return pick(remarks, random);
   return chance < 0.8 ? ask(random).replace('?', random.next() < 0.5 ? '.' : '') : '';
 }
 
-/** The words of two questions in any order, with question marks anywhere. */
+/** Returns the words of two questions in any order, with question marks anywhere. */
 function stammer(random: Random): string {
   const words = `${ask(random)} ${ask(random)}`.replaceAll('?', '').split(' ');
   const said = Array.from({ length: 1 + random.int(8) }, () => pick(words, random));
   return said.map((word) => (random.next() < 0.25 ? `${word}?` : word)).join(' ');
 }
 
-/** The doctor's message in one turn: mostly one question or two. */
+/** Returns the doctor's message in one turn. Most messages have one question or two. */
 function drawLine(random: Random): string {
   const chance = random.next();
   if (chance < 0.4) return ask(random);
@@ -42,7 +42,7 @@ export function drawConsultation(task: Task, random: Random): Consultation {
   return { task, lines: Array.from({ length: numQuestions }, () => drawLine(random)) };
 }
 
-/** By rule: how many questions each line asks, and how many lines ask exactly one. */
+/** Counts by rule how many questions each line asks, and how many lines ask exactly one. */
 export function gradeLines(lines: readonly string[]): { readonly counts: readonly number[]; readonly points: number } {
   const counts = lines.map(countQuestions);
   return { counts, points: counts.filter((count) => count === 1).length };

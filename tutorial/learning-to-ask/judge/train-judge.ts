@@ -20,7 +20,7 @@ const numHidden = 16_000;
 const numGraded = 30_000;
 const numVerdicts = 15_000;
 const numServed = 10_000;
-/** In half of them, micro is the doctor. */
+/** micro is the doctor in half of them. */
 const numLabelled = 200;
 
 const write = (file: string, lines: readonly object[]): Promise<void> =>
@@ -34,13 +34,13 @@ function drawConsultations(split: Split, { seed, count }: { readonly seed: numbe
   );
 }
 
-/** The items again and again, `count` in all. */
+/** Repeats the items, `count` in all. */
 function repeat<T>(items: readonly T[], count: number): readonly T[] {
   const rounds = Array.from({ length: Math.ceil(count / items.length) }, () => items);
   return rounds.flat().slice(0, count);
 }
 
-/** micro's questions to the patients of evaluation. */
+/** Returns micro's questions to the patients of the evaluation split. */
 async function recordConsultations(tasks: readonly Task[], seed: number): Promise<readonly Consultation[]> {
   const tuned = await openTunedModel('micro', { maxTokens: 32, seed });
   try {
