@@ -21,4 +21,5 @@ export { engineCases, type EngineSubject, type EngineCaseOptions } from './testi
 export { TinkerServer, type TinkerServerOptions } from './backbones/tinker/testing/tinker-server.js';
 export { weightsCases, type WeightsCaseOptions } from './testing/weights-cases.js';
 export { createTinyTaskBackbone, tinyTaskGroups, tinyTaskOptimizer } from './testing/tiny-task.js';
+export { plainLoss } from './testing/plain-loss.js';
 export { withoutSeconds } from './testing/without-seconds.js';

@@ -1,24 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Backbone, LossOptions, RewardedEpisode } from '@agentjet/core';
+import type { Backbone, RewardedEpisode } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
-import { createTinyTaskBackbone, tinyTaskGroups } from '@agentjet/trainer/testing';
+import { createTinyTaskBackbone, tinyTaskGroups, plainLoss } from '@agentjet/trainer/testing';
 import { createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { train, type SourceStart, type TrainOptions } from './train.js';
 import { workAhead } from './work-ahead.js';
 
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
 let dir: string;
 let run: RunFolder;
 
@@ -34,7 +24,7 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
     source: (start) => aheadOf(backbone, start, changes.groupsPerStep ?? 2),
     run,
     algorithm: createGrpo(),
-    loss,
+    loss: plainLoss,
     packing: { maxPackTokens: 64 },
     groupsPerStep: 2,
     ...changes,

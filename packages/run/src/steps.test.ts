@@ -1,26 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Backbone, LossOptions } from '@agentjet/core';
+import type { Backbone } from '@agentjet/core';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createGrpo, prepareBatch, type TrainingGroup } from '@agentjet/trainer';
-import { createTinyTaskBackbone, tinyTaskGroups, termLoss, withoutSeconds } from '@agentjet/trainer/testing';
+import { createTinyTaskBackbone, tinyTaskGroups, termLoss, withoutSeconds, plainLoss } from '@agentjet/trainer/testing';
 import { train, type TrainOptions } from './train.js';
 
-const loss: LossOptions & { readonly kind: 'policy' } = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
 const settings = {
   whitenAdvantages: false,
-  loss,
+  loss: plainLoss,
   packing: { maxPackTokens: 64 },
   lengthLimit: { maxSampleTokens: Infinity, policy: 'error' },
   numMiniBatches: 1,
@@ -42,7 +32,7 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
     source: () => tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4 }),
     run,
     algorithm: createGrpo(),
-    loss,
+    loss: plainLoss,
     packing: { maxPackTokens: 64 },
     groupsPerStep: 2,
     maxSteps: 3,
@@ -137,7 +127,7 @@ describe('the loop', () => {
       slope: ({ logprobs, behaviour, advantages }) =>
         logprobs.map((logprob, k) => {
           const term = { advantage: advantages[k] ?? 0, behaviour: behaviour[k] ?? 0, reference: 0 };
-          return termLoss(logprob, term, loss).slope;
+          return termLoss(logprob, term, plainLoss).slope;
         }),
     };
     const own = await metricsWith(createTinyTaskBackbone(1), { numEpochs: 2, algorithm });
@@ -153,10 +143,10 @@ describe('the loop', () => {
       throw new Error('asked');
     };
     await expect(
-      train({ ...optionsFor(backbone), backbone: limited, source, loss: { ...loss, klCoef: 0.1 } }),
+      train({ ...optionsFor(backbone), backbone: limited, source, loss: { ...plainLoss, klCoef: 0.1 } }),
     ).rejects.toThrow(/needs "kl", but this backbone trains only sft, policy/);
     const algorithm = { ...createGrpo(), slope: () => [] };
-    await expect(train({ ...optionsFor(backbone), algorithm, loss: { ...loss, klCoef: 0.1 } })).rejects.toThrow(
+    await expect(train({ ...optionsFor(backbone), algorithm, loss: { ...plainLoss, klCoef: 0.1 } })).rejects.toThrow(
       /"grpo" has its own loss, so the "kl" term/,
     );
   });

@@ -1,24 +1,20 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { BackboneError, RecoveryBudget, type Backbone, type LossOptions, type RewardedEpisode } from '@agentjet/core';
+import { BackboneError, RecoveryBudget, type Backbone, type RewardedEpisode } from '@agentjet/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createGrpo, type TrainingGroup } from '@agentjet/trainer';
-import { createTinyTaskBackbone, tinyTaskGroups, tinyTaskOptimizer, withoutSeconds } from '@agentjet/trainer/testing';
+import {
+  createTinyTaskBackbone,
+  tinyTaskGroups,
+  tinyTaskOptimizer,
+  withoutSeconds,
+  plainLoss,
+} from '@agentjet/trainer/testing';
 import { type MetricsRecord, createRunFolder, openRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { batched } from './batched.js';
 import { train, type TrainOptions } from './train.js';
 
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
 let dir: string;
 let run: RunFolder;
 
@@ -38,7 +34,7 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
     source: ({ at }) => tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, firstGroup: at.groupsDrawn }),
     run,
     algorithm: createGrpo(),
-    loss,
+    loss: plainLoss,
     packing: { maxPackTokens: 64 },
     groupsPerStep: 4,
     ...changes,

@@ -4,8 +4,8 @@
  * is the same on a busy machine; wall times are next to it. It also measures how far the gradients are apart.
  */
 
-import type { LossOptions, Sample } from '@agentjet/core';
-import { adamOptions, createRandomOnnxModel } from '@agentjet/trainer/testing';
+import type { Sample } from '@agentjet/core';
+import { adamOptions, createRandomOnnxModel, plainLoss } from '@agentjet/trainer/testing';
 import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { configOf, sizes, type Size } from '../engine/shapes.js';
 import { layoutNames, layouts, type LayoutName } from './layouts.js';
@@ -13,16 +13,6 @@ import { createWorkloads, type Workload } from './workloads.js';
 
 type Model = ReturnType<typeof createRandomOnnxModel>;
 
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
 /** With learning rate 0 every turn sees the same weights. */
 const still = adamOptions(0);
 
@@ -110,7 +100,7 @@ async function measure(model: Model, { name, about, rows }: Workload, rounds: nu
 
 async function takeTurn(model: Model, layout: LayoutName, rows: readonly Sample[]): Promise<Turn> {
   const [cpu, wall] = [process.cpuUsage(), performance.now()];
-  await model.trainStep({ packs: layouts[layout](rows), loss });
+  await model.trainStep({ packs: layouts[layout](rows), loss: plainLoss });
   const { user, system } = process.cpuUsage(cpu);
   return { cpu: (user + system) / 1e6, wall: (performance.now() - wall) / 1000 };
 }
@@ -137,7 +127,7 @@ function figuresOf(
 }
 
 async function gradientOf(model: Model, layout: LayoutName, rows: readonly Sample[]) {
-  await model.trainStep({ packs: layouts[layout](rows), loss });
+  await model.trainStep({ packs: layouts[layout](rows), loss: plainLoss });
   return model.gradients.slice();
 }
 

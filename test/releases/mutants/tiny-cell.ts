@@ -1,29 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { LossOptions } from '@agentjet/core';
 import { createRunFolder } from '@agentjet/run-folder';
 import { train } from '@agentjet/run';
 import { createGrpo } from '@agentjet/trainer';
 import type { GateRun } from '../gate.js';
 import { mean } from '../statistics.js';
 import { createCueBackbone, cueGroups } from './cue-task.js';
+import { plainLoss } from '@agentjet/trainer/testing';
 
 /**
  * The smallest cell: the tiny model learns the cue task through the real loop, credit and packing, in less than a
  * second. The gate is tried on it with planted regressions.
  */
-
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
 
 /**
  * Steps of a run. `before` and `after` are means over as many tasks at its two ends, so that single steps do not
@@ -46,7 +35,7 @@ export async function runTinyCell(seed: number): Promise<GateRun> {
       source: () => cueGroups(backbone.engine, { seed, numRepeat: 6 }),
       run,
       algorithm: createGrpo(),
-      loss,
+      loss: plainLoss,
       packing: { maxPackTokens: 64 },
       groupsPerStep: 8,
       maxSteps: numSteps,

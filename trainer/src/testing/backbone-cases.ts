@@ -3,7 +3,6 @@ import {
   BackboneError,
   createRandom,
   type Backbone,
-  type LossOptions,
   type Sample,
   type SlopeLoss,
   type SlopeTerms,
@@ -20,6 +19,7 @@ import { withOpened, type ContractCase } from './contract-case.js';
 import { assertClose, assertRejects } from './engine-cases.js';
 import { createRandomSamples } from './random-samples.js';
 import { termLoss } from '../slope/term-loss.js';
+import { plainLoss } from './plain-loss.js';
 
 export type BackboneCaseOptions = {
   /** The largest difference, relative above 1, of two numbers that should be equal. Defaults to 1e-4. */
@@ -28,16 +28,6 @@ export type BackboneCaseOptions = {
 
 const sampling: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 6, stopIds: [], seed: 11 };
 const promptIds = Int32Array.of(1, 2, 3);
-const loss: LossOptions = {
-  kind: 'policy',
-  clipLow: 0.2,
-  clipHigh: 0.2,
-  dualClip: 3,
-  klCoef: 0,
-  klEstimator: 'k3',
-  entropyCoef: 0,
-  temperature: 1,
-};
 const samples = createRandomSamples(createRandom(4), { numRows: 10, maxLength: 6, vocabSize: 5, numEpisodes: 3 });
 
 type Layout = (backbone: Backbone) => readonly TreePack[];
@@ -88,7 +78,7 @@ export function backboneCases(
 async function checkVersion(backbone: Backbone): Promise<void> {
   const tree = inTrees(backbone);
   const before = await backbone.engine.generate({ promptIds, sampling });
-  const metrics = await backbone.trainStep({ packs: tree, loss });
+  const metrics = await backbone.trainStep({ packs: tree, loss: plainLoss });
   const after = await backbone.engine.generate({ promptIds, sampling });
   assert.deepEqual(
     [before.policyVersion, metrics.policyVersion, backbone.policyVersion, after.policyVersion],
@@ -106,7 +96,7 @@ async function checkVersion(backbone: Backbone): Promise<void> {
 async function checkAdvantage(backbone: Backbone): Promise<void> {
   const { ids, logprobs } = await backbone.engine.generate({ promptIds, sampling });
   const sample = toSample(ids, logprobs);
-  await backbone.trainStep({ packs: packTrees([sample], { maxPackTokens: 64 }).packs, loss });
+  await backbone.trainStep({ packs: packTrees([sample], { maxPackTokens: 64 }).packs, loss: plainLoss });
   const [after] = await backbone.logprobs([sample]);
   const [likely, unlikely] = [sum(after?.slice(promptIds.length) ?? []), sum(logprobs)];
   assert.ok(likely > unlikely, `log-probability ${likely} after the step, ${unlikely} before it`);
@@ -121,7 +111,7 @@ async function checkSupervised(backbone: Backbone): Promise<void> {
 
 /** Trains the packs and the tree from the same weights, and expects the same loss, gradient norm and next weights. */
 async function checkSameStep(open: () => Promise<Backbone>, layout: Layout, tolerance: number): Promise<void> {
-  const [expected, found] = [await stepFrom(open, inTrees, loss), await stepFrom(open, layout, loss)];
+  const [expected, found] = [await stepFrom(open, inTrees, plainLoss), await stepFrom(open, layout, plainLoss)];
   const numbersOf = ({ metrics }: { readonly metrics: TrainStepMetrics }) => [
     metrics.loss,
     metrics.gradNorm ?? 0,
@@ -146,11 +136,11 @@ async function stepFrom(open: () => Promise<Backbone>, layout: Layout, stepLoss:
 async function checkOverrides(backbone: Backbone, tolerance: number): Promise<void> {
   const packs = inTrees(backbone);
   const before = await backbone.logprobs(samples);
-  const still = await backbone.trainStep({ packs, loss, optimizer: { learningRate: 0 } });
+  const still = await backbone.trainStep({ packs, loss: plainLoss, optimizer: { learningRate: 0 } });
   assert.equal(still.learningRate, 0);
   for (const [index, row] of (await backbone.logprobs(samples)).entries())
     assertAllClose(row, before[index] ?? [], tolerance);
-  const { learningRate } = await backbone.trainStep({ packs, loss });
+  const { learningRate } = await backbone.trainStep({ packs, loss: plainLoss });
   assert.ok(learningRate > 0, `the rate of the next step is ${learningRate}`);
   const after = await backbone.logprobs(samples);
   assert.ok(
@@ -164,9 +154,9 @@ async function checkOverrides(backbone: Backbone, tolerance: number): Promise<vo
 async function checkTerms(backbone: Backbone, tolerance: number): Promise<void> {
   const packs = inTrees(backbone);
   const scores = await backbone.logprobs(samples);
-  const silent = await backbone.trainStep({ packs, loss, optimizer: { learningRate: 0 } });
+  const silent = await backbone.trainStep({ packs, loss: plainLoss, optimizer: { learningRate: 0 } });
   assert.equal(silent.terms, undefined);
-  const { terms: reports, clipFraction } = await backbone.trainStep({ packs, loss, reportTerms: true });
+  const { terms: reports, clipFraction } = await backbone.trainStep({ packs, loss: plainLoss, reportTerms: true });
   assert.equal(reports?.length, packs.length);
   let [numTerms, numClipped] = [0, 0];
   for (const [index, { terms, positions, predictors }] of packs.entries()) {
@@ -196,12 +186,13 @@ const policySlope: SlopeLoss = {
   slope: ({ logprobs, behaviour, advantages }) =>
     logprobs.map(
       (logprob, k) =>
-        termLoss(logprob, { advantage: advantages[k] ?? 0, behaviour: behaviour[k] ?? 0, reference: 0 }, loss).slope,
+        termLoss(logprob, { advantage: advantages[k] ?? 0, behaviour: behaviour[k] ?? 0, reference: 0 }, plainLoss)
+          .slope,
     ),
 };
 
 async function checkSlope(open: () => Promise<Backbone>, tolerance: number): Promise<void> {
-  const expected = await stepFrom(open, inTrees, loss);
+  const expected = await stepFrom(open, inTrees, plainLoss);
   if (!expected.capabilities.losses.includes('slope')) return;
   const found = await stepFrom(open, inTrees, policySlope);
   const numbersOf = ({ metrics }: { readonly metrics: TrainStepMetrics }) => [

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createTorchBackbone, type TorchBackbone } from './create-torch-backbone.js';
 import { hasTorch, makeTinyModel, sftBatch, smallPack, startTiny, testOptimizer } from './testing-worker.js';
+import { plainLoss } from '../../testing/plain-loss.js';
 
 const sampling: TokenSampling = { temperature: 1, topP: 1, topK: 0, maxTokens: 8, stopIds: [], seed: 7 };
 const prompt = Int32Array.of(3, 1, 4, 1, 5);
@@ -56,18 +57,8 @@ describe.skipIf(!hasTorch)('torch backbone', { timeout: 240_000 }, () => {
         terms: { ...smallPack().terms, proximal: found?.map((logprob) => logprob + distance) ?? new Float32Array(2) },
       },
     ];
-    const loss = {
-      kind: 'policy',
-      clipLow: 0.2,
-      clipHigh: 0.2,
-      dualClip: 3,
-      klCoef: 0,
-      klEstimator: 'k3',
-      entropyCoef: 0,
-      temperature: 1,
-    } as const;
-    expect((await capped.trainStep({ packs: packs(0), loss })).clipFraction).toBe(0);
-    expect((await capped.trainStep({ packs: packs(-9), loss })).clipFraction).toBeGreaterThan(0);
+    expect((await capped.trainStep({ packs: packs(0), loss: plainLoss })).clipFraction).toBe(0);
+    expect((await capped.trainStep({ packs: packs(-9), loss: plainLoss })).clipFraction).toBeGreaterThan(0);
     expect(backbone.proximalLogprobs).toBeUndefined();
     await capped.close();
   });
