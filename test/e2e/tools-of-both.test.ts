@@ -11,7 +11,7 @@ import { createScratchFolder } from './support/job-folder.js';
 import { readEpisodes } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-/** A model whose chat template has no place for tools, trained by a run and by a swarm. */
+/** A model whose chat template does not support tools, trained by a run and by a swarm. */
 
 const createConfig = (modelDir: string, model: { readonly tools?: 'refuse' | 'system' } = {}) => ({
   experimentDir: createScratchFolder(),
@@ -86,7 +86,7 @@ describe.each([
   });
 
   it('says once that tools are written into the system prompt', () => {
-    const said = trained.notices.filter((message) => message.includes('no place for tools'));
+    const said = trained.notices.filter((message) => message.includes('does not support tools'));
     expect(said).toHaveLength(1);
     expect(said[0]).toContain('model.tools=refuse');
   });
@@ -147,7 +147,7 @@ it.each(['strict', 'lenient'] as const)(
     const notices: string[] = [];
     const onEvent = (event: JobEvent): void => void (event.type === 'notice' && notices.push(event.message));
     const { runDir } = await job.sft({ onEvent });
-    expect(notices.filter((message) => message.includes('no place for tools'))).toHaveLength(1);
+    expect(notices.filter((message) => message.includes('does not support tools'))).toHaveLength(1);
     const { tokenizer, template } = await loadChatTokenizer(path.join(runDir, 'checkpoints', 'step-000001'));
     const [sample] = readEpisodes(runDir).flatMap((row) => row['samples'] as readonly SampleRow[]);
     const said = tokenizer.decode((sample?.ids ?? []).filter((_id, at) => sample?.loss_mask[at] === 1));

@@ -86,7 +86,7 @@ describe('options from the YAML with the embedded backbone', () => {
     [
       'a staleness that allows nothing',
       { max_staleness: 1, mini_batch_num: 2 },
-      /max_staleness" 1 .*lets nothing be sampled ahead.*= 2 versions/,
+      /max_staleness" 1 .*is too small to sample ahead.*= 2 versions/,
     ],
   ])('%s is refused at start', async (_, trainer, message) => {
     await expect(trainWith(trainer)).rejects.toSatisfy(

@@ -190,13 +190,13 @@ describe('what is wrong with a configuration', () => {
       'an unknown choice',
       'ajet:\n  backbone: trinity\n',
       'wrong_type',
-      '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.',
+      '"backbone" in math-agent.yaml:2 is "trinity", but must be one of onnx, torch, tinker, verl, debug. Trinity draws its own tasks and decides when weights are updated, so it cannot be the backbone of this training loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.',
     ],
     [
       'a choice of the original, written otherwise',
       'ajet:\n  backbone: Trinity-RFT\n',
       'wrong_type',
-      '"backbone" in math-agent.yaml:2 is "Trinity-RFT", but must be one of onnx, torch, tinker, verl, debug. Trinity pulls its tasks and decides when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.',
+      '"backbone" in math-agent.yaml:2 is "Trinity-RFT", but must be one of onnx, torch, tinker, verl, debug. Trinity draws its own tasks and decides when weights are updated, so it cannot be the backbone of this training loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.',
     ],
     [
       'a value in place of a section',
@@ -247,7 +247,7 @@ describe('what is wrong with a configuration', () => {
       'sampling ahead that allows nothing',
       'ajet:\n  trainer_common:\n    max_staleness: 1\n    ppo_epochs: 2\n',
       'conflict',
-      '"trainer_common.max_staleness" 1 (math-agent.yaml:3) lets nothing be sampled ahead',
+      '"trainer_common.max_staleness" 1 (math-agent.yaml:3) is too small to sample ahead',
     ],
     [
       'replicas of a sampler that has none',
@@ -259,7 +259,7 @@ describe('what is wrong with a configuration', () => {
       'replicas on more GPUs than they share with the trainer',
       'ajet:\n  backbone: torch\n  trainer_common: { n_gpus_per_node: 3 }\n  rollout:\n    name: vllm\n    tensor_model_parallel_size: 2\n    num_replicas: 2\n',
       'conflict',
-      '"rollout.num_replicas" 2 (math-agent.yaml:7) x "rollout.tensor_model_parallel_size" 2 = 4 GPUs, which vLLM is to share with a trainer on 3.',
+      '"rollout.num_replicas" 2 (math-agent.yaml:7) x "rollout.tensor_model_parallel_size" 2 = 4 GPUs, but the trainer that vLLM shares GPUs with has only 3.',
     ],
     [
       'a key in another place',

@@ -81,7 +81,7 @@ describe('a key of the Python AgentJet', () => {
     ['task_reader: { type: hf }', 'Use "huggingface_dat_repo"'],
     ['task_judge: { judge_type: rubrics_auto_grader }', 'task_judge.rubrics'],
     ['backbone: trinity', 'set trainer_common.max_staleness'],
-    ['backbone: trl', 'TRL computes advantages'],
+    ['backbone: trl', 'TRL has its own training loop'],
   ])('%s is refused with what to use today', (text, advice) => {
     expect(() => load(`ajet:\n  ${text}\n`)).toThrow(advice);
   });

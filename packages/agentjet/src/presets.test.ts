@@ -34,7 +34,7 @@ describe('a preset', () => {
     const [line = ''] = describePresets(config, composition.registrations);
     expect(line).toContain('adv_estimator "dapo" sets ');
     expect(line).toContain('trainer_common.clip_ratio_low=0.2');
-    expect(line).toContain('The configuration has trainer_common.clip_ratio_high=0.3 instead of 0.28.');
+    expect(line).toContain('The configuration overrides it: trainer_common.clip_ratio_high=0.3 instead of 0.28.');
   });
 
   it('stays the same when its run is read again', () => {

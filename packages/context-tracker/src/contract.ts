@@ -14,7 +14,10 @@ import type { SampledRow } from './tokens/sampled-rows.js';
 /** Identifies the agent of a call. Agents with different `agentName` have separate histories; `targetTag` is recorded. */
 export type AgentIdentity = { readonly agentName: string; readonly targetTag: string };
 
-/** `as_generated`: a recognised turn of ours keeps its ids in any spelling. `as_sent`: the model sees exactly what was sent. */
+/**
+ * A recorded turn is an answer that our engine has sampled in this episode. `as_generated`: a recorded turn keeps its
+ * ids in any spelling in which it is recognised. `as_sent`: the model sees exactly what was sent.
+ */
 export type HistoryPolicy = 'as_generated' | 'as_sent';
 
 /**
@@ -50,13 +53,13 @@ export interface Turn {
   createStream(onDelta: (delta: ChatDelta) => void): { push(id: number): void; flush(): void };
   /** Parses a completion without recording it, for a call that is not trained. */
   read(completion: Completion): CommittedTurn;
-  /** Records the completion under the prompt it was sampled from, and parses the reply. Nothing else writes. */
+  /** Records the completion under the prompt it was sampled from, and parses the reply. No other method writes. */
   commit(completion: Completion, options?: CommitOptions): CommittedTurn;
 }
 
 /** Describes a completion that was not sampled with the run's settings. */
 export type CommitOptions = {
-  /** Recorded with each token, so that the loss can use it. Default: the run's, which is not recorded. */
+  /** It is recorded with each token, so that the loss can use it. Default: the temperature of the run, which is not recorded. */
   readonly temperature?: number | undefined;
   /** If false, the tokens are kept as context and not trained. Default: true. */
   readonly isTrained?: boolean;
@@ -92,12 +95,12 @@ export type CountsByAgent<Cause extends string> = Readonly<Record<string, Counts
 export type Counts<Cause extends string> = Readonly<Partial<Record<Cause, number>>>;
 
 /**
- * How an answer of ours was recognised in another spelling: by the ids of its tool calls, by its text, as a part of a
+ * How a recorded answer was recognised in another spelling: by the ids of its tool calls, by its text, as a part of a
  * message that holds several answers (or the reverse), or, under `as_sent`, because the template prints both alike.
  */
 export type SpliceCause = 'call_ids' | 'text' | 'regrouped' | 'printed_alike';
 
-/** `edited`: it has ids of tool calls that we minted, but differs from what we recorded. `unknown`: nothing in it is ours. */
+/** `edited`: it has ids of tool calls that we minted, but differs from what we recorded. `unknown`: no part of it was recorded. */
 export type ForeignCause = 'edited' | 'unknown';
 
 /** One committed call in plain JSON, as `ajet inspect` shows it. */
@@ -134,8 +137,8 @@ export type TurnPart = {
 };
 
 /**
- * `model`: an answer of ours, printed again after other messages. `foreign`: an assistant message that our engine did not
- * write. `opening`: the text that the answer had to begin with.
+ * `model`: a recorded answer, printed again after other messages. `foreign`: an assistant message that our engine did
+ * not write. `opening`: the text that the answer had to begin with.
  */
 export type PartAuthor = 'system' | 'user' | 'tool' | 'model' | 'foreign' | 'opening';
 

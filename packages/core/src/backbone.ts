@@ -270,7 +270,7 @@ export interface Backbone {
   /** The folder it was loaded from, with config.json, tokenizer.json, tokenizer_config.json and weights; or a handle if the weights are elsewhere. */
   readonly modelDir: string | ModelHandle;
   readonly policyVersion: number;
-  /** What the last digits depend on in addition to the inputs, such as `2 threads, AMD EPYC 9654`. Default: they depend on nothing else. */
+  /** Describes what the last digits depend on in addition to the inputs, such as `2 threads, AMD EPYC 9654`. Default: they depend on nothing else. */
   readonly arithmetic?: string;
   /**
    * Makes one optimizer step, after which the engine samples from the new weights. A rejection leaves the weights unchanged. Its code is `bad_batch`

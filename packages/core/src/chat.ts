@@ -50,7 +50,7 @@ export type ResponseFormat =
       readonly schema: Readonly<Record<string, unknown>>;
     };
 
-/** What a caller may ask of sampling. Absent fields fall back to the `rollout` section of the configuration. */
+/** The sampling options that a caller may set. Absent fields fall back to the `rollout` section of the configuration. */
 export type SamplingOptions = {
   /** 0 means greedy. */
   readonly temperature?: number;
@@ -91,7 +91,7 @@ export type ChatRequest = {
 /** `stop`: the model ended its turn. `tool_calls`: its turn ended with calls. `length`: a token limit cut the answer. */
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls';
 
-/** Tokens of the whole prompt, reused ones included, and of the answer, its end token included. */
+/** Tokens of the whole prompt, including reused ones, and of the answer, including its end token. */
 export type TokenUsage = { readonly promptTokens: number; readonly completionTokens: number };
 
 /** A natural logarithm, under the distribution that the token was sampled from (see `Completion.logprobs`). */
@@ -106,7 +106,7 @@ export type ChatResponse = {
   /** The string of `SamplingOptions.stop` that ended the answer. Absent if no such string ended it. */
   readonly stopText?: string;
   readonly usage: TokenUsage;
-  /** One entry per generated token. Absent if the model does not report logprobs, as an external debug model. */
+  /** One entry per generated token. Absent if the model does not report logprobs, such as an external debug model. */
   readonly logprobs?: readonly TokenLogprob[];
   /** Number of tool-call blocks that the parser could not read. Their text stays in `message.content`. */
   readonly malformedToolCalls?: number;
@@ -126,7 +126,7 @@ export type ChatOptions = {
   readonly onTokens?: (tokens: readonly TokenLogprob[]) => void;
 };
 
-/** Messages in, message out. The tuned model, debug models and scripted models implement it. */
+/** Takes messages and returns a message. The tuned model, debug models and scripted models implement it. */
 export interface ChatModel {
   readonly name: string;
   /** Rejects with EngineError: `context_overflow`, `bad_request`, `aborted`, `closed` (the episode has ended), `failed`. */
@@ -155,7 +155,7 @@ export interface LimitedChatModel extends ChatModel {
   readonly limits: ModelLimits;
 }
 
-/** Returns the limits of a model, or undefined if it does not know them, as models of other providers do not. */
+/** Returns the limits of a model, or undefined if the model does not know them. Models of other providers do not. */
 export function limitsOf(model: ChatModel | LimitedChatModel): ModelLimits | undefined {
   return 'limits' in model ? model.limits : undefined;
 }

@@ -55,10 +55,10 @@ export type CompletionTiming = {
   readonly decodeMs: number;
 };
 
-/** Token ids in, token ids out. Calls are concurrent. */
+/** Takes token ids and returns token ids. Calls may overlap. */
 export interface Engine {
   /** Limit of prompt plus completion, in tokens. */
   readonly contextLength: number;
-  /** Rejects with EngineError: `context_overflow` (prompt too long, this caller alone), `aborted`, `closed`, `failed`. */
+  /** Rejects with EngineError: `context_overflow` (the prompt is too long; other calls are not affected), `aborted`, `closed`, `failed`. */
   generate(request: GenerateRequest): Promise<Completion>;
 }

@@ -12,9 +12,9 @@ export type BackboneParts = {
   readonly modelDir: string;
   /** If absent, the backbone only samples. */
   readonly optimizer?: OptimizerOptions;
-  /** The folder of the run. A backbone keeps there what must be the same after a restart. */
+  /** The folder of the run. A backbone keeps facts in it that must be the same after a restart. */
   readonly runDir?: string;
-  /** If the user stops while the backbone opens, it rejects with the signal's reason. */
+  /** It aborts if the user stops the run. Opening the backbone then rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
   /** Informs the user of work that takes time, or of an unexpected choice. */
   notice(message: string): void;
@@ -26,13 +26,13 @@ export type BackboneRegistration<
   Flat extends boolean = boolean,
 > = Registration<Name, Section, BackboneParts, Backbone, Flat> & {
   readonly capabilities: BackboneCapabilities;
-  /** If false, it reads only the small files of the model's folder, so the weights may be missing. Default: true. */
+  /** If false, the backbone reads only the small files of the model's folder, so the weights may be missing. Default: true. */
   readonly readsWeights?: boolean;
   /** Loads the function that estimates what a job needs, before the job starts. Undefined if the need is unknown. */
   loadEstimate?(): Promise<EstimateNeed>;
 };
 
-/** Settings that a backbone allows if it trains only whole distributions. */
+/** A backbone that trains only whole distributions allows no other values of these settings. */
 const wholeDistribution = { 'rollout.top_p': [1], 'rollout.top_k': [-1, 0] };
 
 /**

@@ -1,4 +1,4 @@
-/** Settles as `work` does, but rejects as soon as the signal aborts. It keeps waiting for `work` if `toError` then returns undefined. */
+/** Settles as `work` does, but rejects as soon as the signal aborts. If `toError` then returns undefined, it continues to wait for `work`. */
 export async function rejectOnAbort<Result>(
   work: Promise<Result>,
   signal: AbortSignal | undefined,

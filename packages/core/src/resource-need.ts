@@ -41,7 +41,7 @@ export type ResourceNeed = {
   readonly trainsAdapter?: boolean;
   /** `host`: memory of this machine. `gpu`: memory of each GPU. `none`: the model is elsewhere. */
   readonly place: 'host' | 'gpu' | 'none';
-  /** The parts of the peak, with the largest tree of a step and with one sample as long as the configuration allows. */
+  /** The parts of the peak memory: a step with the largest tree, in which one sample is as long as the configuration allows. */
   readonly parts: readonly MemoryPart[];
   /**
    * The peak if a pack is as large as `trainer_common.max_pack_tokens` allows and all of its samples have the maximum length.

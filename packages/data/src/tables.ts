@@ -1,4 +1,4 @@
-/** For packages whose readers make tables of tasks. */
+/** These exports are for packages whose readers make tables of tasks. */
 export { once } from './readers/once.js';
 export { findFiles, openFiles } from './readers/open-files.js';
 export { createSplitReader } from './readers/split-reader.js';

@@ -197,7 +197,7 @@ it.each<[string, (data: Data) => object, string]>([
     (data) => (data.question === undefined ? scholar({ passage: data.passage ?? '' }) : scholar(data)),
     'repeat',
   ],
-  ['the answer of the model is not what it was asked for', () => ['no object'], 'form'],
+  ['the answer of the model does not have the requested form', () => ['no object'], 'form'],
 ])('are left out if %s, which is counted', async (reason, answer, kind) => {
   const { reader } = open((data) => says(JSON.stringify(answer(data))), { evaluation: 0 });
   if (kind !== 'repeat') {

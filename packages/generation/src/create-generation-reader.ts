@@ -28,7 +28,7 @@ export type GenerationOptions = {
   readonly onNotice: (message: string) => void;
   /** Stops the work. Answers that the model has given are kept. */
   readonly signal?: AbortSignal | undefined;
-  /** For tests. */
+  /** Tests replace it. */
   readonly host?: ModelHost;
 };
 
@@ -67,7 +67,7 @@ async function openEvaluationSide(
   const { evaluation } = await readOnce();
   if (evaluation !== null) return openSide(options, { side: 'evaluation', material: evaluation, known: [] });
   options.onNotice(
-    `No document or example is on the side of evaluation (data_generation.evaluation=${options.evaluation}), so there are no evaluation tasks. Give more of them, or a larger share.`,
+    `No document or example was chosen for evaluation (data_generation.evaluation=${options.evaluation}), so there are no evaluation tasks. Give more of them, or a larger share.`,
   );
   return null;
 }

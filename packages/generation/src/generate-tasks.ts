@@ -164,7 +164,7 @@ async function trySource(source: Source | undefined, asked: readonly string[], s
   try {
     const proposal = await source?.propose(asked, seed);
     if (source === undefined || proposal === undefined)
-      return { proposal: undefined, fault: 'the answer of the model is not what it was asked for' };
+      return { proposal: undefined, fault: 'the answer of the model does not have the requested form' };
     return { proposal, fault: await source.findFault(proposal, seed) };
   } catch (error) {
     if (error instanceof ModelRefusal) return { proposal: undefined, fault: 'the model refused the request' };

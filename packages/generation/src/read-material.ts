@@ -103,6 +103,6 @@ function needed<T>(some: readonly T[], noun: string, share: number): readonly T[
   if (some.length > 0) return some;
   throw new ConfigError(
     'no_tasks',
-    `All ${noun} are on the side of evaluation: data_generation.evaluation=${share} divides them by their content. Add ${noun}, or choose a smaller share.`,
+    `All ${noun} were chosen for evaluation, because data_generation.evaluation=${share} divides them by their content. Add ${noun}, or choose a smaller share.`,
   );
 }

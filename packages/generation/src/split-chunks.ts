@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A part of a document for questions. */
+/** A part of a document, about which the model writes questions. */
 export type Chunk = {
   readonly text: string;
   /** The name of the document. */

@@ -73,7 +73,10 @@ function chooseGroups(ledger: Flying, rules: BatchRules, look: Look): Chosen | u
 
 type Found = { readonly look: Look; readonly ready: readonly LedgerGroup[] };
 
-/** Takes groups of each share up to its quota. Missing groups may be filled with groups of other shares, or end the run. */
+/**
+ * Takes groups of each share up to its quota. If groups are missing, groups of other shares may take their places. The
+ * last batch of a run may be smaller.
+ */
 function composeBatch(ledger: Flying, rules: BatchRules, { look, ready }: Found): Chosen | undefined {
   const { line } = ledger;
   const parts = nextParts(ledger, rules);

@@ -20,7 +20,7 @@ export type Collection = (typeof collections)[number];
 
 /** Present facts that are not in the ledger. */
 export type Look = {
-  /** If true, nothing more will come, and a smaller batch is trained too. */
+  /** If true, no more groups will come, and a smaller batch is trained too. */
   readonly isLast?: boolean;
   /** Shares that nobody works for now. */
   readonly idle?: ReadonlySet<string>;

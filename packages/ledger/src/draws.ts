@@ -18,15 +18,19 @@ export type DrawRules = LedgerRules & {
   /** Default: `enough_tasks`. */
   readonly collection?: Collection;
   /**
-   * `pool` (default): a step takes the oldest groups that can be trained. `drawn`: a step takes `batchSize` draws in their order, including
-   * draws of which nothing can be trained; `maxStaleness` is then the number of batches that may be sampled ahead.
+   * `pool` (default): a step takes the oldest groups that can be trained. `drawn`: a step takes `batchSize` draws in
+   * their order, including draws whose groups cannot be trained; `maxStaleness` is then the number of batches that may
+   * be sampled ahead.
    */
   readonly order?: BatchOrder;
 };
 
 export type BatchOrder = 'pool' | 'drawn';
 
-/** Returns shares that lack a group, the one that lacks most first. Returns none if the groups in flight fill all allowed batches. */
+/**
+ * Returns the shares that lack a group, ordered by how many groups they lack, the largest number first. Returns none if
+ * the groups in flight fill all allowed batches.
+ */
 export function drawableShares(ledger: Flying, rules: DrawRules, look: Look = {}): readonly string[] {
   const { groups, byShare } = ledger.flight;
   if (rules.order === 'drawn') return mayDraw(ledger, rules, look) ? [defaultShare] : [];

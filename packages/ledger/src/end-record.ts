@@ -2,7 +2,7 @@ import type { EndRecord } from './records.js';
 import type { NewEnd } from './requests.js';
 
 type EndFacts = Pick<EndRecord, 'groupId' | 'episodeId' | 'reward' | 'bodyHash' | 'isCounted' | 'isSuspect'> &
-  /** Used unless the end has its own. */
+  /** Defaults for an end that gives no other values. */
   Pick<EndRecord, 'policy' | 'revision'>;
 
 /** Returns the record of an accepted end. Keys are copied one by one, because spreading optional keys costs more than everything else. */

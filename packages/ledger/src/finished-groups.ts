@@ -15,8 +15,9 @@ export type FinishedCounts = {
 };
 
 /**
- * Groups that are over for good, with their episodes. Their other records may be gone. A late end or claim may ask for any of them, so
- * they are remembered for the whole run. Memory keeps only the number of a record that the store has, and reads it from there.
+ * Groups that are over for good, with their episodes. Their other records may be gone. A late end or claim may ask for
+ * any of them, so they are remembered for the whole run. If the store has a record, memory keeps only its number, and
+ * the record is read from the store.
  */
 export class FinishedGroups {
   readonly #read: ReadFinished | undefined;

@@ -73,7 +73,7 @@ export function applyScore(state: LedgerState, record: ScoreRecord): void {
 
 type Drop = { readonly reason: DropReason; readonly isCounted: boolean };
 
-/** Drops an episode and frees its place, or gives the place up if the reason says so. */
+/** Drops an episode and frees its place, or gives the place up if the reason requires it. */
 export function dropEpisode(state: LedgerState, episode: LedgerEpisode, { reason, isCounted }: Drop): void {
   const isOpen = episode.state === 'running' || episode.state === 'ended' || episode.state === 'pooled';
   requireRecord(isOpen, `episode "${episode.episodeId}" was dropped after it was ${episode.state}`);

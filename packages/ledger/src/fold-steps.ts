@@ -46,7 +46,7 @@ export function applyOutcome(state: LedgerState, record: OutcomeRecord): void {
   if (manifest !== undefined && hasAllOutcomes(line, record.step)) concludeStep(state, manifest);
 }
 
-/** Returns whether every optimizer step of a step has its outcome, or its manifest is gone with its file. */
+/** Returns whether every optimizer step of a step has its outcome. This is also true if the file with its manifest was removed. */
 export function hasAllOutcomes({ manifests, outcomes }: PolicyLine, step: number): boolean {
   const manifest = manifests.get(step);
   if (manifest === undefined) return true;
@@ -54,7 +54,7 @@ export function hasAllOutcomes({ manifests, outcomes }: PolicyLine, step: number
   return manifest.optimizerSteps.every((_groups, index) => known[index] !== undefined);
 }
 
-/** The last outcome makes every episode of the step trained, or dropped for the reason that kept it out. */
+/** The last outcome makes every episode of the step trained, or dropped for the reason why it was left out. */
 function concludeStep(state: LedgerState, manifest: ManifestRecord): void {
   const { policy = defaultPolicy } = manifest;
   const outcomes = lineOf(state, policy).outcomes.get(manifest.step) ?? [];

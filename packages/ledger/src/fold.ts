@@ -89,7 +89,7 @@ type SettingRecord = Extract<
   { readonly kind: 'checkpoint' | 'incarnation' | 'recovered' | 'operation' | 'config' | 'task' | 'key' | 'audit' }
 >;
 
-/** Returns what was ordered if it changed something. Earlier versions did not record it. */
+/** Derives the order from the change between two records, because earlier versions did not record the order. */
 function orderBetween(before: OperationRecord, after: OperationRecord): RunOrder {
   if (after.isStopped && !before.isStopped) return 'stop';
   if (after.isDraining && !before.isDraining) return 'drain';

@@ -145,7 +145,7 @@ export class Ledger {
     return undefined;
   }
 
-  /** Begins an attempt at an open place. Without a lease it may be silent without a limit. */
+  /** Begins an attempt at an open place. An attempt without a lease may be silent for any time. */
   claim(
     { groupId, place }: { readonly groupId: string; readonly place: number },
     claim: NewClaim,
@@ -280,7 +280,7 @@ export class Ledger {
     this.append({ kind: 'outcome', step, ...named(policy), index, isApplied, leftOut });
   }
 
-  /** Applies expired leases and patiences. */
+  /** Applies leases and other time limits that have expired. */
   expire(): void {
     for (const record of this.#patience.expired(this.state, this.rules, this.#openWork())) {
       if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue; // dropped just now
@@ -289,7 +289,7 @@ export class Ledger {
     }
   }
 
-  /** Returns milliseconds of the lease clock until `expire` may change something, or undefined if nothing is waited for. */
+  /** Returns milliseconds of the lease clock until `expire` may change something, or undefined if there is no time limit. */
   nextExpiryMs(): number | undefined {
     return this.#patience.nextMs(this.state, this.rules, this.#openWork());
   }
@@ -379,7 +379,7 @@ export class Ledger {
     return this.#suspects.lost(this.group(groupId).taskId, `${groupId} ${place}`);
   }
 
-  /** Returns attempts whose drop the owner must learn about, because they may still be running somewhere. */
+  /** Returns dropped attempts that must be reported to the owner, because they may still be running somewhere. */
   #attemptsOf(record: LedgerRecord): LedgerEpisode[] {
     if (record.kind !== 'evaluation' && !isDropping(record)) return [];
     const groupIds = record.kind === 'evaluation' ? record.groupIds : [record.groupId];

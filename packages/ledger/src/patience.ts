@@ -13,7 +13,7 @@ export type OpenWork = {
 
 /**
  * Limits how long something may take: leases of episodes, groups from their first claim, ends that wait for a reward.
- * None of this is recorded: after a recovery every patience begins anew.
+ * None of this is recorded: after a recovery every time limit begins anew.
  */
 export class Patience {
   readonly #clock: LeaseClock;
@@ -70,7 +70,7 @@ export class Patience {
     return records;
   }
 
-  /** Returns milliseconds until `expired` may return a record, or undefined if nothing is waited for. */
+  /** Returns milliseconds until `expired` may return a record, or undefined if there is no time limit. */
   nextMs(state: LedgerState, rules: LedgerRules, open: OpenWork): number | undefined {
     const now = this.#clock.read();
     let next = Infinity;

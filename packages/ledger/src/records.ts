@@ -282,7 +282,7 @@ export type OperationRecord = {
   readonly kind: 'operation';
   /** Identifies the order, so that a late copy of it changes nothing. */
   readonly requestId: string;
-  /** What was ordered; a checkpoint once it is saved. Absent in stores of earlier versions. */
+  /** The order. `checkpoint` is recorded once the checkpoint is saved. Absent in stores of earlier versions. */
   readonly order?: RunOrder | 'checkpoint';
   readonly isPaused: boolean;
   readonly isDraining: boolean;

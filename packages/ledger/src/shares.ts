@@ -122,6 +122,6 @@ type NextOf = {
 export const nextParts = ({ state, line, policy }: NextOf, { parts }: PartRules): Parts =>
   partsAt(state, parts, line.step + 1, policy);
 
-/** Returns whether shares were ever named. Otherwise nothing reports them. */
+/** Returns whether shares were ever named. If not, no report mentions them. */
 export const hasShares = ({ configs }: Configs, { parts }: PartRules): boolean =>
   parts !== undefined || configs.some(({ changes }) => changes[sharesKey] !== undefined);

@@ -22,7 +22,8 @@ export type EpisodePhase = 'train' | 'evaluation';
  * task_id, [main_query], repeat_index, seed, [attempt]   from 1; earlier attempts were lost to outages
  * status                              completed | failed
  * reward, is_success, [rewards, parts, reason]           of a completed episode, from its judge or workflow
- * error                               of a failed one: { code, message, [agent, place, stack, outage: { source, host }] }
+ * error                               of a failed episode: { code, message, [agent, place, stack, outage: { source,
+ * host }] }
  * seconds, [seconds_judging]
  * [turn_rewards, spans]               began_ms and ended_ms count from the beginning of the episode
  * calls                               how many were answered, aborted, failed, ...
@@ -31,7 +32,8 @@ export type EpisodePhase = 'train' | 'evaluation';
  * generated_tokens, trained_tokens, trained_over_generated
  * metadata, log_metrics               of the workflow
  * turns                               one for each model call, in the form of `toTurnRecord`
- * samples                             with the advantages that were trained; of an evaluation as they were sampled, or none
+ * samples                             with the advantages that were trained; an evaluation stores them as sampled, or
+ * not at all
  * ```
  */
 export type EpisodeRecord = {

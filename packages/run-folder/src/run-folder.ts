@@ -53,7 +53,7 @@ export type RunFolderOptions = {
  * log.jsonl          events with times
  * reward.svg, report.html
  * recorded/          finished episodes and the decisions to train, for `--resume` (`@agentjet/session`)
- * writer.json        the process that writes here, while it does
+ * writer.json        the process that writes here, while it runs
  * ```
  * A failed write rejects with BackboneError `run_folder` (or `checkpoint`), which names the file and the repair.
  */
@@ -121,7 +121,7 @@ export class RunFolder {
     );
   }
 
-  /** Writes the episodes, then the line in metrics.jsonl that makes the step count, then the curve. */
+  /** Writes the episodes, then the line in metrics.jsonl, then the curve. Without its line, a step is not recorded. */
   async recordStep(metrics: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
     await writing(this.episodes.dir, () => this.episodes.append({ step: metrics.step, phase: 'train' }, episodes));
@@ -131,7 +131,7 @@ export class RunFolder {
     await this.#drawCurve();
   }
 
-  /** Writes the episodes, then the line in evaluations.jsonl that makes the evaluation count, then the curve. */
+  /** Writes the episodes, then the line in evaluations.jsonl, then the curve. Without its line, an evaluation is not recorded. */
   async recordEvaluation(evaluation: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
     await writing(this.episodes.dir, () =>
@@ -248,14 +248,14 @@ export class RunFolder {
     await this.#drawing('report.html', () => this.#writeReport());
   }
 
-  /** Makes this process the writer of the folder, even if another one writes it. The other one is refused at its next write. */
+  /** Makes this process the writer of the folder, even if another process is the writer. The next write of that process is refused. */
   async takeOver(): Promise<void> {
     await claimWriting(this.#path('writer'), { takesOver: true });
   }
 
   /** Ends this process's claim on the folder. */
   async close(): Promise<void> {
-    await releaseWriting(this.#path('writer')).catch(() => undefined); // a claim without a process is dead anyway
+    await releaseWriting(this.#path('writer')).catch(() => undefined); // the claim ends with its process anyway
   }
 
   /** Throws BackboneError `run_folder` if the folder is gone, `run_in_use` if another process has taken it over. */

@@ -16,7 +16,7 @@ export function findChangedSources(before: JsonObject, { training, evaluation }:
     return sum !== undefined && sha256 !== null && sum !== sha256;
   });
   return [...new Set(changed.map(({ location }) => location))].map(
-    (location) => `The tasks in ${location} have changed since the run began: it continues with the new ones.`,
+    (location) => `The tasks in ${location} have changed since the run began. The run continues with the new ones.`,
   );
 }
 

@@ -55,7 +55,7 @@ async function removeLeftovers(target: string): Promise<void> {
   }
 }
 
-/** This process counts as dead: it has only one write to a folder at a time, so any leftover is older. */
+/** Leftovers of this process count as those of a dead one: it writes a folder only once at a time, so they are from an earlier write. */
 function isAlive(pid: number): boolean {
   if (pid === process.pid) return false;
   try {
@@ -74,7 +74,7 @@ async function flushTree(dir: string): Promise<void> {
   await flushDir(dir);
 }
 
-/** Windows cannot flush a folder; there a rename is durable without it. */
+/** Windows cannot flush a folder. A rename is durable there without a flush. */
 async function flushDir(dir: string): Promise<void> {
   if (process.platform !== 'win32') await flush(dir, 'r');
 }

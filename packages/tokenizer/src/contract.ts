@@ -46,7 +46,10 @@ export type ParsedReply = {
   readonly reasoning?: string;
   readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[];
   readonly malformedToolCalls: number;
-  /** Calls that were not read because they lack their tags: the answer is nothing but calls of tools of the request. Absent: none. */
+  /**
+   * The number of calls that were not read because they lack their tags, in an answer that consists only of calls to
+   * tools of the request. Absent: none.
+   */
   readonly untaggedToolCalls?: number;
   /** The answer as it was written, if its calls were read without their tags. */
   readonly written?: string;
@@ -54,9 +57,9 @@ export type ParsedReply = {
 
 /** The request that a reply answers. */
 export type ParseOptions = {
-  /** The tools of the request: types of arguments, and which calls are read without tags. */
+  /** The tools of the request. They decide the types of arguments, and which calls are read without tags. */
   readonly tools?: readonly ToolSpec[];
-  /** Whether the model has just written it; other replies are read to compare them. Default: false. */
+  /** Whether the model has just written the reply. Other replies are parsed only to compare them with others. Default: false. */
   readonly isSampled?: boolean;
 };
 
@@ -91,8 +94,8 @@ export interface ChatTemplate {
    */
   callOpening?(name?: string): string | undefined;
   /**
-   * Returns the kind of a message's text. Two messages of one role with the same fields and kind are printed alike in like
-   * positions. If this function is absent, every text is plain.
+   * Returns the kind of a message's text. Two messages of one role with the same fields and kind are printed alike in
+   * similar positions. If this function is absent, every text is plain.
    */
   textKind?(message: ChatMessage): TextKind;
   /** The tags around a thinking block, which frameworks may leave in the text or remove. */

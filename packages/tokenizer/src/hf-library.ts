@@ -5,7 +5,7 @@ import { splitAsRust, type PreTokenizer } from './rust-patterns.js';
 
 /** The part of the library that we use. Its own type files do not resolve under NodeNext. */
 export type HfLibrary = {
-  /** It must not get an empty list. */
+  /** The list of ids must not be empty. */
   decode(
     ids: readonly number[],
     options: { readonly skip_special_tokens: boolean; readonly clean_up_tokenization_spaces: boolean },

@@ -110,9 +110,7 @@ it('take feedback from another file, for an answer or for the last one of a conv
   const bad = await list(open([file], { feedback, filters: { keep: 'bad' } }).trainingTasks());
   expect(bad.map(({ taskId }) => taskId)).toEqual(['trace/a1', 'trace/a3']);
   writeFileSync(filePath, '{"id": "a1"}\n');
-  await expect(list(open([file], { feedback }).trainingTasks())).rejects.toThrow(
-    /f\.jsonl:1 says nothing of an answer/,
-  );
+  await expect(list(open([file], { feedback }).trainingTasks())).rejects.toThrow(/f\.jsonl:1 has no feedback/);
 });
 
 it('keep a conversation on one side, and a question that was asked twice once, with its best feedback', async () => {
@@ -277,7 +275,9 @@ it.each([
 
 it('say which filter left nothing', async () => {
   const reader = open([write('t.jsonl', talk(1), talk(2))], { filters: { keep: 'corrected' } });
-  await expect(list(reader.trainingTasks())).rejects.toThrow(/None of 2 traces is left: 2: filters\.keep is corrected/);
+  await expect(list(reader.trainingTasks())).rejects.toThrow(
+    /All 2 traces were left out: 2: filters\.keep is corrected/,
+  );
 });
 
 it('are those whose right answer is known, if that is wanted', async () => {

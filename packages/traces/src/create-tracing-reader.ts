@@ -33,13 +33,14 @@ export type TracingOptions = {
   readonly onNotice: (message: string) => void;
   /** Stops the filter. Its verdicts so far are kept. */
   readonly signal?: AbortSignal | undefined;
-  /** For tests. */
+  /** Tests replace it. */
   readonly host?: ModelHost;
 };
 
 /**
- * Reads tasks from questions that people asked a deployed agent. A correction is the right answer of its task. A thumb or a score is a
- * label in the metadata, for a judge. Silence is neither. A conversation is always on one side as a whole.
+ * Reads tasks from questions that people asked a deployed agent. A correction is the right answer of its task. A thumb
+ * or a score is a label in the metadata, for a judge. A task without feedback has neither. All tasks of a conversation
+ * are on the same side.
  */
 export function createTracingReader(options: TracingOptions): TaskReader {
   const { onNotice, split, validation } = options;
@@ -174,7 +175,7 @@ async function judgeAll(traces: readonly Trace[], options: TracingOptions): Prom
   );
 }
 
-/** Returns undefined if neither a thumb nor a score decides it. */
+/** Returns whether the answer was good, or undefined if neither a thumb nor a score says so. */
 function isGood({ thumb, score }: Trace['feedback'], goodFrom: number | null): boolean | undefined {
   if (thumb !== undefined) return thumb === 'up';
   return score !== undefined && goodFrom !== null ? score >= goodFrom : undefined;
@@ -200,6 +201,6 @@ function nothingLeft(count: number, dropped: readonly DroppedTasks[]): TaskError
     'no_tasks',
     count === 0
       ? 'The traces contain no question with an answer. Check task_reader.feedback_tracing.sources.'
-      : `None of ${count} traces is left: ${reasons}. Change task_reader.feedback_tracing.filters.`,
+      : `All ${count} traces were left out: ${reasons}. Change task_reader.feedback_tracing.filters.`,
   );
 }

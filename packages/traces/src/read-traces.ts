@@ -102,6 +102,6 @@ function readFeedbackLine(value: unknown, where: string): { readonly key: string
   if (hasFeedback && conversation !== undefined) return { key: `conversation ${conversation}`, feedback };
   throw new TaskError(
     'bad_feedback',
-    `${where} ${hasFeedback ? 'names no answer' : 'says nothing of an answer'}. Write { "id" | "conversation_id", "thumb": "up" | "down", "score", "correction" }.`,
+    `${where} ${hasFeedback ? 'names no answer' : 'has no feedback'}. Write { "id" | "conversation_id", "thumb": "up" | "down", "score", "correction" }.`,
   );
 }

@@ -21,7 +21,7 @@ export function isSqlite(bytes: Uint8Array): boolean {
 /** Throws TaskError `bad_trace`, and ConfigError `missing_package`. */
 export async function readStudioTraces(bytes: Uint8Array, file: string): Promise<readonly Trace[]> {
   if (existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0)
-    throw bad(file, 'is in use: its newest spans are still in the file -wal. Stop the studio first');
+    throw bad(file, 'is in use: its newest spans are still in the file with the ending -wal. Stop the studio first');
   const SQL = await loadSql();
   const rows = readRows(SQL, bytes, file);
   const spans = rows.map(readRow).toSorted((left, right) => (left.endedAt < right.endedAt ? -1 : 1));
@@ -30,7 +30,7 @@ export async function readStudioTraces(bytes: Uint8Array, file: string): Promise
 
 type Sql = Awaited<ReturnType<typeof openSql>>;
 
-/** The package has 30 MB, so it is optional. */
+/** The package takes 30 MB, so it is optional. */
 async function loadSql(): Promise<Sql> {
   try {
     return await (await import('sql.js')).default();
@@ -75,7 +75,7 @@ function readRow(row: Row): Span & { readonly endedAt: string } {
     name: textOf(row['name']) ?? '',
     conversation: textOf(row['runId'] ?? row['run_id']),
     attributes: { ...functionMessages(attributes), ...attributes },
-    // Nanoseconds as digits of one length, or ISO 8601.
+    // Both forms sort as strings: nanoseconds, which all have the same number of digits, and ISO 8601.
     endedAt: textOf(row['endTimeUnixNano'] ?? row['endTime']) ?? '',
   };
 }
@@ -93,7 +93,7 @@ function flatten(value: unknown, prefix = ''): Record<string, unknown> {
   );
 }
 
-/** Returns the question and the answer of a function `reply(msg)`, under the names of the conventions. */
+/** Returns the question and the answer of a function `reply(msg)` as attributes with the names of the `gen_ai.*` conventions. */
 function functionMessages(attributes: Row): Row {
   const input = attributes['agentscope.function.input'] ?? attributes['input'];
   const output = attributes['agentscope.function.output'] ?? attributes['output'];

@@ -27,7 +27,7 @@ def open_run(library, begin):
 
 
 def main():
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C reaches all processes; the run ends its step, and then the input
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes, but the run still ends its step and then closes the input
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what the library prints must not look like an answer
     begin = json.loads(sys.stdin.readline())

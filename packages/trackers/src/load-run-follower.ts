@@ -5,11 +5,14 @@ import { followRun } from './follow-run.js';
 /** The part of the configuration that concerns trackers. */
 export type TrackersConfig = Pick<CommonConfig, 'trainerCommon' | 'projectName' | 'experimentName'>;
 
-/** Returns the names of trackers. `console` is not one, because every run prints its steps. */
+/** Returns the names of trackers. `console` is left out, because every run prints its steps. */
 export const trackerNames = ({ trainerCommon }: TrackersConfig): readonly string[] =>
   [trainerCommon.logger].flat().filter((name) => name !== 'console');
 
-/** The files of a run that a server trains. Each of several policies has a folder with metrics; a single policy uses that of the run. */
+/**
+ * The files of a run that a server trains. If there are several policies, each has a folder with its metrics. A single
+ * policy uses the folder of the run.
+ */
 type ServedFiles = {
   readonly config: TrackersConfig;
   readonly runDir: string;
@@ -24,8 +27,9 @@ type RunFollower = {
 };
 
 /**
- * For servers started from code: `serveSwarm({ ..., follow: loadRunFollower })` sends what a run writes to the trackers of
- * `trainer_common.logger`. Each of several policies is a run there, named after the experiment and the policy.
+ * If code starts a server, `serveSwarm({ ..., follow: loadRunFollower })` sends what a run writes to the trackers of
+ * `trainer_common.logger`. If there are several policies, each is a separate run in the tracker, named after the
+ * experiment and the policy.
  */
 export async function loadRunFollower({ config, runDir, policies, onNotice }: ServedFiles): Promise<RunFollower> {
   const trackers = trackerNames(config);

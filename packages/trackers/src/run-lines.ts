@@ -4,8 +4,8 @@ import { parseJsonObject } from '@agentjet/core';
 import type { TrackedRow } from './tracker.js';
 
 /**
- * How far a tracker has read a file. The file only grows, unless a resumed run cuts it. Then the line before the bookmark is
- * different, and the file is read from its beginning.
+ * The position up to which a tracker has read a file. The file only grows, unless a resumed run cuts it. Then the line
+ * before the bookmark is different, and the file is read from its beginning.
  */
 export type Bookmark = {
   /** Number of bytes read. */

@@ -7,7 +7,7 @@ export type TrackedRow = {
 
 /** A tool that receives metrics. */
 export interface Tracker {
-  /** Resolves once the tool has the rows safely. Rejects with the problem and the repair. */
+  /** Resolves once the tool has taken the rows. Rejects with the problem and the repair. */
   write(rows: readonly TrackedRow[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -16,13 +16,16 @@ export type TrackedRun = {
   readonly runDir: string;
   readonly project: string;
   readonly experiment: string;
-  /** Distinguishes it from other runs of the experiment. Default: the name of its folder. */
+  /** Distinguishes the run from other runs of the experiment. Default: the name of its folder. */
   readonly name?: string;
 };
 
 export type TrackerRegistration = {
   readonly name: string;
-  /** Whether it ignores a step that it already has. After `--from`, its curves then keep the steps that the run gave up. Default: false. */
+  /**
+   * Whether the tool ignores a step that it already has. If it does, and `--from` sends the run back to an earlier
+   * step, its curves keep the abandoned steps. Default: false.
+   */
   readonly keepsFirst?: boolean;
   open(run: TrackedRun): Promise<Tracker>;
 };

@@ -8,8 +8,9 @@ import type { TurnIndex } from './turn-index.js';
 type CauseOptions = { readonly agentName: string; readonly index: TurnIndex };
 
 /**
- * Returns why a request with these new messages does not continue what was seen. If it leads to a place without a turn of
- * the agent, and repeats no turn from elsewhere, it is a new conversation or a new branch, and not a fork.
+ * Returns why a request with these new messages does not continue what was seen. If it continues from a node after
+ * which the agent has no turn, and repeats no turn from another node, it is a new conversation or a new branch, not a
+ * fork.
  */
 export function findForkCause(
   node: MessageNode,
@@ -26,7 +27,7 @@ export function findForkCause(
   return isEdit(own, first, options.index) ? 'edited' : 'rewritten';
 }
 
-/** Finds what changed if the first turn of ours among the new messages was sampled after other messages. */
+/** Finds what changed if the first recorded turn among the new messages was sampled after other messages. */
 function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: CauseOptions): ForkCause | undefined {
   let previous = node.message;
   for (const [at, { message, origin }] of tail.entries()) {
@@ -37,7 +38,7 @@ function findMoved(node: MessageNode, tail: readonly HistoryEntry[], options: Ca
   return undefined;
 }
 
-/** Finds a turn of the agent with this text. It prefers one that answered the same message, or was further down in this conversation. */
+/** Finds a turn of the agent with this text. It prefers a turn that answered the same message, or that continues the conversation of `node`. */
 function findByText(
   message: AssistantMessage,
   previous: ChatMessage | undefined,
@@ -51,7 +52,7 @@ function findByText(
   return sameText.find((turn) => answeredSame(turn) || isBelow(turn.node, node)) ?? sameText[0];
 }
 
-/** Returns whether the conversation at `node`, if it has more than a system message, leads to `below`. */
+/** Returns whether `below` continues the conversation that ends at `node`, which must have more than a system message. */
 function isBelow(below: MessageNode, node: MessageNode): boolean {
   if (node.message === undefined || node.message.role === 'system') return false;
   let current: MessageNode | undefined = below;
@@ -79,7 +80,7 @@ function isSameList(left: readonly ChatMessage[], right: readonly ChatMessage[])
   );
 }
 
-/** Returns whether the message replaces one answer of ours with something else. A message that holds several answers is rewritten, not edited. */
+/** Returns whether the message replaces one recorded answer with something else. A message that holds several answers is rewritten, not edited. */
 function isEdit(own: readonly SeenTurn[], { message, origin }: HistoryEntry, index: TurnIndex): boolean {
   if (message.role !== 'assistant' || origin !== undefined) return false;
   if (new Set((message.toolCalls ?? []).map(({ id }) => index.ofCallId(id))).size > 1) return false;

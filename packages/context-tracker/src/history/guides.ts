@@ -9,7 +9,10 @@ import { isSameMessage } from './same-message.js';
 export class Guides {
   readonly #latest = new Map<string, Guide>();
 
-  /** Returns how far the messages repeat only the agent's latest conversation. If several answers are equal, the messages may continue another one. */
+  /**
+   * Returns how far the messages certainly repeat the agent's latest conversation. After one of several equal answers
+   * this is uncertain, because the messages may continue another one.
+   */
   follow(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): Guided {
     const guide = this.#latest.get(agentName);
     if (guide === undefined || guide.nodes[0]?.parent !== root) return { node: root, length: 0 };
@@ -17,7 +20,7 @@ export class Guides {
     return { node: guide.nodes[length - 1] ?? root, length };
   }
 
-  /** Call this when the agent's call of this number led to this node. Of calls that were open at the same time, the last begun counts. */
+  /** Call this when a call of the agent is committed at this node. If several calls were open at the same time, the one that began last counts. */
   update(agentName: string, callIndex: number, node: MessageNode): void {
     const guide = this.#latest.get(agentName) ?? { callIndex, nodes: [], contents: [], roles: [] };
     if (callIndex < guide.callIndex) return;
@@ -87,7 +90,7 @@ function isPlain(message: ChatMessage): boolean {
   return name === undefined && reasoning === undefined && toolCalls === undefined && toolCallId === undefined;
 }
 
-/** Returns whether the message is equal, or is the known spelling of a turn of ours. */
+/** Returns whether the message is equal, or is the known spelling of a recorded turn. */
 function isRepeated(node: MessageNode | undefined, message: ChatMessage): boolean {
   if (node?.message === undefined) return false;
   const spelling = node.origin?.spelling;

@@ -4,7 +4,7 @@ import type { SeenPrompt, SeenTurn } from './seen-state.js';
 import { isSameMessage } from './same-message.js';
 import { addShape, isQuestion, type MessageShape, messageShapeOf } from './message-shape.js';
 
-/** A message of a history; `origin` is the turn of ours that it repeats. */
+/** A message of a history; `origin` is the recorded turn that it repeats. */
 export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: SeenTurn };
 
 /** Data that all conversations of one tree share. */
@@ -17,7 +17,7 @@ export type ConversationRoot = { readonly tools: readonly ToolSpec[]; readonly t
 export class MessageNode {
   readonly parent: MessageNode | undefined;
   readonly message: ChatMessage | undefined;
-  /** The turn of ours that the message repeats, from any place. */
+  /** The recorded turn that the message repeats. It may come from any node. */
   readonly origin: SeenTurn | undefined;
   /** The answer that was sampled here, after exactly these messages. */
   readonly turn: SeenTurn | undefined;
@@ -33,7 +33,7 @@ export class MessageNode {
   readonly opening: MessageNode;
   /** The prompt with which the model answered these messages. */
   prompt: SeenPrompt | undefined;
-  /** Whether another child of the parent has an equal message, and whether that is so for any message further down. */
+  /** `hasTwin`: another child of the parent has an equal message. `hasTwinBelow`: that is true of a message below this one. */
   hasTwin = false;
   hasTwinBelow = false;
   /** There is usually one child. The first child makes a list of exact size, and the ninth makes a look-up by text. */

@@ -2,9 +2,9 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
 
 /**
- * The properties of a message that a chat template may look at when it decides how to print it, as a small number. Two
- * messages of one shape are assumed to be printed alike in like places; prompt/tail-text.ts checks the assumption. What a
- * template finds inside text cannot be known here, so the template itself is asked.
+ * A shape is a small number. It encodes the properties of a message that may decide how a chat template prints it. Two
+ * messages of one shape are assumed to be printed alike in similar positions; prompt/tail-text.ts checks the
+ * assumption. A template may also look for something inside the text. Only the template knows that, so it is asked.
  */
 export type MessageShape = number;
 

@@ -25,7 +25,7 @@ export type History = {
   readonly node: MessageNode;
   /** The messages after it. */
   readonly tail: readonly HistoryEntry[];
-  /** Turns of ours that came back in another spelling, with that spelling, which is undefined for regrouped turns. */
+  /** Recorded turns that the request contains in another spelling. Each has this spelling, or undefined if turns were regrouped. */
   readonly respelled: readonly Respelled[];
   readonly cause: ForkCause | undefined;
 };
@@ -43,7 +43,10 @@ type Step = {
   readonly respelled?: readonly Respelled[];
 };
 
-/** Reads a history without changing anything. `known` is how far the messages are known, at least to the root of the request's tools. */
+/**
+ * Reads a history without changing anything. `known` is the node that the first messages are known to reach; it is at
+ * least the root of the request's tools.
+ */
 export function readHistory(known: Guided, sent: readonly ChatMessage[], options: ReadOptions): History {
   const read = sent.slice(known.length).map((message, at) => checkMessage(message, known.length + at));
   const messages = options.policy === 'as_sent' ? read : putResultsBack(known.node.message, read, options.index);
@@ -173,7 +176,7 @@ function toStep(
   };
 }
 
-/** Returns the one answer that fits, of the agent before others. Returns undefined if several fit, because then it is uncertain. */
+/** Returns the one answer that fits, and prefers answers of the agent. Returns undefined if several fit, because the choice would be uncertain. */
 function findOnly(
   node: MessageNode,
   { agentName }: ReadOptions,

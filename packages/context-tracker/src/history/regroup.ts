@@ -73,7 +73,7 @@ function takeStretch(
   return messages.slice(start, end);
 }
 
-/** Returns the turns that made these calls, in their order. Returns undefined unless the calls are exactly theirs. */
+/** Returns the turns that made these calls, in their order. Returns undefined unless these are exactly the calls of the turns. */
 function findTurns(answers: readonly AssistantMessage[], index: TurnIndex): readonly SeenTurn[] | undefined {
   const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
   const turns = [...new Set(calls.map(({ id }) => index.ofCallId(id)))];
@@ -119,7 +119,7 @@ function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
   return groups;
 }
 
-/** Returns the text beyond that of the turns, without whitespace, or undefined if text of the turns is missing. */
+/** Returns the text that remains without the texts of the turns and without whitespace. Returns undefined if text of a turn is missing. */
 function restOfText(answers: readonly AssistantMessage[], turns: readonly SeenTurn[]): string | undefined {
   const sent = squash(answers.map(({ content }) => content).join(''));
   const own = squash(turns.map(({ message }) => message.content).join(''));

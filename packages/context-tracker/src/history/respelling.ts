@@ -4,10 +4,10 @@ import { isSameArguments } from './same-arguments.js';
 import { isSameMessage } from './same-message.js';
 
 /**
- * Returns whether `sent` is this turn of ours in the spelling of a framework: whitespace trimmed, null as "", arguments
- * parsed and printed again, reasoning dropped or moved into the text, the text cut at a stop string, a name added. `byId`:
- * the calls have ids that we minted, so that changes made by a tool's schema can be recognised. A turn with other text or
- * arguments was edited, and the model must see what was sent.
+ * Returns whether `sent` is this recorded turn in the spelling of a framework: whitespace trimmed, null as "",
+ * arguments parsed and printed again, reasoning dropped or moved into the text, the text cut at a stop string, a name
+ * added. `byId`: the calls have ids that we minted, so that changes made by a tool's schema can be recognised. A turn
+ * with other text or arguments was edited, and the model must see what was sent.
  */
 export function isRespelling(turn: SeenTurn, sent: AssistantMessage, byId: boolean): boolean {
   if (turn.spelling !== undefined && isSameMessage(turn.spelling, sent)) return true;

@@ -2,8 +2,8 @@ import type { AssistantMessage, ChatMessage } from '@agentjet/core';
 import type { TurnIndex } from './turn-index.js';
 
 /**
- * Some agents send several turns and then all of their results: `answer, answer, result, result`. This puts each result of a
- * turn of ours right after its turn. `before` is the preceding message, which may be the first such answer.
+ * Some agents send several turns and then all of their results: `answer, answer, result, result`. This puts each result
+ * of a recorded turn right after its turn. `before` is the preceding message, which may be the first such answer.
  */
 export function putResultsBack(
   before: ChatMessage | undefined,

@@ -4,7 +4,7 @@ import { type MessageNode, messagesTo } from './message-node.js';
 /** An answer at the place where it was sampled, with its agent. */
 export type AnswerNode = { readonly agentName: string; readonly node: MessageNode };
 
-/** Returns the conversations of each agent. Every answer that the agent did not continue ends one. */
+/** Returns the conversations of each agent. Every answer that the agent did not continue ends a conversation. */
 export function toTranscripts(answers: readonly AnswerNode[]): readonly AgentTranscript[] {
   const passedBy = new Map<string, Set<MessageNode>>();
   for (const { agentName, node } of answers) {

@@ -25,9 +25,9 @@ export type Branch = {
   readonly end: number;
   /** Shape [end - start]. */
   readonly ids: Int32Array;
-  /** Rows that pass through, or end in here while another continues, ascending. */
+  /** Rows that pass through the branch, or end in it while another row continues, in ascending order. */
   readonly rows: readonly number[];
-  /** Turns whose context leaves the known tokens in here. */
+  /** Turns whose new tokens begin in this branch, after the tokens that earlier calls had. */
   readonly begun: readonly number[];
   /** Authors of the tokens, without gaps. */
   readonly spans: readonly TokenSpan[];

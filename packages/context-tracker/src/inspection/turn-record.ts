@@ -4,7 +4,7 @@ import type { TurnDescription } from '../contract.js';
 /** A turn in the form of an episode's record, under `turns`, with snake_case keys. */
 export type TurnRecord = Readonly<Record<string, unknown>>;
 
-/** Copies key by key, because it runs for every turn: converting names would cost more than the description. */
+/** Copies key by key, because it runs for every turn: a general conversion of names would take longer than describing the turn. */
 export function toTurnRecord(turn: TurnDescription): TurnRecord {
   const record = {
     turn_id: turn.turnId,

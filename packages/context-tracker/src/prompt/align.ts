@@ -12,9 +12,9 @@ type Piece =
   | { readonly kind: 'prompt'; readonly text: string };
 
 /**
- * Walks along the chain. Prompt text must match letter by letter. A turn of ours may be printed differently as long as it has
- * the same content; the model's own tokens then stay. If a template removes something from it, such as its reasoning, the
- * alignment ends there.
+ * Follows the chain of what was seen. Prompt text must match letter by letter. A recorded turn may be printed
+ * differently as long as it has the same content. It then keeps the model's own tokens. If a template removes something
+ * from it, such as its reasoning, the alignment ends there.
  */
 export function align(
   rendered: string,
@@ -71,8 +71,9 @@ function findOtherEnd(
 }
 
 /**
- * Returns whether the template prints this message so. Text that looks like a call but is not one cannot be read back: a
- * template prints it before the calls, wherever the model wrote it.
+ * Returns whether `printed` is what the template prints for this message. It is needed for content that looks like a
+ * call but is not one, which cannot be parsed again: a template prints it before the calls, even if the model wrote it
+ * after them.
  */
 function isPrintOf(printed: string, message: AssistantMessage, template: ChatTemplate): boolean {
   const { content, reasoning = '', toolCalls = [] } = message;

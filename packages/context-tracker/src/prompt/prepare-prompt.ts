@@ -8,7 +8,7 @@ import { toTailIds } from './tail-ids.js';
 import type { TailRenderer } from './tail-text.js';
 import type { TurnMarks } from './turn-marks.js';
 
-/** A prompt that is ready for the engine. Nothing of it is written yet. */
+/** A prompt that is ready for the engine. It is not written into the tree yet. */
 export type PreparedPrompt = {
   /** Shape [P]. */
   readonly ids: Int32Array;
@@ -84,8 +84,8 @@ function repeatPrompt(prompt: SeenPrompt): PreparedPrompt {
 }
 
 /**
- * Returns turns of ours in the messages after `before`. Among new messages it returns only turns that are certain by their
- * call ids: text that merely looks like a turn from elsewhere stays text.
+ * Returns the recorded turns among the messages after `before`. A new message counts as a recorded turn only if its
+ * call ids prove it: text that merely equals a turn from another node stays text.
  */
 function turnsAfter(
   before: SeenState | undefined,

@@ -6,10 +6,11 @@ import type { HistoryEntry } from '../history/message-node.js';
 import type { SeenTurn } from '../history/seen-state.js';
 
 /**
- * Handles outside text that contains special tokens, such as a tool result with `<|im_end|>`. Printed and encoded directly, it
- * would end its turn and could forge another one. So before a template prints such text, a mark is inserted into each of its
- * special tokens, and the tokenizer reads a marked token as plain text. The mark is random, so that no author of text can know
- * it. The model's own turns have no marks, because they must be printed as they were seen.
+ * Handles outside text that contains special tokens, such as a tool result with `<|im_end|>`. If such text were printed
+ * and encoded directly, it would end its turn and could forge another one. So before a template prints such text, a
+ * mark is inserted into each of its special tokens, and the tokenizer reads a marked token as plain text. The mark is
+ * random, so that no author of text can know it. The model's own turns have no marks, because they must be printed as
+ * they were seen.
  */
 export class SpecialText {
   readonly #tokenizer: Tokenizer;
@@ -88,7 +89,7 @@ export class SpecialText {
   }
 }
 
-/** Returns a turn of ours in the form in which its calls are text for the template. */
+/** Returns a recorded turn as a message that has the calls in its text, for the template. */
 function asWritten({ message: { role, reasoning } }: SeenTurn, content: string): AssistantMessage {
   return { role, content, ...(reasoning !== undefined && { reasoning }) };
 }

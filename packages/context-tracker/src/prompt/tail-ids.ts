@@ -10,8 +10,8 @@ export type TailIdsOptions = {
 };
 
 /**
- * Returns the ids of the text after what was seen. Turns of ours in it, which were sampled after other messages, keep the ids
- * that the model wrote if their text is printed as it was written.
+ * Returns the ids of the text after what was seen. The text may contain recorded turns that were sampled after other
+ * messages. They keep the ids that the model wrote, if the template prints their text unchanged.
  */
 export function toTailIds(
   text: string,

@@ -9,17 +9,18 @@ import type { SpecialText } from './special-text.js';
 import type { TurnMarks } from './turn-marks.js';
 
 /**
- * Returns the text that the template prints after what was seen. Rendering the whole history gives it exactly, and comparing
- * that with everything seen reveals a template that prints history differently once more messages follow. But it costs the
- * whole history for each call. So a short stand-in (a stub, or the conversation's opening, then only the last answer and the
- * messages after it) is rendered if it is known to give the same text. That is learned from a comparison for each system
- * message and combination of message shapes, and checked again whenever a history has grown fourfold.
+ * Returns the text that the template prints after what was seen. Rendering the whole history gives it exactly, and
+ * comparing that with everything seen reveals a template that prints history differently once more messages follow. But
+ * each call then costs a rendering of the whole history. So a short stand-in (a stub, or the conversation's opening,
+ * then only the last answer and the messages after it) is rendered if it is known to give the same text. That is
+ * learned from a comparison for each system message and combination of message shapes, and checked again whenever a
+ * history has grown fourfold.
  */
 export class TailRenderer {
   readonly #template: ChatTemplate;
   readonly #marks: TurnMarks;
   readonly #special: SpecialText;
-  /** Verdicts by system message and tools, because some templates print every turn in a way that the system message chooses. */
+  /** Verdicts by system message and tools, because in some templates the system message decides how every turn is printed. */
   readonly #verdicts = new Map<MessageNode, Map<string, Verdict>>();
   readonly #headings = new Map<MessageNode | undefined, string>();
 
@@ -56,7 +57,10 @@ export class TailRenderer {
     return { before, text, added: entries.slice(lengthAt(before, node)), isKept, checkedLength: entries.length };
   }
 
-  /** `text`: the tail, or undefined if it does not continue what was seen. Once a whole history was needed, it is always rendered. */
+  /**
+   * `text`: the tail, or undefined if it does not continue what was seen. If no stand-in gives this text, the whole
+   * history is always rendered from now on.
+   */
   #learn(last: LastSeen, text: string | undefined): void {
     const verdicts = this.#verdictsFor(last);
     const key = keyOf(last);
@@ -157,8 +161,9 @@ function checkedLengthOf(state: SeenState): number {
 }
 
 /**
- * Returns a key of what a template may look at when it prints new messages, and when it prints earlier ones differently: the
- * kinds of all messages (thinking is left out before the last question), and those of the last messages so far.
+ * Returns a key of everything that may decide how a template prints new messages, and whether it prints earlier ones
+ * differently: the kinds of all messages (thinking is left out before the last question), and those of the last
+ * messages so far.
  */
 function keyOf({ node, state, since }: LastSeen): string {
   return `${state.kind} ${node.earlierShapes} ${node.shapes} ${latestShapes(node).join(' ')} | ${since.map(({ message }) => messageShapeOf(message, node.root.template)).join(' ')}`;

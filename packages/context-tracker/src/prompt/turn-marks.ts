@@ -35,7 +35,10 @@ function renderTurnMarks({ tokenizer, template }: ChatTokenizer): TurnMarks {
   return { header, ends: own === undefined ? [] : [...new Set([own, ...stops])] };
 }
 
-/** Returns what the template prints for a conversation. Returns undefined if it refuses it; the only loss is what the marks would have allowed. */
+/**
+ * Returns what the template prints for a conversation. Returns undefined if the template refuses the conversation. The
+ * prompt is then still correct, but without the marks it may reuse less.
+ */
 export function tryRender(template: ChatTokenizer['template'], messages: readonly ChatMessage[]): string | undefined {
   try {
     return template.render(messages, { addGenerationPrompt: false });

@@ -1,6 +1,6 @@
 import type { PreparedPrompt, PromptTools } from './prepare-prompt.js';
 
-/** Appends the beginning of the answer to the prompt. The result is stored apart from the prompt of a free answer to the same messages. */
+/** Appends the beginning of the answer to the prompt. The result is stored separately from the prompt for an answer without an opening. */
 export function withOpening(
   prompt: PreparedPrompt,
   opening: string,

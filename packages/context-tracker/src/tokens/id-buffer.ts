@@ -15,7 +15,7 @@ export class IdBuffer {
     return this.#ids.subarray(start, end);
   }
 
-  /** Returns `full` if there is no room, and `taken` if other ids are there or a prompt may contain them. Both write nothing. */
+  /** Returns `full` if there is no room, and `taken` if other ids are there or a prompt may contain them. In both cases nothing is written. */
   write(at: number, ids: Int32Array): 'written' | 'full' | 'taken' {
     if (at + ids.length > this.#ids.length) return 'full';
     const numKnown = Math.min(ids.length, Math.max(0, this.#numWritten - at));

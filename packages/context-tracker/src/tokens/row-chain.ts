@@ -18,7 +18,7 @@ export class RowChain {
   #isBroken = false;
   #hasTemperatures = false;
 
-  /** `temperature`: that of calls without a recorded one. */
+  /** `temperature`: the temperature of calls that have recorded none. */
   constructor(temperature: number) {
     this.#temperature = temperature;
   }
@@ -36,7 +36,7 @@ export class RowChain {
     if (call.temperature !== undefined) this.#hasTemperatures = true;
   }
 
-  /** Returns undefined if there is no call yet, or if the calls are not a chain. `idBits`: those of the tree. */
+  /** Returns undefined if there is no call yet, or if the calls are not a chain. `idBits`: the bits of all ids of the tree. */
   readRow(idBits: number): SampledRow | undefined {
     const last = this.#last;
     if (this.#isBroken || last === undefined) return undefined;

@@ -13,11 +13,11 @@ export type SampledCall = Pick<
   readonly promptLength: number;
   /** Shape [end.depth - promptLength]. */
   readonly logprobs: Float32Array;
-  /** Undefined for the run's temperature. */
+  /** Undefined if it is the temperature of the run. */
   readonly temperature: number | undefined;
   readonly isTrained: boolean;
   readonly fork: ForkCause | undefined;
-  /** Answers that came back in another spelling for the first time; `index` is that of their calls. */
+  /** Answers that came back in another spelling for the first time. `index` is the index of the call that sampled the answer. */
   readonly splices: readonly { readonly index: number; readonly cause: SpliceCause }[];
   readonly specialTokens: Counts<ChatMessage['role']>;
 };

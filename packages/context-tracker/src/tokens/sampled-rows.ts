@@ -32,7 +32,7 @@ export type SampledSpan = {
   readonly temperature: number;
 };
 
-/** `idBits`: as in a row. `temperature`: that of calls without a recorded one. */
+/** `idBits`: as in a row. `temperature`: the temperature of calls that have recorded none. */
 export type RowFacts = { readonly idBits: number; readonly temperature: number };
 
 export function toSampledRows(

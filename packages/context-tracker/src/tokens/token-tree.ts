@@ -1,8 +1,8 @@
 import { IdBuffer } from './id-buffer.js';
 
 /**
- * The token ids of one episode as a compressed trie, which holds everything in the model's context once. It knows ids and
- * nothing of messages. Two paths share a token iff their ids are equal up to and including it.
+ * The token ids of one episode as a compressed trie, which holds everything in the model's context once. It knows ids,
+ * but no messages. Two paths share a token iff their ids are equal up to and including it.
  */
 
 /** A run of ids between two branches. Later insertions split and lengthen segments; `TokenPosition` is not affected. */

@@ -202,7 +202,7 @@ function throwProblems(problems: readonly Problem[]): void {
   throw new ConfigError(first.code, [...shown, ...more].join('\n'));
 }
 
-/** Merges the sources, of which later ones win, and checks the result. Throws a ConfigError that lists every problem, one per line. */
+/** Merges the sources and checks the result. Later sources win. Throws a ConfigError that lists every problem, one per line. */
 export function checkConfig(given: readonly ConfigSource[], checks: ConfigChecks): CommonYaml {
   const { schema, knownKeys, defaults } = checks;
   const written = given.map((source) => acceptOriginalKeys(source, (key) => knownKeys.includes(key)));

@@ -155,7 +155,7 @@ const rollout = z.strictObject({
   oversubscribe: setting(
     z.number().min(1).max(16),
     1,
-    'swarm: groups sampled at the same time, as a multiple of a batch. Above 1 only with max_staleness',
+    'swarm: groups sampled at the same time, as a multiple of a batch. A value above 1 needs max_staleness',
   ),
   name: setting(
     z.enum(['builtin', 'vllm']),
@@ -253,7 +253,7 @@ const trainerCommon = z.strictObject({
   max_empty_steps: setting(
     count(numSteps).nullable(),
     3,
-    'number of consecutive steps that train nothing after which the run ends with a checkpoint, unless the policy has learned and is sure of each task. null: never',
+    'the run ends with a checkpoint after this number of consecutive steps that train nothing, unless the policy has learned and is sure of each task. null: never',
   ),
   max_staleness: setting(
     countOrZero(1000),
@@ -306,7 +306,7 @@ const trainerCommon = z.strictObject({
   loss_weighting: setting(
     z.enum(['episode', 'row']),
     'episode',
-    'how a token that is in several samples of an episode is trained: episode: once | row: once in each sample',
+    'how often a token is trained if several samples of an episode contain it. episode: once | row: once in each sample',
   ),
   max_pack_tokens: setting(z.int().min(2).max(numTokens), 4096, 'maximum tokens of one forward pass'),
   optim,
@@ -352,12 +352,12 @@ export const commonSections = {
       open_timeout: setting(
         positive.max(mostSeconds),
         120,
-        'seconds to open a session, waiting for a free one included. After that the attempt is lost and made again',
+        'seconds to open a session, including the wait for a free one. After that the attempt is lost and repeated',
       ),
       call_timeout: setting(
         positive.max(mostSeconds),
         60,
-        'seconds for one step, tool call or evaluation. After that the session is lost and the attempt is made again',
+        'seconds for one step, tool call or evaluation. After that the session is lost and the attempt is repeated',
       ),
     })
     .describe('the environment in which tuner.openEnvironment(task) opens a session'),

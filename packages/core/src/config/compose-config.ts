@@ -24,7 +24,7 @@ import { loadYaml, readConfigText } from './read-config-text.js';
 
 /**
  * The configuration of a set of registrations: the common sections with the sections of all entries in their places.
- * `load` and its neighbours are methods of a composition, because the registrations decide which keys a file may have.
+ * The registrations decide which keys a file may have, so `load` and the other functions are methods of a composition.
  */
 
 export type LoadOptions = {
@@ -99,7 +99,7 @@ function checkSectionNames(kind: Kind, entry: Entry, taken: ReadonlySet<string>)
   if (clash !== undefined)
     throw new ConfigError(
       'duplicate_name',
-      `The ${kinds[kind].noun} "${name}" adds a section "${prefix}${clash}", which the configuration has already. Give it another name.`,
+      `The ${kinds[kind].noun} "${name}" adds a section "${prefix}${clash}", which the configuration already has. Give it another name.`,
     );
 }
 
@@ -138,8 +138,8 @@ export type ConfigComposition<Config extends CommonConfig = CommonConfig> = {
   /** Returns the configuration as YAML that `load` can read. `comment` lines are placed at the top; secrets are left out. */
   format(config: Config, comment?: string): string;
   /**
-   * Returns the configuration with other values for some keys, checked as if it had been written so. `where` names these values in
-   * messages. Throws ConfigError as `load` does.
+   * Replaces the values of some keys, and checks the result as if the user had written it. `where` names these values
+   * in messages. Throws ConfigError as `load` does.
    */
   overlay(config: Config, values: JsonObject, where: string): Config;
   /** Returns the keys, in YAML spelling, whose values differ. */
@@ -150,7 +150,7 @@ export type ConfigComposition<Config extends CommonConfig = CommonConfig> = {
   writeManual(): string;
   /** Returns this composition with an entry that `path/file.ts->Export` names. The new composition checks the entry's section. */
   with(kind: Kind, entry: Entry): ConfigComposition<Config>;
-  /** Checks a configuration of another composition again under this one, as it was written. */
+  /** Takes a configuration that another composition has resolved, and checks what the user wrote again, with the entries of this one. */
   recheck(config: Config): Config;
 };
 

@@ -85,7 +85,7 @@ export type InputOf<Config> = PartialKeys<Config>;
 /** Names that a kind has in addition to those of its entries. */
 const ownNames: Readonly<Partial<Record<Kind, { readonly name: string; readonly summary: string }>>> = {
   backbones: { name: 'debug', summary: 'runs episodes, trains nothing' },
-  templates: { name: 'auto', summary: 'as the chat template shows' },
+  templates: { name: 'auto', summary: 'detected from the chat template' },
   environments: { name: 'none', summary: 'the workflow makes its own world' },
 };
 

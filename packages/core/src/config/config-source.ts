@@ -10,7 +10,7 @@ import { loadYaml } from './read-config-text.js';
  */
 export type ConfigSource = {
   readonly values: JsonObject;
-  /** Set if a preset brought the values, so that the user has no line to change. */
+  /** Set if the values come from a preset. The user's file then has no line with them. */
   readonly isPreset?: true;
   locate(key: string): string;
 };
@@ -29,7 +29,10 @@ function toErrorAtLine(name: string, document: Document.Parsed): ConfigError | u
 const mostCharacters = 1 << 20;
 const mostAnchors = 100;
 
-/** Refuses a file that no person has written before it is parsed: the parser takes minutes over many thousand anchors. */
+/**
+ * Refuses a file that is too large to be written by a person. This happens before the file is parsed, because the
+ * parser takes minutes for many thousand anchors.
+ */
 function checkSize(text: string, name: string): void {
   if (text.length > mostCharacters)
     throw new ConfigError(

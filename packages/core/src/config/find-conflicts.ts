@@ -24,7 +24,7 @@ export function findConflicts(config: CommonYaml, locate: (key: string) => strin
     );
   if (staleness > 0 && staleness < parts * passes)
     report(
-      `"trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}) lets nothing be sampled ahead: a batch makes mini_batch_num ${parts} x ppo_epochs ${passes} = ${parts * passes} versions. Set it to at least that, or to 0.`,
+      `"trainer_common.max_staleness" ${staleness} (${locate('trainer_common.max_staleness')}) is too small to sample ahead: a batch makes mini_batch_num ${parts} x ppo_epochs ${passes} = ${parts * passes} versions. Set it to at least that, or to 0.`,
     );
   return [
     ...problems,
@@ -102,7 +102,7 @@ function findReplicaConflicts(
     );
   if (replicas > 1 && colocated && replicas * gpusOfEach > numGpus)
     return conflict(
-      `${key} x "rollout.tensor_model_parallel_size" ${gpusOfEach} = ${replicas * gpusOfEach} GPUs, which vLLM is to share with a trainer on ${numGpus}. Lower them, raise "trainer_common.n_gpus_per_node", or give vLLM its own GPUs with "rollout.colocated": false.`,
+      `${key} x "rollout.tensor_model_parallel_size" ${gpusOfEach} = ${replicas * gpusOfEach} GPUs, but the trainer that vLLM shares GPUs with has only ${numGpus}. Lower them, raise "trainer_common.n_gpus_per_node", or give vLLM its own GPUs with "rollout.colocated": false.`,
     );
   return [];
 }

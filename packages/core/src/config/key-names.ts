@@ -23,7 +23,10 @@ export function toSnakeCase(name: string): string {
 
 const isTemplateVariables = (key: string): boolean => /template_?kwargs$/i.test(key);
 
-/** Keeps a key that names an export, such as `judges.ts->StyleJudge`, and keys in `chat_template_kwargs`: their spelling is not ours. */
+/**
+ * Does not convert a key that names an export, such as `judges.ts->StyleJudge`, nor the keys in `chat_template_kwargs`:
+ * users choose their spelling.
+ */
 function mapKeys(value: unknown, rename: (name: string) => string): unknown {
   if (!isJsonObject(value)) return value;
   const spell = (key: string): string => (key.includes('->') ? key : rename(key));

@@ -3,13 +3,14 @@ import { isJsonObject, type JsonObject } from '../json-object.js';
 import type { ConfigSource } from './config-source.js';
 
 /**
- * Keys of the Python AgentJet that this configuration does not have, but whose value can be honoured: a key of ours does the same, or
- * the value asks for what happens anyway. A value that cannot be honoured keeps its key, for which `retired-keys.ts` has advice.
+ * Some keys of the Python AgentJet do not exist here, but their values can be honoured: another key does the same, or
+ * the value asks for the default behaviour. A key whose value cannot be honoured stays as it is, and `retired-keys.ts`
+ * has advice for it.
  */
 
 type Assignment = readonly [key: string, value: unknown];
 
-/** Returns what the value becomes: an empty list if it asks for nothing special, undefined if it cannot be honoured. */
+/** Returns the settings that replace the value: an empty list if it asks for nothing special, undefined if it cannot be honoured. */
 type Accept = (value: unknown) => readonly Assignment[] | undefined;
 
 const only =
@@ -83,7 +84,7 @@ function assign(source: ConfigSource, from: string, [key, value]: Assignment): C
   };
 }
 
-/** Returns the source with our keys. `isKnown` decides whether the composition has a key; only known keys are assigned. */
+/** Returns the source with the keys of this configuration. `isKnown` decides whether the composition has a key; only known keys are assigned. */
 export function acceptOriginalKeys(given: ConfigSource, isKnown: (key: string) => boolean): ConfigSource {
   return Object.entries(original).reduce((source, [key, accept]) => {
     const value = valueAt(source.values, key.split('.'));

@@ -60,6 +60,6 @@ export function describePresets(config: CommonConfig, registrations: EveryRegist
     const name = `${kinds[kind].key.split('.').at(-1)} "${entry.name}"`;
     const first =
       kept.length === 0 ? `${name} sets no key that the configuration has not set.` : `${name} sets ${set}.`;
-    return replaced.length === 0 ? first : `${first} The configuration has ${replaced.join(', ')}.`;
+    return replaced.length === 0 ? first : `${first} The configuration overrides it: ${replaced.join(', ')}.`;
   });
 }

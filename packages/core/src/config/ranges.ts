@@ -27,5 +27,5 @@ export const text = z.string().min(1);
 
 export const numSteps = 100_000_000;
 export const numTokens = 100_000_000;
-/** Node's timers hold 2^31 milliseconds. */
+/** Timers of Node cannot wait longer than 2^31 milliseconds. */
 export const mostSeconds = 2_000_000;

@@ -10,7 +10,7 @@ export function loadYaml(): typeof yaml {
   return require('yaml') as typeof yaml;
 }
 
-/** A longer file is refused for its length, so the rest need not be read. A device may have no end. */
+/** Only this many bytes are read: a longer file is refused anyway, and a device may never end. */
 const mostBytes = 16 * 2 ** 20;
 
 /** Returns the content of a configuration file. Throws the errors of the file system, and ConfigError `bad_yaml` if it is not UTF-8. */

@@ -94,5 +94,5 @@ export type Registrations = { readonly [K in Kind]?: readonly Entry[] };
 /** `Registrations` with a list for every kind. */
 export type EveryRegistration = Required<Registrations>;
 
-/** Entries from files of the user, each in place of the named one of its kind. */
+/** Entries from files of the user. Each is used instead of the entry of its kind that the configuration names. */
 export type OutsideEntries = { readonly [K in Kind]?: Entry };

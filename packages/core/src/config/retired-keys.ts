@@ -76,7 +76,7 @@ const adviceByKey: Readonly<Record<string, string>> = {
 };
 
 const trinity =
-  'Trinity pulls its tasks and decides when weights move, so it cannot train for this loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.';
+  'Trinity draws its own tasks and decides when weights are updated, so it cannot be the backbone of this training loop. Use "torch", or "tinker" or "verl" for a cluster. To train while episodes run, set trainer_common.max_staleness to 1 or 2.';
 
 const critic =
   'It trains a critic, which AgentJet does not have. Use "grpo", or "reinforce" with "trainer_common.algorithm.reinforce_baseline".';
@@ -87,7 +87,7 @@ const adviceByValue: Readonly<Record<string, string>> = {
   'backbone=trinity': trinity,
   'backbone=trinity_rft': trinity,
   'backbone=trl':
-    'TRL computes advantages and steps in its own loop, so it cannot train for this one. Use "torch", or "tinker" or "verl" for a cluster.',
+    'TRL has its own training loop, which computes the advantages, so it cannot be the backbone of this one. Use "torch", or "tinker" or "verl" for a cluster.',
   'task_reader.type=tracing': 'Use "feedback_tracing".',
   'task_judge.judge_type=rubrics_auto_grader': 'Use "rubrics", whose settings are in "task_judge.rubrics".',
   // Estimators of other trainers.

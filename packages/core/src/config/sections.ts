@@ -29,12 +29,12 @@ export const model = z.strictObject({
   tools: setting(
     z.enum(['auto', 'system', 'refuse']),
     'auto',
-    'how the tools of a request reach the model. auto: as its chat template has it, or as system if the template has no place for them | system: written into the system prompt, with calls in the form of Hermes; checkpoints and exports keep this template | refuse: a request with tools is an error if the template has no place for them',
+    'how the tools of a request reach the model. auto: the chat template prints them; if it does not support them, as with system | system: written into the system prompt, with calls in the form of Hermes; checkpoints and exports keep this template | refuse: a request with tools is an error if the template does not support them',
   ),
   tool_calls: setting(
     z.enum(['strict', 'lenient']),
     'strict',
-    'strict: a tool call has the tags of the chat template | lenient: an answer that is nothing but calls of known tools, in bare JSON or in a fenced block, is read as calls too',
+    'strict: a tool call must have the tags of the chat template | lenient: an answer that consists only of calls to known tools, in bare JSON or in a fenced block, counts as calls too',
   ),
   memory_check: setting(
     z.enum(['refuse', 'warn']),

@@ -5,11 +5,12 @@ import { z } from 'zod';
  * manual, the defaults and the validation are all made from it.
  */
 
-/** How a value of a file is read. */
+/** Notes on how the value of a setting is treated. */
 export type SettingNotes = {
   /**
-   * The folders in which a relative path is looked up. `file` and `module` (`path/file.ts->Export`): that of the YAML file, then the
-   * working directory. `name`: the same, if the value is a module and not a plain name. `output`: the working directory.
+   * The folders in which a relative path is looked up. `file` and `module` (`path/file.ts->Export`): the folder of the
+   * YAML file, then the working directory. `name`: the same, if the value is a module and not a plain name. `output`:
+   * the working directory.
    */
   readonly path?: 'file' | 'module' | 'name' | 'model' | 'output';
   /** The value is never shown in a message and never written to a file. */
@@ -44,7 +45,7 @@ export function defaultOf(schema: z.ZodType): unknown {
   return Object.fromEntries(Object.entries(shapeOf(schema)).map(([key, inner]) => [key, defaultOf(inner)]));
 }
 
-/** Lists every key below `schema` as a dotted path, sections included, with its schema. */
+/** Lists every key below `schema`, including sections, as a dotted path with its schema. */
 export function listKeys(schema: z.ZodType, prefix = ''): readonly (readonly [key: string, schema: z.ZodType])[] {
   return Object.entries(shapeOf(schema)).flatMap(([key, inner]) => [
     [`${prefix}${key}`, inner] as const,

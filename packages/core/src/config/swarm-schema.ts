@@ -5,10 +5,10 @@ import { setting } from './setting.js';
 
 const positive = z.number().positive();
 const text = z.string().min(1);
-/** Node's timers hold 2^31 milliseconds. */
+/** Timers of Node cannot wait longer than 2^31 milliseconds. */
 const mostSeconds = 2_000_000;
 
-/** Names become keys of objects, and `constructor` would find a property that every object has. */
+/** Names become keys of objects, and every object already has properties such as `constructor`. */
 const isFree = (name: string): boolean => !(name in {});
 
 const shareName = z
@@ -73,7 +73,7 @@ export const swarm = z
     sync: setting(
       z.enum(['ends', 'calls']),
       'ends',
-      'what is on disk before it is answered, so that it survives a power cut: ends (ends of episodes) | calls (model calls too, which costs each call a write; without it a power cut drops the running episodes)',
+      'what is written to disk before a request is answered, so that it survives a power cut: ends (ends of episodes) | calls (model calls too, which costs each call a write; without it a power cut drops the running episodes)',
     ),
     shares: setting(
       z.array(z.strictObject({ name: shareName, part: z.number().gt(0).max(1) })).superRefine(addUpToOne),

@@ -24,7 +24,7 @@ function isWhole(schema: z.ZodType): boolean {
   return schema instanceof z.ZodNumber && schema.format === 'safeint';
 }
 
-/** Writes a small number that may have a fraction with one: 1.0, 3.0e-4. */
+/** Writes a small number with a fraction if the setting allows fractions: 1.0, 3.0e-4. */
 function toNumberText(value: number, schema: z.ZodType): string {
   if (isWhole(schema)) return String(value);
   if (value !== 0 && Math.abs(value) < 1e-3) return value.toExponential().replace(/^(-?\d+)e/, '$1.0e');

@@ -19,8 +19,8 @@ export function formatParameters(): string {
 
 const introduction = `# What clients can ask for
 
-This page lists every parameter of every API through which an agent reaches the tuned model. A wish is treated the same way in every API. Other parameters
-are refused by name: sampled tokens are trained, so nothing is ignored silently. The episode's record counts wishes without effect as \`ignored_parameters\`.
+This page lists every parameter of every API through which an agent reaches the tuned model. The same request is treated in the same way in every API. Other parameters
+are refused by name: sampled tokens are trained, so nothing is ignored silently. The episode's record counts parameters without effect as \`ignored_parameters\`.
 
 The endpoint and the adapters read the table in \`src/parameters\`. \`npm run manual\` prints this page from it.`;
 

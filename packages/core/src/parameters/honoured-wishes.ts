@@ -29,7 +29,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   },
   {
     wish: 'tools that the agent runs',
-    note: 'over HTTP also custom tools, which take text: to the model they are functions with one argument',
+    note: 'over HTTP also custom tools, which take text and which the model sees as functions with one argument',
     names: {
       chat: ['tools'],
       responses: ['tools', 'input[].additional_tools'],
@@ -41,7 +41,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
   },
   {
     wish: 'a choice of tools',
-    note: 'a forced call begins with its opening, as part of the prompt',
+    note: 'the prompt then ends with the beginning of the forced call',
     names: {
       chat: ['tool_choice'],
       responses: ['tool_choice'],
@@ -131,7 +131,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
-    wish: 'not to be trained',
+    wish: 'an answer that is not trained',
     note: 'over HTTP the header `x-ajet-train: false`',
     names: {
       langgraph: ['train'],
@@ -140,7 +140,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
-    wish: 'a retry to be recognised',
+    wish: 'recognition of a retry',
     note: 'over HTTP the header `idempotency-key`',
     names: {
       langgraph: ['requestId'],
@@ -149,7 +149,7 @@ export const honoured: readonly Omit<Wish, 'treatment'>[] = [
     },
   },
   {
-    wish: 'not to think',
+    wish: 'an answer without thinking',
     asks: 'no_thinking',
     note: 'sets the switch of the chat template, such as `enable_thinking`; if the template has no switch, the request is counted, and the model thinks as it has learned to',
     names: {

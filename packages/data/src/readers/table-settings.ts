@@ -31,7 +31,7 @@ export const tableSettings = {
   similarity: setting(
     z.number().gt(0).max(1),
     0.8,
-    'near: the share of common runs of three words from which a task is dropped',
+    'near: a task is dropped if it shares at least this part of its runs of three words with an earlier one',
   ),
 };
 

@@ -6,9 +6,9 @@ import { timeParsers, toJsonValue } from './parquet-values.js';
 import type { RowBatch, RowFormat } from './row-format.js';
 import { checkTaskFile } from './text-lines.js';
 
-/** A row group may hold a million rows. This many become objects at a time. */
+/** A row group may hold a million rows. At most this many are converted to objects at a time. */
 const rowsAtOnce = 50_000;
-/** Few enough that the objects made from them become garbage before the collector would copy them. */
+/** This number is small, so that the objects of a batch are garbage before the garbage collector would copy them. */
 const rowsPassedOn = 2_000;
 
 /** Parquet files, with every codec that pyarrow writes. */

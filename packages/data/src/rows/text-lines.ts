@@ -120,7 +120,7 @@ class LineSplitter {
     return lines;
   }
 
-  /** A carriage return ends a line too, because old editors write nothing else. */
+  /** A carriage return ends a line too, because some old editors end lines with it alone. */
   #addLines(raw: Buffer, start: number, lines: TextLine[]): void {
     for (let from = 0; ; ) {
       const found = raw.indexOf(carriageReturn, from);

@@ -32,7 +32,7 @@ export async function divideRows(rows: TaskRows, { evaluation, by }: SplitRule):
   );
 }
 
-/** Returns a number in [0, 1). It mixes once more, because a share depends only on the highest bits. */
+/** Returns a number in [0, 1). The hash is mixed once more, because the result depends mostly on its highest bits. */
 function shareOf({ high, low }: Hash): number {
   const mixed = Math.imul(high ^ (low >>> 15), 0x2c1b3c6d);
   return ((mixed ^ (mixed >>> 13)) >>> 0) / 2 ** 32;

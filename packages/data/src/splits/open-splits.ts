@@ -40,7 +40,7 @@ export async function openSplits(
   if (evaluation !== null && options.split.evaluation > 0)
     throw new ConfigError(
       'conflict',
-      `split.evaluation is ${options.split.evaluation}, but there are evaluation tasks already: ${evaluation.location}. Leave one of them out.`,
+      `split.evaluation is ${options.split.evaluation}, but there are already evaluation tasks: ${evaluation.location}. Leave one of them out.`,
     );
   await checkIds(training.rows);
   if (evaluation !== null) await checkIds(evaluation.rows);

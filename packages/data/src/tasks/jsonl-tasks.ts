@@ -4,7 +4,7 @@ import type { RowFormat } from '../rows/row-format.js';
 import { checkTaskFile } from '../rows/text-lines.js';
 import { createRowToTask } from './row-to-task.js';
 
-/** The tasks and everything made from them are in memory. */
+/** A larger file is refused, because all tasks and everything made from them are in memory. */
 const mostBytes = 2 ** 30;
 
 /**

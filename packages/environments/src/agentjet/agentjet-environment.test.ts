@@ -190,6 +190,6 @@ it('waits for no list of tasks that never ends', async () => {
   const list = async (): Promise<void> => {
     for await (const _ of world.tasks?.('train') ?? []);
   };
-  await expect(list()).rejects.toThrow(/^127\.0\.0\.1:\d+ gave no whole list of tasks in 0\.05 s/);
+  await expect(list()).rejects.toThrow(/^127\.0\.0\.1:\d+ gave no complete list of tasks in 0\.05 s/);
   await stop(server);
 });

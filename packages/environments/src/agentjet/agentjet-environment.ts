@@ -83,9 +83,13 @@ class Server {
   unreadable(route: string, answer: unknown): EnvironmentOutage {
     const host = hostOf(this.#options);
     const seen = JSON.stringify(answer)?.slice(0, 200);
-    return new ServerOutage('lost', `POST ${route} at ${host} answered what the protocol does not have: ${seen}`, {
-      host,
-    });
+    return new ServerOutage(
+      'lost',
+      `POST ${route} at ${host} gave an answer that the protocol does not have: ${seen}`,
+      {
+        host,
+      },
+    );
   }
 
   foreign(route: string, named: string): EnvironmentOutage {

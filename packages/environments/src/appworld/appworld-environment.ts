@@ -41,7 +41,7 @@ export type AppworldOptions = {
 const openTries = 3;
 const evaluateTries = 5;
 const closeTries = 8;
-/** Attempts to close a world that may never have existed, because the server cannot report that. */
+/** The number of attempts to close a world that may never have existed. It is low, because the server cannot report that. */
 const dropTries = 2;
 
 export function openAppworld(options: AppworldOptions): Environment {
@@ -150,7 +150,7 @@ class World implements Session {
     return this.#closing;
   }
 
-  /** The server answers only after everything sent before, because it does one thing at a time. */
+  /** The server handles one request at a time, so its answer comes after everything that was sent before. */
   async #close(): Promise<void> {
     if (this.#isAbsent) return;
     const signal = closeSignal();
@@ -183,8 +183,12 @@ class World implements Session {
   #unreadable(route: string, answer: unknown): EnvironmentOutage {
     const host = hostOf({ url: this.#options.url });
     const seen = JSON.stringify(answer)?.slice(0, 200);
-    return new ServerOutage('lost', `POST ${route} at ${host} answered what the protocol does not have: ${seen}`, {
-      host,
-    });
+    return new ServerOutage(
+      'lost',
+      `POST ${route} at ${host} gave an answer that the protocol does not have: ${seen}`,
+      {
+        host,
+      },
+    );
   }
 }

@@ -1,6 +1,6 @@
 import { isDeeperThan } from '@agentjet/core';
 
-/** No observation is larger. */
+/** A real observation is never larger. */
 export const mostAnswerBytes = 32 * 2 ** 20;
 /** The maximum nesting of lists and objects. Recursive readers of JSON fail at some thousands. */
 const deepestAnswer = 256;

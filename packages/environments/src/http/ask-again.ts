@@ -6,7 +6,7 @@ const firstGapMs = 50;
 const longestGapMs = 2000;
 
 export type AskAgainOptions = {
-  /** Ends the waiting. Without it, a server without room gets no more attempts than any other. */
+  /** Ends the wait for a server without room. Without a signal, such a server gets as many attempts as any other. */
   readonly signal?: AbortSignal;
   /** Attempts of a request that may have been received. A server without room is asked until the signal aborts. */
   readonly tries: number;
@@ -32,13 +32,16 @@ export async function askAgain<T>(ask: () => Promise<T>, { signal, tries }: AskA
 const longestCloseMs = 60_000;
 const longestListMs = 60_000;
 
-/** For requests that end a session and have no other limit: a server that never answers must not keep the process alive. */
+/** Returns the time limit of requests that end a session: a server that never answers must not keep the process alive. */
 export const closeSignal = (ms = longestCloseMs): AbortSignal => AbortSignal.timeout(ms);
 
-/** For the list of tasks, which is requested before any episode and its limits. It aborts with an outage of the server. */
+/**
+ * Returns the time limit of a request for the list of tasks, to which the limits of episodes do not apply. It aborts
+ * with an outage of the server.
+ */
 export function listSignal(host: string, ms = longestListMs): AbortSignal {
   const controller = new AbortController();
-  const late = new ServerOutage('lost', `${host} gave no whole list of tasks in ${ms / 1000} s.`, { host });
+  const late = new ServerOutage('lost', `${host} gave no complete list of tasks in ${ms / 1000} s.`, { host });
   setTimeout(() => controller.abort(late), ms).unref();
   return controller.signal;
 }

@@ -70,7 +70,7 @@ async function* listTasks(address: ListAddress, split: string): AsyncGenerator<T
   const answer = await askAgain(ask, { tries });
   const listed = isJsonObject(answer) ? answer['tasks'] : undefined;
   if (!Array.isArray(listed))
-    throw new ServerOutage('lost', `POST ${route} answered no list of tasks.`, { host: hostOf(address) });
+    throw new ServerOutage('lost', `POST ${route} did not answer with a list of tasks.`, { host: hostOf(address) });
   for (const [index, spec] of listed.entries()) yield toTask(spec, { split, index });
 }
 
@@ -87,7 +87,7 @@ function toTask(spec: unknown, place: { readonly split: string; readonly index: 
 }
 
 type SessionOptions = OpenenvOptions & {
-  /** Whether the server is known to give rewards. Then a session without a reward has earned 0. */
+  /** Whether the server is known to give rewards. If it is, a session without a reward has earned 0. */
   readonly server: { rewards: boolean };
 };
 
@@ -176,7 +176,7 @@ class OpenenvSession implements Session {
 function noRewards({ url }: OpenenvOptions): ConfigError {
   return new ConfigError(
     'no_verdict',
-    `${hostOf({ url })} gave no reward, neither in this episode nor before. If it rewards only some episodes, set environment.openenv.unrewarded=zero; if it never does, choose another judge than environment.`,
+    `${hostOf({ url })} gave no reward, neither in this episode nor before. If it rewards only some episodes, set environment.openenv.unrewarded=zero; if it never does, choose a judge other than environment.`,
   );
 }
 

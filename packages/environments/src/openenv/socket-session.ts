@@ -12,8 +12,8 @@ import { ServerOutage } from '../http/post-json.js';
 import { repairAddress } from '../http/repair-address.js';
 
 /**
- * One socket is one session. Frames have no ids: the next frame answers each request. So if frames no longer match requests, the
- * socket is closed, and a request is never sent on another one.
+ * One socket is one session. Frames have no ids, so the next frame is the answer to a request. So if frames no longer
+ * match requests, the socket is closed, and a request is never sent on another one.
  */
 
 type Waiting = { readonly resolve: (answer: JsonObject) => void; readonly reject: (error: unknown) => void };
@@ -59,7 +59,7 @@ export class SocketSession {
       signal.throwIfAborted();
       const isAbsent = (error as { readonly code?: unknown }).code === 'ECONNREFUSED';
       const repair = isAbsent ? `. ${repairAddress(addressKey)}` : '';
-      const message = `${host} opens no socket: ${toErrorMessage(error)}${repair}`;
+      const message = `${host} did not open a WebSocket: ${toErrorMessage(error)}${repair}`;
       throw new ServerOutage(isAbsent ? 'absent' : 'lost', message, { host, cause: error });
     } finally {
       signal.removeEventListener('abort', onAbort);
@@ -84,7 +84,7 @@ export class SocketSession {
   async settle(): Promise<void> {
     if (this.#lost !== undefined) throw this.#lost;
     await new Promise<void>((resolve, reject) => {
-      this.#waiting = { resolve: () => reject(this.#lose('it answered what nobody asked')), reject };
+      this.#waiting = { resolve: () => reject(this.#lose('it sent an answer without a request')), reject };
       this.#socket.once('pong', () => resolve());
       this.#socket.ping();
     });
@@ -108,7 +108,7 @@ export class SocketSession {
   #receive(bytes: Buffer, isBinary: boolean): void {
     const waiting = this.#waiting;
     if (this.#lost !== undefined) return;
-    if (waiting === undefined) return this.#end('it answered what nobody asked');
+    if (waiting === undefined) return this.#end('it sent an answer without a request');
     try {
       new AnswerCheck().read(bytes);
     } catch (error) {
@@ -116,7 +116,7 @@ export class SocketSession {
     }
     const text = bytes.toString('utf8');
     const answer = isBinary ? undefined : parseJsonObject(text);
-    if (answer === undefined) this.#end(`it answered what is not a JSON object: ${text.slice(0, 200)}`);
+    if (answer === undefined) this.#end(`its answer is not a JSON object: ${text.slice(0, 200)}`);
     else {
       this.#waiting = undefined;
       waiting.resolve(answer);

@@ -10,7 +10,7 @@ const words: Readonly<Record<Attack, RegExp>> = {
   flood: /more than 33554432 bytes|Max payload size exceeded/,
   nest: /nests more than 256 lists and objects/,
   drip: /opened no session in|gave no answer to/,
-  foreign: /another (instance|session)|"task_id":"another"|what nobody asked/,
+  foreign: /another (instance|session)|"task_id":"another"|an answer without a request/,
 };
 
 const patienceMs = 400;

@@ -1,6 +1,6 @@
 /**
- * The world of every server of the suite: sessions that count. Each step and each call has unique text, so that the world can detect
- * what was applied twice. A session is done at 5.
+ * Every server of the suite serves this world. A session is a counter. Each step and each call has unique text, so that
+ * the world can detect what was applied twice. A session is done at 5.
  */
 export class CounterWorld {
   /** Open sessions. */

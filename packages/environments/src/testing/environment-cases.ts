@@ -158,8 +158,9 @@ async function checkTasks(environment: Environment): Promise<void> {
 }
 
 /**
- * The contract of every client of an environment, including those of other authors: `for (const { name, run } of environmentCases(start)) it(name, run)`.
- * `start` serves a `CounterWorld` over the protocol, spoils requests as the plan says, and returns the client.
+ * The contract of every client of an environment, including those of other authors: `for (const { name, run } of
+ * environmentCases(start)) it(name, run)`. `start` serves a `CounterWorld` over the protocol, disturbs requests as the
+ * plan says, and returns the client.
  */
 export function environmentCases(start: StartWorld): readonly ContractCase[] {
   type Use = (environment: Environment, world: CounterWorld) => Promise<void>;

@@ -30,7 +30,7 @@ type Options = {
   readonly asForeign?: (answer: HttpAnswer, request: HttpRequest) => HttpAnswer;
 };
 
-/** Starts a server on loopback that handles JSON requests and lets the plan spoil some of them. */
+/** Starts a server on loopback that handles JSON requests and disturbs some of them, as the plan says. */
 export async function startFaultyHttp({ kindOf, handle, plan, asForeign }: Options): Promise<FaultyHttp> {
   const server = createServer((incoming, response) => {
     void readRequest(incoming).then(async (request) => {

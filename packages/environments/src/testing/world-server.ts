@@ -2,7 +2,7 @@ import type { Environment, Session } from '@agentjet/rollout';
 import type { CounterWorld } from './counter-world.js';
 import type { FaultPlan } from './faults.js';
 
-/** An environment over a `CounterWorld`, with a server that a plan spoils. */
+/** An environment over a `CounterWorld`, with a server whose requests a plan disturbs. */
 export type WorldServer = {
   readonly environment: Environment;
   readonly close: () => Promise<void>;
@@ -10,7 +10,7 @@ export type WorldServer = {
 
 export type StartWorld = (world: CounterWorld, plan: FaultPlan) => Promise<WorldServer>;
 
-/** Acts in a session in the way of its protocol: with a step, or with the tool `act`. */
+/** Acts in a session as its protocol does: with a step, or with the tool `act`. */
 export async function act(
   session: Session,
   words: string,

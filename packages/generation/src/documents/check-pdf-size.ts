@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib';
 
-/** The limit for all streams that are not pictures together, and for each picture. Reading text unpacks the former. */
+/** The limit for each picture, and for all other streams together. Only the other streams are unpacked to read the text. */
 const mostBytes = 256 * 2 ** 20;
 /** A stream may be compressed several times. */
 const mostLayers = 8;
@@ -8,8 +8,9 @@ const mostLayers = 8;
 const dictionaryBytes = 2048;
 
 /**
- * Throws an error for a PDF whose streams unpack to more than a document may have. They are unpacked to find out, because a file may
- * declare a smaller size. Streams that cannot be unpacked are left to the reader.
+ * Throws an error for a PDF whose streams unpack to more than a document may have. They are unpacked to find out,
+ * because a file may declare a smaller size. A stream that cannot be unpacked is ignored here, because the reader of
+ * the document reports it.
  */
 export function checkPdfSize(bytes: Uint8Array): void {
   const pdf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

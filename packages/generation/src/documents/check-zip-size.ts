@@ -8,8 +8,9 @@ const directoryEntry = 0x02014b50;
 const deflated = 8;
 
 /**
- * Throws an error for a ZIP archive whose entries unpack to more than a document may have. They are unpacked to find out, because an
- * archive may declare a smaller size. Files that are not such archives are left to the reader.
+ * Throws an error for a ZIP archive whose entries unpack to more than a document may have. They are unpacked to find
+ * out, because an archive may declare a smaller size. A file that is not such an archive is ignored here, because the
+ * reader of the document reports it.
  */
 export function checkZipSize(bytes: Uint8Array): void {
   const zip = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -60,7 +60,10 @@ type OldFile = {
 
 type Knowledge = { readonly state: LedgerState; readonly oldestCheckpoint: OldestCheckpoint };
 
-/** Returns what a file names and what must stay of it, or undefined if it must stay. Reading stops at the first record that keeps it. */
+/**
+ * Returns what a file names and which of its records must be kept, or undefined if the whole file must be kept. Reading
+ * stops at the first record for which it must.
+ */
 function lookThrough(
   store: Pick<Store, 'read'>,
   file: number,

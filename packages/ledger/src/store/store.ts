@@ -13,7 +13,7 @@ export interface Store {
   readonly bootId: string;
   /** Becomes the owner, before anything is read. The term grows each time. */
   takeOver(): Promise<void>;
-  /** Writes entries that may not be synced into a new file, and syncs it. Every recovery does this. */
+  /** Copies all entries that are not known to be synced into a new file, and syncs that file. Every recovery does this. */
   secure(): Promise<void>;
   /** Returns the files, oldest first. */
   files(): readonly StoreFile[];
@@ -32,7 +32,7 @@ export interface Store {
   roll(): Promise<void>;
   /** Removes sealed files permanently. */
   remove(files: readonly number[]): Promise<void>;
-  /** Returns whether this store is still the owner. Ask before a refusal that is based on missing records. */
+  /** Returns whether this store is still the owner. Call this before a request is refused because records are missing. */
   isOwner(): Promise<boolean>;
   /** Returns whether there is room for more than the necessary records: ends and decisions must fit even on a full disk. */
   hasRoom(): boolean;

@@ -18,7 +18,7 @@ import { exitOf, watchLimits } from './watch-limits.js';
 
 export type Launch = (folder: string, side: Side, limits: CodeLimits) => Promise<SandboxProcess>;
 
-/** A sandbox that is not ready after this time never will be. */
+/** A sandbox that is not ready after this time has failed to start. */
 const startMs = 60_000;
 
 /** Runs Python in processes that `launch` starts, each in a new folder, which is removed afterwards. */

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
-/** Separates the sandbox's messages on standard error before the code begins from the code's output, which may contain anything. */
+/**
+ * Standard error contains messages of the sandbox until the code begins, and then output of the code, which may be
+ * anything. This string separates the two.
+ */
 export class StartOfCode {
   readonly mark = `ready-${randomUUID()}`;
   isReady = false;

@@ -12,7 +12,7 @@ import {
 } from '../code-runner.js';
 import type { QuickjsAnswer, QuickjsRequest } from './quickjs-thread.js';
 
-/** How long after its time limit code may take to notice it, before its thread is stopped. */
+/** The thread is stopped if its code does not end within this time after its limit. */
 const graceMs = 1000;
 
 /**
@@ -90,7 +90,7 @@ class QuickjsRunner implements CodeRunner {
   }
 }
 
-/** Returns the answer of the thread, or the reason why nobody waits for it any longer. */
+/** Returns the answer of the thread, or the reason why the wait for it has ended. */
 function ask(
   thread: Worker,
   request: QuickjsRequest,
@@ -115,12 +115,12 @@ function ask(
   }).finally(() => done.abort());
 }
 
-/** Makes a result in place of the thread. */
+/** Returns the result of a run whose thread was stopped before it gave one. */
 function ended(limit: 'time' | 'aborted'): CodeResult {
   return { stdout: '', value: undefined, error: null, limit };
 }
 
-/** The code caused it, and another run would end in the same way. */
+/** A broken interpreter is a result and not a SandboxError, because the code caused it and would cause it again. */
 function broken(why: string): CodeResult {
   return { stdout: '', value: undefined, error: `The code broke its interpreter: ${why}`, limit: null };
 }

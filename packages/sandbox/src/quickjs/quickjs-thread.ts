@@ -34,7 +34,7 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Pro
   const { value, error } = evaluate(context, code, output);
   const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
   const { runtime } = context;
-  context.dispose(); // not after a throw: a broken context cannot be disposed of, and ends with its thread
+  context.dispose(); // after a throw it stays: a broken context cannot be disposed of, and ends with its thread
   runtime.dispose();
   return {
     stdout: output.text,
@@ -111,9 +111,9 @@ function toJson(context: QuickJSContext, handle: QuickJSHandle, output: PrintedO
   return JSON.parse(text) as unknown;
 }
 
-// The types come with those of browsers.
+// TypeScript has the types of WebAssembly only in its library for browsers.
 const compiler = globalThis as unknown as { readonly WebAssembly: { compile(bytes: Uint8Array): Promise<object> } };
-// Compiled once, because a dialogue takes two interpreters.
+// The module is compiled once, because a dialogue takes two interpreters.
 const wasm = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
 const compiled = await compiler.WebAssembly.compile(await readFile(wasm));
 const quickjs = await loadModule();

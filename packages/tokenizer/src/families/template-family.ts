@@ -15,7 +15,7 @@ export type TemplateFamily<Name extends string = string> = Pick<Entry, 'summary'
   writeCalls?(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): string;
   /** The text before a call's JSON, and the key of its arguments. Absent if the family has no JSON calls. */
   readonly callForm?: { readonly open: string; readonly argumentsKey: string };
-  /** The beginning of a call that is not JSON: up to the name or, if that is given, up to the arguments. Absent if `callForm` says it. */
+  /** The beginning of a call that is not JSON: up to the name or, if that is given, up to the arguments. Absent if `callForm` describes it. */
   openCall?(name: string | undefined): string;
 };
 

@@ -7,7 +7,7 @@ export type ReplyBuilder = {
   content(text: string): void;
   reasoning(text: string): void;
   call(call: WrittenCall): void;
-  /** Calls that an answer without their tags is: `text` is the answer. */
+  /** Adds the calls of an answer that consists only of calls without tags. `text` is the whole answer. */
   untagged(text: string, calls: readonly WrittenCall[]): void;
   malformed(): void;
   readonly numCalls: number;

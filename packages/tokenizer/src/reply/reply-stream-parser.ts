@@ -6,7 +6,7 @@ import type { ReplyFormat, UnreadForm } from './reply-format.js';
 import type { ReplySection } from './reply-section.js';
 import { createUntaggedSection, readUntaggedCalls } from './untagged-calls.js';
 
-/** What a reply is read with, if its request has tools. */
+/** The facts that are needed to parse a reply if its request has tools. */
 export type ReplyReading = {
   readonly tools?: readonly ToolSpec[];
   /** Whether an answer that consists only of calls to these tools is read without tags. */

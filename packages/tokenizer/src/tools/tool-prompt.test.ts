@@ -77,7 +77,7 @@ describe('a template without a place for tools', () => {
     template.render([question], asked);
     template.render([question], asked);
     withVariables?.({ x: 1 }).template.render([question], asked);
-    expect(notices).toEqual([expect.stringMatching(/no place for tools.*system prompt.*model\.tools=refuse/)]);
+    expect(notices).toEqual([expect.stringMatching(/does not support tools.*system prompt.*model\.tools=refuse/)]);
   });
 
   it('says nothing if the configuration chose it', () => {
@@ -103,7 +103,7 @@ describe('a template without a place for tools', () => {
 
   it('refuses tools, calls and results if the configuration says so, and nothing else', () => {
     const { template } = open('plain', { tools: 'refuse' });
-    expect(() => template.render([question], asked)).toThrow(/no place for tools.*model\.tools=system/);
+    expect(() => template.render([question], asked)).toThrow(/does not support tools.*model\.tools=system/);
     expect(() => template.render([question, call], { addGenerationPrompt: true })).toThrow(
       /"model\.tools" is "refuse"/,
     );
@@ -125,14 +125,14 @@ describe('a template without a place for tools', () => {
   it('counts as one if it prints the tools and leaves out the calls', () => {
     const { template, notices } = open('plain', { chatTemplate: others.printingTools });
     expect(template.render([question, call, result], asked)).toContain(written);
-    expect(notices).toEqual([expect.stringContaining('no place for tool calls')]);
+    expect(notices).toEqual([expect.stringContaining('does not support tool calls')]);
   });
 
   it('is left alone, and the notice says what is lost, if the configuration names another family', () => {
     const { template, notices, changedTemplate } = open('plain', { replyFormat: { toolCalls: 'llama3' } });
     template.render([question], asked);
     expect(changedTemplate).toBeUndefined();
-    expect(notices).toEqual([expect.stringMatching(/"llama3": the model does not see them/)]);
+    expect(notices).toEqual([expect.stringMatching(/"llama3", so the model does not see them/)]);
   });
 });
 
@@ -175,7 +175,9 @@ describe('calls in a form that no family reads', () => {
   it('are reported once', () => {
     template.render([question], asked);
     template.render([question], asked);
-    expect(notices).toEqual([expect.stringMatching(/no family reads \(\[TOOL_CALLS\].*model\.tools=system/)]);
+    expect(notices).toEqual([
+      expect.stringMatching(/no registered template family can parse \(\[TOOL_CALLS\].*model\.tools=system/),
+    ]);
   });
 });
 

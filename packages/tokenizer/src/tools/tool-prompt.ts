@@ -15,7 +15,7 @@ export type ToolPrompt = {
   readonly isHermes: boolean;
   /** Whether requests with tools are refused. */
   readonly isRefused: boolean;
-  /** For the first request that has tools. */
+  /** A notice that is given at the first request with tools. */
   readonly notice?: string;
 };
 
@@ -25,9 +25,9 @@ export type ToolPromptOptions = {
   readonly source: string;
   readonly sourceWithTools?: string;
   readonly setting: ToolsSetting;
-  /** The family that the configuration names; undefined: as the template shows. */
+  /** The family that the configuration names. Undefined: the family is detected from the template. */
   readonly family: string | undefined;
-  /** A template of the model, compiled. */
+  /** Compiles a template of the model. */
   readonly compile: (source: string) => Print;
 };
 
@@ -38,21 +38,21 @@ export function chooseToolPrompt(options: ToolPromptOptions): ToolPrompt {
   if (setting === 'system' && !readsHermes)
     throw new ConfigError(
       'wrong_value',
-      `"model.tools" is "system", which writes tool calls as the family hermes reads them, and "model.template_family" is "${family}". Remove one of the two.`,
+      `"model.tools" is "system", which writes tool calls in the format of the family hermes, but "model.template_family" is "${family}". Remove one of the two.`,
     );
   const own = { source, ...(sourceWithTools !== undefined && { sourceWithTools }) };
   const asItIs = { ...own, isChanged: false, isRefused: false, isHermes: hasSystemTools(source) };
   if (asItIs.isHermes) return asItIs;
   const plain = options.compile(source);
   const printsCalls = shows(plain, [question, call], [argumentText]);
-  // A template that a model brings for tools has a place for them.
+  // If the model has a separate template for tools, that template supports them.
   const missing = sourceWithTools === undefined ? (findMissingTools(plain) ?? findMissingCalls(plain)) : undefined;
   if (setting !== 'system' && missing === undefined) return asItIs;
   if (setting === 'refuse') return { ...asItIs, isRefused: true };
   if (!readsHermes)
     return {
       ...asItIs,
-      notice: `The chat template of this model has no place for ${missing}, and "model.template_family" is "${family}": the model does not see them. Set model.template_family=auto to have them written into the system prompt, or model.tools=refuse to refuse such requests.`,
+      notice: `The chat template of this model does not support ${missing}, and "model.template_family" is "${family}", so the model does not see them. Set model.template_family=auto to write them into the system prompt, or model.tools=refuse to refuse such requests.`,
     };
   const { place, defaultSystem } = findPlace(plain);
   const where = place === 'system' ? 'the system prompt' : 'the first message of the user';
@@ -62,7 +62,7 @@ export function chooseToolPrompt(options: ToolPromptOptions): ToolPrompt {
     isHermes: true,
     isRefused: false,
     ...(setting === 'auto' && {
-      notice: `The chat template of this model has no place for ${missing}. Tools are written into ${where}, and calls are read in the form of Hermes (<tool_call>). Checkpoints and exports keep this template. Set model.tools=system to choose this, or model.tools=refuse to refuse requests with tools.`,
+      notice: `The chat template of this model does not support ${missing}. Tools are written into ${where}, and calls are parsed in the format of Hermes (<tool_call>). Checkpoints and exports contain the changed template. To keep this and not see this notice, set model.tools=system. To refuse requests with tools, set model.tools=refuse.`,
     }),
   };
 }
@@ -123,6 +123,6 @@ export function refuseTools(messages: readonly ChatMessage[], tools: readonly To
   if (tools.length === 0 && messages.every(isFree)) return;
   throw new EngineError(
     'bad_request',
-    'The chat template of this model has no place for tools, and "model.tools" is "refuse". Send no tools, set model.tools=system to have them written into the system prompt, or take a model whose template prints tools.',
+    'The chat template of this model does not support tools, and "model.tools" is "refuse". Send no tools, set model.tools=system to write them into the system prompt, or use a model whose template supports tools.',
   );
 }

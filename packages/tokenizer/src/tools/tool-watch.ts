@@ -3,7 +3,7 @@ import type { UnreadForm } from '../reply/reply-format.js';
 
 /** Watches prompts with tools and the answers to them, and gives the user each notice once. */
 export type ToolWatch = {
-  /** Asked for the form of calls that nothing reads, before the first prompt with tools. */
+  /** Call this before a prompt with tools. At the first one, `findUnread` is called for the format of the template's calls, if nothing reads it. */
   onPrompt(findUnread: () => UnreadForm | undefined): void;
   onAnswer(reply: ParsedReply): void;
   readonly forms: CallForms;
@@ -14,11 +14,11 @@ export type ToolCallsSetting = 'strict' | 'lenient';
 
 export type ToolWatchOptions = {
   readonly onNotice: (message: string) => void;
-  /** For the first prompt with tools. */
+  /** A notice that is given at the first prompt with tools. */
   readonly notice: string | undefined;
 };
 
-/** The number of answers with untagged calls, and none with tags, after which a notice is given. */
+/** A notice is given after this number of answers with untagged calls, if no answer had a call with tags. */
 const enough = 2;
 
 export function createToolWatch({ onNotice, notice }: ToolWatchOptions): ToolWatch {
@@ -47,14 +47,14 @@ export function createToolWatch({ onNotice, notice }: ToolWatchOptions): ToolWat
 }
 
 function unreadNotice({ example }: UnreadForm): string {
-  return `The chat template of this model writes tool calls in a form that no family reads (${example}). Such calls stay text, and count as malformed_tool_calls. Set model.tools=system to have tools and calls in the form of Hermes, or name a family that reads them with model.template_family.`;
+  return `The chat template of this model writes tool calls in a format that no registered template family can parse (${example}). Such calls stay part of the answer's text, and count as malformed_tool_calls. Set model.tools=system, which writes tools and calls in the format of Hermes, or set model.template_family to a family of your own that parses this format.`;
 }
 
 function untaggedNotice(numAnswers: number): string {
-  return `All ${numAnswers} answers with tool calls so far are bare JSON, without the tags of the model's chat template, so they are not read as calls (they count as malformed_tool_calls). Set model.tool_calls=lenient to read them, or teach the tags with a few dozen calls and \`ajet sft\`.`;
+  return `So far, all ${numAnswers} answers with tool calls were bare JSON, without the tags of the model's chat template. They were not parsed as calls, and count as malformed_tool_calls. Set model.tool_calls=lenient to parse such calls, or run \`ajet sft\` on a few dozen tool calls so that the model learns the tags.`;
 }
 
-/** Returns the `model.tool_calls` that fits a model with these answers: `strict` if most of its calls have tags, or if it made none. */
+/** Returns the value of `model.tool_calls` that fits a model with these answers: `strict` if most answers have tags, or if none has calls. */
 export function fittingToolCalls({ tagged, untagged }: CallForms): ToolCallsSetting {
   return untagged > tagged ? 'lenient' : 'strict';
 }

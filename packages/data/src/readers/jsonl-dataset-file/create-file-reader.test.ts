@@ -151,7 +151,7 @@ it('refuses a share for evaluation next to a file for it, and a share that leave
     validation: write('two.jsonl', sums(2, 9)),
     split: { evaluation: 0.5, by: 'content' },
   });
-  await expect(both.trainingTable?.()).rejects.toThrow(/there are evaluation tasks already: .*two\.jsonl/);
+  await expect(both.trainingTable?.()).rejects.toThrow(/there are already evaluation tasks: .*two\.jsonl/);
 });
 
 /** Larger than what is read without a cache. */

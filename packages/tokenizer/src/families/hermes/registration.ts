@@ -7,7 +7,7 @@ import type { ReplySection } from '../../reply/reply-section.js';
 export const hermes = defineTemplateFamily({
   name: 'hermes',
   summary: 'Qwen, Hermes',
-  // Not Qwen3-Coder's calls, which have the same tags around XML.
+  // This excludes Qwen3-Coder's calls, which have the same tags around XML.
   recognizes: (source) => source.includes('<tool_call>') && !source.includes('<parameter='),
   turnEnds: ['<|im_end|>'],
   createAnswer: createHermesSection,
@@ -110,7 +110,7 @@ const createBlock: BlockSection = (builder, before) => {
 
 type ReadBlock = Parameters<BlockSection>[1] & { readonly text: string; readonly call: WrittenCall | undefined };
 
-/** Adds a block that was read, or leaves it in the content and counts it; then comes more answer. */
+/** Adds a block that was read, or leaves it in the content and counts it. The answer continues after it. */
 export function endBlock(
   builder: ReplyBuilder,
   block: BlockSection,

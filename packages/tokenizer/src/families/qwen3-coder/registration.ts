@@ -101,7 +101,7 @@ function toJson(value: string, schema: unknown, root: JsonObject): string {
   return type?.read(value.trim()) ?? JSON.stringify(value);
 }
 
-/** The types that are not written as they are. */
+/** The types other than string, each with a function that reads its value from text. It returns JSON, or undefined if the value does not fit. */
 const otherTypes: readonly { readonly name: string; read(text: string): string | undefined }[] = [
   { name: 'null', read: (text) => (/^(null|None)$/.test(text) ? 'null' : undefined) },
   { name: 'boolean', read: (text) => (/^(true|false)$/i.test(text) ? text.toLowerCase() : undefined) },
@@ -114,13 +114,13 @@ function asJson(text: string, type: 'number' | 'object'): string | undefined {
   try {
     return typeof JSON.parse(text) === type ? text : undefined;
   } catch {
-    return undefined; // it is text
+    return undefined; // it is a string
   }
 }
 
 type Forms = { readonly types: ReadonlySet<unknown>; readonly constants: readonly unknown[] };
 
-/** A person writes no deeper schema, but a schema may refer to itself. */
+/** Nobody writes a deeper schema by hand, but a schema may refer to itself. */
 const deepest = 8;
 
 /** Returns types and constants that a schema names, directly or through its alternatives and references. */
