@@ -45,7 +45,7 @@ function hasCalls({ callForm, openCall }: TemplateFamily): boolean {
 function printed(template: ChatTemplate, answer: AssistantMessage): string {
   const prompt = template.render([question], { tools, addGenerationPrompt: true });
   const whole = template.render([question, answer], { tools, addGenerationPrompt: false });
-  assert.ok(whole.startsWith(prompt), 'The template does not print an answer where the prompt asks for it.');
+  assert.ok(whole.startsWith(prompt), 'The template does not print an answer right after the prompt that asks for it.');
   return whole.slice(prompt.length);
 }
 
