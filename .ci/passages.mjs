@@ -159,7 +159,7 @@ function piecesOf(source, file) {
   return [];
 }
 
-/** Passages as `{ text, line }`; none for a file that is not code, a script, a configuration or a page. */
+/** Returns passages as `{ text, line }`. A file that is not code, a script, a configuration or a page has none. */
 export function passagesOf(source, file) {
   const lineAt = lineCounter(source);
   return piecesOf(source, file)

@@ -36,7 +36,7 @@ export function numberOption(args: readonly string[], name: string, fallback: nu
   return value;
 }
 
-/** The middle value, or the mean of the middle two. */
+/** Returns the middle value, or the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = sorted.length / 2;

@@ -49,7 +49,7 @@ function toCommand(wish: Wish, folder: string): Command {
   return { kind: 'inspect', run, episode: wish === 'inspect' ? null : 'eval-0-test0' };
 }
 
-/** The outcome of a command: its answer and, for a resumed run, the whole folder. */
+/** Returns the outcome of a command: its answer and, for a resumed run, the whole folder. */
 function outcomeOf(
   wish: Wish,
   folder: string,

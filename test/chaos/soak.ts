@@ -40,7 +40,9 @@ async function runEpisode(host: Host): Promise<void> {
   await host.ask({ kind: 'end', episode });
 }
 
-/** The median of the slopes between all pairs of samples (Theil and Sen). A single odd sample moves it little. */
+/**
+ * Returns the median of the slopes between all pairs of samples (Theil and Sen). A single odd sample moves it little.
+ */
 export function medianSlope(points: readonly { readonly x: number; readonly y: number }[]): number {
   const slopes = points
     .flatMap((one, at) => points.slice(at + 1).map((other) => (other.y - one.y) / (other.x - one.x)))

@@ -43,7 +43,7 @@ beforeAll(async () => {
   whole = readMetrics(onlyRun(wholeFolder));
 });
 
-/** The folder of a run that has ended and was never killed. */
+/** Copies the folder of a run that has ended and was never killed. */
 function copyWhole(): string {
   const folder = createScratchFolder();
   cpSync(wholeFolder, folder, { recursive: true });

@@ -94,7 +94,7 @@ async function readLedger<T>(run: string, read: (store: LmdbStore) => T): Promis
 
 const readState = (run: string): Promise<LedgerState> => readLedger(run, (store) => foldStore(store).state);
 
-/** In the order in which their steps call them. */
+/** Returns the names of the ended episodes within their steps. */
 const endedIn = ({ episodes }: LedgerState): readonly string[] =>
   [...episodes.values()].filter(({ end }) => end !== undefined).map(({ claimId }) => claimId.split(' ').at(-1) ?? '');
 

@@ -11,7 +11,7 @@ import { createScratchFolder } from './support/job-folder.js';
 import { readEpisodes } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-/** A model whose chat template does not support tools, trained by a run and by a swarm. */
+/** A run and a swarm train a model whose chat template does not support tools. */
 
 const createConfig = (modelDir: string, model: { readonly tools?: 'refuse' | 'system' } = {}) => ({
   experimentDir: createScratchFolder(),

@@ -7,7 +7,7 @@ export type CuttingProxy = {
   close(): void;
 };
 
-/** A network that swallows the first answer. The server has sent it, and the client sees a broken connection. */
+/** Opens a network that loses the first answer. The server has sent it, but the client sees a broken connection. */
 export async function openCuttingProxy(baseUrl: string): Promise<CuttingProxy> {
   const { port, hostname, pathname } = new URL(baseUrl);
   let numCut = 0;

@@ -27,8 +27,8 @@ const leafNames = (section: unknown): readonly string[] =>
 const isFileName = (name: string): boolean => /\.(?:safetensors|jsonl?|ya?ml|md|ts|py|bin)$/.test(name);
 
 /**
- * Settings in dots that do not exist, such as `rollout.num_repeats`, and names before `=` or after "set" that no
- * setting has.
+ * Returns settings with dots that do not exist, such as `rollout.num_repeats`, and names before `=` or after "set" that
+ * no setting has.
  */
 function wrongSettings(text: string, { settings }: Known): readonly string[] {
   const sections = Object.keys(settings).filter((name) => isSection(settings[name]));
@@ -55,8 +55,8 @@ const allFlags = (program: Program): readonly string[] => [
 ];
 
 /**
- * Follows the words after `ajet`: its subcommands, then flags that the last of them takes. What is wrong, as it is
- * written.
+ * Follows the words after `ajet`: its subcommands, then flags that the last of them takes. Returns the wrong parts as
+ * they are written.
  */
 function wrongWords(words: readonly string[], program: Program, path: string): readonly string[] {
   const [first, ...rest] = words;

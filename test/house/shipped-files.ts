@@ -4,7 +4,7 @@ import path from 'node:path';
 const isTest = (name: string): boolean =>
   /\.(?:test|d)\.ts$|(?:^|\/)(?:testing|fixtures|tests)(?:\/|[^/]*$)/.test(name);
 
-/** The files in TypeScript and Python that users run, relative to the root. */
+/** Returns the files in TypeScript and Python that users run, relative to the root. */
 export function shippedFiles(root: string): readonly string[] {
   const under = (folder: string): readonly string[] =>
     readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {

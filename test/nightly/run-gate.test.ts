@@ -13,7 +13,7 @@ const verdict = (cell: string, color: string) => ({ cell, color, reasons: [] });
 const first = { cells: 2, red: 0, yellow: 0, green: 1, not_reached: 0, verdicts: [verdict('a.onnx', 'green')] };
 const second = { ...first, red: 1, verdicts: [...first.verdicts, verdict('b.onnx', 'red')] };
 
-/** A gate that prints these lines and ends with this code. */
+/** Writes a gate that prints these lines and ends with this code. */
 function gateOf(lines: readonly object[], code: number): string {
   const program = path.join(folder, `gate-${lines.length}-${code}.mjs`);
   const printed = lines.map((line) => `console.log(${JSON.stringify(JSON.stringify(line))});`).join('\n');

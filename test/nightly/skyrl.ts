@@ -4,7 +4,7 @@ import type { NightlyOutcome } from './nightly-job.js';
 import { runLongTests } from './vitest-outcome.js';
 
 /**
- * Tests SkyRL from PyPI, if it can be installed: the backbone's contract, what is saved, and ten steps of the frozen
+ * Tests SkyRL from PyPI, if it can be installed: the backbone's contract, its checkpoints, and ten steps of the frozen
  * lake.
  */
 export async function run(): Promise<NightlyOutcome> {

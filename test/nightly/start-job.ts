@@ -17,7 +17,7 @@ const require = createRequire(import.meta.url);
 const tsx = require.resolve('tsx/cli');
 const runJob = path.join(import.meta.dirname, 'run-job.ts');
 
-/** The job and all processes that it has started. */
+/** Ends the job and all processes that it has started. */
 function endGroup(pid: number): void {
   if (process.platform === 'win32') spawnSync('taskkill', ['/pid', String(pid), '/t', '/f']);
   else process.kill(-pid, 'SIGKILL');
@@ -58,7 +58,7 @@ export async function startJob(name: string, { folder, limitMs }: JobOptions): P
 
 const readOutcome = (file: string): NightlyOutcome => JSON.parse(readFileSync(file, 'utf8')) as NightlyOutcome;
 
-/** Without an outcome, this is what the job kept before it ended. */
+/** If the job has no outcome, this returns what it kept before it ended. */
 function lost(isTooLong: boolean, minutes: number, code: number | null, soFarFile: string): NightlyOutcome {
   const summary = isTooLong
     ? `it was ended after ${minutes} minutes, its limit`

@@ -3,7 +3,9 @@ import { makeEnvironment } from '../../.ci/python-environment.mjs';
 import type { NightlyOutcome } from './nightly-job.js';
 import { runLongTests } from './vitest-outcome.js';
 
-/** TensorBoard, wandb and swanlab from PyPI follow a run without a network, and read what they got. */
+/**
+ * Checks that TensorBoard, wandb and swanlab from PyPI follow a run without a network and can read their own records.
+ */
 export async function run(): Promise<NightlyOutcome> {
   const problem = makeEnvironment(path.join(import.meta.dirname, 'trackers'));
   if (problem !== undefined) return { passed: false, isSkipped: true, summary: problem, details: {} };

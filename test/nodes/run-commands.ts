@@ -74,7 +74,7 @@ function copyWithoutGit(scratch: string): Place {
 
 const ofOurCaller = /^(npm_|NODE_(OPTIONS|NO_|PENDING_|REDIRECT_)|AJET_|TSX_|VITEST|INIT_CWD$|PROPERTY_SEED$|XDG_)/i;
 
-/** The environment of a user's terminal, without the npm, the test runner or the settings that run this. */
+/** Returns the environment of a user's terminal, without the npm, the test runner or the settings that run this. */
 function environmentOf(release: NodeRelease, { home }: Place): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !ofOurCaller.test(name));
   const PATH = [...installNode(release), process.env['PATH'] ?? ''].join(path.delimiter);

@@ -25,7 +25,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** The arguments of `npm publish`. */
+/** Returns the arguments of `npm publish`. */
 function publish(env: Readonly<Record<string, string>>): readonly string[] {
   const PATH = `${dir}${path.delimiter}${process.env['PATH'] ?? ''}`;
   execFileSync(process.execPath, [path.join(dir, '.ci/publish.mjs')], { env: { PATH, ...env }, stdio: 'pipe' });

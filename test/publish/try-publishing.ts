@@ -64,8 +64,8 @@ async function npmSetting(name: string): Promise<string> {
 }
 
 /**
- * The user's own settings of npm, which may name a proxy, and a token. npm does not publish without a token, and this
- * registry reads none.
+ * Writes the user's own settings of npm, which may name a proxy, and adds a token. npm does not publish without a
+ * token, and this registry reads none.
  */
 async function writeSettings(folder: string, registry: string): Promise<string> {
   const own = await npmSetting('userconfig');

@@ -68,7 +68,7 @@ function compile(copy: string, folder: string): string {
   return stdout;
 }
 
-/** The tests in the new folder, and those that compare the written files with the sources. */
+/** Runs the tests in the new folder, and those that compare the written files with the sources. */
 function runSuite(copy: string, folder: string): Pick<Followed, 'passed' | 'tests'> {
   const output = path.join(copy, 'suite.json');
   spawnSync(

@@ -14,7 +14,7 @@ import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js'
  */
 vi.setConfig({ testTimeout: 300_000 });
 
-/** The walker of tutorial 1, whose author asks for some sampling in every call. */
+/** Returns the walker of tutorial 1 with these sampling options in every call. */
 function createWalker(sampling: SamplingOptions): typeof FrozenLakeWorkflow {
   return class extends FrozenLakeWorkflow {
     override execute(task: Task, tuner: Tuner) {

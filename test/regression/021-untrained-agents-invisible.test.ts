@@ -54,7 +54,7 @@ it('keeps what a LangChain model is asked and answers, invoked or streamed', asy
   });
 });
 
-/** A server of Chat Completions for OpenAI's own client. */
+/** Makes OpenAI's own client for a server of Chat Completions. */
 function createClient(): OpenAI {
   const head = { id: 'c', created: 1, model: 'm' };
   const message = { role: 'assistant', content: 'Whole.', refusal: null };

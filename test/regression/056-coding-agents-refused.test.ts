@@ -33,7 +33,7 @@ function open(first: string) {
 
 type Item = { readonly type: string; readonly [key: string]: unknown };
 
-/** The items of a streamed answer, as Codex collects them. */
+/** Returns the items of a streamed answer, as Codex collects them. */
 async function readItems(response: Response): Promise<readonly Item[]> {
   const text = await response.text();
   expect([response.status, text]).toEqual([200, expect.stringContaining('response.completed')]);

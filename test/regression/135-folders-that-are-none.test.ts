@@ -7,7 +7,7 @@ import { summarizeEpisodes } from '@agentjet/inspect';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
-/** A file or a circle of links in place of a folder of a run ended in a stack. */
+/** If a run's folder was a file or a circle of links, the command printed a stack. */
 
 async function createRun(): Promise<RunFolder> {
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'folders-'));

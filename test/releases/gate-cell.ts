@@ -23,7 +23,7 @@ async function isUnchanged(cell: Cell, newest: CellResult, say: (line: string) =
   return result.metrics_sha256 === known.metrics_sha256;
 }
 
-/** Held-out tasks that every seed of the newest release solved and none of these seeds does. */
+/** Returns held-out tasks that every seed of the newest release solved and that none of these seeds solves. */
 export function newlyFailed(newest: Pick<CellResult, 'seeds'>, seeds: readonly SeedResult[]): readonly string[] {
   const solvedBefore = Object.keys(newest.seeds[0]?.outcomes ?? {}).filter((task) =>
     newest.seeds.every(({ outcomes }) => outcomes[task] === true),

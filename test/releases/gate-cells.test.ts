@@ -9,7 +9,7 @@ const silent = (): void => undefined;
 const green: Verdict = { color: 'green', reasons: [] };
 const plan = { cells: chosen, fits: () => true, isLimited: false };
 
-/** A gate that is green, except that the second cell's run ends with an error. */
+/** Returns a green verdict, except that the second cell's run ends with an error. */
 const crashAtSecond = (cell: Cell): Promise<Verdict> =>
   cell === chosen[1] ? Promise.reject(new Error('node ajet ended with 1:\nno space left')) : Promise.resolve(green);
 

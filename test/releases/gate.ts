@@ -38,7 +38,7 @@ const round = (value: number): string => value.toFixed(3);
 
 const gainOf = ({ before, after }: GateRun): number => after - before;
 
-/** How far from the median is still noise. */
+/** Returns how far from the median a value may be and still count as noise. */
 const bandOf = (usual: readonly number[]): number =>
   Math.max(smallestBand, deviations * medianAbsoluteDeviation(usual));
 
@@ -56,8 +56,8 @@ function fallenFigures(baseline: readonly GateRun[], runs: readonly GateRun[]): 
 }
 
 /**
- * The least gain that does not count as lost: half of the baseline's gain, or less if the baseline's own seeds vary so
- * much. If little is gained, half of it is less than the difference between seeds.
+ * Returns the least gain that does not count as lost: half of the baseline's gain, or less if the baseline's own seeds
+ * vary so much. If little is gained, half of it is less than the difference between seeds.
  */
 function leastGain(baseline: readonly GateRun[]): number {
   const usual = baseline.map(gainOf);

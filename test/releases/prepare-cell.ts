@@ -36,7 +36,7 @@ async function runAjet(cell: Cell, command: readonly string[], place: Place & { 
   return findRunDir(runs);
 }
 
-/** The last checkpoint, in a folder whose name is always the same. */
+/** Moves the last checkpoint to a folder whose name is always the same. */
 async function takeModel(runDir: string, target: string): Promise<string> {
   const checkpoints = path.join(runDir, 'checkpoints');
   const names = (await readdir(checkpoints)).filter((name) => name.startsWith('step-')).toSorted();

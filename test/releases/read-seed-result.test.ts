@@ -7,7 +7,7 @@ import { readSeedResult } from './read-seed-result.js';
 
 const toLines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-/** Two steps between two evaluations of two tasks. The second task is solved only once of twice. */
+/** Makes two steps between two evaluations of two tasks. The second task is solved in only one of its two attempts. */
 function createRunDir(secondsSampling: number): string {
   const runDir = mkdtempSync(path.join(tmpdir(), 'seed-result-'));
   mkdirSync(path.join(runDir, 'episodes'), { recursive: true });

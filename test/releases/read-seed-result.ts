@@ -42,7 +42,7 @@ async function* readEpisodes(file: string): AsyncGenerator<Line> {
 /** The length of an ending, in characters. */
 const longestEnding = 200;
 
-/** What the workflow reported: its metadata, or its error. */
+/** Returns what the workflow reported: its metadata, or its error. */
 function describeEnding({ reward, metadata, error }: Line): string {
   return JSON.stringify(error === undefined ? { reward, metadata } : { error }).slice(0, longestEnding);
 }
@@ -113,7 +113,7 @@ export async function readSuccess(runDir: string): Promise<Pick<SeedResult, 'suc
   };
 }
 
-/** The source of the weights that the run began with; no field for a bundled model or a plain folder. */
+/** Returns the source of the weights that the run began with, or no field for a bundled model or a plain folder. */
 async function readModelSource(runDir: string): Promise<Pick<SeedResult, 'model_source'>> {
   const [record] = await readLines(path.join(runDir, 'model.json'));
   const source = record?.['source'];

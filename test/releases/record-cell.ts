@@ -5,7 +5,7 @@ import { currentVersion, describeMachine, hashModel, libraryVersions, readCommit
 import { runSeed } from './run-seed.js';
 import { writeResult } from './store.js';
 
-/** One line about a seed that has ended. */
+/** Returns one line about a seed that has ended. */
 export function describeSeed(cell: Cell, { seed, success_before, success_after, seconds, speed }: SeedResult): string {
   const shown = (value: number | null): string => value?.toFixed(2) ?? '-';
   return `${cellName(cell)} seed ${seed}: success ${shown(success_before)} -> ${shown(success_after)}, ${Math.round(seconds.total)} s, speed ${speed.toFixed(3)}`;

@@ -38,7 +38,7 @@ async function start(options: Partial<SwarmServerOptions> & { readonly store?: L
   return server;
 }
 
-/** A server with one acknowledged episode, and one that runs. */
+/** Starts a server with one acknowledged and one running episode. */
 async function startUsed(options: Parameters<typeof start>[0] = {}): Promise<SwarmServer> {
   const server = await start(options);
   const tasks = [{ task_id: 't0', index: 0, hash: 'h' }];
@@ -88,7 +88,7 @@ function codeOf({ status, body }: Answer): readonly [number, string] {
   return [status, code];
 }
 
-/** The acknowledged and the running episodes, as the server reports them now. */
+/** Returns the acknowledged and the running episodes, as the server reports them now. */
 async function seen(server: SwarmServer): Promise<unknown> {
   const episodes = await Promise.all([ended, running].map((id) => send(server, 'GET', `/episodes/${id}`)));
   return [server.swarm?.describe().account, episodes.map(({ body }) => body)];
@@ -359,7 +359,7 @@ it('a server whose store was taken over refuses, and the new one has what was ac
   expect(second.swarm?.describe().account).toMatchObject({ acknowledged: 1 });
 });
 
-/** The file of a store whose server is closed. */
+/** Returns the file of a store whose server is closed. */
 async function stopUsed(): Promise<string> {
   const server = await startUsed();
   await server.close();

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const task: Task = { taskId: 't1', mainQuery: 'Say hello.', initMessages: [], metadata: { answer: 'hello' } };
 
-/** A program in JavaScript. `ask` is a call of its model. */
+/** Returns the command of a program in JavaScript. `ask` calls its model. */
 function program(body: string): { readonly command: string; readonly args: readonly string[] } {
   const file = path.join(dir, `program-${Math.random().toString(36).slice(2)}.mjs`);
   writeFileSync(

@@ -38,7 +38,7 @@ async function openTrainer(): Promise<TrainerPort> {
   };
 }
 
-/** A server, and one step that no checkpoint has. */
+/** Starts a server with one step that no checkpoint has. */
 async function startWithStep(): Promise<SwarmServer> {
   const server = await servers.start({ openTrainer, settings });
   key = server.firstKey;

@@ -52,7 +52,7 @@ const settings = {
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Mean rewards of the first and of the last two steps. */
+/** Returns the mean rewards of the first and of the last two steps. */
 function beginAndEnd(rewards: readonly number[], perStep: number): readonly [number, number] {
   return [mean(rewards.slice(0, 2 * perStep)), mean(rewards.slice(-2 * perStep))];
 }

@@ -22,7 +22,7 @@ afterEach(async () => {
   await servers.close();
 });
 
-/** The trainer that counts, until there is a problem. */
+/** Opens a trainer that only counts its steps. Its steps throw while a problem is set. */
 async function openTrainer(): Promise<TrainerPort> {
   const trainer = await servers.trainer.open();
   const check = (): void => {

@@ -60,7 +60,7 @@ export function writeFilesOf({ name, left, right, operator, written }: Repair): 
 
 export type Split = 'training' | 'evaluation';
 
-/** A wrong operator must give a different result. */
+/** Returns whether the written operator gives a different result. */
 const isBroken = ({ left, right, operator, written }: Repair): boolean =>
   calculate[written](left, right) !== calculate[operator](left, right);
 

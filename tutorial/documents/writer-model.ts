@@ -14,7 +14,7 @@ type Asked = {
   readonly asked_already?: readonly string[];
 };
 
-/** The sentence about an attribute, and its value. */
+/** Returns the sentence about an attribute, and its value. */
 function findSentence(passage: string, attribute: Attribute): readonly [sentence: string, value: string] {
   const [before = '', after = ''] = forms[attribute].tell('@').split('@');
   const [sentence = '', value = 'unknown'] =

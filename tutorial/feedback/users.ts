@@ -25,7 +25,7 @@ export type LoggedAnswer = {
   readonly feedback: { readonly thumb?: 'up' | 'down'; readonly correction?: string };
 };
 
-/** The user's rating of an answer. */
+/** Returns the user's rating of an answer. */
 export function rate(answer: string, right: number, random: Random): LoggedAnswer['feedback'] {
   if (random.next() < 0.4) return {};
   const isRight = answer.trim() !== '' && Number(answer) === right;
@@ -37,7 +37,7 @@ export function rate(answer: string, right: number, random: Random): LoggedAnswe
 
 export type Week = { readonly week: number; readonly people: number; readonly seed: number };
 
-/** A week of the deployed agent. Its questions do not repeat those of earlier weeks. */
+/** Runs a week of the deployed agent. Its questions do not repeat those of earlier weeks. */
 export async function liveWeek(
   ask: (question: string) => Promise<string>,
   { week, people, seed }: Week,
@@ -67,7 +67,7 @@ export async function liveWeek(
   return all;
 }
 
-/** The deployed agent's client. The seed makes a week repeatable. */
+/** Makes the deployed agent's client. The seed makes a week repeatable. */
 function openClient(baseURL: string, seed: number): OpenAI {
   return new OpenAI({
     baseURL,

@@ -65,7 +65,7 @@ const calculator = tool(({ expression }) => calculate(expression), {
 const clerkPrompt = 'Solve the problem with the calculator. Then answer with the number alone.';
 const writerPrompt = 'You answer stall holders of a market in one friendly sentence that contains the figure.';
 
-/** A subgraph: the clerk calls its calculator until it answers. */
+/** Makes a subgraph in which the clerk calls its calculator until it answers. */
 function createClerk(model: BaseChatModel) {
   if (model.bindTools === undefined) throw new Error('The clerk needs a model that can call tools.');
   const withTools = model.bindTools([calculator]);

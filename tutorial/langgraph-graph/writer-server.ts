@@ -10,7 +10,7 @@ type Body = { readonly stream?: boolean; readonly messages: readonly { readonly 
 
 let opened: Promise<string> | undefined;
 
-/** The base URL. The server opens once and does not keep the process alive. */
+/** Resolves to the base URL. The server opens once and does not keep the process alive. */
 export function openWriterServer(): Promise<string> {
   opened ??= listen();
   return opened;

@@ -33,7 +33,7 @@ it('shows the model what was wrong with a call', async () => {
   });
 });
 
-/** As `debug.collect` sends another seed with each call. */
+/** Sends another seed with each call, as `debug.collect` does. */
 function openClient(port: number, seed: number): OpenAI {
   return new OpenAI({
     baseURL: `http://127.0.0.1:${port}/v1`,

@@ -56,7 +56,8 @@ async function run(state: OfficeState, code: string, signal: AbortSignal): Promi
 }
 
 /**
- * The output that the agent sees, and the state after its code. If a limit stops the code, the state does not change.
+ * Returns the output that the agent sees, and the state after its code. If a limit stops the code, the state does not
+ * change.
  */
 async function act(
   state: OfficeState,

@@ -23,8 +23,8 @@ const phrases = [
 ];
 
 /**
- * 0 to 10: five for the order number, four for the next step, minus up to three for empty phrases, one for any
- * answer.
+ * Scores an answer from 0 to 10: one for any answer, five for the order number, four for the next step, minus up to
+ * three for empty phrases.
  */
 export function hiddenScore(answer: string): number {
   const namesOrder = /order \d{4}/.test(answer);

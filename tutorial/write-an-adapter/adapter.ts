@@ -2,7 +2,7 @@ import type { AssistantMessage, ChatMessage, ChatModel, ChatRequest } from '@age
 import { fromStash, type ModelOptions, type Tuner } from '@agentjet/rollout';
 import type { Actor, Line, Stage, Use } from './parley.js';
 
-/** The tuned model as an actor of Parley if its target learns, and `debugModel` itself otherwise. */
+/** Returns the tuned model as an actor of Parley if its target learns, and `debugModel` itself otherwise. */
 export function asModel(tuner: Tuner, options: ModelOptions<Actor>): Actor {
   return tuner.selectModel(options, (model) => ({ act: (lines, stage) => act(model, lines, stage) }));
 }

@@ -21,7 +21,10 @@ export type TorchProcess = {
   close(): Promise<void>;
 };
 
-/** Null if no Python with PyTorch is found: AJET_TORCH_PYTHON, the torch backbone's virtual environment, python3. */
+/**
+ * Returns null if no Python with PyTorch is found. It tries AJET_TORCH_PYTHON, the torch backbone's virtual environment
+ * and python3.
+ */
 export async function startTorch(threads: number): Promise<TorchProcess | null> {
   const python = pythonCandidates().find(hasTorch);
   if (python === undefined) return null;

@@ -1,11 +1,11 @@
 import type { Backbone, Engine, TrainBatch, TrainStepMetrics } from '@agentjet/core';
 
-/** The terms of all packs of a batch, rows included. */
+/** Counts the terms of all packs of a batch, rows included. */
 function countTerms({ packs }: TrainBatch): number {
   return packs.reduce((sum, { terms }) => sum + terms.weights.length, 0);
 }
 
-/** A backbone whose weights never change. It only sees what a step would train. */
+/** Makes a backbone whose weights never change. It only sees what a step would train. */
 export function createStillBackbone(engine: Engine, modelDir: string): Backbone {
   const trainStep = (batch: TrainBatch): Promise<TrainStepMetrics> =>
     Promise.resolve({

@@ -30,7 +30,7 @@ function goesOnFrom(call: RecordedCall, before: RecordedCall | undefined): boole
   return seen.every((id, index) => prompt[index] === id);
 }
 
-/** An assistant's turn in the prompt must be what was sent, or the model's own words of the turn that was meant. */
+/** Returns whether an assistant's turn in the prompt is neither what was sent nor the model's own text of that turn. */
 function hasWrongSplice(
   { sent, engine }: RecordedCall,
   earlier: readonly RecordedCall[],

@@ -36,7 +36,7 @@ export function judgeLearning(before: Outcomes, after: Outcomes): Learning {
   };
 }
 
-/** P(at least `heads` of `tosses`). */
+/** Returns P(at least `heads` of `tosses`). */
 function tailOfFairCoin(heads: number, tosses: number): number {
   let probability = 0.5 ** tosses; // of exactly k heads
   let tail = 0;

@@ -48,7 +48,7 @@ export async function tryFramework(
   };
 }
 
-/** The lines after "Next:" that install something. There are none for a framework that comes with the adapter. */
+/** Runs the lines after "Next:" that install something. There are none for a framework that comes with the adapter. */
 async function installWhatInitSays(dir: string, output: string): Promise<{ output: string; seconds: number }> {
   const line = /^ {2}(npm install .*)$/m.exec(output)?.[1];
   return line === undefined ? { output: '', seconds: 0 } : runCommand(line.trim(), { cwd: dir });

@@ -22,7 +22,7 @@ const large = Buffer.alloc(12 * 2 ** 20, 'x');
 const deep = '['.repeat(200_000);
 const wide = `{"client":"bench","status":"completed","reward":1,"metadata":{${Array.from({ length: 50_000 }, (_none, at) => `"k${at}":[]`).join()}}}`;
 
-/** One request of each kind. A run repeats them in turn. */
+/** Returns one request of each kind. A run repeats them in turn. */
 export function createAttacks(target: Target): readonly Attack[] {
   return [...withoutKeys(target), ...withWrongRoles(target), ...withBadBodies(target), ...onModels(target), ...onWires];
 }
@@ -184,7 +184,7 @@ function withBadBodies({ worker, running }: Target): readonly Attack[] {
   ];
 }
 
-/** Model calls. A key opens only one episode. */
+/** Returns attacks on model calls. A key opens only one episode. */
 function onModels({ running, otherKey, runningKey, worker, ended }: Target): readonly Attack[] {
   const chat = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
   const call = (id: string): string => `/e/${id}/main/v1/chat/completions`;

@@ -5,8 +5,8 @@ import path from 'node:path';
 export type Source = { readonly file: string; readonly text: string };
 
 /**
- * TypeScript below a `src` folder, without tests, fixtures, `testing` folders, files named `testing...` and type
- * declarations.
+ * A source is TypeScript below a `src` folder, without tests, fixtures, `testing` folders, files named `testing...` and
+ * type declarations.
  */
 function isSource(file: string): boolean {
   return /(^|\/)src\/.*\.ts$/.test(file) && !/\.(test|d)\.ts$|\/(testing|fixtures)\/|\/testing[^/]*$/.test(file);

@@ -4,7 +4,8 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Every script that V8 has parsed, of our files and of packages. The debugger reports ES modules and CommonJS alike.
+ * Collects every script that V8 has parsed, of our files and of packages. The debugger reports ES modules and CommonJS
+ * alike.
  */
 function watchFiles() {
   const files = new Set();
@@ -18,7 +19,7 @@ function watchFiles() {
   return files;
 }
 
-/** Shared objects that the process has mapped: addons, and the libraries that they load. */
+/** Returns shared objects that the process has mapped: addons, and the libraries that they load. */
 function nativeLibraries() {
   process.report.excludeNetwork = true;
   return process.report.getReport().sharedObjects;

@@ -22,7 +22,9 @@ export type RecordedEpisode = {
   readonly record: (episodeId: string) => EpisodeRecord;
 };
 
-/** Three shapes of about `tokens` tokens each. Every token of the model's context is counted once. */
+/**
+ * Makes episodes of three shapes with about `tokens` tokens each. Every token of the model's context is counted once.
+ */
 export function createEpisodes(chatTokenizer: ChatTokenizer, tokens: number): readonly RecordedEpisode[] {
   const create = (name: string, workload: Workload, size: number): RecordedEpisode =>
     createEpisode(name, workload(Math.ceil(size), chatTokenizer), chatTokenizer);

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * CPU time of the main thread in ms, by the kernel's count if there is one (Linux), and otherwise of the whole process.
+ * Returns the CPU time of the main thread in ms, as the kernel counts it (Linux). Without that count it returns the CPU
+ * time of the whole process.
  */
 export function threadCpuMs(): number {
   try {

@@ -94,7 +94,7 @@ async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, byt
 }
 
 /**
- * A conversation with a history of this many bytes. Each further question returns what it cost in addition to the
+ * Opens a conversation with a history of this many bytes. Each further question returns what it cost in addition to the
  * engine, in milliseconds.
  */
 async function openConversation<M, H>(

@@ -119,7 +119,7 @@ function summarize(model: string, answers: Readonly<Record<string, Answer>>, ora
   };
 }
 
-/** NaN if any value is NaN. */
+/** Returns the largest value, or NaN if any value is NaN. */
 function largest(values: readonly number[]): number {
   return values.reduce((found, value) => (Number.isNaN(value) || value > found ? value : found), 0);
 }

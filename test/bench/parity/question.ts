@@ -75,7 +75,7 @@ const qwen3 = {
   attention_bias: false,
 };
 
-/** A random model of a few thousand weights, which is the same on every machine. */
+/** Writes a random model of a few thousand weights, which is the same on every machine. */
 export async function writeTinyModel(dir: string, family: 'qwen2' | 'qwen3' = 'qwen2'): Promise<string> {
   await writeRandomModelFolder(dir, { configJson: family === 'qwen3' ? qwen3 : configJson, seed: 3 });
   return dir;
@@ -172,7 +172,7 @@ export async function inScratchFolder<Result>(work: (dir: string) => Promise<Res
   }
 }
 
-/** The same beginnings with many last tokens, which together give the normalised logits of a row. */
+/** Returns the same beginnings with many last tokens, which together give the normalised logits of a row. */
 function createProbes(vocabSize: number): readonly (readonly number[])[] {
   const random = createRandom(9);
   const beginnings = [1, 5, 14].map((length) => Array.from({ length }, () => random.int(vocabSize)));

@@ -9,7 +9,10 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** A judge that is fooled by a candidate that speaks of the rubric, and repeats one that has a tag in it. */
+/**
+ * Serves a judge that gives points to a candidate that mentions the rubric. If a candidate contains a tag, the judge
+ * repeats the candidate.
+ */
 async function serveGullible(): Promise<string> {
   server = createServer((request, response) => {
     let text = '';

@@ -41,7 +41,7 @@ export async function measureAnswers(): Promise<AnswersFigures> {
   return { forms: forms.length, wrong_credit: wrong.length, missed_credit_share: missed.length / toPay };
 }
 
-/** The forms of all files that are counted. */
+/** Judges the forms of all files that are counted. */
 export async function judgeAllForms() {
   const judged = await Promise.all(files.map(judgeForms));
   return {

@@ -43,7 +43,7 @@ async function compareFamilies(): Promise<Measured> {
   return JSON.parse(stdout) as Measured;
 }
 
-/** The result if PyTorch is not installed. */
+/** Returns the kept result, which is used if PyTorch is not installed. */
 function readKept(report: (line: string) => void): Readonly<Record<string, FamilyResult>> {
   const { families, date, commit } = JSON.parse(readFileSync(keptFamilies, 'utf8')) as {
     readonly families: Readonly<Record<string, FamilyResult>>;

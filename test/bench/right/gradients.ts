@@ -276,7 +276,7 @@ async function measured(name: string, setting: Setting, key: string): Promise<nu
 
 const keptFile = path.join(import.meta.dirname, '../results/right.json');
 
-/** The last result, if PyTorch is not installed. */
+/** Returns the last kept result, which is used if PyTorch is not installed. */
 function keptFigure(key: string): number | 'refused' | undefined {
   if (!existsSync(keptFile)) return undefined;
   const kept = JSON.parse(readFileSync(keptFile, 'utf8')) as { readonly gradients?: Gradients };

@@ -17,13 +17,13 @@ const digestSize = 4;
 
 export type TokenizersFigures = { readonly texts: number; readonly different: number };
 
-/** Each text is counted once, in however many tokenizers it differs. */
+/** Each text is counted once, even if it differs in several tokenizers. */
 export async function measureTokenizers(): Promise<TokenizersFigures> {
   const lists = await Promise.all(tokenizerNames.map(differentTexts));
   return { texts: numTexts, different: new Set(lists.flat()).size };
 }
 
-/** The texts whose ids differ from those of the Rust library. */
+/** Returns the texts whose ids differ from those of the Rust library. */
 export async function differentTexts(name: TokenizerName): Promise<readonly string[]> {
   const file = name === 'nano' ? '../../../packages/nano/model/tokenizer.json' : `data/hard-texts/${name}.json`;
   const tokenizerJson = JSON.parse(await readFile(new URL(file, import.meta.url), 'utf8')) as JsonObject;

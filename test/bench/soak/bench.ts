@@ -156,7 +156,7 @@ function summarize({ samples, log, minutes, lost, account }: Soaked): BenchResul
   };
 }
 
-/** The slope of the line of least squares through the memory, in MB per hour. */
+/** Returns the slope of the line of least squares through the memory, in MB per hour. */
 function slopeOf(samples: readonly Sample[]): number {
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const hours = samples.map(({ atMs }) => atMs / 3_600_000);

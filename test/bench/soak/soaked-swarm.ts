@@ -6,8 +6,8 @@ import type { Engine } from '@agentjet/core';
 import { openSteadyModel, steadyEngine } from '../swarm/steady-run.js';
 
 /**
- * A server whose engine answers slowly and whose trainer only counts its steps, so all growth comes from the server
- * itself.
+ * Starts a server whose engine answers slowly and whose trainer only counts its steps, so all growth comes from the
+ * server itself.
  */
 export async function startSoaked(
   dir: string,
@@ -47,7 +47,7 @@ const slowEngine: Engine = {
   },
 };
 
-/** A sync that fails on request. The server forgets all and folds the store again. */
+/** Makes a sync fail on request. The server then forgets its state and folds the store again. */
 function withFaults(store: Store, fails: () => boolean): Store {
   return new Proxy(store, {
     get(target, name) {

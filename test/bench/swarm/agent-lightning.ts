@@ -65,13 +65,13 @@ export class AgentLightningServer {
     }
   }
 
-  /** CPU time of all its threads. */
+  /** Returns the CPU time of all its threads. */
   cpuMs(): number {
     const fields = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) * 10; // 100 ticks a second
   }
 
-  /** One claim and one end for each task. */
+  /** Makes one claim and one end for each task. */
   async play(count: number): Promise<AgentLightning['cpuMs']> {
     const rollouts = Array.from({ length: count }, (_none, index) => ({
       input: { question: `What is ${index}?` },

@@ -164,7 +164,7 @@ async function measureRound(requests: Requests, { echo, endpoint, swarm }: Serve
   };
 }
 
-/** The time of an echo, one at a time. */
+/** Measures the time of an echo, one at a time. */
 async function measureP99(requests: Requests, { url }: ServerProcess): Promise<number> {
   const latencies: number[] = [];
   for (let index = 0; index < 100; index++) {

@@ -62,7 +62,7 @@ async function startEcho(): Promise<Serving> {
   return { url: `http://127.0.0.1:${port}`, key: '' };
 }
 
-/** The model calls of an ordinary run, without a swarm. */
+/** Serves the model calls of an ordinary run, without a swarm. */
 async function startEndpoint(): Promise<Serving> {
   const host = await startEndpointServer();
   setInterval(() => undefined, 60_000); // the endpoint alone does not keep a process alive

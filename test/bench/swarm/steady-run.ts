@@ -20,7 +20,7 @@ export const steadyEngine: Engine = {
 
 type ServedRun = Parameters<typeof openSwarmModel>[0];
 
-/** Everything of a served run that calls and ends need. Its batches are never full, so it never trains. */
+/** Opens the parts of a served run that calls and ends need. Its batches are never full, so it never trains. */
 export function openSteadyModel(
   dir: string,
   records: RecordIndex,

@@ -5,7 +5,7 @@ export type Claimed = { readonly episode_id: string; readonly base_url: string; 
 
 let numClaims = 0;
 
-/** Enough tasks for any load. */
+/** Posts enough tasks for any load. */
 export async function postTasks(requests: Requests, url: string, count: number, key = ''): Promise<void> {
   for (let start = 0; start < count; start += 1000) {
     const size = Math.min(1000, count - start);

@@ -173,7 +173,7 @@ function tokensPerSecond(measured: Measured | undefined): number {
   return measured === undefined ? NaN : measured.tokens / measured.cpuSeconds;
 }
 
-/** The worse of time and memory, per doubling, from the smallest to the largest size. */
+/** Returns the worse growth of time and memory, per doubling, from the smallest to the largest size. */
 function growth(list: readonly Measured[]): number {
   const [first, last] = [list[0], list.at(-1)];
   if (first === undefined || last === undefined) return NaN;

@@ -25,7 +25,9 @@ function longest(rows: readonly Sample[]): number {
   return rows.reduce((length, { ids }) => Math.max(length, ids.length), 0);
 }
 
-/** Padding that the model computes, as in a batch of padded rows. It continues the row, untrained. */
+/**
+ * Adds padding that the model computes, as in a batch of padded rows. The padding continues the row and is not trained.
+ */
 function padTo(length: number): (sample: Sample) => Sample {
   return (sample) => ({
     ...sample,

@@ -97,7 +97,7 @@ function longPrompt(chatTokenizer: ChatTokenizer): CallsOf {
   };
 }
 
-/** One agent under the tracker, which says what each call really saw. */
+/** Runs one agent under the tracker, which records what each call really saw. */
 function track(
   episodeId: string,
   chatTokenizer: ChatTokenizer,
@@ -133,7 +133,7 @@ function inEpisodes(count: number, callsOf: (episodeId: string, episode: number)
 
 type Source = { readonly random: Random; readonly vocabSize: number };
 
-/** Behaviour logprobs of a fresh model, which is nearly uniform. */
+/** Makes a row with the behaviour logprobs of a fresh model, which is nearly uniform. */
 function createRow({ episodeId, agentName, prompt, answer }: Call, { random, vocabSize }: Source): Sample {
   const ids = Int32Array.of(...prompt, ...answer);
   const lossMask = Uint8Array.from(ids, (_, t) => (t < prompt.length ? 0 : 1));

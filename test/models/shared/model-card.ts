@@ -53,7 +53,7 @@ function describeLessons({ lessons }: TrainingReport): string {
   return table(['lesson', 'steps', 'tokens', 'computed as a tree', 'seconds', 'first loss', 'last loss'], rows);
 }
 
-/** The README.md of the model folder. The run that wrote it measured every figure in it. */
+/** Writes the README.md of the model folder. The run that wrote it measured every figure in it. */
 export function writeModelCard(recipe: Recipe, report: TrainingReport): string {
   const { name, card, configJson, optimizer, vocabSize } = recipe;
   const { seed, numParameters, numMerges, seconds, machine } = report;

@@ -10,7 +10,7 @@ export type Qwen2Size = {
   readonly intermediateSize: number;
 };
 
-/** The config.json of transformers for a model in the shape of Qwen2. */
+/** Returns the config.json of transformers for a model in the shape of Qwen2. */
 export const createConfigJson = (size: Qwen2Size) => ({
   architectures: ['Qwen2ForCausalLM'],
   model_type: 'qwen2',

@@ -6,7 +6,7 @@ import type { Random } from '@agentjet/core';
  */
 export type Teacher = (prompt: string, random: Random) => string;
 
-/** The text of the last message before the answer. */
+/** Returns the text of the last message before the answer. */
 export function lastMessage(prompt: string): string {
   const [, text = ''] =
     /<\|im_start\|>\w+\n((?:(?!<\|im_start\|>)[\s\S])*)<\|im_end\|>\n<\|im_start\|>assistant\n$/.exec(prompt) ?? [];

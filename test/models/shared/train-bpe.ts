@@ -52,8 +52,8 @@ function applyMerge(pieces: readonly string[], [left, right]: Merge): readonly s
 }
 
 /**
- * Byte-pair encoding (Gage 1994; Sennrich et al. 2016) over the words that `pattern` finds. It joins the most frequent
- * neighbours, `numMerges` times or until no pair occurs twice. Merges come in the order in which they apply.
+ * Learns byte-pair encoding (Gage 1994; Sennrich et al. 2016) over the words that `pattern` finds. It joins the most
+ * frequent neighbours, `numMerges` times or until no pair occurs twice. Merges come in the order in which they apply.
  */
 export function trainBpe(
   texts: Iterable<string>,

@@ -12,7 +12,7 @@ export const noPython: string | undefined =
 
 export const pythonPath = path.join(import.meta.dirname, '../../../clients/python');
 
-/** The Python client in a process. It reads a line of JSON for each verb, and writes a line. */
+/** Starts the Python client in a process. It reads a line of JSON for each verb, and writes a line. */
 export function createPythonDriver(options: DriverOptions): ClientDriver {
   const child = spawn(python, [path.join(import.meta.dirname, 'driver.py'), JSON.stringify(options)], {
     env: { ...process.env, PYTHONPATH: pythonPath, PYTHONDONTWRITEBYTECODE: '1' },

@@ -199,7 +199,7 @@ async function tellProgress(
 
 type Sums = { readonly training: readonly TaskInput[]; readonly evaluation: readonly TaskInput[] };
 
-/** The word problems of tutorial 2. */
+/** Reads the word problems of tutorial 2. */
 async function readSums(): Promise<Sums> {
   const dir = path.resolve(import.meta.dirname, '../../../tutorial/math-agent/data');
   const read = async (name: string): Promise<readonly TaskInput[]> => {

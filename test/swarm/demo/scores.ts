@@ -20,7 +20,7 @@ export class Scores {
     return new Promise((resolve) => this.#waiting.push({ program, resolve }));
   }
 
-  /** Mean rewards by share since the last call. */
+  /** Returns mean rewards by share since the last call. */
   take(): Readonly<Record<string, number>> {
     const means = [...this.#late].map(([share, rewards]) => {
       const sum = rewards.reduce((total, reward) => total + reward, 0);

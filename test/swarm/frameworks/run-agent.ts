@@ -32,8 +32,8 @@ export type AgentOutcome = {
 };
 
 /**
- * A model that calls the tool, and says the answer after it has read the result. smolagents wants the answer as a tool
- * call, too, and with `tool_choice: required` the server has already begun the call.
+ * Plays a model that calls the tool and gives the answer after it has read the result. smolagents wants the answer as a
+ * tool call, too, and with `tool_choice: required` the server has already begun the call.
  */
 function reply({ text }: ScriptedRequest): string {
   const isBegun = text.endsWith(begun);

@@ -73,7 +73,7 @@ export async function killProcesses(
   return { kills, ...(await compare(dir, numPolicies)) };
 }
 
-/** A server that ends by itself is a bug, even if the next one loses nothing. Its standard error says more. */
+/** A server that ends by itself is a bug, even if the next one loses nothing. Its standard error has the cause. */
 function requireNoDeath(deaths: readonly string[]): void {
   if (deaths.length > 0) throw new Error(`A server that nobody killed has ended ${deaths.join(' and ')}.`);
 }
@@ -133,7 +133,7 @@ async function compare(dir: string, numPolicies: number): Promise<Omit<KillRepor
   };
 }
 
-/** Trained episodes that are in no manifest of the policy, and episodes that are in two. */
+/** Counts trained episodes that are in no manifest of the policy, and episodes that are in two. */
 export function countHeld(state: LedgerState, policy: string): { readonly missing: number; readonly doubled: number } {
   const counts = new Map<string, number>();
   for (const { groups } of lineOf(state, policy).manifests.values())

@@ -6,7 +6,7 @@ import { openServedRun, type ServedPolicy } from '@agentjet/session/served';
 import { ModelTrainer } from '@agentjet/swarm-server/testing';
 import { createServedConfig } from './served-config.js';
 
-/** The run folder that servers on this experiment folder write. */
+/** Returns the run folder that servers on this experiment folder write. */
 export function findRun(dir: string): string {
   const experiment = path.join(dir, 'kills');
   const [run, ...others] = readdirSync(experiment);
@@ -25,7 +25,7 @@ export async function foldRun(
   return { state, records, close: () => store.close() };
 }
 
-/** The folder of a policy's metrics and checkpoints. */
+/** Returns the folder of a policy's metrics and checkpoints. */
 const folderOf = (run: string, policy: string): string =>
   policy === defaultPolicy ? run : path.join(run, 'policies', policy);
 

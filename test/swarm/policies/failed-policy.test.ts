@@ -90,7 +90,7 @@ class Breakable {
   };
 }
 
-/** The same object except for one method, which is checked first. */
+/** Returns the same object except for one method, which is checked first. */
 function breaking<Thing extends object>(thing: Thing, method: keyof Thing, check: () => void): Thing {
   return new Proxy(thing, {
     get: (target, name) => {
@@ -203,7 +203,7 @@ it('a model that cannot be opened stops its policy alone, which says so, and com
   await expectSound();
 }, 180_000);
 
-/** The answer to a program without a client of ours when it calls the worker. */
+/** Returns the answer that a program without our client gets when it calls the worker. */
 async function refusalOf(url: string, key: string) {
   const claim = { claim_id: 'raw', client: 'raw', life: 'one', wait_seconds: 10 };
   const post = (address: string, bearer: string, body: object): Promise<Response> =>

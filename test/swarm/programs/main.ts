@@ -43,7 +43,7 @@ for (const name of names.filter(isProgramName)) {
   }
 }
 
-/** A request is a line. */
+/** Prints one request a line. */
 function print({ requests, ...head }: Transcript): string {
   const lines = requests.map((request) => `    ${JSON.stringify(request)}`);
   const start = JSON.stringify(head, null, 2).replace(/\n\}$/, '');

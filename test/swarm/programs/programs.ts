@@ -47,8 +47,8 @@ export const word = 'marzipan';
 export const answer = `The word is ${word}.`;
 
 /**
- * A model that calls the tool when it is asked, and answers after it has read the result. All other calls are side
- * calls.
+ * Plays a model that calls the tool when it is asked, and answers after it has read the result. All other calls are
+ * side calls.
  */
 export function reply({ call }: Program, { text }: ScriptedRequest): string {
   if (!text.includes('<tools>')) return 'A word in a file';

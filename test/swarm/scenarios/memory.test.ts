@@ -27,7 +27,7 @@ it('remembers every episode that has ended, and holds few of them in memory', as
   await expectMemory(bench, next, ids);
 });
 
-/** Everything that is kept for single groups and episodes. */
+/** Counts all records that are kept for single groups and episodes. */
 function countHeld({ context }: Swarm): number {
   const { groups, episodes, claims, finished, manifests, outcomes } = context.ledger.state;
   return groups.size + episodes.size + claims.size + finished.numHeld + manifests.size + outcomes.size;

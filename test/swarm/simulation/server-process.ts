@@ -31,12 +31,12 @@ export class ServerProcess {
     return this.#life.isAlive ? this.#listener?.swarm : undefined;
   }
 
-  /** The time that the model takes for an answer. */
+  /** Waits as long as the model takes for an answer. */
   async think(): Promise<void> {
     await this.#life.wait(this.#shared.world.about(50));
   }
 
-  /** The machine slept, or somebody set its clock. */
+  /** Moves the clock, as if the machine had slept or somebody had set it. */
   jumpClock(ms: number): void {
     this.#life.jumpedMs += ms;
   }

@@ -156,7 +156,8 @@ function foldAtEnd(disk: MemoryDisk, audit: Audit): LedgerState | undefined {
 }
 
 /**
- * The equation: every acknowledged episode is trained exactly once, or dropped for a reason, and nothing is left over.
+ * Checks the equation: every acknowledged episode is trained exactly once, or dropped for a reason, and nothing is left
+ * over.
  */
 function checkEnd(state: LedgerState, audit: Audit): void {
   const all = knownEpisodes(state, defaultPolicy);

@@ -3,7 +3,10 @@ import { readRewards } from './advantages.js';
 import { agentsOf, type AgentTurns, returnsOf } from './returns.js';
 
 export type ReturnOptions = {
-  /** The factor by which a reward counts less one turn of its agent earlier, in [0, 1]. Defaults to 1. */
+  /**
+   * The discount, in [0, 1]: each turn of its agent before a reward gets the reward times one more factor of gamma.
+   * Defaults to 1.
+   */
   readonly gamma?: number | undefined;
 };
 

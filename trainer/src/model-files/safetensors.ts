@@ -48,7 +48,9 @@ export async function readTensorInto(entry: TensorEntry, destination: Float32Arr
   await withFile(entry.file, (handle) => readValues(handle, { entry, dtype, start: entry.start }, destination));
 }
 
-/** A tensor's elements as float32, in order, `numValues` at a time and what is left at the end. */
+/**
+ * Yields a tensor's elements as float32, in order. Each piece has `numValues` elements; the last one may have fewer.
+ */
 export async function* readTensorPieces(entry: TensorEntry, numValues: number): AsyncGenerator<Float32Array> {
   const dtype = supportedDtypeOf(entry);
   const total = entry.numBytes / bytesPerElement[dtype];

@@ -15,7 +15,7 @@ export type Lesson = { readonly messages: readonly Message[]; readonly response_
 type Section = { readonly rubric: string; readonly scale: number; readonly max_tokens: number };
 type Job = { readonly ajet: { readonly task_judge: { readonly llm: Section } } };
 
-/** These questions are the ones of the doctor's training. */
+/** Reads the judge's options from the configuration of the doctor's training. */
 function readOptions(): LlmJudgeOptions {
   const file = path.join(import.meta.dirname, '../learning_to_ask_llm.yaml');
   const { rubric, scale, max_tokens: maxTokens } = (parse(readFileSync(file, 'utf8')) as Job).ajet.task_judge.llm;
@@ -34,8 +34,8 @@ const options = readOptions();
 const signal = new AbortController().signal;
 
 /**
- * What the judge `llm` asks about a consultation, with the verdict of the rule. Its reason counts the questions of each
- * line.
+ * Makes a lesson of what the judge `llm` asks about a consultation, with the verdict of the rule. Its reason counts the
+ * questions of each line.
  */
 export async function toVerdictLesson({ task, lines }: Consultation): Promise<Required<Lesson>> {
   const { counts, points } = gradeLines(lines);
@@ -59,7 +59,7 @@ function drawCode(random: Random): string {
   return `"code": "${digits.join('')}"`;
 }
 
-/** A lesson that repeats a code alone. */
+/** Makes a lesson that repeats a code alone. */
 export function drawCopy(random: Random): Lesson {
   const content = `{${drawCode(random)}}`;
   return {
@@ -70,7 +70,7 @@ export function drawCopy(random: Random): Lesson {
   };
 }
 
-/** A lesson that grades a consultation alone: the verdict has no code. */
+/** Makes a lesson that grades a consultation alone: the verdict has no code. */
 export function toGrading({ messages }: Lesson): Lesson {
   const [, , answer, verdict] = messages;
   if (answer === undefined || verdict === undefined) throw new Error('A question has three messages, and a verdict.');
@@ -78,7 +78,7 @@ export function toGrading({ messages }: Lesson): Lesson {
   return { messages: [answer, { ...verdict, content }] };
 }
 
-/** A lesson that repeats a code from a longer or shorter part of the question. */
+/** Makes a lesson that repeats a code from a longer or shorter part of the question. */
 export function drawHiddenCopy({ messages }: Lesson, random: Random): Lesson {
   const [system, task, answer] = messages;
   if (system === undefined || task === undefined || answer === undefined)

@@ -26,7 +26,7 @@ const numLabelled = 200;
 const write = (file: string, lines: readonly object[]): Promise<void> =>
   writeFile(file, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`);
 
-/** As many as `count`, of at most 1000 patients. */
+/** Draws `count` consultations with at most 1000 patients. */
 function drawConsultations(split: Split, { seed, count }: { readonly seed: number; readonly count: number }) {
   const random = createRandom(deriveSeed(seed, 'consultations', split));
   return repeat(drawTasks(split, { seed, count: Math.min(count, 1000) }), count).map((task) =>

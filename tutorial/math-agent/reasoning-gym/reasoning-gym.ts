@@ -23,7 +23,10 @@ export function isForEvaluation(question: string): boolean {
   return deriveSeed(0, 'reasoning-gym', question.trim()) % 8 === 0;
 }
 
-/** `5+3` for `5 + 3`: a sign after a space is another token than the one that the micro model writes into its calculator. */
+/**
+ * Writes `5 + 3` as `5+3`, because a sign after a space is another token than the one that micro writes into its
+ * calculator.
+ */
 const withTightSigns = (question: string): string => question.replace(/ ([+-]) /g, '$1');
 
 async function* readRows(family: Family, size: number): AsyncGenerator<Row> {
@@ -60,7 +63,10 @@ async function readTasks(families: readonly Family[], size: number): Promise<rea
   return tasks;
 }
 
-/** Tasks of these families, `size` of each. One in eight is for evaluation. To use other families, name them here. */
+/**
+ * Returns tasks of these families, `size` of each. One in eight is for evaluation. To use other families, name them
+ * here.
+ */
 export function readFamilies(families: readonly Family[], size: number): TaskReader {
   let reading: Promise<readonly Task[]> | undefined;
   const side = async function* (isEvaluation: boolean): AsyncGenerator<Task> {

@@ -46,7 +46,9 @@ export const aiSdkAgent: FidelityAgent<LanguageModel> = {
 
 type Messages = readonly ModelMessage[];
 
-/** The messages of all steps. ai 7 has them under another name, and in `response` those of the last step. */
+/**
+ * Returns the messages of all steps. ai 7 has them under another name; its `response` has only those of the last step.
+ */
 async function allMessages(result: {
   readonly response: PromiseLike<{ readonly messages: Messages }> | { readonly messages: Messages };
   readonly responseMessages?: PromiseLike<Messages> | Messages;

@@ -1,7 +1,7 @@
 import { attributes, forms } from '#tutorial/documents/write-documents.js';
 import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
-/** The number of a sentence, or its last word. */
+/** Returns the number of a sentence, or its last word. */
 function readValue(line: string): string {
   const sentence = line.split(': ').at(-1) ?? '';
   return /\d+/.exec(sentence)?.[0] ?? /(\w+)\.$/.exec(sentence)?.[1] ?? 'unknown';

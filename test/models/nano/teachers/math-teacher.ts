@@ -5,7 +5,10 @@ import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 const opposites: Readonly<Record<Operator, Operator>> = { '+': '-', '-': '+', '*': '/', '/': '*' };
 const operators: readonly Operator[] = ['+', '-', '*', '/'];
 
-/** Mostly takes the opposite of the right operation, and otherwise the right one or, more seldom, any other. */
+/**
+ * Mostly takes the opposite of the right operation, and otherwise the right one. Less often it takes any other
+ * operation.
+ */
 function chooseOperator(right: Operator, random: Random): Operator {
   const draw = random.next();
   if (draw < 0.55) return opposites[right];

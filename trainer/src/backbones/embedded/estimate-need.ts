@@ -80,7 +80,7 @@ type Job = {
   readonly hasReference: boolean;
 };
 
-/** The weights in single precision, the session's own packed copy, and a tied embedding once more as a table. */
+/** Counts the weights in single precision, the session's own packed copy, and a tied embedding once more as a table. */
 function openParts({ numParameters, headParameters }: ModelShape): readonly MemoryPart[] {
   return [
     { name: 'process', bytes: processBytes, sharedBytes: processBytes - threadBytes },

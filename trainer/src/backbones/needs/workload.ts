@@ -27,7 +27,7 @@ export type Workload = {
 /** The share of the longest allowed length. The longest walk in a step of the first tutorial reaches 0.57. */
 const usualShare = 0.6;
 
-/** `contextLength` is the model's. */
+/** `contextLength` is the context length of the model. */
 export function readWorkload(
   { config, longestSample, packTokens }: Pick<NeedRequest, 'config' | 'longestSample' | 'packTokens'>,
   contextLength: number,

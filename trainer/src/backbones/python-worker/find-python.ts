@@ -33,7 +33,7 @@ export function pythonHome(name: string, needs: string): PythonHome {
   };
 }
 
-/** The interpreter of the virtual environment that `setup.mjs` makes. */
+/** Returns the interpreter of the virtual environment that `setup.mjs` makes. */
 export function venvPython({ dir }: Pick<PythonHome, 'dir'>): string {
   return process.platform === 'win32' ? path.join(dir, '.venv/Scripts/python.exe') : path.join(dir, '.venv/bin/python');
 }

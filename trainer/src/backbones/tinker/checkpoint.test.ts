@@ -32,7 +32,7 @@ afterEach(async () => {
 const serve = (options: Partial<TinkerServerOptions> = {}): Promise<TinkerServer> =>
   TinkerServer.start({ open: async () => createTinyTaskBackbone(1), apiKey: 'tml-secret', ...options });
 
-/** A server that serves these files instead of the saved ones. */
+/** Starts a server that serves these files instead of the saved ones. */
 async function startWith(archive: ReadonlyMap<string, Buffer>): Promise<void> {
   await server.close();
   server = await serve({ archive });
@@ -164,7 +164,7 @@ test('a model that is lost before its weights come home is brought back first', 
 
 const adapterConfig = { peft_type: 'LORA', r: 1, lora_alpha: 2, base_model_name_or_path: 'theirs' };
 
-/** An adapter of rank 1 that adds 2 to the first weight of the head. */
+/** Makes an adapter of rank 1 that adds 2 to the first weight of the head. */
 async function adapterFiles(dir: string): Promise<ReadonlyMap<string, Buffer>> {
   const [name, width] = ['base_model.model.model.layers.0.self_attn.o_proj', 8];
   await writeSafetensors(path.join(dir, 'adapter_model.safetensors'), [

@@ -128,8 +128,8 @@ async function openSeam(client: TinkerClient, newModel: NewModel, options: SeamO
 }
 
 /**
- * The rates of the steps that show the sign. An adapter takes larger rates. A server's only model takes none, because
- * it is not discarded.
+ * Returns the rates of the steps that show the sign. An adapter takes larger rates. A server's only model takes none,
+ * because it is not discarded.
  */
 function ratesOf({ rank, profile }: SeamOptions): readonly number[] {
   if (profile.trains === 'all weights') return [];

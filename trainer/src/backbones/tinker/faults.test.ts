@@ -47,7 +47,7 @@ async function open(options: Parameters<typeof openClient>[2] = {}): Promise<Bac
 
 const scoreOf = async (backbone: Backbone) => [...((await backbone.logprobs([{ ids: row }]))[0] ?? [])];
 
-/** Two steps without any fault. */
+/** Makes two steps without any fault. */
 async function undisturbed(): Promise<readonly number[]> {
   const backbone = createTinyTaskBackbone(1);
   await backbone.trainStep(lesson());

@@ -199,7 +199,10 @@ export class TinkerBackbone implements Backbone {
     return await this.#step(step, { data: encodeRows(trainable, encoding, before), before, reference });
   }
 
-  /** The part from the first gradient on. A failure here drops the model, because a gradient cannot be taken back. */
+  /**
+   * Does the part of a step from the first gradient on. A failure here drops the model, because a gradient cannot be
+   * taken back.
+   */
   async #step(step: Step, { data, before, reference }: EncodedStep): Promise<TrainStepMetrics> {
     const { batch } = step;
     const { model } = this.#live;

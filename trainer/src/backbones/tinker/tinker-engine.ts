@@ -32,7 +32,7 @@ export type TinkerEngineOptions = {
 /** Servers read seeds as signed 32-bit numbers. */
 const seedRange = 2 ** 31;
 
-/** The server's sampler as an Engine. A completion comes whole, so `onToken` is called afterwards. */
+/** Wraps the server's sampler as an Engine. A completion comes whole, so `onToken` is called afterwards. */
 export function createTinkerEngine(options: TinkerEngineOptions): Engine {
   let sequence = 0;
   const nextSequence = () => ++sequence;

@@ -115,7 +115,7 @@ type Rollout = NeedRequest['config']['rollout'];
 
 const hasOwnGpus = ({ name, colocated }: Rollout): boolean => name === 'vllm' && !colocated;
 
-/** The GPUs that vLLM leaves to the trainer. */
+/** Returns the GPUs that vLLM leaves to the trainer. */
 function trainersGpus(rollout: Rollout, gpus: Gpus): Gpus {
   if (!hasOwnGpus(rollout)) return gpus;
   return { ...gpus, count: Math.max(1, gpus.count - rollout.numReplicas * rollout.tensorModelParallelSize) };
@@ -199,7 +199,7 @@ function gradientBytes({ numParameters }: ModelShape, { settings, gpus, hasSever
   return { kept: whole * numParameters, late: (gpus.count === 1 ? measured.gradients : own) * numParameters };
 }
 
-/** The weights of all layers, or of two layers, embedding and head. */
+/** Counts the weights of all layers, or of two layers, embedding and head. */
 function gatheredPart(
   { numParameters, layerParameters, numLayers, embeddingParameters }: ModelShape,
   isWhole: boolean,

@@ -66,7 +66,7 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** The worked example of core's TreePack. */
+/** Returns the worked example of core's TreePack. */
 export function smallPack(): TreePack {
   return {
     ids: Int32Array.of(5, 6, 7, 8),

@@ -13,7 +13,7 @@ import type { VerlBackboneOptions } from './options.js';
 
 const msgpack = pathToFileURL(createRequire(import.meta.url).resolve('@msgpack/msgpack')).href;
 
-/** A driver without Python, Ray and verl. It says hello and ready, and then runs `body` for each `message`. */
+/** Writes a driver without Python, Ray and verl. It says hello and ready, and then runs `body` for each `message`. */
 function standIn(body: string, beforeHello = `const schema = ${schemaVersion};`): string {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'ajet-driver-'));
   const file = path.join(dir, 'python.mjs');

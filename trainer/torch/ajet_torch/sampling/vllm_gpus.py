@@ -44,7 +44,8 @@ def buffer_devices(inference: InferenceConfig, ranks: Ranks, device: torch.devic
 
 
 def visible_to_vllm(inference: InferenceConfig, num_trainers: int, num_visible: int, replica: int = 0) -> str | None:
-    """Returns the server's CUDA_VISIBLE_DEVICES. None leaves it the worker's, of which it takes the first."""
+    """Returns the server's CUDA_VISIBLE_DEVICES. With None the server sees the worker's GPUs and takes the first
+    ones."""
     if num_visible == 0 or (inference.colocated and inference.num_replicas == 1):
         return None
     listed = os.environ.get("CUDA_VISIBLE_DEVICES")

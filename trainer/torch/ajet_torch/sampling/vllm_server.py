@@ -250,8 +250,8 @@ class VllmServer:
                 replica.state = state
 
     def fingerprint(self) -> int | None:
-        """vLLM's own sums are compared within `update_weights`: joined, split and merged weights are not the trainer's
-        one by one."""
+        """vLLM's own sums are compared within `update_weights`: joined, split and merged weights cannot be matched with
+        the trainer's tensors."""
         return None
 
     def probe(self, prompt_ids: np.ndarray, num_tokens: int) -> dict[int, list[TokenEvent]]:

@@ -48,7 +48,7 @@ export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxMo
   });
 }
 
-/** The weights in single precision, and the copy that they are read into. Training needs twice that. */
+/** Counts the weights in single precision, and the copy that they are read into. Training needs twice that. */
 function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
   const [needed, present] = [2 * 4 * layout.length, totalmem()].map((bytes) => (bytes / 2 ** 30).toFixed(1));
   if (2 * 4 * layout.length <= totalmem()) return;

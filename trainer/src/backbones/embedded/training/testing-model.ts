@@ -70,7 +70,7 @@ function lively(config: ModelConfig, seed: number): Float32Array {
   return weights;
 }
 
-/** A sample whose masked tokens have a behaviour logprob and an advantage. */
+/** Makes a sample whose masked tokens have a behaviour logprob and an advantage. */
 export function sampleOf(
   ids: readonly number[],
   lossMask: readonly number[],

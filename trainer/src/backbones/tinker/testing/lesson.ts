@@ -3,7 +3,7 @@ import type { LossOptions, TrainBatch } from '@agentjet/core';
 /** The ids of the lesson. */
 export const row = Int32Array.of(1, 2, 3, 4, 0, 1);
 
-/** One row whose last two tokens are trained. */
+/** Makes one row whose last two tokens are trained. */
 export function lesson(loss: LossOptions = { kind: 'sft' }): TrainBatch {
   const pack = {
     ids: row,

@@ -7,7 +7,7 @@ import { attemptClock } from '../attempt-clock.js';
 import { createTinkerBackbone, type TinkerBackboneOptions } from '../create-tinker-backbone.js';
 import type { TinkerServer } from './tinker-server.js';
 
-/** A folder as `model.path` names it, without a tokenizer. */
+/** Writes a folder as `model.path` names it, without a tokenizer. */
 export async function writeModelConfig(vocabSize: number): Promise<string> {
   const dir = await mkdtemp(path.join(tmpdir(), 'agentjet-tinker-model-'));
   await writeFile(path.join(dir, 'config.json'), JSON.stringify({ vocab_size: vocabSize }));

@@ -66,7 +66,7 @@ function readBfloat16(data: Buffer, at: number): number {
   return whole.readFloatLE();
 }
 
-/** SampleResponse. */
+/** Reads a SampleResponse. */
 function readSamples(bytes: Buffer): JsonObject {
   const sequences = of(readFields(bytes), 1).map((sequence) => {
     const fields = readFields(sequence.bytes);

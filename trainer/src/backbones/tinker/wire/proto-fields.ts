@@ -28,7 +28,7 @@ export function doubleField(number: number, value: number): Buffer {
   return Buffer.concat([toVarint((number << 3) | fixed64), bytes]);
 }
 
-/** A string, bytes or a message. */
+/** Writes a string, bytes or a message. */
 export function bytesField(number: number, content: Uint8Array | string): Buffer {
   const bytes = Buffer.from(content);
   return Buffer.concat([toVarint((number << 3) | lengthDelimited), toVarint(bytes.length), bytes]);

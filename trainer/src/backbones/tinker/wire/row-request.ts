@@ -28,7 +28,7 @@ export function toJsonBody(request: RowRequest): JsonObject {
 const float32 = 1;
 const int64 = 2;
 
-/** ForwardBackwardRequest, as SDK 0.38.0 writes it. */
+/** Writes a ForwardBackwardRequest as SDK 0.38.0 does. */
 export function toProtobuf({ modelId, sequence, rows, loss, isForward }: RowRequest): Buffer {
   return message(
     bytesField(1, modelId),

@@ -68,7 +68,7 @@ export function square(value: Value): Value {
   return multiply(value, value);
 }
 
-/** x * sigmoid(x). */
+/** Returns x * sigmoid(x). */
 export function silu(value: Value): Value {
   const { graph } = value;
   const output = graph.isFused
@@ -90,7 +90,7 @@ export function compare(
   return left.graph.node(operator, [left, right], { shape: broadcastShapes(left.shape, right.shape), type: 'bool' });
 }
 
-/** 1 if true, 0 if false. */
+/** Returns 1 if true and 0 if false. */
 export function toFloat(condition: Value): Value {
   const { graph } = condition;
   const to = graph.floatType === 'float32' ? 1 : 11;

@@ -13,7 +13,7 @@ export type Grid = {
   readonly paths: RootPaths | undefined;
 };
 
-/** The keys of each query: the slots of the row's path, then the row itself. */
+/** Counts the keys of each query: the slots of the row's path, then the row itself. */
 export function keysPerRow({ rowLength, paths }: Grid): number {
   return rowLength + (paths?.length ?? 0);
 }

@@ -33,7 +33,7 @@ export type MicrobatchLimits = {
   readonly pathReadCost: number;
 };
 
-/** The layout of one tree. `depth` is the number of tokens of its longest path. */
+/** Returns the layout of one tree. `depth` is the number of tokens of its longest path. */
 export function gridOfTree(
   { size, depth }: { readonly size: number; readonly depth: number },
   limits: MicrobatchLimits,
@@ -54,7 +54,9 @@ export function planMicrobatches(trees: readonly PackTree[], limits: MicrobatchL
   return microbatches;
 }
 
-/** The cost of attention per token, as a number of keys: the row, the path, and reading the path once per row. */
+/**
+ * Returns the cost of attention per token, as a number of keys: the row, the path, and reading the path once per row.
+ */
 function pathCost(depth: number, rowLength: number, { pathReadCost }: MicrobatchLimits): number {
   return rowLength + depth + (pathReadCost * depth) / rowLength;
 }

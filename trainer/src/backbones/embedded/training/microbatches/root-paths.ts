@@ -43,7 +43,7 @@ export function rootPaths(ends: Int32Array, rowLength: number): RootPaths {
   return { length, width, tokens, depths: Int32Array.from(paths, (path) => path.length), slots, places };
 }
 
-/** The open subtrees at each row's start. */
+/** Returns the open subtrees at each row's start. */
 function pathsOfRows(ends: Int32Array, rowLength: number): readonly Int32Array[] {
   const open: number[] = [];
   const paths: Int32Array[] = [];

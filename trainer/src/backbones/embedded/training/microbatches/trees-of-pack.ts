@@ -53,7 +53,7 @@ function treeStarts(ends: Int32Array): readonly number[] {
   return starts;
 }
 
-/** The tree of each token. */
+/** Returns the tree of each token. */
 function spread(starts: readonly number[], length: number): Int32Array {
   const trees = new Int32Array(length);
   for (const [tree, start] of starts.entries()) trees.fill(tree, start, starts[tree + 1] ?? length);

@@ -33,7 +33,7 @@ export function initialWeights(
   return weights;
 }
 
-/** Box and Muller (1958). */
+/** Draws from the normal distribution (Box and Muller 1958). */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }

@@ -39,7 +39,7 @@ export function parameterLayout(config: ModelConfig): ParameterLayout {
   return { parameters: [...matrices.placed, ...vectors.placed], length: vectors.end, decayedLength: matrices.end };
 }
 
-/** The number of trainable weights of a model. */
+/** Returns the number of trainable weights of a model. */
 export function countParameters(layout: ParameterLayout): number {
   return layout.parameters.reduce((total, { size }) => total + size, 0);
 }

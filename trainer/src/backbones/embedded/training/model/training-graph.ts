@@ -34,7 +34,7 @@ const maxLogRatio = 60;
 
 export const embeddedGradientName = 'gradient of embedded';
 
-/** The name of the output with a parameter's gradient. */
+/** Returns the name of the output with a parameter's gradient. */
 export function gradientName(parameter: string): string {
   return `gradient of ${parameter}`;
 }

@@ -118,7 +118,7 @@ export function createPlainMemory(length: number, precision: 'float32' | 'float6
 
 type Moments = Pick<OptimizerMemory, 'parameters' | 'gradients' | 'firstMoments' | 'secondMoments'>;
 
-/** AdamW (Loshchilov and Hutter 2019), with the bias corrections folded into stepSize and epsilon. */
+/** Makes one step of AdamW (Loshchilov and Hutter 2019), with the bias corrections folded into stepSize and epsilon. */
 function updatePlain(
   { parameters, gradients, firstMoments, secondMoments }: Moments,
   range: { readonly start: number; readonly end: number },
