@@ -23,13 +23,13 @@ export type StandbyOptions<Config extends CommonConfig> = Omit<
 > & {
   readonly dir: string;
   readonly port: number;
-  /** What running episodes have to end when the run is ended. Default: 30 seconds. */
+  /** The time that running episodes have when the run is ended. Default: 30 seconds. */
   readonly drainMs?: number;
 };
 
 export type Standby = {
   readonly url: string;
-  /** Made at the first start, and shown then only. */
+  /** Created at the first start, and shown only then. */
   readonly firstKey: string | undefined;
   /** Resolves with the server of the present run, or of the next one. */
   readonly served: Promise<ServedSwarm>;
@@ -38,7 +38,7 @@ export type Standby = {
   readonly close: () => Promise<void>;
 };
 
-/** @throws ConfigError if it would listen beyond loopback without a proxy, is to speak TLS, or cannot have the port */
+/** @throws ConfigError if it would listen beyond loopback without a proxy, is to speak TLS, or cannot use the port */
 export async function serveStandby<Config extends CommonConfig>(options: StandbyOptions<Config>): Promise<Standby> {
   const { dir, hostname = '127.0.0.1' } = options;
   requireSafe(options);
@@ -47,7 +47,7 @@ export async function serveStandby<Config extends CommonConfig>(options: Standby
       'wrong_value',
       'A server that waits for its run speaks no TLS. Leave it on loopback, or put it after a proxy.',
     );
-  const port = await findPort({ hostname, port: options.port }); // one for all runs
+  const port = await findPort({ hostname, port: options.port }); // the same for all runs
   mkdirSync(dir, { recursive: true });
   const { stored, firstKey } = openKey(path.join(dir, 'commander.json'));
   const runs = new RunsInTurn({ ...options, hostname, port, stored });
@@ -116,7 +116,7 @@ class RunsInTurn<Config extends CommonConfig> {
   async #serveAll(): Promise<void> {
     const { dir, drainMs = 30_000, onNotice } = this.#options;
     for (let failure: string | undefined; ; ) {
-      // a run that was begun, and never opened: its commander has the answer already
+      // a run that was begun and never opened; its commander already has the answer
       const known = readRun(dir) ?? (await this.#wait(failure));
       if (known === undefined || this.#isClosed) throw new Error('closed');
       let onEnd = (): void => undefined;
@@ -135,7 +135,7 @@ class RunsInTurn<Config extends CommonConfig> {
         await swarm.server.finish(drainMs);
         await swarm.close();
         await rm(runFile(dir), { force: true });
-        onNotice(`The run ${known.name} is ended. Waiting for another.`);
+        onNotice(`The run ${known.name} has ended. The server waits for another.`);
       } catch (error) {
         if (known.run !== null || this.#isClosed) throw error; // the next server begins the run, if this one is closing
         failure = toErrorMessage(error);
@@ -179,7 +179,7 @@ class RunsInTurn<Config extends CommonConfig> {
 
 type Create<Config extends CommonConfig> = Pick<StandbyOptions<Config>, 'composition' | 'dir'>;
 
-/** Throws WireError `unknown_config`, for keys that name code too: those belong to clients. */
+/** Throws WireError `unknown_config`, also for keys that name code, because these belong to clients. */
 function create<Config extends CommonConfig>(
   { composition, dir }: Create<Config>,
   { config, name }: Pick<KnownRun, 'config' | 'name'>,
@@ -193,7 +193,7 @@ function create<Config extends CommonConfig>(
   }
 }
 
-/** Throws WireError `other_run` for a run that is not there. */
+/** Throws WireError `other_run` for an unknown run. */
 function toRun(dir: string, { config, run }: RunRequest): KnownRun {
   const names = runNames(dir);
   if (run !== undefined && !names.includes(run))
@@ -204,7 +204,7 @@ function toRun(dir: string, { config, run }: RunRequest): KnownRun {
   return { config: config as JsonObject, run: null, name: run ?? freeName(dir) };
 }
 
-/** Each run is in a separate folder, so that the server finds the one that it was asked for again: `runs`, `runs-2`, ... */
+/** Each run has a separate folder, so that the server finds a run that is requested again: `runs`, `runs-2`, ... */
 const runNames = (dir: string): readonly string[] => readdirSync(dir).filter((name) => /^runs(-\d+)?$/.test(name));
 
 function freeName(dir: string): string {
@@ -220,12 +220,12 @@ function openKey(file: string): { readonly stored: StoredKey; readonly firstKey:
   return { stored, firstKey: answer.key };
 }
 
-/** `run` is its folder; null: the commander got the answer that it begins, and it is not open yet. */
+/** `run` is its folder. Null: the commander got the answer that the run begins, but it is not open yet. */
 type KnownRun = {
   readonly config: JsonObject;
   readonly run: string | null;
   readonly name: string;
-  /** When, and with which key. */
+  /** The time and the key. */
   readonly begun?: { readonly at: string; readonly by: string };
 };
 
@@ -236,7 +236,7 @@ function readRun(dir: string): KnownRun | undefined {
   return { name: 'runs', ...(JSON.parse(readFileSync(runFile(dir), 'utf8')) as Omit<KnownRun, 'name'>) };
 }
 
-/** Resolves when the run is on the disk, whole. */
+/** Resolves when the whole run is on disk. */
 async function keepRun(dir: string, run: KnownRun): Promise<void> {
   const file = await open(`${runFile(dir)}.new`, 'w');
   try {
@@ -250,7 +250,10 @@ async function keepRun(dir: string, run: KnownRun): Promise<void> {
 
 type Lobby = LobbyOptions & { readonly port: number; readonly hostname: string };
 
-/** Answers until a run is begun: to all but that, that there is none. Resolves then, or when it is closed, and the port is free. */
+/**
+ * Serves until a run is begun, and answers all other requests that there is none. Resolves when a run is begun or the
+ * server is closed, after the port is free.
+ */
 async function waitForRun(lobby: Lobby, onOpen: (server: ServerType) => void): Promise<void> {
   const { port, hostname } = lobby;
   const { app, begun } = createLobby(lobby);
@@ -261,7 +264,7 @@ async function waitForRun(lobby: Lobby, onOpen: (server: ServerType) => void): P
   onOpen(server);
   const isBegun = await Promise.race([begun.then(() => true), once(server, 'close').then(() => false)]);
   if (!isBegun) return;
-  await new Promise((resolve) => setTimeout(resolve, 50)); // the answer goes first
+  await new Promise((resolve) => setTimeout(resolve, 50)); // lets the answer leave first
   await closed(server);
 }
 

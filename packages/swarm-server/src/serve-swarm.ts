@@ -17,30 +17,39 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   /** The run folder to resume. Default: the experiment's newest run if it has a ledger, else a new one. */
   readonly run?: string | undefined;
   readonly isNew?: boolean;
-  /** Takes the ledger over from a server that may still be alive. */
+  /** Takes over the ledger from a server that may still be alive. */
   readonly takeOver?: boolean;
-  /** Of a user who stops: a model that is being opened, at the start or later, is left then. Close the server all the same. */
+  /**
+   * Aborts if the user stops. A model that is being opened, at the start or later, is then abandoned. The server still
+   * has to be closed.
+   */
   readonly signal?: AbortSignal;
-  /** Reads what the run writes while it is served, such as for trackers: `loadRunFollower` of `@agentjet/trackers` makes one. */
+  /**
+   * Reads the run's output while it is served, for example for trackers: `loadRunFollower` of `@agentjet/trackers`
+   * makes one.
+   */
   readonly follow?: (files: ServedFiles) => RunFollower | Promise<RunFollower>;
   readonly onNotice: (message: string) => void;
 };
 
-/** Where the figures of a run are. */
+/** The places of a run's figures. */
 export type ServedFiles = {
   readonly config: CommonConfig;
   readonly runDir: string;
-  /** Its models, each with the folder of its metrics; one, in the folder of the run, unless the configuration names several. */
+  /** Its models, each with the folder of its metrics. By default there is one, in the run folder. */
   readonly policies: readonly { readonly name: string; readonly dir: string }[];
   readonly onNotice: (message: string) => void;
 };
 
 export type RunFollower = {
-  /** A line was added to the metrics or the evaluations of the policy. Returns at once. */
+  /** Called after a line was added to the metrics or the evaluations of the policy. Returns at once. */
   readonly wake: (policy: string) => void;
-  /** After the last line. Never rejects. */
+  /** Called after the last line. Never rejects. */
   readonly close: () => Promise<void>;
-  /** Instead of `close`, once another server has the run: it follows it too. Never rejects. */
+  /**
+   * Called instead of `close` if another server has taken the run over, because that server follows it too. Never
+   * rejects.
+   */
   readonly leave: () => Promise<void>;
 };
 
@@ -52,7 +61,7 @@ export type ServedSwarm = {
 };
 
 /**
- * Serves the model of a configuration to a swarm: what `ajet swarm serve` does.
+ * Serves the model of a configuration to a swarm. Implements `ajet swarm serve`.
  * @throws ConfigError `cannot_listen` if another program has the port
  */
 export async function serveSwarm<Config extends CommonConfig>(
@@ -61,7 +70,7 @@ export async function serveSwarm<Config extends CommonConfig>(
   const { config, composition, run: dir, isNew, takeOver, signal, follow, onNotice, ...listening } = options;
   const { hostname = '127.0.0.1', port = 0 } = listening;
   requireSafe(listening);
-  await findPort({ hostname, port }); // before a run and its key are made
+  await findPort({ hostname, port }); // checked before a run and its key are made
   const run = await openServedRun({
     config,
     composition,
@@ -88,7 +97,7 @@ export async function serveSwarm<Config extends CommonConfig>(
       },
       onNotice,
     });
-    // Not before: the folder of a run whose model cannot be opened is removed.
+    // Only now: the folder of a run is removed if its model cannot be opened.
     follower = await follow?.(toServedFiles(run, { config, onNotice }));
     return { server, runDir: run.folder.dir, isResumed: run.isResumed, close: toClose({ server, follower, run }) };
   } catch (error) {
@@ -123,16 +132,19 @@ const toServedFiles = (
   policies: policies.map((policy) => ({ name: policy.name, dir: policy.folder.dir })),
 });
 
-/** By policy; a run with one does not name it. */
+/** The folders by policy. A run with one policy does not name it. */
 const toCheckpointDirs = ({ policies }: ServedRun): Readonly<Record<string, string>> =>
   Object.fromEntries(
     policies.map(({ name, folder }) => [policies.length === 1 ? '' : name, folder.checkpoints.dir] as const),
   );
 
-/** Clients end their episodes themselves when the time is over, and say more of it; the server ends those that did not. */
+/**
+ * Clients end their episodes when the time is over, and know more about the failure. The server ends the episodes that
+ * are left.
+ */
 const clientGraceMs = 10_000;
 
-/** The swarm's settings, from the names of the YAML. */
+/** The swarm's settings, from the keys of the YAML file. */
 function toSwarmSettings(config: CommonConfig): SwarmSettings {
   const { rollout, trainerCommon, data } = config;
   const { failedEpisodePolicy, maxAttempts, minGroupShare } = rollout;

@@ -15,7 +15,7 @@ it('a port that another program has is refused, with what to do', async () => {
   const { port } = other.address() as AddressInfo;
   await expect(findPort({ hostname, port })).rejects.toMatchObject({
     code: 'cannot_listen',
-    message: `The server cannot listen at http://127.0.0.1:${port}: another program does. End that one, or give another --port.`,
+    message: `The server cannot listen at http://127.0.0.1:${port}: another program listens there. End that one, or give another --port.`,
   });
   const free = await findPort({ hostname, port: 0 });
   expect([free > 0, free === port]).toEqual([true, false]);

@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { ConfigError, toErrorMessage } from '@agentjet/core';
 
-/** Where a server listens. Port 0: any that is free. */
+/** The address that a server listens at. Port 0 picks any free port. */
 export type Address = { readonly hostname: string; readonly port: number };
 
-/** As clients write it. */
+/** The address in the form that clients write. */
 export const toUrl = ({ hostname, port }: Address, protocol: 'http' | 'https' = 'http'): string =>
   `${protocol}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
 
 /**
- * Resolves with the port, or with one that is free for 0, if a server can listen there.
+ * Resolves with the port if a server can listen there. For 0 it picks a free port.
  * @throws ConfigError `cannot_listen`
  */
 export async function findPort(address: Address): Promise<number> {
@@ -28,13 +28,13 @@ export async function findPort(address: Address): Promise<number> {
 }
 
 const reasons: ReadonlyMap<unknown, string> = new Map([
-  ['EADDRINUSE', 'another program does. End that one, or give another --port'],
-  ['EACCES', 'this user may not. Give a --port from 1024 on'],
+  ['EADDRINUSE', 'another program listens there. End that one, or give another --port'],
+  ['EACCES', 'this user may not listen there. Give a --port of 1024 or above'],
   ['EADDRNOTAVAIL', 'this machine does not have the address. Correct --host'],
   ['ENOTFOUND', 'there is no such name. Correct --host'],
 ]);
 
-/** Says what to do about a port that cannot be had. */
+/** The error for a port that cannot be used, with the repair. */
 export function toListenError(error: unknown, address: Address): ConfigError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const reason = reasons.get(code) ?? toErrorMessage(error);

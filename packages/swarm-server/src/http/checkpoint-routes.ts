@@ -6,7 +6,7 @@ import { checkpointName } from '@agentjet/run-folder';
 import { WireError, type CheckpointsAnswer } from '@agentjet/swarm-wire';
 import type { Door } from './door.js';
 
-/** Checkpoints and their files. What is served is a name of the list, never a path that a request made. */
+/** Serves checkpoints and their files. Only names of the list are served, never a path from a request. */
 export function addCheckpoints(base: Hono, door: Door, dirs: CheckpointDirs = {}): void {
   base.get(
     '/checkpoints',
@@ -30,7 +30,7 @@ export function addCheckpoints(base: Hono, door: Door, dirs: CheckpointDirs = {}
   );
 }
 
-/** Folders of checkpoints by policy; under the empty name that of a run with one policy. */
+/** Folders of checkpoints by policy. A run with one policy has it under the empty name. */
 export type CheckpointDirs = Readonly<Record<string, string>>;
 
 function listAll(dirs: CheckpointDirs): CheckpointsAnswer['checkpoints'] {
@@ -52,7 +52,7 @@ function listCheckpoints(dir: string | undefined): CheckpointsAnswer['checkpoint
     .sort((a, b) => a.step - b.step);
 }
 
-/** With those of folders, such as `trainer_state/`. */
+/** Includes files of subfolders, such as `trainer_state/`. */
 function listFiles(dir: string): CheckpointsAnswer['checkpoints'][number]['files'] {
   const names = readdirSync(dir, { recursive: true }).map((name) => String(name).split(path.sep).join('/'));
   return names

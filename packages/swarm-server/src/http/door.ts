@@ -16,7 +16,7 @@ import type { Swarm } from '../swarm/swarm.js';
 import { requireKey, type StoredKey } from './keys.js';
 import { readJson, type BodyLimits } from './read-json.js';
 
-/** What every route asks for before it does anything: the wire version, a swarm that works, a key, and then the body. */
+/** The checks that every route makes first: the wire version, a working swarm, a key, and then the body. */
 export class Door {
   readonly #current: () => Swarm | undefined;
   readonly #limits: BodyLimits;
@@ -70,7 +70,7 @@ export class Door {
   }
 }
 
-/** What an answer counts as, of the bytes that are handled in one turn of the event loop. */
+/** The bytes that an answer counts for in the limit of one turn of the event loop. */
 const answerBytes = 1024;
 
 export type WriteRoute<Body> = (
@@ -79,7 +79,7 @@ export type WriteRoute<Body> = (
   more: { readonly context: Context; readonly key: StoredKey | undefined },
 ) => Promise<unknown>;
 
-/** Keeps what an operator asks for, before it is done: who, when, what. */
+/** Records an operator's order before it is carried out: who, when, what. */
 export async function audit(
   swarm: Swarm,
   key: StoredKey | undefined,
@@ -88,7 +88,7 @@ export async function audit(
   await swarm.audit({ at: new Date().toISOString(), by: key?.name ?? '', what, detail });
 }
 
-/** What the swarm needs to know of a key. */
+/** The fields of a key that the swarm needs. */
 export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
   if (key === undefined) return undefined;
   const { name, role, maxEpisodes, shares } = key;
@@ -116,7 +116,10 @@ export const rewardsIn = ({ reward, rewards = {}, turn_rewards = [] }: EndReques
   ...turn_rewards.map(({ value }) => value),
 ];
 
-/** The shares whose groups the key may list and score; undefined: all. Throws WireError `wrong_role` if there are none. */
+/**
+ * The shares whose groups the key may list and score; undefined for all. Throws WireError `wrong_role` if there are
+ * none.
+ */
 export function scoredShares(key: StoredKey | undefined): readonly string[] | undefined {
   if (key === undefined || key.role === 'commander') return undefined;
   if (key.scores !== undefined && key.scores.length > 0) return key.scores;
@@ -133,7 +136,7 @@ export function requireScorer(key: StoredKey | undefined, share: string): void {
   );
 }
 
-/** Another method on a known path, or no such path. */
+/** The error for another method on a known path, or for an unknown path. */
 export function unknownRoute({ req }: Context): WireError {
   const matches = (path: string): boolean =>
     new RegExp(`^/swarm/v1${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(req.path);
@@ -142,7 +145,7 @@ export function unknownRoute({ req }: Context): WireError {
   return new WireError('wrong_method', `${req.path} takes ${methods.join(', ')}, not ${req.method}.`);
 }
 
-/** What is left of a body that is not worth reading is not read: the connection is closed. */
+/** Closes the connection instead of reading the rest of a refused body. */
 export function answerError(context: Context, error: unknown): Response | Promise<Response> {
   const known =
     error instanceof WireError
@@ -155,5 +158,5 @@ export function answerError(context: Context, error: unknown): Response | Promis
   return incomingOf(context).complete ? answer : refuse(context.env as HttpBindings, answer);
 }
 
-/** Node's own request. Its headers cost nothing; those of a web request are made when they are asked for. */
+/** Node's request object. Reading its headers costs nothing, but a web request creates them on access. */
 export const incomingOf = ({ env }: Context): HttpBindings['incoming'] => (env as HttpBindings).incoming;

@@ -3,7 +3,10 @@ import type { StoreEntry, LedgerRecord } from '@agentjet/ledger';
 import { describeTraining } from '../swarm/describe-policies.js';
 import type { Swarm } from '../swarm/swarm.js';
 
-/** The records that clients see. Calls are too many; tasks and keys contain what not every reader may see. */
+/**
+ * The records that clients see. Calls are left out because there are too many; tasks and keys because not every reader
+ * may see them.
+ */
 const told: ReadonlySet<LedgerRecord['kind']> = new Set([
   'group',
   'claim',

@@ -2,8 +2,8 @@ import type { HttpBindings } from '@hono/node-server';
 import { systemHost } from '@agentjet/ledger';
 
 /**
- * Requests that have no answer yet and get one soon: ends above all, whose receipts a server that stops still gives. What only
- * reads is not among them, nor claims and model calls, which may wait for long.
+ * Requests that get their answers soon, above all ends: a stopping server still sends their receipts. Requests that
+ * only read are not counted, nor claims and model calls, which may wait for long.
  */
 export class InFlight {
   readonly #open = new Set<HttpBindings['outgoing']>();

@@ -3,11 +3,11 @@ import type { LedgerState } from '@agentjet/ledger';
 import { roles, WireError, type KeyAnswer, type KeyRequest, type Role } from '@agentjet/swarm-wire';
 
 /**
- * Keys `ajk_<role>_<id>_<secret>` with 256 random bits. Only their hashes are kept, in the ledger, so that they outlive a
- * restart. A commander may do all, a worker claims and ends episodes, an observer reads.
+ * Keys `ajk_<role>_<id>_<secret>` with 256 random bits. Only their hashes are kept, in the ledger, so that they outlive
+ * a restart. A commander may do everything, a worker claims and ends episodes, and an observer reads.
  */
 
-/** What is kept of a key. */
+/** The stored part of a key. */
 export type StoredKey = {
   readonly name: string;
   readonly role: Role;
@@ -15,7 +15,7 @@ export type StoredKey = {
   /** SHA-256 of the secret, in hex. */
   readonly hash: string;
   readonly expiresAt?: string;
-  /** Shares that it may claim; absent: all. */
+  /** Shares that it may claim. Default: all. */
   readonly shares?: readonly string[];
   readonly scores?: readonly string[];
   readonly rewardBounds?: readonly [number, number];
@@ -40,7 +40,7 @@ export function createKey(request: KeyRequest): { readonly stored: StoredKey; re
   return { stored, answer: { ...describeKey(stored), key: `ajk_${role}_${id}_${secret}` } };
 }
 
-/** Without its secret. */
+/** A key without its secret. */
 export function describeKey({ name, role, ...limits }: StoredKey): KeyAnswer {
   const { expiresAt, shares, scores, rewardBounds, maxEpisodes } = limits;
   return {

@@ -6,22 +6,24 @@ import { answerError, incomingOf } from './door.js';
 import { requireKey, type StoredKey } from './keys.js';
 import { defaultLimits, readJson, type BodyLimits } from './read-json.js';
 
-/** What a server that has no run yet answers: that there is none, until a commander begins one. */
+/** The answers of a server without a run. Every request gets an error until a commander begins a run. */
 export type LobbyOptions = {
   /** The commander's key. */
   readonly stored: StoredKey;
   /** Why the previous run could not begin; only the commander sees it. */
   readonly failure: string | undefined;
   readonly limits?: Partial<BodyLimits> | undefined;
-  /** Throws WireError for a configuration that no run can have, and for a run that is not there. */
+  /** Throws WireError for a configuration that no run can have, and for an unknown run. */
   readonly check: (asked: RunRequest) => void;
-  /** Resolves with the run's name when it is on the disk: the commander is answered after that. `by` is the name of the key. */
+  /**
+   * Resolves with the run's name when it is on disk. The commander is answered after that. `by` is the name of the key.
+   */
   readonly keep: (asked: RunRequest, by: string) => Promise<string>;
 };
 
 export type Lobby = {
   readonly app: Hono;
-  /** Resolves once the run is kept. */
+  /** Resolves as soon as the run is stored. */
   readonly begun: Promise<void>;
 };
 
@@ -71,7 +73,7 @@ export function createLobby(options: LobbyOptions): Lobby {
   return { app, begun };
 }
 
-/** Whether it is the commander's key: why a run failed is nobody else's business. */
+/** Whether it is the commander's key. Only the commander may see why a run failed. */
 function opens(state: LedgerState, header: string | undefined): boolean {
   try {
     requireKey(state, header, 'commander');

@@ -20,10 +20,10 @@ export type RunConfig = {
   readonly requireChangeable: (changes: Readonly<Record<string, unknown>>) => void;
 };
 
-/** For a server whose trainer has no configuration. */
+/** Used by a server whose trainer has no configuration. */
 export const anyConfig: RunConfig = { run: '', requireSame: () => {}, requireChangeable: () => {} };
 
-/** Each takes effect with the next step, or for groups that are opened afterwards. */
+/** Each key takes effect with the next step, or for groups that are opened afterwards. */
 const changeable = new Set([
   'data.train_batch_size',
   'rollout.num_repeat',
@@ -39,7 +39,7 @@ const changeable = new Set([
 /** The server is stopped, its YAML file is changed, and it resumes from its newest checkpoint. */
 const reloadable = /^(rollout|onnx|torch|trainer_common\.(max_checkpoints|keep_best|total_|val_|logger|optim\.))/;
 
-/** Code that these name runs at the clients. */
+/** Keys that name code, which runs at the clients. */
 const clientSide = /^(rollout\.user_workflow|task_reader|task_judge)(\.|$)/;
 
 export function createRunConfig<Config extends CommonConfig>(
@@ -80,7 +80,10 @@ export function createRunConfig<Config extends CommonConfig>(
   };
 }
 
-/** The key that one of several policies has its own value for. Throws WireError `unknown_config` if there is no such policy. */
+/**
+ * The key for which one of several policies has its own value. Throws WireError `unknown_config` if there is no such
+ * policy.
+ */
 function ownKey(key: string, { swarm }: CommonConfig): string {
   const [, policy, own] = /^swarm\.policies\.([a-z0-9_]+)\.(.+)$/.exec(key) ?? [];
   if (policy === undefined || own === undefined) return key;
@@ -103,7 +106,7 @@ function asUnknownConfig(check: () => void): void {
   }
 }
 
-/** Throws WireError `unknown_config` if a key names code: that runs at the clients. */
+/** Throws WireError `unknown_config` if a key names code, because code runs at the clients. */
 export function refuseClientKeys(given: Readonly<Record<string, unknown>>): void {
   const [code] = flatten(given).filter(([key]) => clientSide.test(key));
   if (code !== undefined) throw clientKey(code[0]);

@@ -15,7 +15,7 @@ import { audit, type Door } from './door.js';
 import type { StoredKey } from './keys.js';
 import { anyConfig, type RunConfig } from './run-config.js';
 
-/** The run as a whole: its tasks, its configuration, and what may be done to it. */
+/** The routes of the run as a whole: its tasks, its configuration, and its operations. */
 export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: RunOptions): void {
   base.post(
     '/tasks',
@@ -78,7 +78,7 @@ export type StandbyRun = { readonly name: string; readonly end: () => void };
 
 type RunOptions = { readonly config?: RunConfig; readonly standby?: StandbyRun };
 
-/** The same aim again is done at once. */
+/** Repeating an operation that is already in effect returns at once. */
 async function operate(swarm: Swarm, context: Context, key: StoredKey | undefined): Promise<OperationAnswer> {
   const operation = toOperation(context.req.param('operation') ?? '');
   const id = context.req.header('idempotency-key') ?? crypto.randomUUID();

@@ -33,8 +33,8 @@ import type { RunConfig } from './run-config.js';
 import { addRun, type StandbyRun } from './run-routes.js';
 
 /**
- * The swarm over HTTP: keys before bodies, bodies within limits, every error with a code of the closed list. `current`
- * gives the swarm that works now; undefined while one is recovering.
+ * The swarm over HTTP. Keys are checked before bodies, bodies have limits, and every error has a code of a closed list.
+ * `current` returns the working swarm; undefined while it is recovering.
  */
 export function createSwarmApp(current: () => Swarm | undefined, options: SwarmAppOptions = {}): Hono {
   const limits = { ...defaultLimits, ...options.limits };
@@ -75,19 +75,22 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
 
 export type SwarmAppOptions = {
   readonly limits?: Partial<BodyLimits>;
-  /** False: everybody may do everything. Only for a server that listens on loopback alone. */
+  /** False: every request may do everything. Allowed only for a server that listens on loopback. */
   readonly needsKey?: boolean;
-  /** How clients reach this server, such as `https://swarm.example.org`. Default: as the request says. */
+  /**
+   * The address by which clients reach this server, such as `https://swarm.example.org`. Default: taken from the
+   * request.
+   */
   readonly origin?: string;
-  /** Default: any key of the configuration may be changed, and none is understood. */
+  /** Default: any key may be changed, and values are not checked. */
   readonly config?: RunConfig;
-  /** The present run of a server that waits for runs. */
+  /** The current run of a server that waits for runs. */
   readonly standby?: StandbyRun;
   /** The folders of the checkpoints that commanders may download. */
   readonly checkpoints?: CheckpointDirs;
 };
 
-/** The address at which this client reached the server; a proxy says what it was asked for. */
+/** The address at which this client reached the server. Headers of a proxy name the original address. */
 function originOf({ req, env }: Context): string {
   const [protocol = '', , host = ''] = req.url.split('/', 3);
   const { headers } = (env as HttpBindings).incoming;
@@ -100,7 +103,7 @@ function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {
   return base_url.startsWith('/') ? { ...episode, base_url: origin + base_url } : episode;
 }
 
-/** A whole number of the query, at most `most`; undefined if it is not there. Throws WireError `invalid_request`. */
+/** A whole number of the query, at most `most`; undefined if it is missing. Throws WireError `invalid_request`. */
 function readCount(context: Context, name: string, most: number): number | undefined {
   const text = context.req.query(name);
   if (text === undefined) return undefined;

@@ -19,11 +19,11 @@ import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
 
 /**
- * A swarm that listens. If its store fails, it drops its state, folds the store again and continues. If another
- * server has taken the store over, it stops.
+ * A swarm that listens. If its store fails, it drops its state, reads the store again and continues. If another server
+ * has taken the store over, it stops.
  */
 export class SwarmServer {
-  /** Made at the first start, and shown then only. */
+  /** Created at the first start, and shown only then. */
   readonly firstKey: string | undefined;
   readonly url: string;
   readonly #server: ServerType;
@@ -38,7 +38,10 @@ export class SwarmServer {
     this.firstKey = more.firstKey;
   }
 
-  /** @throws ConfigError if it would listen beyond loopback without TLS or a proxy, StoreError if the store cannot be had */
+  /**
+   * @throws ConfigError if it would listen beyond loopback without TLS or a proxy, StoreError if the store cannot be
+   * opened
+   */
   static async start(options: SwarmServerOptions): Promise<SwarmServer> {
     requireSafe(options);
     const loop = new SwarmLoop(options);
@@ -66,19 +69,19 @@ export class SwarmServer {
     return this.#loop.swarm;
   }
 
-  /** Settles once another server has taken the store over. This one answers `not_owner` from then on; close it. */
+  /** Resolves when another server has taken the store over. This one answers `not_owner` from then on; close it. */
   get deposed(): Promise<StoreError> {
     return this.#loop.deposed;
   }
 
-  /** Lets what is running end, makes the steps that are due and saves a checkpoint; call `close` afterwards. */
+  /** Lets running episodes end, makes the steps that are due and saves a checkpoint. Call `close` afterwards. */
   async finish(patienceMs: number): Promise<void> {
     await this.#loop.swarm?.finish(patienceMs);
   }
 
   /**
-   * Stops listening, answers the requests that it has, and releases the store. Everything acknowledged stays; another
-   * server may resume it.
+   * Stops listening, answers pending requests, and releases the store. Everything acknowledged is kept, and another
+   * server may continue with it.
    */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
@@ -95,7 +98,7 @@ type ServerParts = {
   readonly inFlight: InFlight;
 };
 
-/** A server that stops waits for so long until the ends that were sent are on its disk. */
+/** The time that a stopping server waits until the received ends are on disk. */
 const longestAnswerMs = 5000;
 
 export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo'> & {
@@ -103,41 +106,41 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
    * `onLost` is called after a heartbeat that could not be written: another server has the store, or its disk fails.
    */
   readonly openStore: (onLost: (error: unknown) => void) => Promise<Store>;
-  /** A trainer for each life of the swarm, which has it load the newest checkpoint. */
+  /** Opens a trainer for each life of the swarm, which makes it load the newest checkpoint. */
   readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
-  /** Instead of a trainer: a model for each life of the swarm, served under `/e/<episode>/`. */
+  /** Opens a model, instead of a trainer, for each life of the swarm. It is served under `/e/<episode>/`. */
   readonly openModel?: (
     records: RecordIndex,
     onFailure: (error: unknown, policy: string) => void,
   ) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
-  /** Of policies whose own batches or steps differ. */
+  /** Settings of policies whose batches or steps differ. */
   readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
-  /** The commander's key of a new run. Default: one is made, and shown once. */
+  /** The commander's key of a new run. Default: a new key that is shown once. */
   readonly firstKey?: StoredKey | undefined;
-  /** Who began the run from another machine: kept in the audit, once. */
+  /** The person who began the run from another machine, recorded once in the audit. */
   readonly begun?: Begun | undefined;
-  /** Default: loopback. */
+  /** Default: the loopback address. */
   readonly hostname?: string;
   readonly port?: number;
   /** Files of a certificate and its key. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** A proxy in front of it speaks TLS. */
+  /** Whether a proxy in front of the server speaks TLS. */
   readonly isBehindProxy?: boolean;
   readonly app?: SwarmAppOptions;
   readonly onNotice?: (message: string) => void;
 };
 
-/** Who began a run, when, and what the run is called. */
+/** Records who began a run, when, and the name of the run. */
 export type Begun = {
-  /** Time as ISO 8601 has it. */
+  /** Time in ISO 8601. */
   readonly at: string;
   /** Name of the key. */
   readonly by: string;
   readonly run: string;
 };
 
-/** One swarm after the other on the same store. */
+/** Runs one swarm after the other on the same store. */
 class SwarmLoop {
   readonly #options: SwarmServerOptions;
   #swarm: Swarm | undefined;
@@ -153,9 +156,9 @@ class SwarmLoop {
   readonly deposed = new Promise<StoreError>((resolve) => {
     this.#tellTaken = resolve;
   });
-  /** When the trainer or the engine failed lately. */
+  /** The times of recent failures of the trainer or the engine. */
   readonly #failures = new RecentFailures();
-  /** The swarm that is about to be closed, so that its model is opened again. */
+  /** The swarm that is about to be closed so that its model can be opened again. */
   #leaving: Swarm | undefined;
   #isClosed = false;
 
@@ -173,7 +176,7 @@ class SwarmLoop {
     return this.#swarm;
   }
 
-  /** What answers model calls; undefined while there is no swarm, or none with a model. */
+  /** The part that answers model calls; undefined without a swarm or without a model. */
   get serving(): Serving | undefined {
     const [swarm, model] = [this.#swarm, this.#model];
     return swarm === undefined || model === undefined ? undefined : { swarm, model };
@@ -197,7 +200,7 @@ class SwarmLoop {
     return this.serving;
   }
 
-  /** The next life works, or there will be none. */
+  /** Called when the next life works, or when there will be none. */
   #wake(): void {
     for (const go of this.#waiting) go();
   }
@@ -255,7 +258,7 @@ class SwarmLoop {
     return { trainer: await openTrainer(), ...(access !== undefined && { access }) };
   }
 
-  /** Lets store and model go, so that others can be opened. */
+  /** Releases store and model, so that others can be opened. */
   async #release(): Promise<void> {
     const model = this.#model;
     this.#model = undefined;
@@ -272,7 +275,7 @@ class SwarmLoop {
     return firstKey === undefined ? answer.key : undefined;
   }
 
-  /** A server that was killed while it opened the run gets the same request to begin again. */
+  /** If the server was killed while it opened the run, the same request arrives again. */
   async auditBegin(): Promise<void> {
     const [{ begun }, swarm] = [this.#options, this.#swarm];
     if (begun === undefined || swarm === undefined) return;
@@ -292,10 +295,10 @@ class SwarmLoop {
     await this.#release();
   }
 
-  /** A model that died is opened again, from its newest checkpoint, unless it does so too often: then an operator must look. */
+  /** Opens a dead model again from its newest checkpoint. If it dies too often, an operator must repair the cause. */
   async #openAgain(error: unknown): Promise<void> {
     const swarm = this.#swarm;
-    if (swarm === undefined || this.#leaving === swarm) return; // both its engine and its trainer report it
+    if (swarm === undefined || this.#leaving === swarm) return; // both the engine and the trainer report a failure
     const problem = this.#failures.note(error, systemHost.now());
     if (problem === undefined) {
       this.#options.onNotice?.(
@@ -307,20 +310,20 @@ class SwarmLoop {
     this.#options.onNotice?.(`Training has stopped. Ends are still taken. ${problem}`);
   }
 
-  /** Training has stopped, and an operator wants it back. */
+  /** Starts training again after it stopped, because an operator asked for it. */
   async #openOnOrder(): Promise<void> {
     this.#failures.forget();
     if (this.#swarm !== undefined) await this.#leave(this.#swarm);
   }
 
-  /** Closes the swarm once who waits for a receipt has it: store and model are let go, and opened again. */
+  /** Closes the swarm after all pending receipts are sent. Store and model are released and opened again. */
   async #leave(swarm: Swarm): Promise<void> {
     this.#leaving = swarm;
     await swarm.written();
     if (this.#swarm === swarm) swarm.close();
   }
 
-  /** A failed commit is like a crash: the store is folded again before anything else happens. */
+  /** A failed commit is treated like a crash: the store is read again before anything else happens. */
   async #goOn(error: StoreError): Promise<void> {
     const swarm = this.#swarm;
     this.#swarm = undefined;
@@ -345,10 +348,10 @@ class SwarmLoop {
   }
 }
 
-/** Far below the time of a model call, and long enough for the requests of a busy moment to share one commit. */
+/** Far shorter than a model call, and long enough for many simultaneous requests to share one commit. */
 const gatherMs = 4;
 
-/** Keeps the process alive: a commit may be all that a server that is opening waits for. */
+/** Keeps the process alive, because a server that opens may wait for nothing but a commit. */
 const gather = (): Promise<void> => setTimeout(gatherMs);
 
 /** How long an idle connection stays open. */
@@ -373,7 +376,7 @@ function listen(
       resolve(server),
     );
     server.once('error', (error) => reject(toListenError(error, { hostname, port })));
-    // Clients keep idle connections for a minute or so; if the server closes one while a client writes, a request is lost.
+    // Clients keep idle connections for about a minute. If one is closed during a write, a request is lost.
     if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;
   });
 }

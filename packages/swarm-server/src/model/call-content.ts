@@ -3,15 +3,15 @@ import type { RecordedCall } from '@agentjet/rollout';
 import { packFloats, packInts, unpackFloats, unpackInts } from '@agentjet/records';
 
 /**
- * A model call as its record keeps it. Agents send their whole history with every call, so the messages that the agent's
- * previous call had too are not written again: `shared` counts them.
+ * The record of a model call. Agents send their whole history with every call, so messages that the agent's previous
+ * call also had are not written again: `shared` counts them.
  */
 export type CallContent = Omit<RecordedCall, 'request' | 'completion' | 'response'> & {
   readonly request: Omit<ChatRequest, 'messages' | 'tools'> & {
-    /** Leading messages that are those of the agent's previous record. */
+    /** The number of leading messages that equal those of the agent's previous record. */
     readonly shared: number;
     readonly messages: readonly ChatMessage[];
-    /** Absent: as in the agent's previous record. */
+    /** Default: the same as in the agent's previous record. */
     readonly tools?: ChatRequest['tools'] | null;
   };
   readonly completion: {
@@ -23,7 +23,7 @@ export type CallContent = Omit<RecordedCall, 'request' | 'completion' | 'respons
   readonly response: Omit<ChatResponse, 'logprobs'>;
   /** Text of each generated token. */
   readonly texts: readonly string[];
-  /** Of the body that asked for it, so that a client's retry is known after a restart of the server. */
+  /** The hash of the request body, so that a client's retry is recognized after a restart of the server. */
   readonly body?: { readonly hash: string; readonly callId: string };
 };
 
@@ -33,7 +33,7 @@ const nothing: Before = { messages: [] };
 
 /** Writes and reads the calls of one episode in the order of their records. */
 export class CallContents {
-  /** Of each agent's newest record. */
+  /** The state after each agent's newest record. */
   readonly #before = new Map<string, Before>();
 
   write(call: RecordedCall, body?: CallContent['body']): CallContent {
@@ -64,7 +64,7 @@ export class CallContents {
     };
   }
 
-  /** To be given all records of the episode, from the first one on. */
+  /** Call it with all records of the episode, from the first one on. */
   read(content: CallContent): RecordedCall {
     const { request, completion, texts: _texts, body: _body, ...rest } = content;
     const { shared, messages: added, tools: given, ...asked } = request;
@@ -103,7 +103,7 @@ function countShared(before: readonly ChatMessage[], now: readonly ChatMessage[]
   return end === -1 ? now.length : end;
 }
 
-/** Most messages have a role and text, and nothing else. */
+/** Most messages have only a role and text. */
 function isSame(left: ChatMessage, right: ChatMessage | undefined): boolean {
   if (left === right) return true;
   if (left.role !== right?.role || left.content !== right.content) return false;
@@ -112,6 +112,6 @@ function isSame(left: ChatMessage, right: ChatMessage | undefined): boolean {
 
 const isBare = (message: ChatMessage): boolean => Object.keys(message).length === 2;
 
-/** Letter by letter: a template prints keys in their order. */
+/** Compares the exact JSON, because a template prints keys in their order. */
 const isSameTools = (left: ChatRequest['tools'], right: ChatRequest['tools']): boolean =>
   left === right || JSON.stringify(left) === JSON.stringify(right);

@@ -1,7 +1,7 @@
 import { ApiError as CallError } from '@agentjet/chat-completions';
 import { WireError } from '@agentjet/swarm-wire';
 
-/** An error of the swarm in the words of the model APIs; others are left as they are. */
+/** Converts an error of the swarm to the form of the model APIs. Other errors are unchanged. */
 export function toCallError(error: unknown): unknown {
   if (!(error instanceof WireError)) return error;
   const { status, code, message, retryAfterMs } = error;

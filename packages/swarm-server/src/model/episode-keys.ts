@@ -5,13 +5,16 @@ import { keptSecret } from '@agentjet/run-folder';
 const prefix = 'sk-ajet-';
 
 /**
- * Keys of episodes: each opens the model calls of one episode and nothing else. They are signed with a secret of the run,
- * which its folder keeps for its owner alone, so they outlive a restart of the server.
+ * Keys of episodes. Each one allows the model calls of one episode and nothing else. They are signed with a secret in
+ * the run folder that only its owner can read, so they outlive a restart of the server.
  */
 export class EpisodeKeys {
   readonly #inner: Buffer;
   readonly #outer: Buffer;
-  /** Keys that were given out or came lately, by episode: the same one comes with every model call. Some 150 bytes each. */
+  /**
+   * Recently issued or received keys by episode, because every model call brings the same key. Each takes about 150
+   * bytes.
+   */
   readonly #known = new LatestMap<string>(20_000);
 
   /** A secret of at most 64 bytes. */
@@ -34,7 +37,7 @@ export class EpisodeKeys {
     return key;
   }
 
-  /** Whether the key is the one of this episode. */
+  /** Whether the key belongs to this episode. */
   opens(key: string, episodeId: string): boolean {
     const known = this.#known.get(episodeId) ?? `${prefix}${episodeId}.${this.#sign(episodeId)}`;
     const expected = Buffer.from(known);
@@ -51,5 +54,5 @@ export class EpisodeKeys {
   }
 }
 
-/** Of SHA-256. */
+/** The block size of SHA-256 in bytes. */
 const blockBytes = 64;

@@ -1,17 +1,18 @@
-/** The most that the limit grows, and after how many times of its least it is half as long again. */
+/** The factor by which the limit can grow at most, and the number of minimum limits after which it halves. */
 const most = 30;
 const halving = 10;
 
 /**
- * How long a tracker may idle before it is put away. To build one again costs a busy server what it lacks: if calls come back later than
- * the limit only because the server is slow, every call builds a tracker and makes the next one later still. So the limit
- * grows to twice the time after which trackers that were put away are asked for, and shrinks slowly when none is.
+ * The time that a tracker may idle before it is put away. Rebuilding a tracker costs processor time, which a busy
+ * server lacks: if calls exceed the limit only because the server is slow, every call rebuilds a tracker and delays the
+ * next call further. So the limit grows to twice the idle time of trackers that had to be rebuilt, and shrinks slowly
+ * if none had to be.
  */
 export class IdleLimit {
   readonly #leastMs: number;
   #ms: number;
   #lookedMs = -Infinity;
-  /** When the trackers that were put away were used last. */
+  /** The time of last use of the trackers that were put away. */
   readonly #away = new Map<string, number>();
 
   constructor(leastMs: number) {
@@ -23,7 +24,10 @@ export class IdleLimit {
     return this.#ms;
   }
 
-  /** Whether to look for idle trackers: about once a second, since a map remembers the places of those that left. */
+  /**
+   * Whether to look for idle trackers, which is done about once a second, because a map keeps the slots of deleted
+   * entries.
+   */
   isDue(nowMs: number): boolean {
     const passedMs = nowMs - this.#lookedMs;
     if (passedMs < Math.min(1000, this.#leastMs / 2)) return false;
@@ -36,14 +40,14 @@ export class IdleLimit {
     this.#away.set(episodeId, usedMs);
   }
 
-  /** A tracker is opened: for the first time, or again. */
+  /** Notes that a tracker is opened, for the first time or again. */
   noteOpened(episodeId: string, nowMs: number): void {
     const usedMs = this.#away.get(episodeId);
     if (!this.#away.delete(episodeId) || usedMs === undefined) return;
     this.#ms = Math.min(most * this.#leastMs, Math.max(this.#ms, 2 * (nowMs - usedMs)));
   }
 
-  /** The episode is over. */
+  /** Notes that the episode is over. */
   forget(episodeId: string): void {
     this.#away.delete(episodeId);
   }

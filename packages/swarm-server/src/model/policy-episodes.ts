@@ -5,7 +5,7 @@ import type { Swarm } from '../swarm/swarm.js';
 import type { EpisodeHolder, ModelPort, SealedEnd } from './model-port.js';
 import type { ServedEpisodes } from './served-episodes.js';
 
-/** One of several models: which agents are its own, and its side of every episode. */
+/** One of several models: its agents, and its part of every episode. */
 export type PolicyPart = {
   readonly name: string;
   readonly targets: readonly string[];
@@ -68,7 +68,10 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
     for (const { episodes } of this.#parts) episodes.closeAll();
   }
 
-  /** As workflows may: agents that do not learn may have rewards too, but not they alone. Throws WireError `invalid_request`. */
+  /**
+   * Agents that do not learn may have rewards too, as in workflows, but at least one reward must be for an agent that
+   * learns. Throws WireError `invalid_request`.
+   */
   #requireKnownRewards({ rewards = {} }: EndRequest): void {
     const names = Object.keys(rewards);
     const known = this.#parts.flatMap(({ name, targets }) => [name, ...targets]);

@@ -9,14 +9,14 @@ export class RedoGap {
   #before: number | undefined;
   #hasRedone = false;
 
-  /** The weights of a checkpoint are about to be loaded. `metrics`: of the steps made so far. */
+  /** Called before the weights of a checkpoint are loaded. `metrics` are those of the steps made so far. */
   noteLoad(metrics: readonly Metrics[]): void {
     const gap = metrics.at(-1)?.['logprob_gap_max'];
     this.#before = typeof gap === 'number' ? gap : undefined;
     this.#hasRedone = false;
   }
 
-  /** What the metrics of a step say more. `isRedo`: it was made before. */
+  /** The additional metrics of a step. `isRedo`: the step was made before. */
   noteStep(isRedo: boolean): Readonly<Record<string, number>> {
     const isFirst = !isRedo && this.#hasRedone;
     this.#hasRedone = isRedo;

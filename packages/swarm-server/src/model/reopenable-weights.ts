@@ -18,7 +18,7 @@ export class ReopenableWeights implements ServedWeights {
 
   /** Opens the model again with the weights of `model.path`; a checkpoint has to be loaded then. */
   async reopen(): Promise<void> {
-    await this.#current.close().catch(() => undefined); // it is dead
+    await this.#current.close().catch(() => undefined); // it is dead already
     const { weights, isShared } = await this.#open();
     this.#current = weights;
     if (this.#isClosed && !isShared) await weights.close();
@@ -42,7 +42,7 @@ export class ReopenableWeights implements ServedWeights {
   save: ServedWeights['save'] = (step) => this.#current.save(step);
   removeCheckpoint: ServedWeights['removeCheckpoint'] = (step) => this.#current.removeCheckpoint(step);
 
-  /** Does not wait for a model that is being opened again: it is closed as soon as it is open. */
+  /** Does not wait for a model that is being reopened, which is closed as soon as it is open. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#current.close();
@@ -51,13 +51,13 @@ export class ReopenableWeights implements ServedWeights {
 
 type Opened = {
   readonly weights: ServedWeights;
-  /** Somebody else has them too, and closes them. */
+  /** Another owner shares them, and closes them. */
   readonly isShared: boolean;
 };
 
 /**
- * Openings in progress. One may wait for a worker that has not started yet, after its caller has gone; the next
- * caller takes it over.
+ * Openings in progress. An opening may outlive its caller if it waits for a worker to start; the next caller takes it
+ * over.
  */
 const pending = new WeakMap<object, { readonly opening: Promise<ServedWeights>; numWaiting: number }>();
 

@@ -33,7 +33,7 @@ export class ServedEpisodes implements ModelPort {
   /** One commit may release a thousand calls. */
   readonly #turns = new LoopTurns();
   #swarm: Swarm | undefined;
-  /** Calls that the engine failed since it answered one. */
+  /** The number of calls that the engine failed since its last answer. */
   #numFailed = 0;
   readonly #idle: IdleLimit;
 
@@ -47,7 +47,7 @@ export class ServedEpisodes implements ModelPort {
     this.#swarm = swarm;
   }
 
-  /** What one agent of an episode speaks to. */
+  /** The model that one agent of an episode calls. */
   sessionOf(episodeId: string, agent: AgentIdentity): EndpointSession {
     const episode = this.#get(episodeId);
     const name = JSON.stringify([agent.agentName, agent.targetTag]);
@@ -76,9 +76,9 @@ export class ServedEpisodes implements ModelPort {
       .turns.some((turn) => turn.agentName === agentName);
   }
 
-  /** Refuses what `seal` would refuse, and then the episode continues. The returned function seals. */
+  /** Throws the errors of `seal` in advance, and then the episode continues. The returned function seals. */
   prepareSeal(episodeId: string, request: EndRequest): () => SealedEnd {
-    const episode = this.#open.get(episodeId) ?? this.#get(episodeId); // it is over soon, so how long it idles is all the same
+    const episode = this.#open.get(episodeId) ?? this.#get(episodeId); // it ends soon, so its idle time does not matter
     const turnRewards = toTurnRewards(episode.open, request).map((each) => ({ ...each, ...named(this.#policy) }));
     return () => this.#seal(episodeId, episode, turnRewards);
   }
@@ -92,7 +92,7 @@ export class ServedEpisodes implements ModelPort {
     if (numCalls === 0) open.release();
     const { rows, turns, stats, calls, ignoredParameters } = open.finishRows();
     const told = { turns: packTurns(turns), stats: unlessZero(stats), calls: unlessZero(calls) };
-    const content: Record<string, unknown> = told; // written key by key: a spread of what may be there costs more than a row
+    const content: Record<string, unknown> = told; // written key by key: spreading costs more than a row
     if (hasAny(ignoredParameters)) content['ignored_parameters'] = ignoredParameters;
     const sealed: Writable<SealedEnd> = { tokens: stats.generatedTokens, content };
     if (turnRewards.length > 0) sealed.turnRewards = turnRewards;
@@ -111,17 +111,17 @@ export class ServedEpisodes implements ModelPort {
     if (episode === undefined) return;
     this.#open.delete(episodeId);
     if (episode.numCalls > 0) episode.open.close();
-    else episode.open.release(); // nothing is to be cut, and a later caller finds that the episode does not run
+    else episode.open.release(); // nothing needs to be cut, and later callers find that the episode has ended
   };
 
-  /** Episodes whose trackers are in memory. */
+  /** The number of episodes whose trackers are in memory. */
   get numOpen(): number {
     return this.#open.size;
   }
 
   /**
-   * The model of the trackers is dead, and another one has replaced it: they are rebuilt from their records. Calls
-   * that waited for it continue with the new trackers.
+   * Called after another model has replaced a dead one. The trackers are rebuilt from their records, and calls that
+   * waited continue with the new trackers.
    */
   forgetAll(): void {
     this.#numFailed = 0;
@@ -183,7 +183,7 @@ export class ServedEpisodes implements ModelPort {
         replayDeltas(response, options);
         return response;
       } catch (error) {
-        // The first request of a call left, and this one, which repeats it, is still there.
+        // The first request of a call was closed, and this one, which repeats it, is still open.
         const isOthers = error instanceof EngineError && error.code === 'aborted' && options.signal?.aborted !== true;
         if (!isOthers) throw toCallError(error);
       }
@@ -197,7 +197,7 @@ export class ServedEpisodes implements ModelPort {
     { signal }: ChatOptions,
   ): Promise<Sampled> {
     this.#requireCallsLeft(episodeId, agent);
-    const episode = this.#get(episodeId); // another one than when the call came, if the model was opened again since
+    const episode = this.#get(episodeId); // differs from the one at arrival if the model was opened again since
     const model: ChatModel = episode.open.createModel(agent);
     episode.numCalls++;
     const answer = this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
@@ -207,7 +207,7 @@ export class ServedEpisodes implements ModelPort {
     return { content: episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId)), response };
   }
 
-  /** An engine that fails several calls in a row, and answers none in between, is dead. */
+  /** An engine is dead if it fails several calls in a row. */
   async #watch<Answer>(answer: Promise<Answer>): Promise<Answer> {
     try {
       const answered = await answer;
@@ -220,7 +220,7 @@ export class ServedEpisodes implements ModelPort {
     }
   }
 
-  /** The body that asked for a call, as its session knows it: a retry is recognised by it. */
+  /** The hash of the request body, by which a session recognizes a retry. */
   #bodyOf({ sessions }: ServedEpisode, { agentName }: AgentIdentity, requestId: string): CallContent['body'] {
     const callId = requestId.slice(0, requestId.lastIndexOf(':'));
     for (const session of sessions.values()) {
@@ -245,7 +245,7 @@ export class ServedEpisodes implements ModelPort {
     const known = open ?? this.#openAgain(episodeId);
     known.usedMs = performance.now();
     if (open === undefined) this.#idle.noteOpened(episodeId, known.usedMs);
-    this.#open.delete(episodeId); // and to the end: the first one is idle for longest
+    this.#open.delete(episodeId); // moved to the end, because the first one has been idle for longest
     this.#open.set(episodeId, known);
     this.#putIdleAway(known.usedMs);
     return known;
@@ -286,7 +286,10 @@ export class ServedEpisodes implements ModelPort {
     }
   }
 
-  /** It may have ended since the request found its session. Throws CallError `episode_ended`. */
+  /**
+   * Checks again, because the episode may have ended since the request found its session. Throws CallError
+   * `episode_ended`.
+   */
   #requireRunning(episodeId: string): void {
     try {
       this.#swarmOf().requireRunning(episodeId);
@@ -311,27 +314,30 @@ export class ServedEpisodes implements ModelPort {
 
 export type ServedEpisodesOptions = {
   readonly records: Pick<RecordIndex, 'calls' | 'memos'>;
-  /** Whose calls these are. Default: `default`. */
+  /** The policy that answers these calls. Default: `default`. */
   readonly policy?: string;
-  /** How episodes of a purpose sample. Say what `requestSampling` is: an open episode honours requests unless told otherwise. */
+  /**
+   * The sampling of episodes by purpose. Always set `requestSampling`, because an open episode honours requests by
+   * default.
+   */
   readonly episode: (
     purpose: 'train' | 'evaluation',
   ) => OpenEpisodeOptions & Required<Pick<OpenEpisodeOptions, 'requestSampling'>>;
-  /** Answered calls that an episode may have; null: any number. */
+  /** The number of answered calls that an episode may have; null for any number. */
   readonly maxCalls: number | null;
-  /** After so long without a call an episode's tracker is put away; longer if calls come back later. Default: a minute. */
+  /** The time without a call after which a tracker is put away. It grows if calls come later. Default: a minute. */
   readonly idleMs?: number;
   /** Called once when the engine is dead. */
   readonly onFailure?: (error: unknown) => void;
 };
 
-/** An answer, and what is recorded of it. */
+/** An answer, with its record. */
 type Sampled = { readonly content: CallContent; readonly response: ChatResponse };
 
-/** What is kept of a stored response. */
+/** The stored part of a response. */
 type Memo = { readonly session: string; readonly stored: StoredResponse };
 
-/** What an answer counts as, of the bytes that are handled in one turn of the event loop. */
+/** The bytes that an answer counts for in the limit of one turn of the event loop. */
 const answerBytes = 2048;
 
 const deadAfter = 3;
@@ -344,12 +350,12 @@ type ServedEpisode = {
   readonly sessions: Map<string, EndpointSession>;
   /** Bodies of recorded calls by agent: hash to call id. */
   readonly bodies: Map<string, Map<string, string>>;
-  /** Under way. */
+  /** The number of running calls. */
   numCalls: number;
   usedMs: number;
 };
 
-/** What was counted: an end is written while its client waits, and most counters are zero. */
+/** Only counters that are not zero: most are, and the client waits while the end is written. */
 function unlessZero(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const counted: Record<string, unknown> = {};
   for (const name in counts) {

@@ -17,9 +17,9 @@ import { ReopenableWeights } from './reopenable-weights.js';
 import { PolicyEpisodes, type PolicyPart } from './policy-episodes.js';
 import { ServedEpisodes, type ServedEpisodesOptions } from './served-episodes.js';
 
-/** The models of one life of a swarm: they train on what its episodes were answered. */
+/** The models of one life of a swarm. They train on the answers that its episodes got. */
 export type SwarmModel = {
-  /** By policy; one, `default`, unless the configuration names several. */
+  /** The models by policy. There is only `default` unless the configuration names several. */
   readonly trainers: readonly {
     readonly name: string;
     readonly trainer: TrainerPort;
@@ -28,9 +28,9 @@ export type SwarmModel = {
   }[];
   readonly episodes: ModelPort & EpisodeHolder;
   readonly keys: EpisodeKeys;
-  /** Target tags that learn; null: all do. */
+  /** Target tags that learn; null for all. */
   readonly trainableTargets: readonly string[] | null;
-  /** Of an episode; the address lacks the origin of the server. */
+  /** The connection of an episode. Its address lacks the origin of the server. */
   readonly access: (episodeId: string) => EpisodeAccess;
   readonly close: () => Promise<void>;
 };

@@ -1,24 +1,24 @@
 import type { Ledger, LedgerGroup, LedgerRecord } from '@agentjet/ledger';
 
-/** An attempt that no step trains, for the comparison of trained with claimed episodes. */
+/** An attempt that no step trains. It is used to compare trained with claimed episodes. */
 export type LostAttempt = {
   readonly episodeId: string;
-  /** Generated. */
+  /** The number of generated tokens. */
   readonly tokens: number;
   readonly seconds: number;
-  /** Somebody else than its agent ended it: it counts with what it had. */
+  /** Whether it was ended from outside. It counts with its tokens until then. */
   readonly isCut: boolean;
 };
 
 /**
- * How long attempts are, and which of them were lost since the last step. A server that trains what comes early and drops what comes
- * late trains short episodes more often than there are. Seconds run on the clock of the leases, and begin anew after a recovery.
+ * Measures the lengths of attempts, and which were lost since the last step. A server that trains early episodes and
+ * drops late ones trains too many short episodes. Seconds run on the lease clock, and begin anew after a recovery.
  */
 export class AttemptLengths {
   readonly #ledger: Ledger;
-  /** By policy: the attempts that its next step reports. */
+  /** For each policy: the attempts that its next step reports. */
   readonly #lost: ReadonlyMap<string, LostAttempt[]>;
-  /** When attempts were claimed that are neither in a step nor lost. */
+  /** The claim times of attempts that are neither in a step nor lost. */
   readonly #begunMs = new Map<string, number>();
 
   constructor(ledger: Ledger, policies: readonly { readonly name: string }[]) {
@@ -38,7 +38,7 @@ export class AttemptLengths {
     return begunMs === undefined ? 0 : (this.#ledger.clock.read() - begunMs) / 1000;
   }
 
-  /** A running attempt was dropped. */
+  /** Called when a running attempt was dropped. */
   cut(episodeId: string, tokens: number): void {
     this.#lose({ episodeId, tokens, seconds: this.secondsOf(episodeId), isCut: true });
   }
@@ -50,7 +50,7 @@ export class AttemptLengths {
       for (const episodeId of this.#groupOf(record.groupId)?.episodeIds ?? []) this.#noteEnded(episodeId);
   }
 
-  /** What was lost since the last step of the policy. The groups are those of its next one. */
+  /** The attempts that were lost since the last step of the policy. The groups are those of its next step. */
   take(policy: string, groups: readonly { readonly episodeIds: readonly string[] }[]): readonly LostAttempt[] {
     for (const { episodeIds } of groups) for (const episodeId of episodeIds) this.#begunMs.delete(episodeId);
     return this.#lost.get(policy)?.splice(0) ?? [];

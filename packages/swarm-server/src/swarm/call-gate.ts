@@ -1,6 +1,6 @@
 /**
- * Where model calls wait while weights change or the run is paused. Closing it lets the calls that are inside finish, so
- * that no call sees two versions; it is open when nobody holds it closed.
+ * A gate that holds model calls while weights change or the run is paused. After it is closed, running calls still
+ * finish, so no call sees two versions. It is open if no holder keeps it closed.
  */
 export class CallGate {
   readonly #holders = new Set<string>();
@@ -15,12 +15,14 @@ export class CallGate {
     this.#now = now;
   }
 
-  /** All calls together. */
+  /** The number of all calls. */
   get waitedMs(): number {
     return this.#waitedMs;
   }
 
-  /** Waits until the gate is open. Call what it resolves to when the call is over. Rejects while calls are refused. */
+  /**
+   * Waits until the gate is open. Call the resolved function when the call is over. Rejects while calls are refused.
+   */
   async enter(): Promise<() => void> {
     const since = this.#now();
     for (;;) {
@@ -33,7 +35,7 @@ export class CallGate {
     return () => this.#leave();
   }
 
-  /** Closes the gate, and resolves once no call is inside. */
+  /** Closes the gate, and resolves when no call is running. */
   async hold(reason: string): Promise<void> {
     this.#holders.add(reason);
     if (this.#numInside > 0) await new Promise<void>((resolve) => this.#draining.push(resolve));
@@ -45,7 +47,7 @@ export class CallGate {
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** Refuses the calls that wait, and those that come, instead of holding them; undefined: no longer. */
+  /** Refuses waiting and new calls instead of holding them. Undefined ends this. */
   refuse(error: Error | undefined): void {
     this.#refusal = error;
     if (error !== undefined) for (const resume of this.#waiting.splice(0)) resume();

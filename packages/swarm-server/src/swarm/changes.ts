@@ -22,7 +22,7 @@ export class Changes {
     for (const resume of waiting) resume();
   }
 
-  /** Nothing will change any more, and waiting callers are notified. */
+  /** Ends all waiting: nothing will change any more, and waiting callers are notified. */
   close(): void {
     this.#isClosed = true;
     this.notify();

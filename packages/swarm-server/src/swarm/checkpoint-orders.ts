@@ -4,15 +4,14 @@ import type { Asked } from './operator-routes.js';
 import { appendSynced, type SwarmContext } from './swarm-context.js';
 
 /**
- * Orders to save a checkpoint. What is wanted is kept in memory: the audit has the id of each order, and a record
- * follows once it is done. So an order of which neither memory nor a record knows what became was lost when the server
- * was opened again.
+ * Orders to save a checkpoint. Open orders are kept in memory. The audit has the id of each order, and a record follows
+ * when it is done. An order that is neither in memory nor recorded as done was lost when the server was opened again.
  */
 
-/** What became of an order in one policy. */
+/** The state of an order in one policy. */
 export type WantedCheckpoint = {
   readonly state: 'accepted' | 'done' | 'failed';
-  /** Of `failed`: why. */
+  /** The reason of `failed`. */
   readonly message?: string;
 };
 

@@ -1,20 +1,20 @@
 import { WireError } from '@agentjet/swarm-wire';
 import type { ClaimKey } from './episode-answers.js';
 
-/** It changes with every request of its client. */
+/** The state of a client. It changes with every request. */
 type Client = {
   readonly life: string;
-  /** Name of the worker key that it came with. Absent for a commander's, and in a swarm without keys. */
+  /** Name of the worker key that it uses. Absent for a commander's key, and in a swarm without keys. */
   readonly keyName?: string | undefined;
   seenMs: number;
   revision?: string;
-  /** Shares that it says it can run. */
+  /** Shares that the client can run. */
   can?: readonly string[];
-  /** It asks for the step after this version of the weights. */
+  /** The client asks for the step after this version of the weights. */
   agreesAfter?: number;
-  /** The version at which it ended an episode last. */
+  /** The version at which it last ended an episode. */
   endedAt?: number;
-  /** Its claims that wait for a place, and when the last of them was answered. */
+  /** The number of its claims that wait for a place, and the time when the last one was answered. */
   claims?: number;
   claimedMs?: number;
   readonly hasLeft?: true;
@@ -27,13 +27,12 @@ type Greeting = {
   readonly key: ClaimKey | undefined;
 };
 
-/** Code that no client was heard to run for so long is taken to be gone. */
+/** A revision of code counts as gone if no client ran it for this long. */
 const silentMs = 30_000;
 
 /**
- * Which start of each client is the present one. A client that was restarted gives the episodes of its old life back at
- * once, instead of waiting for their leases. Two programs with one name are told apart by their heartbeats: the second
- * is refused while the first is heard of.
+ * Tracks the current life of each client. A restarted client returns the episodes of its old life at once, instead of
+ * waiting for their leases. If two programs use one name, the second is refused as long as the first sends heartbeats.
  */
 export class ClientLives {
   readonly #now: () => number;
@@ -54,7 +53,7 @@ export class ClientLives {
   }
 
   /**
-   * Notes that a client was heard of. True if this is a new life, whose predecessor's episodes are to be given back.
+   * Notes a request of a client. Returns true if this is a new life, so the episodes of the old life must be returned.
    * @throws WireError `name_taken` while another life, or a client of another worker key, has this name
    */
   greet({ client, life, key }: Greeting): boolean {
@@ -82,7 +81,10 @@ export class ClientLives {
     this.#revisions.add(revision);
   }
 
-  /** Notes which shares a client can run. While its claim waits for a place it is there, though it says nothing. */
+  /**
+   * Notes which shares a client can run. A client whose claim waits for a place counts as alive, although it sends
+   * nothing.
+   */
   async whileClaiming<Answer>(
     { client, can }: { readonly client: string; readonly can: readonly string[] },
     claim: () => Promise<Answer>,
@@ -113,7 +115,10 @@ export class ClientLives {
     known.seenMs = this.#now();
   }
 
-  /** Whether a client that runs this share was heard of within the patience, or there was no time yet to hear of it. */
+  /**
+   * Whether a client that runs this share was heard of within the patience. True if the server started too recently to
+   * know.
+   */
   mayServe(share: string, patienceMs: number): boolean {
     const sinceMs = this.#now() - patienceMs;
     if (this.#sinceMs > sinceMs) return true;
@@ -121,8 +126,8 @@ export class ClientLives {
   }
 
   /**
-   * Whether one client that is alive, or all that ended an episode at this version, ask for the step after it. A client that
-   * says nothing any more is not waited for.
+   * Whether one live client, or every live client that ended an episode at this version, asks for the step after it.
+   * Silent clients are not waited for.
    */
   agree(all: boolean, version: number): boolean {
     const present = this.#present(this.#now() - silentMs);
@@ -135,7 +140,9 @@ export class ClientLives {
     return [...this.#clients.values()].filter((client) => isThere(client, sinceMs));
   }
 
-  /** Whether a client may still run this code: one was heard of lately, or there was no time yet to hear of it. */
+  /**
+   * Whether a client may still run this code: one was heard of recently, or the server started too recently to know.
+   */
   mayRun(revision: string): boolean {
     const sinceMs = this.#now() - silentMs;
     const isHeard = [...this.#clients.values()].some(
@@ -151,7 +158,7 @@ export class ClientLives {
     this.#clients.set(client, { life, keyName: known.keyName, seenMs: -Infinity, hasLeft: true });
   }
 
-  /** A claim of a client that has left since, or that another life has followed, may still wait; it gets nothing. */
+  /** A waiting claim gets nothing if its client has left, or has started a new life. */
   hasLeft(client: string, life: string): boolean {
     const known = this.#clients.get(client);
     return known !== undefined && (known.life !== life || known.hasLeft === true);
@@ -166,11 +173,11 @@ function nameTaken(client: string, retryAfterMs: number): WireError {
   );
 }
 
-/** It was heard of since then, or its claim waits for a place. */
+/** Whether the client was heard of since then, or its claim waits for a place. */
 const isThere = ({ seenMs, claims = 0, claimedMs = -Infinity, hasLeft }: Client, sinceMs: number): boolean =>
   hasLeft !== true && (claims > 0 || Math.max(seenMs, claimedMs) > sinceMs);
 
-/** Of a client name that is in use with another key. */
+/** The error for a client name that is in use with another key. */
 export function otherKey(client: string, retryAfterMs: number): WireError {
   return new WireError(
     'name_taken',

@@ -2,7 +2,7 @@ import type { Collection } from '@agentjet/ledger';
 import { toCollection } from './collection-names.js';
 import type { SwarmContext } from './swarm-context.js';
 
-/** Keys of the configuration that may be changed while a swarm runs, as they are now: the newest change of each holds. */
+/** The current values of keys that may be changed while a swarm runs. The newest change of each key applies. */
 export type ConfigChanges = {
   readonly data: { readonly train_batch_size?: number };
   readonly rollout: { readonly num_repeat?: number };
@@ -13,8 +13,8 @@ export type ConfigChanges = {
 type OfPolicy = Pick<SwarmContext, 'ledger' | 'policy'>;
 
 /**
- * Changes by their dotted keys, such as `trainer_common.optim.lr`. With several policies those of one go before those of all:
- * `swarm.policies.planner.trainer_common.optim.lr`.
+ * Changes by their dotted keys, such as `trainer_common.optim.lr`. With several policies, changes for one policy take
+ * precedence over changes for all: `swarm.policies.planner.trainer_common.optim.lr`.
  */
 export function changedKeys({ ledger, policy }: OfPolicy): Readonly<Record<string, unknown>> {
   const { configs } = ledger.state;
@@ -27,7 +27,7 @@ export function changedKeys({ ledger, policy }: OfPolicy): Readonly<Record<strin
 /** The key of the configuration that holds the policies. */
 const policiesKey = 'swarm.policies';
 
-/** Asked for with every claim, and read anew only when there is another change. */
+/** Every claim needs them, so they are read again only after a change. */
 export function changesOf({ ledger, policy }: OfPolicy): ConfigChanges {
   const { configs } = ledger.state;
   const ofAll = read.get(configs) ?? new Map<string, ReadChanges>();
@@ -41,7 +41,7 @@ export function changesOf({ ledger, policy }: OfPolicy): ConfigChanges {
 
 type Configs = SwarmContext['ledger']['state']['configs'];
 type ReadChanges = { readonly newest: Configs[number] | undefined; readonly changes: ConfigChanges };
-/** By policy. */
+/** The changes by policy. */
 const read = new WeakMap<Configs, Map<string, ReadChanges>>();
 
 function readChanges(context: OfPolicy): ConfigChanges {

@@ -2,7 +2,7 @@ import type { ServerAnswer, TrainingEvent } from '@agentjet/swarm-wire';
 import { flyingOf, hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 
 /**
- * The state of the server, as people see it. If one of several policies fails, it says so itself, and the others
+ * The state of the server, for people. If one of several policies fails, its own entry says so, and the others
  * continue.
  */
 export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['state'] {
@@ -10,7 +10,7 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
   const alive = policies.filter((each) => !isDown(each));
   const isOpening = policies.some(({ weights }) => weights.version < 0 && weights.phase === 'recovering');
   if (policies.every(({ weights }) => weights.phase === 'failed'))
-    return policies.every(({ health }) => health.problem !== undefined) ? 'failed' : 'recovering'; // about to be opened again
+    return policies.every(({ health }) => health.problem !== undefined) ? 'failed' : 'recovering'; // reopened soon
   if (isOpening || alive.length === 0) return 'recovering';
   if (isStopped) return 'offline';
   if (isPaused) return 'paused';
@@ -20,7 +20,7 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
 
 type PolicyAnswers = NonNullable<ServerAnswer['policies']>;
 
-/** In a run with one policy, the problem alone: the rest is said of the server itself. */
+/** In a run with one policy, it has only the problem: the server's own fields state the rest. */
 export function describePolicies(context: SwarmContext): Pick<ServerAnswer, 'policies' | 'problem'> {
   const { problem } = context.health;
   if (!hasPolicies(context)) return problem === undefined ? {} : { problem };
@@ -57,6 +57,6 @@ export function describeTraining(context: SwarmContext): readonly TrainingEvent[
 function trainingState(context: SwarmContext): TrainingEvent['state'] {
   const { weights, health } = context;
   if (health.problem !== undefined) return 'failed';
-  if (weights.phase === 'recovering' || weights.phase === 'failed') return 'recovering'; // about to be opened again
+  if (weights.phase === 'recovering' || weights.phase === 'failed') return 'recovering'; // it will be opened again
   return isComplete(context) && weights.phase === 'waiting' ? 'complete' : 'training';
 }

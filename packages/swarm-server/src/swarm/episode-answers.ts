@@ -12,9 +12,9 @@ import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
 import type { Writable } from '../writable.js';
 
-/** What the routes of episodes are given, and how their answers are put together. */
+/** The requests and answers of the routes of episodes. */
 
-/** The key of a request, as far as episodes are concerned. */
+/** The fields of a request's key that episodes need. */
 export type ClaimKey = {
   readonly name: string;
   readonly isCommander: boolean;
@@ -23,7 +23,7 @@ export type ClaimKey = {
   readonly shares?: readonly string[] | undefined;
 };
 
-/** Throws WireError `wrong_role` for a share that the key does not open. */
+/** Throws WireError `wrong_role` for a share that the key may not use. */
 export function requireKeyShares(can: readonly string[], key: ClaimKey | undefined): void {
   const foreign = key?.shares === undefined ? undefined : can.find((share) => key.shares?.includes(share) !== true);
   if (foreign === undefined) return;
@@ -47,7 +47,7 @@ export type EpisodesQuery = {
   readonly state?: string | undefined;
 };
 
-/** Where the model of one episode is served, and the key that opens it. */
+/** The address of an episode's model, and the key for it. */
 export type EpisodeAccess = Pick<ClaimedEpisode, 'base_url' | 'model' | 'key' | 'trainable_targets' | 'policies'>;
 
 export function toOptional({
@@ -73,7 +73,7 @@ export function randomName(random: () => number): string {
   return part() + part();
 }
 
-/** What became of an episode in each policy; undefined with one policy, or before the first step that takes it. */
+/** The state of an episode in each policy; undefined with one policy, or before the first step that takes it. */
 export function partsOf(state: LedgerState, episodeId: string): Receipt['parts'] {
   const old = state.finished.episode(episodeId)?.parts;
   if (old !== undefined)
@@ -87,7 +87,7 @@ export function partsOf(state: LedgerState, episodeId: string): Receipt['parts']
   return Object.fromEntries(rows);
 }
 
-/** Of an episode whose end was accepted. */
+/** The answer for an episode whose end was accepted. */
 export function receiptOf(ledger: LedgerState, episodeId: string, status: Receipt['status']): Receipt {
   const { state, reason, step } = fateOf(ledger, episodeId);
   const parts = partsOf(ledger, episodeId);
@@ -124,7 +124,7 @@ export function endedDifferently(episodeId: string, stored: string): WireError {
   });
 }
 
-/** Why an episode is over. A claim may be lost in a power cut: then nothing is known of it. */
+/** The error for an episode that is over. Nothing is known about a claim that was lost in a power cut. */
 export function reasonOf({ episodes, finished }: LedgerState, episodeId: string): string {
   const found = episodes.get(episodeId) ?? finished.episode(episodeId);
   return found === undefined ? 'machine_restarted' : (found.reason ?? 'ended');
@@ -147,17 +147,17 @@ type EndParts = {
   readonly sealed: SealedEnd | undefined;
   readonly group: Pick<LedgerGroup, 'taskId' | 'revision'>;
   readonly episode: Pick<LedgerEpisode, 'place' | 'attempt' | 'seed'>;
-  /** Of its task; empty if it stays at the client. */
+  /** The text of its task; empty if it stays at the client. */
   readonly query: string;
-  /** Since it was claimed. */
+  /** The seconds since it was claimed. */
   readonly seconds: number;
-  /** Of an attempt that was lost to the world, which is not sealed. */
+  /** The content of an attempt that was lost to an outage and is not sealed. */
   readonly tokens?: number | undefined;
 };
 
 /**
- * The end as the ledger takes it. What the client said is added key by key to what was sealed: to spread the one and then add
- * the other takes longer than everything else here.
+ * The end in the ledger's form. The client's fields are added to the sealed ones key by key, because spreading both
+ * takes longer than everything else here.
  */
 export function toNewEnd(
   request: EndRequest,
@@ -197,7 +197,9 @@ export function toNewEnd(
   return end;
 }
 
-/** Whether this key may act for the episode: it claimed it, or is a commander's. Without keys everybody may. */
+/**
+ * Whether this key may act for the episode: it claimed the episode or is a commander's. Without keys, every client may.
+ */
 export const speaksFor = ({ keyName }: Readonly<LedgerEpisode>, key: ClaimKey | undefined): boolean =>
   key === undefined || key.isCommander || keyName === undefined || keyName === key.name;
 

@@ -1,15 +1,15 @@
 import type { Ledger } from '@agentjet/ledger';
 
 /**
- * How long episodes may run. It counts on the clock of the leases, so not while the server is paused or changes weights, and
- * begins anew after a recovery. All have the same time, so the one that began first is over first.
+ * The deadlines of episodes. Time runs on the lease clock, so it stops while the server is paused or changes weights,
+ * and begins anew after a recovery. All episodes have the same time, so they expire in the order in which they began.
  */
 export class EpisodeDeadlines {
   readonly #clock: Ledger['clock'];
   readonly #limitMs: number | undefined;
   readonly #begunMs = new Map<string, number>();
 
-  /** Undefined: episodes may run for ever. */
+  /** Undefined if episodes have no time limit. */
   constructor(clock: Ledger['clock'], limitMs: number | undefined) {
     this.#clock = clock;
     this.#limitMs = limitMs;
@@ -19,7 +19,7 @@ export class EpisodeDeadlines {
     if (this.#limitMs !== undefined) this.#begunMs.set(episodeId, this.#clock.read());
   }
 
-  /** The episodes whose time is over, each once; some have ended before. */
+  /** Returns the episodes whose time is over, each once. Some may have ended already. */
   over(): readonly string[] {
     const over: string[] = [];
     const latestMs = this.#clock.read() - (this.#limitMs ?? Infinity);

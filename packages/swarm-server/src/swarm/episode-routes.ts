@@ -40,14 +40,17 @@ import { mayEverDraw, requireShares } from './share-watch.js';
 import type { GenerateCall } from './swarm-options.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
 
-/** What workers ask for. Each answer waits until what it rests on is down: claims and calls committed, the rest synced. */
+/**
+ * The requests of workers. Each answer waits until its records are stored: claims and calls are committed, and
+ * everything else is synced.
+ */
 export class EpisodeRoutes {
   readonly #context: SwarmContext;
   readonly #access: (episodeId: string) => EpisodeAccess;
   readonly #model: ModelPort | undefined;
   readonly #calls = new Map<string, Promise<unknown>>();
   readonly #deadlines: EpisodeDeadlines;
-  /** Episodes that a policy which stopped has refused a call: that they fail is not their agents' fault. */
+  /** Episodes that got a refusal from a stopped policy. Their agents are not blamed if they fail. */
   readonly #refused = new Set<string>();
 
   constructor(context: SwarmContext, { access, model }: EpisodeParts) {
@@ -155,7 +158,7 @@ export class EpisodeRoutes {
     if (this.#context.ledger.state.episodes.get(episodeId)?.state !== 'running') throw this.#goneError(episodeId);
   }
 
-  /** `policy`: the one that answers. Default: the first. */
+  /** `policy` is the one that answers. Default: the first. */
   async call(episodeId: string, requestId: string, generate: GenerateCall, policy?: string): Promise<unknown> {
     const { ledger, writer } = this.#context;
     const episode = ledger.state.episodes.get(episodeId);
@@ -220,7 +223,7 @@ export class EpisodeRoutes {
     }
   }
 
-  /** The answer to a call that was recorded before, however long ago. */
+  /** The recorded answer to a call of any age. */
   #recordedAnswer(episodeId: string, requestId: string): unknown {
     const { records } = this.#context;
     return records.calls(episodeId).find((record) => record.requestId === requestId)?.content;
@@ -261,7 +264,9 @@ export class EpisodeRoutes {
     return mayEverDraw(this.#context, request.can) ? 'no_open_place' : 'no_task';
   }
 
-  /** A revision that nobody came with before takes over the open evaluation; an old one does if no client has the newest any more. */
+  /**
+   * A new revision takes over the open evaluation. An old one takes it over if no client has the newest one any more.
+   */
   #noteNewest({ can, revision }: ClaimRequest): void {
     const { revisions, lives } = this.#context;
     const taken = can.filter((share) => {
@@ -272,13 +277,13 @@ export class EpisodeRoutes {
     if (taken.length > 0) takeOverEvaluation(this.#context, taken);
   }
 
-  /** What runs may be lost, and its place come back; an evaluation may follow a step. */
+  /** Whether a place may come later: a running episode may be lost, or an evaluation may follow a step. */
   #mayOpenPlaces(): boolean {
     const { ledger, policies } = this.#context;
     return ledger.numRunning > 0 || isEvaluationPending(this.#context) || policies.some(isAtWork);
   }
 
-  /** How many may run in all, so that this key has no more than its own. */
+  /** The number of episodes that may run in total, so that this key does not exceed its limit. */
   #capacityOf(key: ClaimKey | undefined): number {
     if (key?.maxEpisodes === undefined) return Infinity;
     const { ledger } = this.#context;
@@ -319,7 +324,7 @@ export class EpisodeRoutes {
     };
   }
 
-  /** Undefined if its content stays at the client. */
+  /** Undefined if the content stays at the client. */
   #taskOf(group: Readonly<LedgerGroup>): WireTask | undefined {
     const { purpose, taskId } = group;
     const split = purpose === 'evaluation' ? { split: purpose } : {};
@@ -327,7 +332,7 @@ export class EpisodeRoutes {
     return this.#context.ledger.state.tasks.get(key)?.content as WireTask | undefined;
   }
 
-  /** Seals what the episode's agents were answered, and ends it in the same turn of the event loop. */
+  /** Seals the answers that the episode's agents got, and ends the episode in the same turn of the event loop. */
   async #accept(episode: Readonly<LedgerEpisode>, said: EndRequest, bodyHash: string): Promise<void> {
     const { episodeId } = episode;
     const isRefused = this.#refused.delete(episodeId);

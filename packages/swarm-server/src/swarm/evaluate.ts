@@ -13,14 +13,14 @@ import { isThrough, shareNames } from './share-watch.js';
 import { appendSynced, hasPolicies, isDown, requireEngine, type SwarmContext } from './swarm-context.js';
 
 /**
- * The evaluation of a step, if one is due: its places are offered before all others, at the version of the step, and the
- * next step waits for them, but not for ever. The record says on how many tasks the result rests. With several policies the steps
- * of the first one say when it is due, and no policy makes a step meanwhile.
+ * The evaluation of a step, if one is due. Its places are offered before all others, at the version of the step. The
+ * next step waits for them up to a limit. The record states the number of tasks. With several policies, the steps of
+ * the first one decide when an evaluation is due, and no policy makes a step meanwhile.
  */
 export async function evaluateIfDue(context: SwarmContext): Promise<void> {
   const { step } = context.line;
   if (context !== context.policies[0] || !isEvaluationPending(context)) return;
-  if (groupsOf(context, step).length === 0 && !hasTasks(context)) return; // there are none, or not yet
+  if (groupsOf(context, step).length === 0 && !hasTasks(context)) return; // no tasks, or not yet
   context.evaluation.isRunning = true;
   try {
     await othersMade(context);
@@ -37,7 +37,7 @@ async function othersMade({ policies, changes, settings }: SwarmContext): Promis
   while (policies.slice(1).some((each) => isBusy(each) && !isDown(each))) await changes.next(settings.tickMs);
 }
 
-/** Whether there is a task whose code a client has come with. */
+/** Whether a client has the code for at least one task. */
 function hasTasks(context: SwarmContext): boolean {
   const { tasks, revisions } = context;
   return shareNames(context).some(
@@ -52,7 +52,7 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
   if (groupsOf(context, step).length === 0) return; // `numEvaluationTasks` is 0
   changes.notify();
   evaluation.sinceMs = ledger.clock.read();
-  evaluation.beganMs ??= host.now(); // its groups are those of a process before this one
+  evaluation.beganMs ??= host.now(); // an earlier process opened its groups
   let numTasks = state.tasks.size;
   while (!isOver(context, step) && mayWait(context)) {
     requireEngine(context);
@@ -97,7 +97,7 @@ function noticeUnfilled(
   );
 }
 
-/** The revisions of the rewards of a share, if there are several: such an evaluation compares with nothing. */
+/** The revisions of a share's rewards if there are several. Such an evaluation cannot be compared with others. */
 function findMixed({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): readonly string[] | undefined {
   const byShare = new Map<string, Set<string>>();
   for (const group of groups) {
@@ -118,7 +118,10 @@ function noticeMixed({ notice }: SwarmContext, step: number, revisions: readonly
   );
 }
 
-/** The newest revision of these shares has changed: all of the open evaluation is measured with it, what has ended too. */
+/**
+ * Called when the newest revision of these shares has changed. The whole open evaluation is measured with it, including
+ * ended episodes.
+ */
 export function takeOverEvaluation(context: SwarmContext, shares: readonly string[]): void {
   const { ledger, revisions, evaluation, line } = context;
   const open = groupsOf(context, line.step).filter((group) => shares.includes(shareOf(group)));
@@ -128,11 +131,11 @@ export function takeOverEvaluation(context: SwarmContext, shares: readonly strin
   openEvaluation(context);
 }
 
-/** Whether the attempt says something of the model: it has a reward, or its agent failed. */
+/** Whether the attempt says something about the model: it has a reward, or its agent failed. */
 const isScored = ({ end, reward }: Readonly<LedgerEpisode>): boolean =>
   reward !== null || (end?.status === 'failed' && !end.isSuspect);
 
-/** Writes down what the episodes of an evaluation got, unless it is not used. */
+/** Records the results of an evaluation, unless it is not used. */
 export async function recordEvaluation(
   { ledger, trainer }: SwarmContext,
   { step, groupIds, isUsed, seconds = 0 }: EvaluationRecord,
@@ -154,13 +157,16 @@ export function isEvaluationPending(context: SwarmContext): boolean {
   return !evaluations.has(step) && isDue(context, step);
 }
 
-/** Opens what is pending: a client has come, with the code that runs its tasks. */
+/** Opens pending groups when a client arrives with the code for their tasks. */
 function openEvaluation(context: SwarmContext): void {
   const { step } = context.line;
   if (context.weights.version === step && isEvaluationPending(context)) openGroups(context, step);
 }
 
-/** As in an ordinary run: before the first step, every `test_freq` steps, and after the last one unless evaluation is off. */
+/**
+ * As in an ordinary run, an evaluation is due before the first step, every `test_freq` steps, and after the last one
+ * unless evaluation is off.
+ */
 function isDue(context: SwarmContext, step: number): boolean {
   const { settings, tasks } = context;
   const { test_freq: testFreq = settings.testFreq } = changesOf(context).trainer_common;
@@ -175,7 +181,7 @@ function openGroups(context: SwarmContext, step: number): void {
   for (const share of shareNames(context)) openGroupsOf(context, step, share);
 }
 
-/** None before a client of the share was heard of: a group is for the code of one revision. */
+/** Returns none before a client of the share was heard of, because a group is for the code of one revision. */
 function openGroupsOf(context: SwarmContext, step: number, share: string): void {
   const { ledger, settings, tasks, revisions, policies } = context;
   const revision = revisions.newestOf(share);

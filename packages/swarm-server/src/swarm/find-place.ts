@@ -6,7 +6,7 @@ import { hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-cont
 import { isEnding, sharesToDraw } from './share-watch.js';
 import type { DrawnTask } from './trainer-port.js';
 
-/** The place that a claim gets. Undefined: there is none for this client's code now. */
+/** The place that a claim gets; undefined if there is none for this client's code now. */
 export function findPlace(context: SwarmContext, request: ClaimRequest): OpenPlace | undefined {
   for (;;) {
     const place = findOwnPlace(context, request);
@@ -14,7 +14,10 @@ export function findPlace(context: SwarmContext, request: ClaimRequest): OpenPla
   }
 }
 
-/** An open group that no client can fill any more, since its code was replaced, would hold up the batch. Its draw comes back. */
+/**
+ * Drops open groups that no client can fill because their code was replaced: they would block the batch. Their draws
+ * come back.
+ */
 function supersedeOrphan({ ledger, lives }: SwarmContext, { revision, purpose, can }: ClaimRequest): boolean {
   if (purpose === 'evaluation') return false;
   const orphan = ledger.nextPlace(
@@ -28,7 +31,7 @@ function supersedeOrphan({ ledger, lives }: SwarmContext, { revision, purpose, c
   return orphan !== undefined;
 }
 
-/** The oldest open place that this client's code may fill, or that of a new draw of the share that lacks most. */
+/** The oldest open place that this client's code may fill, or a place of a new draw of the share that lacks most. */
 function findOwnPlace(context: SwarmContext, request: ClaimRequest): OpenPlace | undefined {
   const { ledger, policies } = context;
   const { revision, purpose, can } = request;
@@ -69,10 +72,10 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
   return { groupId, place: 0, attempt: 0 };
 }
 
-/** Under which an ordinary run would have it in its batch. */
+/** The key under which an ordinary run would have it in its batch. */
 const rankOf = ({ taskId, pass = 0 }: DrawnTask, { expiries }: NextDraw, share: string): string =>
   drawName(`${share === defaultShare ? '' : `${share}/`}${drawPrefix(pass, expiries)}`, { taskId });
 
-/** A policy whose steps are all decided, or that stopped, has no part in what is drawn from now on. */
+/** A policy that stopped, or whose steps are all decided, has no part in later draws. */
 const trainingPolicies = ({ policies }: SwarmContext): readonly string[] =>
   policies.filter((each) => !isComplete(each) && !isDown(each)).map(({ policy }) => policy);

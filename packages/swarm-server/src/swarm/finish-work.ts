@@ -23,7 +23,7 @@ export async function finishWork(context: SwarmContext, patienceMs: number): Pro
   while (policies.some(isSaving)) await changes.next(settings.tickMs);
 }
 
-/** A step is being made, or a batch is full. */
+/** Whether a step is being made, or a batch is full. */
 function isBusy(context: SwarmContext): boolean {
   const { ledger, settings, weights } = context;
   if (weights.phase === 'failed' || isDown(context) || ledger.state.operation.isPaused) return false;
@@ -32,7 +32,7 @@ function isBusy(context: SwarmContext): boolean {
   return !isOver && nextBatch(flyingOf(context), rulesOf(context), lookAt(context)).kind === 'ready';
 }
 
-/** A step of the policy is made, or due. */
+/** Whether a step of the policy is being made, or is due. */
 export function isAtWork(context: SwarmContext): boolean {
   const { weights, settings } = context;
   const batch = nextBatch(flyingOf(context), rulesOf(context));

@@ -5,10 +5,10 @@ import type { SwarmContext } from './swarm-context.js';
 type Visitor = { readonly client: string; readonly life: string };
 
 /**
- * Notes that a client was heard of. A new life of a client gives the episodes of its old one back.
+ * Notes a request of a client. A new life of a client returns the episodes of its old one.
  *
- * A worker key cannot speak for a client of another key: neither while that is heard of, nor while its episodes run. A
- * commander's key can, as it may drop any episode.
+ * A worker key cannot act for a client of another key while that client is alive or its episodes run. A commander's key
+ * can, because it may drop any episode.
  * @throws WireError `name_taken`
  */
 export function greetClient(context: SwarmContext, { client, life }: Visitor, key: ClaimKey | undefined): void {
@@ -22,7 +22,7 @@ export function greetClient(context: SwarmContext, { client, life }: Visitor, ke
   }
 }
 
-/** A client that is known to use this key was looked at when it came. */
+/** A client that is known to use this key was checked at its first request. */
 function requireOwnEpisodes({ ledger, lives, settings }: SwarmContext, client: string, key?: ClaimKey): void {
   if (key === undefined || key.isCommander || lives.isOf(client, key.name)) return;
   for (const episode of ledger.running())

@@ -3,7 +3,7 @@ import { goneError, reasonOf, speaksFor, type ClaimKey } from './episode-answers
 import { greetClient } from './greet-client.js';
 import type { SwarmContext } from './swarm-context.js';
 
-/** Renews the leases of what a client runs, as far as it was claimed with this key. */
+/** Renews the leases of the client's running episodes that were claimed with this key. */
 export async function acceptHeartbeat(
   context: SwarmContext,
   { client, life, episodes, leaving, asks_after }: HeartbeatRequest,
@@ -31,7 +31,7 @@ export async function acceptHeartbeat(
   return { renewed, gone };
 }
 
-/** Gives back what the client was running, and its name. */
+/** Returns the client's running episodes, and frees its name. */
 async function leave(
   { ledger, lives, writer }: SwarmContext,
   { client, life }: { readonly client: string; readonly life: string },

@@ -5,11 +5,11 @@ import { RecentFailures } from './recent-failures.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
 import { trainPolicy } from './train-policy.js';
 
-/** What the server does about a policy whose model or trainer fails. */
+/** The server's reaction if the model or trainer of a policy fails. */
 export type KeepTrainingOptions = {
   /** Opens the policy's model again, with the weights of `model.path`. Absent: the whole server is opened again by its owner. */
   readonly reopen: (() => Promise<void>) | undefined;
-  /** The swarm is over: what fails now fails because of it. */
+  /** Whether the swarm is over. Later failures are a consequence of that. */
   readonly hasEnded: () => boolean;
   readonly onFailure: (error: unknown) => void;
   readonly onNotice: (message: string) => void;
@@ -47,7 +47,7 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
   }
 }
 
-/** Rejects with what ends it. */
+/** Rejects with the error that ends it. */
 async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOptions): Promise<void> {
   const { weights, health, gate } = context;
   weights.phase = 'recovering';
@@ -59,7 +59,7 @@ async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOp
   await trainPolicy(context);
 }
 
-/** A worker may come only after an hour; a server that closes does not wait for it. */
+/** A worker may take an hour to start, and a closing server does not wait for it. */
 async function unlessEnded(
   { changes, settings }: SwarmContext,
   opening: Promise<void>,
@@ -94,12 +94,12 @@ function refuse(context: SwarmContext, problem: string): string {
   return message;
 }
 
-/** False if the swarm ended before an operator wanted the policy back. */
+/** False if the swarm ended before an operator started the policy again. */
 async function started({ health, changes, settings }: SwarmContext, hasEnded: () => boolean): Promise<boolean> {
   health.isWanted = false;
   while (!health.isWanted) {
     if (hasEnded()) return false;
-    await changes.next(settings.tickMs).catch(() => undefined); // closed: then it has ended
+    await changes.next(settings.tickMs).catch(() => undefined); // rejects if the swarm has ended
   }
   return true;
 }

@@ -3,8 +3,8 @@ import { claimIdOf, goneError, speaksFor, type ClaimKey } from './episode-answer
 import type { SwarmContext } from './swarm-context.js';
 
 /**
- * The running episodes that this claim made before; undefined if it made none. A claim id that another client has used, or
- * another key, gets neither its episodes nor their keys.
+ * The running episodes of an earlier claim with this id; undefined if there was none. If another client or key used the
+ * claim id, the caller gets neither the episodes nor their keys.
  * @throws WireError `foreign_episode`, `gone` if all of them are over
  */
 export function knownClaims(

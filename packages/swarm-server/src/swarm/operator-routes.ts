@@ -37,7 +37,7 @@ import { rulesOf } from './rules-of.js';
 import { appendSynced, flyingOf, hasPolicies, type SwarmContext } from './swarm-context.js';
 import { describePolicies, stateName } from './describe-policies.js';
 
-/** What scorers and operators ask for. */
+/** The requests of scorers and operators. */
 export class OperatorRoutes {
   readonly #context: SwarmContext;
 
@@ -45,7 +45,7 @@ export class OperatorRoutes {
     this.#context = context;
   }
 
-  /** Groups that are sampled and have an episode without a reward. */
+  /** The sampled groups that have an episode without a reward. */
   unscored(all: boolean, shares?: readonly string[]): GroupsAnswer {
     const { state, rules } = this.#context.ledger;
     const isWaiting = (group: Readonly<LedgerGroup>): boolean =>
@@ -57,7 +57,7 @@ export class OperatorRoutes {
     return { groups: groups.map((group) => this.describeGroup(group)) };
   }
 
-  /** Groups that no step has taken, the oldest first. */
+  /** The groups that no step has taken, the oldest first. */
   #openGroups(): readonly LedgerGroup[] {
     const groups = this.#context.policies.flatMap((each) => [...flyingOf(each).flight.groups.values()]);
     return [...new Set(groups)].filter(({ fate }) => fate === undefined);
@@ -83,7 +83,7 @@ export class OperatorRoutes {
     return this.describeGroup(group);
   }
 
-  /** Adds tasks by id. The same id with another content is refused, and then none is added. */
+  /** Adds tasks by id. If an id is known with another content, the request is refused and no task is added. */
   async addTasks({ tasks, total, split = 'train', share = defaultShare }: TasksRequest): Promise<TasksAnswer> {
     const { ledger } = this.#context;
     requireShares(this.#context, [share]);
@@ -129,7 +129,7 @@ export class OperatorRoutes {
     await writer.synced();
   }
 
-  /** `ifMatch`: the revision that is changed. The same request gets the revision it made. */
+  /** `ifMatch` is the revision to change. A repeated request gets the revision that it made before. */
   async configure({ request_id, changes }: ConfigRequest, ifMatch: number, asked?: Asked): Promise<ConfigAnswer> {
     const { configs } = this.#context.ledger.state;
     const known = findConfig(configs, request_id, changes);
@@ -156,8 +156,8 @@ export class OperatorRoutes {
   }
 
   /**
-   * Other parts, from the first step on of which no group is drawn yet: so every batch has the composition that was decided
-   * before it began. The parts that hold already change nothing, and a repeated request id gets the revision it made.
+   * Changes the parts of shares. They apply from the first step without a drawn group, so the composition of each batch
+   * is fixed before it begins. Equal parts change nothing, and a repeated request id gets the revision that it made.
    */
   async share(parts: SharesRequest, requestId: string | undefined, asked?: Asked): Promise<ConfigAnswer> {
     const { ledger, host, writer } = this.#context;
@@ -184,7 +184,7 @@ export class OperatorRoutes {
     return this.#change(known, next, { ...asked, what: 'shares', shares: parts });
   }
 
-  /** From which step of each policy a change holds, if it is to wait for so many steps. */
+  /** The step of each policy from which a change applies, if it has to wait for so many steps. */
   #firstSteps(waits: (context: SwarmContext) => number): Pick<ConfigRecord, 'fromStep' | 'fromSteps'> {
     const { policies } = this.#context;
     const steps = policies.map((each) => [each.policy, each.line.step + 1 + waits(each)] as const);
@@ -220,7 +220,7 @@ export class OperatorRoutes {
     await writer.synced();
   }
 
-  /** The same request id is applied once: a late copy of an order does not undo a newer one. */
+  /** A request id is applied once, so a late copy of an order does not undo a newer one. */
   async operate(operation: RunOrder, requestId: string, asked?: Asked): Promise<void> {
     const { ledger, policies, writer } = this.#context;
     this.requireOrder(requestId, operation);
@@ -236,7 +236,7 @@ export class OperatorRoutes {
     };
     const line = { kind: 'audit' as const, what: operation, detail: {} };
     await appendSynced(this.#context, ...(asked === undefined ? [] : [{ ...line, ...asked }]), next);
-    if (operation === 'start') for (const { health } of policies) health.isWanted = true; // one that failed is opened again
+    if (operation === 'start') for (const { health } of policies) health.isWanted = true; // reopens failed ones
     for (const { gate } of policies) {
       if (next.isPaused) void gate.hold('paused');
       else gate.release('paused');
@@ -252,20 +252,23 @@ export class OperatorRoutes {
     else await this.#context.writer.synced();
   }
 
-  /** How far an order is; undefined if none has this id. */
+  /** The progress of an order; undefined if none has this id. */
   operation(requestId: string): Omit<OperationAnswer, 'operation_id'> | undefined {
     const order = this.#context.ledger.state.operationIds.get(requestId);
     return order === undefined ? findCheckpointOrder(this.#context, requestId) : { operation: order, state: 'done' };
   }
 
-  /** Throws WireError `name_taken` if the id is that of another order. */
+  /** Throws WireError `name_taken` if another order has the id. */
   requireOrder(requestId: string, operation: Operation): void {
     const known = this.operation(requestId)?.operation;
     if (known === undefined || known === operation) return;
     throw idTaken(requestId, `the order "${known}"`);
   }
 
-  /** Drops what was claimed with a key and is in no step yet: its places are open again. Returns how many. */
+  /**
+   * Drops episodes that were claimed with a key and are in no step yet. Their places are open again. Returns the number
+   * of episodes.
+   */
   async dropOf(keyName: string): Promise<number> {
     const { ledger, writer } = this.#context;
     const isOpen = (state: string): boolean => state === 'running' || state === 'ended' || state === 'pooled';
@@ -313,13 +316,13 @@ export class OperatorRoutes {
   }
 }
 
-/** Who asked, and when as ISO 8601 has it: for the audit. */
+/** The person and the time (ISO 8601) of the request, for the audit. */
 export type Asked = { readonly by: string; readonly at: string };
 
 const otherRevision = (revision: number, ifMatch: number): WireError =>
   new WireError('revision_conflict', `The configuration has revision ${revision}, not ${ifMatch}. Read it again.`);
 
-/** What a request made before. Throws WireError `name_taken` if its id made other changes. */
+/** The earlier result of a request. Throws WireError `name_taken` if its id made other changes. */
 function findConfig(
   configs: readonly ConfigRecord[],
   id: string | undefined,
@@ -333,7 +336,7 @@ function findConfig(
 const idTaken = (id: string, what: string): WireError =>
   new WireError('name_taken', `The id ${JSON.stringify(id)} was used for ${what}. Give each request its own id.`);
 
-/** Parts that add up to 1. Throws WireError `invalid_request` if these do not, nearly. */
+/** Normalizes parts to a sum of 1. Throws WireError `invalid_request` if their sum is not close to 1. */
 function toParts(given: SharesRequest): Parts {
   const names = Object.keys(given).sort();
   const sum = names.reduce((total, name) => total + (given[name] ?? 0), 0);

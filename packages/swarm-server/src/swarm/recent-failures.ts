@@ -1,6 +1,6 @@
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 
-/** A model that fails more often within the window is not opened again by itself. */
+/** A model that fails more often within the window is not reopened automatically. */
 const maxFailures = 3;
 const failureWindowMs = 10 * 60_000;
 

@@ -1,7 +1,10 @@
 import { goneError, isReplayMismatch } from './episode-answers.js';
 import type { SwarmContext } from './swarm-context.js';
 
-/** What `replay` gives. An episode whose recorded calls do not give the same tokens is dropped. Rejects with WireError `gone` then. */
+/**
+ * Returns the result of `replay`. If the recorded calls do not give the same tokens, the episode is dropped and the
+ * promise rejects with WireError `gone`.
+ */
 export async function replayOrDrop<Result>(
   { ledger, writer }: SwarmContext,
   episodeId: string,

@@ -1,11 +1,11 @@
 import { shareOf, type LedgerGroup } from '@agentjet/ledger';
 
-/** The revisions of the agent code of each share that clients came with; the newest one is that which an evaluation measures. */
+/** The revisions of the agent code that clients reported for each share. Evaluations measure the newest one. */
 export class Revisions {
-  /** The newest one last. */
+  /** The revisions in order; the newest one is last. */
   readonly #byShare = new Map<string, string[]>();
 
-  /** `groups`: what was drawn before, in its order. */
+  /** `groups` are the earlier draws, in order. */
   constructor(groups: Iterable<Readonly<LedgerGroup>>) {
     for (const group of groups) this.promote(shareOf(group), group.revision);
   }
@@ -18,7 +18,7 @@ export class Revisions {
     return this.#byShare.get(share)?.includes(revision) === true;
   }
 
-  /** From now on it is the newest one of the share. */
+  /** Makes it the newest revision of the share. */
   promote(share: string, revision: string): void {
     const others = (this.#byShare.get(share) ?? []).filter((each) => each !== revision);
     this.#byShare.set(share, [...others, revision]);

@@ -1,7 +1,7 @@
 import { named } from '@agentjet/ledger';
 import type { SwarmContext } from './swarm-context.js';
 
-/** A step, or a step by policy. */
+/** One step, or one step for each policy. */
 export type RewindTo = number | Readonly<Record<string, number>>;
 
 /** The steps after it are void, and their episodes are dropped as `rewound`. */

@@ -2,7 +2,7 @@ import type { BatchRules } from '@agentjet/ledger';
 import { changesOf } from './config-changes.js';
 import type { SwarmContext } from './swarm-context.js';
 
-/** The rules of a policy's batches with what was changed since the run began. */
+/** The rules of a policy's batches, including changes since the run began. */
 export function rulesOf(context: Pick<SwarmContext, 'ledger' | 'policy' | 'settings' | 'tasks'>): BatchRules {
   const { rules } = context.settings;
   const { data, swarm } = changesOf(context);

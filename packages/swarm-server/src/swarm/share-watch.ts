@@ -14,14 +14,17 @@ import { WireError } from '@agentjet/swarm-wire';
 import { flyingOf, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 import { rulesOf } from './rules-of.js';
 
-/** What is known of shares that the ledger does not say: which have tasks and clients now, and whether the clients ask for a step. */
+/**
+ * Knowledge about shares that is not in the ledger: which ones have tasks and clients now, and whether the clients ask
+ * for a step.
+ */
 
 type OfPolicy = Pick<SwarmContext, 'ledger' | 'policy' | 'settings' | 'tasks'>;
 
 export const shareNames = (context: OfPolicy): readonly string[] =>
   Object.keys(nextParts(flyingOf(context), context.settings.rules));
 
-/** Every task of it was drawn as often as it is to be. */
+/** Whether each of its tasks was drawn as often as configured. */
 function isExhausted({ ledger, tasks }: Pick<SwarmContext, 'ledger' | 'tasks'>, share: string): boolean {
   if (tasks.isComplete?.(share) === false) return false;
   return tasks.trainingTask(scheduleOf(ledger.state, share).nextDraw, share) === undefined;
@@ -39,19 +42,19 @@ export function isEnding(context: OfPolicy): boolean {
   return rulesOf(context).isElastic === true ? names.every(isOut) : names.some(isOut);
 }
 
-/** Whether every task was drawn, and everything that was drawn is trained or dropped. */
+/** Whether every task was drawn, and every draw is trained or dropped. */
 export function isThrough(context: SwarmContext): boolean {
   if (context.ledger.state.operation.isDraining || !isEnding(context)) return false;
   return isEmpty(flyingOf(context)) && ownSharesToDraw(context).length === 0;
 }
 
-/** Whether nothing waits for a step. */
+/** Whether no group waits for a step. */
 export const isEmpty = ({ flight }: Flying): boolean => flight.groups.size === 0 && flight.idle.size === 0;
 
 /**
- * Shares of which another group may be drawn now, the one that lacks most first. A group is for all policies that train now, so
- * one of them that has enough keeps the others waiting: its tokens would become too old. Only if they lack different shares, and
- * nothing is sampled that could change it, one has a group too many.
+ * The shares from which another group may be drawn now, the one that lacks most first. A group is for all policies that
+ * train now. A policy that has enough groups keeps the others waiting, because its tokens would become too old. A
+ * policy gets an extra group only if policies lack different shares and no running sample can change that.
  */
 export function sharesToDraw(context: SwarmContext): readonly string[] {
   const training = context.policies.filter((each) => !isComplete(each) && !isDown(each));
@@ -62,13 +65,13 @@ export function sharesToDraw(context: SwarmContext): readonly string[] {
   return isStuck ? [...new Set(lacking.flat())] : common;
 }
 
-/** Everything that the policy has is sampled, and too little for a step. */
+/** Whether all groups of the policy are sampled and still too few for a step. */
 function isWaiting(context: SwarmContext): boolean {
   const { groups, trainable } = flyingOf(context).flight;
   return trainable.size === groups.size && ownSharesToDraw(context).length > 0;
 }
 
-/** Shares that a policy lacks groups of. At the end only draws that came back are left. */
+/** The shares that a policy lacks groups of. At the end, only draws that came back are left. */
 export function ownSharesToDraw(context: SwarmContext): readonly string[] {
   const { ledger } = context;
   const { state } = ledger;
@@ -79,13 +82,13 @@ export function ownSharesToDraw(context: SwarmContext): readonly string[] {
   return isFull ? [] : shareNames(context).filter((share) => scheduleOf(state, share).returned.size > 0);
 }
 
-/** Shares whose clients are gone. One whose tasks are through may still have clients that run the last of them. */
+/** The shares whose clients are gone. A share without further tasks may still have clients that run its last ones. */
 function desertedShares(context: OfPolicy & Pick<SwarmContext, 'lives'>): ReadonlySet<string> {
   const patienceMs = context.settings.sharePatienceMs ?? Infinity;
   return new Set(shareNames(context).filter((share) => !context.lives.mayServe(share, patienceMs)));
 }
 
-/** What batches and draws need to know that the ledger does not say. */
+/** The facts that batches and draws need in addition to the ledger. */
 export function lookAt(context: SwarmContext): Look {
   const { ledger, lives, settings, weights } = context;
   const rules = rulesOf(context);
@@ -115,7 +118,7 @@ function knownShares(context: OfPolicy): ReadonlySet<string> {
   return new Set([...shareNames(context), ...Object.keys(later)]);
 }
 
-/** Throws WireError `unknown_share` unless the run has all of them. */
+/** Throws WireError `unknown_share` if the run lacks one of them. */
 export function requireShares(context: OfPolicy, shares: readonly string[]): void {
   const known = knownShares(context);
   const unknown = shares.find((share) => !known.has(share));
@@ -129,7 +132,9 @@ export function requireShares(context: OfPolicy, shares: readonly string[]): voi
   );
 }
 
-/** Places that nobody can fill, since nobody works for their share: they are given up, so that their groups hold nothing up. */
+/**
+ * Gives up places that no client can fill because their share has no clients, so that their groups do not block others.
+ */
 export function giveUpDeserted(context: SwarmContext): void {
   const { ledger } = context;
   const rules = rulesOf(context);

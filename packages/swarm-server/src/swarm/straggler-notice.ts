@@ -1,4 +1,4 @@
-/** More than this share of groups given up, and training is biased towards short episodes. */
+/** If more than this share of groups is given up, training is biased towards short episodes. */
 const tolerable = 0.02;
 
 /** Reports once if more groups than can be tolerated were given up because of `rollout.straggler_patience`. */

@@ -21,40 +21,45 @@ import type { Revisions } from './revisions.js';
 import type { StragglerNotice } from './straggler-notice.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
-/** What the parts of one swarm share. It lives from a recovery to the next failure of the store. */
+/** The state that the parts of one swarm share. It lives from a recovery to the next failure of the store. */
 export type SharedContext = {
   readonly host: Host;
   readonly ledger: Ledger;
   readonly store: Store;
   readonly writer: StoreWriter;
-  /** Where calls and ends are in the store. */
+  /** The places of calls and ends in the store. */
   readonly records: RecordIndex;
   readonly changes: Changes;
   readonly tasks: TaskPort;
   readonly lives: ClientLives;
   readonly lengths: AttemptLengths;
   readonly stragglers: StragglerNotice;
-  /** The process is about to end: no place is given away, and what is open waits for the next one. */
+  /**
+   * Whether the process is about to end. Then no place is given to a client, and open places wait for the next process.
+   */
   readonly intake: { isClosing: boolean };
   readonly revisions: Revisions;
-  /** While one is under way no policy makes a step. `sinceMs`: on the clock of the leases, when its present revision began. */
+  /**
+   * The running evaluation. No policy makes a step during it. `sinceMs` is the time on the lease clock when its present
+   * revision began.
+   */
   readonly evaluation: {
     isRunning: boolean;
-    /** When its patience began, on the lease clock. */
+    /** The start of its patience, on the lease clock. */
     sinceMs: number;
-    /** When its first group was opened. A client may open it, and end it, before the loop looks. */
+    /** The time when its first group was opened. A client may open and end it before the loop looks. */
     beganMs: number | undefined;
   };
   /** Sends a notice to the operator. */
   readonly notice: (message: string) => void;
 };
 
-/** The swarm as one of its policies sees it. What concerns the run as a whole is the same for all. */
+/** The view that one policy has of the swarm. The parts that concern the whole run are the same for all policies. */
 export type SwarmContext = SharedContext & {
-  /** All of them. The steps of the first one say when an evaluation is due. */
+  /** All policies. The steps of the first one decide when an evaluation is due. */
   readonly policies: readonly SwarmContext[];
   readonly policy: string;
-  /** How far its weights are, as the ledger has it. */
+  /** The state of its weights in the ledger. */
   readonly line: PolicyLine;
   readonly settings: SwarmSettings;
   readonly trainer: TrainerPort;
@@ -63,21 +68,21 @@ export type SwarmContext = SharedContext & {
   readonly health: PolicyHealth;
   /** Checkpoints that an operator asked for, by the ids of the operations. */
   readonly wanted: Map<string, WantedCheckpoint>;
-  /** Of the steps since the newest checkpoint. */
+  /** The cost of the steps since the newest checkpoint. */
   readonly recovery: RecoveryBudget;
   /** The oldest step that a recovery may have to begin with. */
   oldestStep: number;
 };
 
-/** How a policy of several is that failed. */
+/** The health of one policy, if there are several. */
 export type PolicyHealth = {
-  /** Its engine is dead: its training ends with this error. */
+  /** The error of a dead engine, which ends the policy's training. */
   broken: unknown;
-  /** Why it stopped, and the repair; undefined while it is opened again by itself. */
+  /** The reason why it stopped, and the repair; undefined while it is reopened automatically. */
   problem: string | undefined;
-  /** Since when its calls have had no answer. */
+  /** The time since which its calls have had no answer. */
   downSinceMs: number | undefined;
-  /** An operator wants it back. */
+  /** Whether an operator wants the policy back. */
   isWanted: boolean;
 };
 
@@ -87,7 +92,7 @@ export type SwarmPolicy = {
   readonly trainer: TrainerPort;
   /** Opens its model again after it died. */
   readonly reopen?: () => Promise<void>;
-  /** What concerns the run as a whole is that of the first policy. */
+  /** The parts that concern the whole run are those of the first policy. */
   readonly settings: SwarmSettings;
 };
 
@@ -118,10 +123,10 @@ export function createContexts(shared: SharedContext, policies: readonly SwarmPo
   return lead;
 }
 
-/** The ledger as the batches of this policy see it now. */
+/** The view of the ledger that this policy's batches have now. */
 export const flyingOf = ({ ledger, policy }: Pick<SwarmContext, 'ledger' | 'policy'>): Flying => ledger.of(policy);
 
-/** Appends, and waits until what was appended survives the end of the machine. */
+/** Appends, and waits until the records survive a crash of the machine. */
 export async function appendSynced(
   { ledger, writer }: Pick<SharedContext, 'ledger' | 'writer'>,
   ...records: readonly LedgerRecord[]
@@ -130,16 +135,16 @@ export async function appendSynced(
   await writer.synced();
 }
 
-/** All steps of it are decided. */
+/** Whether all its steps are decided. */
 export const isComplete = ({ line, settings }: SwarmContext): boolean => line.step >= settings.maxSteps;
 
-/** A policy of several that stopped, or that has not come back for a while: the others do not wait for it. */
+/** Whether one of several policies stopped or has been away for a while. The others do not wait for it. */
 export function isDown({ host, weights, health }: Pick<SwarmContext, 'host' | 'weights' | 'health'>): boolean {
   if (health.downSinceMs === undefined) return false;
   return weights.phase === 'failed' || host.now() - health.downSinceMs > patienceMs;
 }
 
-/** A model that is opened again and makes some steps again is there before. */
+/** A reopened model that repeats some steps is normally back before this time. */
 const patienceMs = 60_000;
 
 /** Throws the error with which the policy's engine died. */
@@ -147,5 +152,5 @@ export function requireEngine({ health }: Pick<SwarmContext, 'health'>): void {
   if (health.broken !== undefined) throw health.broken;
 }
 
-/** Whether the run has several policies, which records then name. */
+/** Whether the run has several policies. Records then name the policy. */
 export const hasPolicies = ({ policies }: SwarmContext): boolean => policies.length > 1;

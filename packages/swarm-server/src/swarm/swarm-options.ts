@@ -10,37 +10,37 @@ export type SwarmOptions = {
   readonly host: Host;
   readonly store: Store;
   readonly settings: SwarmSettings;
-  /** Of the only policy. */
+  /** The trainer of the only policy. */
   readonly trainer?: TrainerPort | undefined;
-  /** Several models, each with its own trainer; instead of `trainer`. */
+  /** Several models, each with a trainer. Replaces `trainer`. */
   readonly policies?: readonly SwarmPolicy[] | undefined;
-  /** Default: the table that clients post. */
+  /** The tasks. Default: the table that clients post. */
   readonly tasks?: TaskPort;
-  /** Where the model of an episode is served. */
+  /** The address of an episode's model. */
   readonly access?: (episodeId: string) => EpisodeAccess;
-  /** Seals episodes at their ends. Without it an end is recorded as it comes. */
+  /** Seals episodes at their ends. Without it, an end is recorded as it arrives. */
   readonly model?: ModelPort;
-  /** A decision, not a recovery: the steps after this one are void, and their episodes are dropped as `rewound`. */
+  /** Goes back to this step on purpose: later steps are void, and their episodes are dropped as `rewound`. */
   readonly rewindTo?: RewindTo | undefined;
   /** Called with the place of each record. */
   readonly records?: RecordIndex;
-  /** Waited for before each commit, so that records of several requests share it. Default: the turn of the event loop. */
+  /** Awaited before each commit, so that records of several requests share it. Default: a turn of the event loop. */
   readonly gather?: (() => Promise<void>) | undefined;
-  /** The store failed, or another server took it over: this swarm is over. */
+  /** Called when the swarm is over because the store failed or another server took it over. */
   readonly onEnd: (error: StoreError) => void;
   readonly onTrainerFailure?: (error: unknown) => void;
-  /** An operator wants training to go on that has stopped. */
+  /** Called when an operator starts stopped training again. */
   readonly onWanted?: () => void;
-  /** What an operator should read. */
+  /** Called with a message for the operator. */
   readonly onNotice?: ((message: string) => void) | undefined;
-  /** Sees records in the turn in which they are applied. */
+  /** Called with records in the turn in which they are applied. */
   readonly onRecords?: (records: readonly LedgerRecord[]) => void;
   readonly onCommit?: (entries: readonly StoreEntry[]) => void;
 };
 
 export type SwarmListener = {
   readonly onEntries: (entries: readonly StoreEntry[]) => void;
-  /** Time has passed: the state of training may have changed without a record. */
+  /** Called when time has passed, because the state of training may have changed without a record. */
   readonly onTick: () => void;
   readonly onClose: () => void;
 };

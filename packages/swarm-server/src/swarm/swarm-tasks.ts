@@ -13,7 +13,9 @@ export class SwarmTasks implements TaskPort {
   readonly #settings: Pick<SwarmSettings, 'seed' | 'totalEpochs' | 'shuffle'>;
   readonly #tables = new Map<string, readonly string[]>();
   #numRead = -1;
-  /** Of the two passes of each share that were asked for last: groups of one are still claimed while the next one is drawn. */
+  /**
+   * The orders of the last two passes of each share: groups of one pass are still claimed while the next one is drawn.
+   */
   readonly #orders = new Map<string, readonly Order[]>();
 
   constructor(state: LedgerState, settings: Pick<SwarmSettings, 'seed' | 'totalEpochs' | 'shuffle'>) {
@@ -69,7 +71,7 @@ export class SwarmTasks implements TaskPort {
 
 type Order = { readonly pass: number; readonly indices: Uint32Array };
 
-/** In the order of the table; none until the part that says the total has come and nothing is missing. */
+/** The tasks in the order of the table; empty until the part with the total has arrived and no task is missing. */
 function idsOf(records: readonly TaskRecord[]): readonly string[] {
   const total = records.findLast((record) => record.total !== undefined)?.total;
   if (total !== records.length) return [];

@@ -54,8 +54,9 @@ import { toStoreError, toWireError } from './to-wire-error.js';
 import type { TrainerPort } from './trainer-port.js';
 
 /**
- * The server without its transport: what each route decides, the passing of time, and the trainer. Its memory is the fold
- * of its store. When the store fails, every waiting request is answered, and this object is over: open another one.
+ * The server without its transport: the logic of each route, the passing of time, and the trainer. Its state is
+ * computed from its store. If the store fails, every waiting request gets an answer and this object cannot be used any
+ * more. Open another one.
  */
 export class Swarm {
   readonly #context: SwarmContext;
@@ -75,7 +76,7 @@ export class Swarm {
     this.#operator = new OperatorRoutes(context);
   }
 
-  /** Recovers what the store holds, and only then resolves. The weights are opened afterwards. */
+  /** Resolves after the state is recovered from the store. The weights are opened afterwards. */
   static async open(options: SwarmOptions): Promise<Swarm> {
     const { host, store, settings } = options;
     const { model, records = new RecordIndex(store), gather } = options;
@@ -155,22 +156,22 @@ export class Swarm {
   call = (episodeId: string, requestId: string, generate: GenerateCall, policy?: string): Promise<unknown> =>
     this.#answer(() => this.#episodes.call(episodeId, requestId, generate, policy));
 
-  /** Keeps something for later calls of a running episode. */
+  /** Stores a value for later calls of a running episode. */
   remember = (episodeId: string, content: unknown): Promise<void> =>
     this.#answer(() => this.#episodes.remember(episodeId, content));
 
-  /** Groups that wait for rewards; with `all`, those too that have some. */
+  /** Groups that wait for rewards. With `all`, groups that have some rewards are included. */
   unscored = (all = false, shares?: readonly string[]): Promise<GroupsAnswer> =>
     this.#answer(async () => this.#operator.unscored(all, shares));
 
   score = (groupId: string, request: RewardsRequest): Promise<void> =>
     this.#answer(() => this.#operator.score(groupId, request));
 
-  /** `asked` is for the audit, which gets it at the same time. */
+  /** `asked` is recorded in the audit in the same commit. */
   configure = (request: ConfigRequest, ifMatch: number, asked?: Asked): Promise<ConfigAnswer> =>
     this.#answer(() => this.#operator.configure(request, ifMatch, asked));
 
-  /** Other parts of the shares. `requestId` names the request, so that a late copy of it changes nothing. */
+  /** Sets other parts of the shares. `requestId` identifies the request, so that a late copy of it changes nothing. */
   share = (parts: SharesRequest, requestId?: string, asked?: Asked): Promise<ConfigAnswer> =>
     this.#answer(() => this.#operator.share(parts, requestId, asked));
 
@@ -183,7 +184,7 @@ export class Swarm {
     if (operation === 'start' && isNew && this.#hasStopped) this.#options.onWanted?.();
   };
 
-  /** Training has stopped until an operator starts it; ends are still taken. Only for a swarm with one policy. */
+  /** Stops training until an operator starts it. Ends are still accepted. Only for a swarm with one policy. */
   stopTraining(problem: string): void {
     const { weights, health, changes } = this.#context;
     weights.phase = 'failed';
@@ -200,7 +201,7 @@ export class Swarm {
   checkpoint = (requestId: string, asked: Asked): Promise<void> =>
     this.#answer(() => this.#operator.checkpoint(requestId, asked));
 
-  /** How far an operation is; undefined if none has this id. */
+  /** The progress of an operation; undefined if none has this id. */
   operation = (requestId: string) =>
     this.#answer(async () => {
       const found = this.#operator.operation(requestId);
@@ -208,17 +209,17 @@ export class Swarm {
       return found;
     });
 
-  /** Throws WireError `name_taken` if the id is that of another operation. */
+  /** Throws WireError `name_taken` if another operation has the id. */
   requireOrder = (requestId: string, operation: Operation): Promise<void> =>
     this.#answer(async () => this.#operator.requireOrder(requestId, operation));
 
-  /** Gives the running episodes of a key back. */
+  /** Returns the running episodes of a key. */
   abandonKey = (keyName: string): Promise<void> => this.#answer(() => this.#operator.abandonKey(keyName));
 
-  /** Drops what was claimed with a key and is in no step yet. */
+  /** Drops episodes that were claimed with a key and are in no step yet. */
   dropOf = (keyName: string): Promise<number> => this.#answer(() => this.#operator.dropOf(keyName));
 
-  /** Keeps what an operator asks for, before it is done. */
+  /** Records an operator's order before it is carried out. */
   audit = (entry: Omit<AuditRecord, 'kind'>): Promise<void> =>
     this.#answer(() => appendSynced(this.#context, { kind: 'audit', ...entry }));
 
@@ -233,19 +234,16 @@ export class Swarm {
 
   addTasks = (request: TasksRequest): Promise<TasksAnswer> => this.#answer(() => this.#operator.addTasks(request));
 
-  /** Keeps something under a name for as long as the run lasts; null deletes it. */
+  /** Stores a value under a name for the lifetime of the run. Null deletes it. */
   keep = (name: string, content: unknown): Promise<void> => this.#answer(() => this.#operator.keep(name, content));
 
-  /** One episode, however old. */
+  /** One episode of any age. */
   episode = (episodeId: string): Promise<EpisodeAnswer> =>
     this.#answer(async () => findEpisode(this.#context.ledger.state, episodeId));
 
   group = (groupId: string): Promise<GroupAnswer> => this.#answer(async () => this.#operator.group(groupId));
 
-  /**
-   * Calls the listener with everything that happens from now on, until this swarm ends. Call the returned function to
-   * leave.
-   */
+  /** Calls the listener with all later events, until this swarm ends. The returned function removes the listener. */
   listen(listener: SwarmListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -261,7 +259,7 @@ export class Swarm {
     this.#episodes.requireRunning(episodeId);
   }
 
-  /** What the server is doing. */
+  /** The state of the server. */
   describe(): ServerAnswer {
     return { ...this.#operator.describe(), wire: wireVersion };
   }
@@ -280,12 +278,12 @@ export class Swarm {
     await this.#training;
   }
 
-  /** Resolves when everything so far is on the disk, or never will be. */
+  /** Resolves when all records so far are on disk, or never will be. */
   async written(): Promise<void> {
     await this.#context.writer.synced().catch(() => undefined); // a failing store ends this swarm by itself
   }
 
-  /** Ends this swarm without a word to the store: what is not written is not true. */
+  /** Ends this swarm without writing to the store. Unwritten changes never happened. */
   close(error = new StoreError('closed', 'The server is closing.')): void {
     this.#stop(error);
   }
@@ -310,7 +308,10 @@ export class Swarm {
     this.#training = Promise.all(loops).then(() => undefined);
   }
 
-  /** The engine of a policy is dead, and its training does not know yet. False if the whole server is to be opened again. */
+  /**
+   * Reports that the engine of a policy is dead, before its training notices. Returns false if the whole server has to
+   * be reopened.
+   */
   breakPolicy(policy: string, error: unknown): boolean {
     const { policies, changes } = this.#context;
     const broken = policies.find((each) => each.policy === policy);
@@ -333,7 +334,9 @@ export class Swarm {
     host.after(settings.tickMs, () => this.#tick());
   }
 
-  /** Wakes the claims that wait if another share has lost its clients, or has them again: that changes with time alone. */
+  /**
+   * Wakes waiting claims if another share lost its clients or has them again, because this can change without a record.
+   */
   #lendPlaces(): void {
     const { policies, changes } = this.#context;
     const idle = policies.map((each) => [...(lookAt(each).idle ?? [])].join(' ')).join('\n');
@@ -341,7 +344,7 @@ export class Swarm {
     this.#idleShares = idle;
   }
 
-  /** Every request is answered, even if the store fails while it waits. */
+  /** Answers every request, even if the store fails while it waits. */
   #answer<Answer>(route: () => Promise<Answer>): Promise<Answer> {
     if (this.#end !== undefined) return Promise.reject(this.#end);
     return new Promise<Answer>((resolve, reject) => {

@@ -6,12 +6,12 @@ export function toStoreError(error: unknown): StoreError {
   return error instanceof StoreError ? error : new StoreError('failed', toErrorMessage(error), { cause: error });
 }
 
-/** How a failure of the store is answered. */
+/** Converts a failure of the store to an answer. */
 export function toWireError(error: StoreError): WireError {
   return new WireError(codes[error.code] ?? 'store_failed', toErrorMessage(error), { retryAfterMs: 500 });
 }
 
-/** `closed`: nothing failed; the server, or the one after it, answers in a moment. */
+/** With `closed` nothing failed: this server or the next one answers in a moment. */
 const codes: Readonly<Partial<Record<string, ErrorCode>>> = {
   not_owner: 'not_owner',
   full: 'store_full',

@@ -20,8 +20,8 @@ import { flyingOf, hasPolicies, requireEngine, type SwarmContext } from './swarm
 import type { PlanContext } from './trainer-port.js';
 
 /**
- * Trains a policy of a swarm: the loop of every run, with batches from the pool that clients fill. When all steps are made, it waits
- * for orders to save a checkpoint.
+ * Trains a policy of a swarm with the loop of every run, on batches from the pool that clients fill. After the last
+ * step it waits for orders to save a checkpoint.
  */
 export async function trainPolicy(context: SwarmContext): Promise<void> {
   const { ledger, policy, line, trainer, weights, recovery, gate, writer, host } = context;
@@ -116,18 +116,18 @@ function requireTrainable(context: SwarmContext, failedBefore: number): void {
   );
 }
 
-/** Many ends of one moment are looked at once: when they are written. */
+/** Ends that arrive together are handled together, after they are written. */
 async function nextChange({ changes, settings, writer }: SwarmContext): Promise<void> {
   await changes.next(settings.tickMs);
   await writer.committed();
 }
 
-/** The run drains or is through, and everything that was drawn is trained or dropped. */
+/** Whether the run drains or has no tasks left, and every draw is trained or dropped. */
 function isOver(context: SwarmContext): boolean {
   return isEmpty(flyingOf(context)) && isEnding(context) && ownSharesToDraw(context).length === 0;
 }
 
-/** Its steps are all made: what other policies have trained and this one has not, it never will. */
+/** Called when all its steps are made: it never trains the groups that only other policies have trained. */
 function dropSurplus(context: SwarmContext): void {
   const { ledger, policy } = context;
   if (!hasPolicies(context)) return;
@@ -135,7 +135,7 @@ function dropSurplus(context: SwarmContext): void {
   for (const { groupId } of left) ledger.append({ kind: 'part_dropped', groupId, policy, reason: 'surplus' });
 }
 
-/** The newest checkpoint that the ledger knows. Those of steps that training was sent back from are removed. */
+/** The newest checkpoint that the ledger knows. Checkpoints of void steps are removed. */
 async function findCheckpoint({ line, trainer }: SwarmContext): Promise<number> {
   const { step: newest, highestStep } = line;
   const whole = await trainer.checkpoints();
@@ -181,7 +181,7 @@ const toFailed = (
 ): readonly (readonly [string, string[]])[] =>
   failed.length === 0 ? [] : [[groupId, failed.map(({ episodeId }) => episodeId)]];
 
-/** Removes old checkpoints, and the files of the ledger that none of the others needs. */
+/** Removes old checkpoints, and the files of the ledger that no kept checkpoint needs. */
 async function retire(context: SwarmContext): Promise<void> {
   const { trainer, settings } = context;
   const whole = [...(await trainer.checkpoints())].sort((a, b) => b - a);
@@ -191,7 +191,7 @@ async function retire(context: SwarmContext): Promise<void> {
   await retireFiles(context);
 }
 
-/** Removes files that nothing needs: not before what replaces their records is synced. */
+/** Removes unneeded files, after the records that replace them are synced. */
 async function retireFiles({ store, ledger, writer, policies }: SwarmContext): Promise<void> {
   const oldest = new Map(policies.map(({ policy, oldestStep }) => [policy, oldestStep]));
   const plan = planRetirement(store, ledger.state, (policy) => oldest.get(policy) ?? 0);

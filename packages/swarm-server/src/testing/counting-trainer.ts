@@ -4,7 +4,7 @@ import type { TrainerPort } from '../swarm/trainer-port.js';
 export function createCountingTrainer(): {
   readonly open: () => Promise<TrainerPort>;
   readonly counts: () => ReadonlyMap<string, number>;
-  /** Somebody removes the files of a checkpoint. */
+  /** Simulates that the files of a checkpoint are removed. */
   readonly lose: (step: number) => void;
 } {
   const saved = new Map<number, ReadonlyMap<string, number>>([[0, new Map()]]);
