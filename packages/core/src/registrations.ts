@@ -14,7 +14,7 @@ export type BackboneParts = {
   readonly optimizer?: OptimizerOptions;
   /** The folder of the run. A backbone keeps facts in it that must be the same after a restart. */
   readonly runDir?: string;
-  /** It aborts if the user stops the run. Opening the backbone then rejects with the reason of the signal. */
+  /** This signal aborts if the user stops the run. Opening the backbone then rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
   /** Informs the user of work that takes time, or of an unexpected choice. */
   notice(message: string): void;

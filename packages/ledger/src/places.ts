@@ -1,7 +1,7 @@
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState, Place, PlaceState } from './state.js';
 
-/** Pure questions about places and groups of a state under the rules. */
+/** Pure functions that answer questions about the places and groups of a state under the rules. */
 
 export function placeStateOf(state: LedgerState, place: Readonly<Place>, rules: LedgerRules): PlaceState {
   const episode = place.episodeId === undefined ? undefined : state.episodes.get(place.episodeId);
@@ -9,7 +9,7 @@ export function placeStateOf(state: LedgerState, place: Readonly<Place>, rules: 
   return place.isGivenUp || place.losses >= rules.maxAttempts ? 'given_up' : 'open';
 }
 
-/** As `placeStateOf`, but a place of a doomed group is not tried again. */
+/** Like `placeStateOf`, but a place of a doomed group is not tried again. */
 export function seatStateOf(
   state: LedgerState,
   group: LedgerGroup,

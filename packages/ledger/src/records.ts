@@ -92,7 +92,7 @@ export type CallRecord = {
   /** The policy that answered; the version is one of its weights. Absent: `default`. */
   readonly policy?: string;
   readonly content?: unknown;
-  /** Numbers of the content that would be long as JSON. They are stored as bytes. */
+  /** Numbers of the content. They are stored as bytes, because they would be long as JSON. */
   readonly bytes?: readonly Uint8Array[];
 };
 
@@ -134,7 +134,7 @@ export type EndRecord = {
   readonly turnRewards?: readonly PolicyTurnReward[];
   /** The sealed rows and other facts about the episode. The state does not keep them; they are read from the store. */
   readonly content?: unknown;
-  /** Numbers of the content that would be long as JSON. They are stored as bytes. */
+  /** Numbers of the content. They are stored as bytes, because they would be long as JSON. */
   readonly bytes?: readonly Uint8Array[];
 };
 

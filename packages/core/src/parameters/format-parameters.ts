@@ -25,7 +25,7 @@ are refused by name: sampled tokens are trained, so nothing is ignored silently.
 The endpoint and the adapters read the table in \`src/parameters\`. \`npm run manual\` prints this page from it.`;
 
 function formatTable(rows: readonly Wish[]): readonly string[] {
-  const header = ['wish', ...protocols.map(([, title]) => title)];
+  const header = ['what the client asks for', ...protocols.map(([, title]) => title)];
   return [header, header.map(() => '---'), ...rows.map(formatRow)].map((cells) => `| ${cells.join(' | ')} |`);
 }
 

@@ -114,7 +114,7 @@ export class StoreWriter {
       error instanceof StoreError
         ? error
         : new StoreError('failed', `The store failed: ${String(error)}`, { cause: error });
-    if (this.#failure !== undefined) return; // closed before
+    if (this.#failure !== undefined) return; // it was closed or has failed already
     this.#refuseAll(failure);
     this.#options.onFailure(failure);
   }
