@@ -19,7 +19,7 @@ export type GoldenCase = {
   readonly failsWith?: string;
 };
 
-/** `mishapsOf(index)` is what `job/agent.ts` does with the task. */
+/** `mishapsOf(index)` says what `job/agent.ts` does with the task. */
 function makeTasks(count: number, mishapsOf: (index: number) => object = () => ({})): readonly Task[] {
   return Array.from({ length: count }, (_, index) => ({
     task_id: `train${index}`,

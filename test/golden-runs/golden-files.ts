@@ -16,7 +16,7 @@ export const readBaseline = (): Baseline => JSON.parse(readFileSync(baselineFile
 export const writeBaseline = (baseline: Baseline): void =>
   writeFileSync(baselineFile, `${JSON.stringify(baseline, null, 2)}\n`);
 
-/** A file that is not kept has no rows. */
+/** Reads a golden file. If the file is not kept, the result has no rows. */
 export function readGolden(name: string): Kept {
   const read = (file: string): readonly Row[] => (existsSync(file) ? readRows(file) : []);
   return Object.fromEntries(

@@ -8,7 +8,7 @@ import { serveSwarm } from '@agentjet/swarm-server';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
 /**
- * An ordinary run and a swarm run the same workflow, of which some episodes fail. Both write the same records of it.
+ * An ordinary run and a swarm run the same workflow, and some of its episodes fail. Both write the same records.
  */
 
 const toTasks = (ids: readonly string[]) => ids.map((taskId) => ({ taskId, mainQuery: `Say ${taskId}` }));

@@ -20,7 +20,7 @@ function outage(): Error {
 
 let numAnswered = 0;
 
-/** The process ends while it samples, after this many episodes had their first answer. */
+/** Ends the process while it samples, after this many episodes had their first answer. */
 function dieIfAsked(): void {
   if (process.env['GOLDEN_DIE_AT'] === `sampling ${++numAnswered}`) process.kill(process.pid, 'SIGKILL');
 }

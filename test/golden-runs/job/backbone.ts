@@ -76,7 +76,7 @@ async function readVocabulary(modelDir: string): Promise<ReadonlyMap<number, str
 }
 
 /**
- * The process ends where GOLDEN_DIE_AT says: `decided 3` before the third optimizer step, `trained 3` after it,
+ * Ends the process where GOLDEN_DIE_AT says: `decided 3` before the third optimizer step, `trained 3` after it,
  * `saving 3` before its checkpoint.
  */
 function dieIfAsked(point: string): void {

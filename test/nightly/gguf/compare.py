@@ -13,7 +13,8 @@ from make_golden import folder_name
 
 
 def read_weights(file: str) -> dict[str, np.ndarray]:
-    """Every tensor of a safetensors file as float32. NumPy has no bfloat16, so the library cannot give them."""
+    """Reads every tensor of a safetensors file as float32. NumPy has no bfloat16, so the library cannot read such
+    tensors."""
     whole = np.memmap(file, dtype=np.uint8, mode="r")
     length = int(whole[:8].view("<u8")[0])
     found = {}

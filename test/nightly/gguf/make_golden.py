@@ -43,7 +43,8 @@ def write_types() -> None:
 
 
 def tokens():
-    """The 256 bytes in the letters of byte-level BPE, two merges, two special tokens, and one that is not used."""
+    """Returns the 256 bytes in the letters of byte-level BPE, two merges, two special tokens, and one that is not
+    used."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     letters = [chr(byte) for byte in printable] + [chr(256 + index) for index in range(len(others))]

@@ -62,7 +62,7 @@ type Call = {
   readonly signal: AbortSignal;
 };
 
-/** The rewards are opposite, so that no policy has another's weights. */
+/** Gives policies opposite rewards, so that no policy has the same weights as another. */
 function rewardsOf({ policies = {}, place }: ClaimedEpisode): { readonly rewards?: Record<string, number> } {
   const names = Object.keys(policies);
   if (names.length === 0) return {};

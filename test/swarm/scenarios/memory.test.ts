@@ -33,7 +33,7 @@ function countHeld({ context }: Swarm): number {
   return groups.size + episodes.size + claims.size + finished.numHeld + manifests.size + outcomes.size;
 }
 
-/** The oldest ones still get their answers. */
+/** Expects that the oldest episodes still get their answers. */
 async function expectMemory(bench: Bench, swarm: Swarm, ids: readonly string[]): Promise<void> {
   for (const [index, episodeId] of [...ids.entries()].slice(0, 3)) {
     expect(await bench.settle(swarm.end(episodeId, endRequest(index)))).toMatchObject({

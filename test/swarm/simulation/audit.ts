@@ -37,7 +37,7 @@ export class Audit {
     if (!condition) this.violations.add(violation);
   }
 
-  /** A version of an incarnation of a policy means one set of weights. */
+  /** Within one incarnation of a policy, a version always has the same weights. */
   served({ policy, version, incarnation }: Served, hash: number | undefined): void {
     this.require(hash !== undefined, `a call of version ${version} was answered without weights`);
     const key = `${policy} ${incarnation}:${version}`;
@@ -152,7 +152,10 @@ export class Audit {
 type Taken = { readonly policy: string; readonly step: number; readonly episodes: string };
 type Served = { readonly policy: string; readonly version: number; readonly incarnation: number };
 
-/** Two policies may lack groups of different shares. Then one of them has one group too many. */
+/**
+ * Returns by how many groups a policy may exceed the others. If two policies lack groups of different shares, one of them
+ * has one group too many.
+ */
 const mostSurplus = ({ policies, shares }: RunSettings): number =>
   policies.length > 1 && shares !== undefined ? 1 : 0;
 

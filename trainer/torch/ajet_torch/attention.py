@@ -111,7 +111,8 @@ def attend(
     layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, attention_mask: Any, scaling: float | None = None,
     plan: AttentionPlan | None = None, dropout: float = 0.0, sliding_window: int | None = None, is_causal: bool | None = None, **others: Any,
 ) -> tuple[torch.Tensor, None]:
-    """The registered function. It has transformers' signature and returns [1, N, H, D]. Raises `unsupported_model` for
+    """Computes attention; transformers' registry calls it. It has transformers' signature and returns [1, N, H, D].
+    Raises `unsupported_model` for
     arguments that no plan computes."""
     if plan is None:
         raise _refuse(layer, "does not pass the worker's plan to its attention")

@@ -61,7 +61,7 @@ class InferenceConfig:
 
     @property
     def num_gpus(self) -> int:
-        """The number of vLLM's GPUs on one node."""
+        """Returns the number of vLLM's GPUs on one node."""
         return self.num_replicas * self.tensor_parallel_size
 
     @property

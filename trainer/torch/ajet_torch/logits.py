@@ -34,7 +34,7 @@ class FixedHidden(nn.Module):
 
     @property
     def decoder(self) -> FixedHidden:
-        """For classes that call the decoder of their base model directly."""
+        """Serves classes that call the decoder of their base model directly."""
         return self
 
     def forward(self, *_: Any, **__: Any) -> FixedOutput:

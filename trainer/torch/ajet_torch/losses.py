@@ -217,7 +217,8 @@ def cispo_loss(advantages: torch.Tensor, logprob: torch.Tensor, log_ratio: torch
 
 
 def sequence_log_ratio(terms: DeviceTerms, log_ratio: torch.Tensor) -> torch.Tensor:
-    """The log of sg(s) r / sg(r) with s = exp(mean of the sequence's log ratios) (GSPO-token, Zheng et al. 2025, eq.
+    """Returns the log of sg(s) r / sg(r) with s = exp(mean of the sequence's log ratios) (GSPO-token, Zheng et al.
+    2025, eq.
     14)."""
     sequences, index = torch.unique(terms.sequence_K, return_inverse=True)
     trained = (terms.weights_K != 0).to(log_ratio.dtype)

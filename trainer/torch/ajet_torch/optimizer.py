@@ -255,8 +255,8 @@ class SplitAdamW:
         return self.joint
 
     def _scalars(self, rate: float, norm: torch.Tensor, config: OptimizerConfig) -> torch.Tensor:
-        """The scalars on the device, the gradient scale first. It is 0 if the norm is not finite, which leaves
-        everything unchanged."""
+        """Returns the scalars on the device. The first one is the gradient scale. It is 0 if the norm is not finite,
+        which leaves everything unchanged."""
         step = self.num_steps + 1
         corrections = (1 - config.beta1**step, 1 - config.beta2**step)
         rest = torch.tensor([rate, config.weight_decay, config.beta1, config.beta2, *corrections, config.epsilon], dtype=torch.float32)
@@ -316,8 +316,8 @@ class RoundedAdamW(SplitAdamW):
         return norm
 
     def _salts(self, device: torch.device) -> torch.Tensor:
-        """[tensors, 2], of which the first is used: each begins at 16 bytes, since compiled code copies an input that
-        does not."""
+        """Returns [tensors, 2], of which only the first column is used. Each row then begins at a multiple of 16 bytes,
+        because compiled code copies an input that does not."""
         drawn = torch.Generator().manual_seed((self.seed * 1_000_003 + self.num_steps + self.shard * 998_244_353) % (1 << 62))
         salts = torch.randint(1 << 31, (len(self.parameters),), generator=drawn)
         return torch.stack([salts, salts], 1).to(device, non_blocking=True)

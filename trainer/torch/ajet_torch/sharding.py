@@ -23,7 +23,7 @@ class Placement:
 
     @property
     def master_dtype(self) -> torch.dtype:
-        """The dtype of parameters under FSDP2. A bfloat16 compute is cast from float32 shards."""
+        """Returns the dtype of parameters under FSDP2. A bfloat16 compute is cast from float32 shards."""
         return torch.float32 if self.dtype == torch.bfloat16 else self.dtype
 
 

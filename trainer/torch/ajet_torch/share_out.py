@@ -21,13 +21,14 @@ def share_out(packs: list[TreePack], num_ranks: int, hidden_size: int) -> list[l
 
 
 def pack_cost(pack: TreePack, hidden_size: int) -> float:
-    """The relative cost: matrix products grow with tokens (about 12 D^2 each), attention with visible pairs (2 D each,
+    """Returns the relative cost: matrix products grow with tokens (about 12 D^2 each), attention with visible pairs (2
+    D each,
     both sides)."""
     visible_pairs = float(np.sum(pack.positions.astype(np.float64) + 1))
     return pack.num_tokens * 12.0 * hidden_size + 2.0 * visible_pairs
 
 
 def empty_pack() -> TreePack:
-    """One token that predicts itself with weight 0."""
+    """Returns a pack of one token that predicts itself with weight 0."""
     one, zero, nothing = np.ones(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.float32)
     return TreePack(zero, zero, one, zero, zero, LossTerms(zero, zero, nothing, nothing, nothing), 0)

@@ -321,7 +321,7 @@ def sets_of_terms(pack: DevicePack, output: ModelOutput) -> KeptTokens:
 
 
 def fast_attention(device: torch.device) -> Any:
-    """cuDNN's attention comes first, then flash: the fastest first on Hopper."""
+    """Prefers cuDNN's attention, then flash. This is the order of speed on Hopper."""
     if device.type != "cuda":
         return nullcontext()
     return sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH], set_priority=True)

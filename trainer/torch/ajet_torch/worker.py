@@ -268,7 +268,7 @@ def run_command(session: Session, kind: str, payload: Any, is_aborted: Any = lam
 
 
 def follow(session: Session) -> None:
-    """The loop of every other rank."""
+    """Runs the loop of every other rank."""
     ranks = session.placement.ranks
     while True:
         kind, payload = ranks.share(None)

@@ -35,7 +35,7 @@ COPIES = 3
 
 
 def layer_products(name: str) -> dict[str, tuple[int, int]]:
-    """The input and output features of each product."""
+    """Returns the input and output features of each product."""
     shape = SHAPES[name]
     kv = shape.kv_heads * shape.hidden // shape.heads
     return {"qkv": (shape.hidden, shape.hidden + 2 * kv), "o": (shape.hidden, shape.hidden), "gate_up": (shape.hidden, 2 * shape.inner), "down": (shape.inner, shape.hidden)}

@@ -64,7 +64,8 @@ def empty_lm(name: str, dtype: torch.dtype) -> PreTrainedModel:
 
 
 def random_rows(lm: PreTrainedModel, seed: int, device: torch.device) -> Rows:
-    """Every process draws its own rows: norms are ones, biases zeros, the rest is as transformers begins."""
+    """Every process draws its own rows: norms are ones, biases are zeros, and all other weights are as transformers
+    initializes them."""
     generator = torch.Generator(device).manual_seed(seed)
     shapes = {name: parameter.shape for name, parameter in lm.named_parameters()}
 

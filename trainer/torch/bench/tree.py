@@ -31,12 +31,13 @@ LOSS = LossConfig()
 
 
 def group(prompt: int, answers: int, length: int) -> list[Node]:
-    """A GRPO group: answers of one length over one prompt."""
+    """Makes a GRPO group: answers of one length over one prompt."""
     return [Node(prompt, False, [Node(length, True) for _ in range(answers)])]
 
 
 def multi_turn(turns: int, system: int, thought: int, answer: int, observation: int) -> list[Node]:
-    """An agent whose thoughts are cut from its history. Each turn is a leaf (thought and answer), and the history
+    """Makes the rows of an agent whose thoughts are cut from its history. Each turn is a leaf (thought and answer), and
+    the history
     continues with the answer without the thought and the next observation. Thoughts and answers at the leaves are
     trained.
     """

@@ -23,7 +23,7 @@ VLLM_SHARE = 0.17
 
 
 def write_tokenizer(folder: Path, vocab: int) -> None:
-    """A tokenizer with one word per token, so that a prompt of ids goes through TRL's text."""
+    """Writes a tokenizer with one word per token, so that a prompt of ids goes through TRL's text."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

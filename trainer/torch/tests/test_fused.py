@@ -37,7 +37,7 @@ def create_lm(family: str) -> torch.nn.Module:
 
 
 def servers(family: str) -> tuple[BuiltinServer, BuiltinServer]:
-    """The fused step and the model's own, over equal weights."""
+    """Makes a server with the fused step and one with the model's own step, over equal weights."""
     from ajet_torch.sampling.fused import FusedSteps
 
     made = [BuiltinServer(PolicyModel(create_lm(family), HeadOptions()), InferenceConfig(slots=5, kv_tokens=700), torch.device("cpu")) for _ in range(2)]

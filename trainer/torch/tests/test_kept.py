@@ -23,7 +23,7 @@ CUTS = {"top_p 0.5": Truncation(0.5, 0), "top_p 0.9": Truncation(0.9, 0), "top_k
 
 
 def sharp_lm(dtype: torch.dtype = torch.float64, seed: int = 0, attention: str = ATTENTION_NAME):
-    """A model with distributions that top-p cuts to few tokens."""
+    """Makes a model with distributions that top-p cuts to few tokens."""
     lm = tiny_lm("qwen3", dtype, seed, attention)
     with torch.no_grad():
         lm.get_output_embeddings().weight.mul_(12)

@@ -80,7 +80,7 @@ def answers(session: Session, *requests: SampleRequest) -> dict[int, list[TokenE
 
 
 def gap(session: Session, prompt: list[int], events: list[TokenEvent]) -> float:
-    """The limit between the sampler's logprobs and the trainer's."""
+    """Returns the gap between the sampler's logprobs and the trainer's."""
     row = np.asarray([*prompt, *(event.token for event in events)], np.int32)
     return float(np.abs(session.trainer.logprobs([row])[0][len(prompt) :] - [event.logprob for event in events]).max())
 

@@ -99,7 +99,8 @@ def check_resources(config: DriverConfig) -> bool:
 
 
 def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any:
-    """verl's worker group, each worker with one GPU or CPU. Their places are taken first, so that only Ray, not verl,
+    """Opens verl's worker group. Each worker has one GPU or CPU. Their places are taken first, so that only Ray, not
+    verl,
     is imported for the address."""
     from verl.single_controller.ray import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
 

@@ -13,7 +13,7 @@ here = Path(__file__).parent
 
 
 def is_paid(gold: str, output: str) -> bool:
-    """It reads LaTeX between dollars alone, so a form without them is also asked with them."""
+    """math-verify reads LaTeX only between dollars, so a form without dollars is also tried with them."""
     wanted = [parse(gold), parse(f"${gold}$")]
     has_mark = "$" in output or "\\boxed" in output or "\\(" in output or "\\[" in output
     found = [parse(output)] + ([] if has_mark else [parse(f"${output}$")])

@@ -87,7 +87,7 @@ class BuiltinServer:
         self.has_new_rows = False
 
     def _create_steps(self, config: InferenceConfig) -> tuple[Steps, int]:
-        """Also the number of steps that may be in progress while the tokens of one more are read."""
+        """Returns the steps, and how many of them may be in progress while the tokens of one more are read."""
         graphs = config.cuda_graphs and self.device.type == "cuda"
         if self.device.type == "cuda":
             from .fused import FusedSteps, fits

@@ -78,7 +78,7 @@ class Shape:
 
 
 def padded_rows(count: int) -> int:
-    """16 or a multiple of TILE."""
+    """Returns 16 or a multiple of TILE."""
     return 16 if count <= 16 else -(-count // TILE) * TILE
 
 

@@ -68,7 +68,7 @@ def require_version(version: str) -> tuple[int, int]:
 
 
 def command_line(config: WorkerConfig, socket_path: str, context_length: int, dtype: torch.dtype) -> list[str]:
-    """0.26 through 0.33 know every flag."""
+    """Returns the command line. Every flag exists in 0.26 through 0.33."""
     inference = config.inference
     options = {
         "--uds": socket_path, "--served-model-name": MODEL_NAME, "--dtype": str(dtype).removeprefix("torch."),

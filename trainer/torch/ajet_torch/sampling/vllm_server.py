@@ -277,7 +277,7 @@ class VllmServer:
 
 
 def patience(calls: list[Call]) -> float:
-    """The seconds that a replica may be silent while it answers these."""
+    """Returns the seconds that a replica may be silent while it answers these requests."""
     longest = max((call.request.max_tokens for call in calls if not call.request.stream), default=0)
     return ANSWER_TIMEOUT_S + longest / SLOWEST_TOKENS_PER_S
 
