@@ -182,7 +182,7 @@ it('a flipped bit in the newest checkpoint: --resume continues from the one befo
   expect(further.stdout).toMatch(/Checkpoints after step 4 are set aside: step-000006, step-000007/);
   expect(readMetrics(run)).toEqual(whole);
   expect(readdirSync(path.join(run, 'checkpoints'))).toContain('abandoned-step-000006');
-  expect((await runAjet(folder, [...train, '--from', 'step-4'])).stderr).toMatch(/give resume as well/);
+  expect((await runAjet(folder, [...train, '--from', 'step-4'])).stderr).toMatch(/needs the option "resume". Set both/);
 });
 
 it('--resume takes another rate, more repeats and an edited reward, and records from which step on', async () => {

@@ -118,7 +118,9 @@ it.concurrent.each([
     running.child.kill('SIGTERM');
     const { code, stdout, stderr } = await running.finished;
     expect([code, stderr]).toEqual([143, '']);
-    expect(stdout).toMatch(/Stopped in a pause: .*--resume continues this step[\s\S]*stopped after/);
+    expect(stdout).toMatch(
+      /Stopped in a pause, in the middle of a step\. --resume continues this step[\s\S]*stopped after/,
+    );
     const before = begun();
     expect(before).toHaveLength(6);
     rmSync(path.join(folder, 'away'));
