@@ -190,7 +190,7 @@ export class AgentJetJob {
     return this;
   }
 
-  /** Trains as the configuration says. With backbone `debug`, it runs a few episodes and trains nothing. */
+  /** Trains as configured. With backbone `debug`, it runs a few episodes and trains nothing. */
   async tune(options: TuneOptions = {}): Promise<JobResult> {
     checkFrom(options);
     const { withTrackers, tuneJob } = await loadRunning();

@@ -67,7 +67,7 @@ class PhaseTotals {
   /** Episodes that fill a place. */
   finished = 0;
   #failed = 0;
-  /** Attempts that the world lost. Most of them are made again. */
+  /** Attempts that were lost to outages. Most of them are made again. */
   #lost = 0;
   #rewardSum = 0;
   #tokens = 0;

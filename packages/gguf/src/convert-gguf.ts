@@ -13,7 +13,7 @@ import { toTokenizerFiles } from './tokenizer/to-tokenizer-files.js';
 export type Conversion = {
   /** Bytes of the weights. */
   readonly numBytes: number;
-  /** The file holds the embedding twice; the folder has it once. */
+  /** Whether the file holds the embedding twice. The folder has it once. */
   readonly mergesHead: boolean;
   /** Writes config.json and the tokenizer into a folder. */
   readonly writeDescription: (dir: string) => Promise<void>;
@@ -25,7 +25,7 @@ export type WriteOptions = {
   readonly onBytes?: ((doneBytes: number) => void) | undefined;
 };
 
-/** Reads all that can be wrong before anything is written. Rejects with BackboneError `bad_model_files` or `unsupported_model`. */
+/** Makes all checks before anything is written. Rejects with BackboneError `bad_model_files` or `unsupported_model`. */
 export async function planConversion(gguf: GgufFile): Promise<Conversion> {
   const shape = readShape(gguf);
   const tokenizerFiles = toTokenizerFiles(gguf, shape.contextLength);
@@ -49,7 +49,7 @@ function numBytesOf({ dtype, shape }: PlannedTensor): number {
   return shape.reduce((product, size) => product * size, dtype === 'F32' ? 4 : 2);
 }
 
-/** That of the matrices, unless they differ: float32 holds all of them exactly. */
+/** The dtype of the matrices. If they differ, it is float32, which holds all of them exactly. */
 function dtypeOf({ tensors }: WeightsPlan): 'float32' | 'float16' | 'bfloat16' {
   const dtypes = new Set(tensors.filter(({ shape }) => shape.length > 1).map(({ dtype }) => dtype));
   const names = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' } as const;

@@ -1,15 +1,15 @@
 /** A value of the metadata. 64-bit integers that a number cannot hold exactly are bigints. */
 export type GgufValue = string | number | bigint | boolean | readonly GgufValue[];
 
-/** The header ends after the bytes at hand. */
+/** Thrown if the header is longer than the bytes at hand. */
 export class HeaderEnds extends Error {}
 
-/** What no GGUF file has at this place. */
+/** Thrown for content that no GGUF file has at this place. */
 export class NotGguf extends Error {}
 
 type Reader = { readonly bytes: number; readonly read: (view: DataView, at: number) => number | bigint | boolean };
 
-/** By the number of their type. 8 is a string, 9 an array. */
+/** Readers by the number of the type. 8 is a string, 9 an array. */
 const scalars: Readonly<Record<number, Reader>> = {
   0: { bytes: 1, read: (view, at) => view.getUint8(at) },
   1: { bytes: 1, read: (view, at) => view.getInt8(at) },
@@ -27,7 +27,10 @@ const stringType = 8;
 const arrayType = 9;
 const deepestArray = 4;
 
-/** Reads a header from its beginning on. Throws HeaderEnds if it goes beyond the bytes, NotGguf for a type that does not exist. */
+/**
+ * Reads a header from its beginning. Throws HeaderEnds if it goes beyond the bytes, NotGguf for a type that does not
+ * exist.
+ */
 export class HeaderCursor {
   readonly #bytes: Buffer;
   readonly #view: DataView;

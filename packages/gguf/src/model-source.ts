@@ -1,16 +1,16 @@
-/** What `model_source.json` of a converted folder says. */
+/** The content of `model_source.json` in a converted folder. */
 export type GgufSource = {
   readonly from: 'gguf';
-  /** Its name, without the folder. */
+  /** The name of the file, without its folder. */
   readonly file: string;
   readonly sha256: string;
-  /** How many tensors have which type. */
+  /** The number of tensors of each type. */
   readonly tensor_types: Readonly<Record<string, number>>;
-  /** True: the weights were rounded once, so they are not the original ones. */
+  /** True if the weights were rounded once, so they are not the original ones. */
   readonly quantized: boolean;
-  /** The file had the embedding twice; the folder has it once. */
+  /** Whether the file had the embedding twice. The folder has it once. */
   readonly merged_head: boolean;
-  /** The package of a Python index that the file came in. */
+  /** The package of a Python index that contained the file. */
   readonly wheel?: WheelName;
 };
 

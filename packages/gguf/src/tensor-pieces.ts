@@ -5,10 +5,13 @@ import { nameTensorType, findTensorType, tensorTypes } from './types/registratio
 import type { Dequantize, TensorType } from './types/tensor-type.js';
 import type { GgufTensor } from './read-gguf.js';
 
-/** Values that memory holds at a time, unless one row has more. */
+/** The number of values in memory at a time, unless one row has more. */
 const pieceValues = 1 << 19;
 
-/** The type of a tensor. Throws BackboneError `bad_model_files` for one that is not read here, and for rows that are not whole blocks. */
+/**
+ * The type of a tensor. Throws BackboneError `bad_model_files` for a type that is not supported, and for rows that are
+ * not whole blocks.
+ */
 export function typeOf(file: string, { name, typeId, shape }: GgufTensor): TensorType {
   const type = findTensorType(typeId);
   if (type === undefined)
@@ -25,8 +28,8 @@ export function typeOf(file: string, { name, typeId, shape }: GgufTensor): Tenso
 }
 
 /**
- * The values of a tensor as a model folder keeps them (`keptAs` of its type), row by row. `rowAt` says which row of the file
- * comes at a place; the rows of the file unless given.
+ * The values of a tensor as a model folder keeps them (`keptAs` of its type), row by row. `rowAt` maps a place to a row
+ * of the file. Default: the order of the file.
  */
 export async function* readKeptPieces(
   file: string,

@@ -7,7 +7,7 @@ import type { ModelName } from './model-name.js';
 /**
  * The cache in the layout of Hugging Face's programs, so one download serves all of them: `models--<org>--<name>` with
  * `blobs/<etag>`, `snapshots/<commit>/<file>` (links to blobs), `refs/<revision>` (a commit), and
- * `.no_exist/<commit>/<file>` for a file that the commit is known not to have.
+ * `.no_exist/<commit>/<file>` for a file that is known to be missing in the commit.
  */
 
 /** The place of a model in the cache. */

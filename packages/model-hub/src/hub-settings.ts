@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { ConfigError } from '@agentjet/core';
 
-/** Where models come from and where they are kept. */
+/** The source of models, and the folder that keeps them. */
 export type HubSettings = {
   /** The address, without a slash at its end. */
   readonly endpoint: string;
@@ -19,7 +19,7 @@ export type HubSettings = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where programs keep what they can make again: `XDG_CACHE_HOME`, or `~/.cache`. */
+/** The folder for files that programs can make again: `XDG_CACHE_HOME`, or `~/.cache`. */
 export function readCacheHome(env: Environment = process.env): string {
   const given = env['XDG_CACHE_HOME'] ?? '';
   return expandHome(given === '' ? path.join('~', '.cache') : given);

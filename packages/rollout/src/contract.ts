@@ -29,8 +29,8 @@ export interface Tuner {
   /** Aborts when the episode times out or the run stops. */
   readonly signal: AbortSignal;
   /**
-   * 1, or more if earlier attempts at this episode were lost to the world (an outage, or a lease that ran out). Use it
-   * to keep side effects from happening twice.
+   * 1, or more if earlier attempts at this episode were lost to an outage or an expired lease. Use it to keep side
+   * effects from happening twice.
    */
   readonly attempt: number;
   isTrainable(targetTag: string): boolean;

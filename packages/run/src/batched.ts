@@ -1,6 +1,6 @@
 /**
- * Lists of `size` items; the last one may be shorter. Pulls no item before its list is asked for, so a source that
- * works on demand never works ahead of the weights. Ends the source when it is ended itself.
+ * Makes lists of `size` items; the last one may be shorter. Pulls no item before its list is requested, so a source
+ * that works on demand never works ahead of the weights. When it is ended, it ends the source.
  */
 export async function* batched<T>(source: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let batch: T[] = [];

@@ -7,11 +7,11 @@ export type { Batch, Driver, Gate, Journal, MadeStep, Run, StepPlan, LoopTrainer
 /**
  * The training loop of every run: an ordinary run, imitation, and each policy of a swarm server.
  *
- *   load -> redo -> ( evaluate -> save -> decide -> step -> record -> publish ) ...
+ * load -> redo -> ( evaluate -> save -> decide -> step -> record -> publish ) ...
  *
- * A driver chooses the batches; the ledger says what becomes of each episode. The manifest of a step is the decision to train:
- * it is on the disk before the first optimizer step, and each outcome is on the disk before anything of the new weights is seen.
- * So a process that dies makes its steps again, with the same episodes and the same outcomes.
+ * A driver chooses the batches, and the ledger decides about each episode. The manifest of a step is the decision to
+ * train: it is on disk before the first optimizer step, and each outcome is on disk before the new weights are used. So
+ * a process that restarts after a crash repeats its steps with the same episodes and the same outcomes.
  */
 export async function runLoop(run: Run): Promise<void> {
   const { driver, line } = run;
@@ -29,7 +29,7 @@ export async function runLoop(run: Run): Promise<void> {
   }
 }
 
-/** Loads the newest whole checkpoint and makes the steps after it again, as they were decided. Returns the last step. */
+/** Loads the newest whole checkpoint and repeats the later steps as they were decided. Returns the last step. */
 async function openWeights(run: Run): Promise<number> {
   const { driver, line, policy, trainer } = run;
   let step = await driver.load();
@@ -86,7 +86,10 @@ async function makeStep(run: Run, { groups, idle = [], shares }: Batch, secondsS
   if (isStep) driver.onStep?.(ready);
 }
 
-/** Makes the optimizer steps of a manifest and records the step. Optimizer steps that were made before follow their outcomes. */
+/**
+ * Makes the optimizer steps of a manifest and records the step. Optimizer steps that were made before get the same
+ * outcomes again.
+ */
 async function trainStep(run: Run, manifest: ManifestRecord, secondsSampling: number): Promise<void> {
   const { journal, ledger, line, policy, recovery, trainer } = run;
   const { step } = manifest;

@@ -1,6 +1,6 @@
 /**
- * The optimizer steps of a manifest. Every group of the batch is in one, those too of which nothing is trained: their fate falls with
- * the first one.
+ * The optimizer steps of a manifest. Every group of the batch is in one of them. Groups that are not trained are in the
+ * first one, whose outcome decides about them.
  */
 export function toManifestSteps(
   steps: readonly (readonly string[])[],

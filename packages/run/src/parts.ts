@@ -1,12 +1,12 @@
 import type { RecoveryBudget } from '@agentjet/core';
 import type { Ledger, LedgerGroup, ManifestRecord, Outcome, PolicyLine } from '@agentjet/ledger';
 
-/** What the loop works with: the weights of one policy, the ledger that decides about episodes, and a driver. */
+/** The parts of the loop: the weights of one policy, the ledger that decides about episodes, and a driver. */
 export type Run = {
   readonly ledger: Pick<Ledger, 'append' | 'assign' | 'conclude' | 'state' | 'toManifestGroups'>;
   /** The policy whose weights the loop trains. */
   readonly policy: string;
-  /** How far the weights of the policy are, as the ledger has it. */
+  /** The state of the policy's weights in the ledger. */
   readonly line: PolicyLine;
   readonly journal: Journal;
   readonly trainer: LoopTrainer;
@@ -33,12 +33,12 @@ export type Gate = {
   readonly release: (reason: 'weights') => void;
 };
 
-/** Where the loop is. Others may read it at any time. */
+/** The state of the loop. Other code may read it at any time. */
 export type WeightsState = {
   /** The step whose weights answer calls; -1 before the weights are open. */
   version: number;
   phase: 'recovering' | 'waiting' | 'updating' | 'saving' | 'failed';
-  /** The newest step that was evaluated and saved, if that was due. */
+  /** The newest step whose evaluation and checkpoint are done, if they were due. */
   doneStep: number;
 };
 
@@ -59,31 +59,34 @@ export type LoopTrainer = {
 };
 
 export type MadeStep = {
-  /** Time between the end of the step before and the decision; 0 for a step that is made again. */
+  /** The time between the end of the previous step and the decision; 0 for a repeated step. */
   readonly secondsSampling: number;
   /** Whether the step was made before this process began. */
   readonly isRedo: boolean;
 };
 
-/** What differs between an ordinary run and a server: where batches come from, and what else happens between steps. */
+/** The differences between an ordinary run and a server: the source of batches, and other work between steps. */
 export type Driver = {
   /** Loads the newest checkpoint that is whole. Returns its step; 0 without one. */
   readonly load: () => Promise<number>;
   /** Throws if the run cannot continue, such as when its engine is dead. */
   readonly check: () => void;
-  /** Chooses the groups of the next step. Undefined: not yet, or never; the loop looks at everything again. */
+  /**
+   * Chooses the groups of the next step. Undefined if there are none now or ever; the loop then checks everything
+   * again.
+   */
   readonly decide: () => Promise<Batch | undefined>;
-  /** Says how a batch is trained. The plan goes into the manifest, and `optimize` follows it. */
+  /** Plans the training of a batch. The plan goes into the manifest, and `optimize` follows it. */
   readonly plan: (groups: readonly LedgerGroup[], idle: readonly LedgerGroup[]) => StepPlan;
   /** Evaluates the weights after `step` if that is due. The loop also calls it between steps, and after steps that it makes again. */
   readonly evaluate: (step: number) => Promise<void>;
-  /** Steps between checkpoints; 0: none are due. */
+  /** The number of steps between checkpoints; 0 if none are due. */
   readonly saveEvery: () => number;
-  /** Whether `step` needs a checkpoint in any case. `on_disk`: a record of one is not enough, its files must be whole. */
+  /** Whether `step` always needs a checkpoint. `on_disk`: a record of one is not enough, its files must be whole. */
   readonly needsCheckpoint: (step: number) => 'recorded' | 'on_disk' | undefined;
   /** Removes the records that no kept checkpoint needs. */
   readonly retire: () => Promise<void>;
-  /** No further step is made. */
+  /** Called when no further step is made. */
   readonly isOver: (step: number) => boolean;
   /** Called when the loop is done with a step: sampling that waited for it may begin. */
   readonly onDone?: (step: number) => void;
@@ -106,6 +109,6 @@ export type Batch = {
 export type StepPlan = {
   /** Ids of the groups that each optimizer step holds. */
   readonly optimizerSteps: readonly (readonly string[])[];
-  /** What else the step is computed from. */
+  /** The other inputs of the step. */
   readonly content?: unknown;
 };

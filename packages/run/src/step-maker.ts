@@ -7,10 +7,10 @@ import type { StepPlan } from './parts.js';
 import type { StepRecipe, StepWeights } from './step-weights.js';
 import { toLeftOut } from './to-left-out.js';
 
-/** What every manifest says of its step in addition to its groups. */
+/** The fields of every manifest in addition to its groups. */
 export type StepContent = {
   readonly recipe: StepRecipe;
-  /** Of the weights before the step. */
+  /** The version of the weights before the step. */
   readonly policyVersion: number;
   /** False if a token was sampled by weights that were made again since, and may differ in the last bits. */
   readonly isOnPolicy: boolean;
@@ -30,11 +30,11 @@ export type StepMakerOptions = {
   readonly folder: Pick<RunFolder, 'recordStep'>;
   /** The groups of a step that was decided before. */
   readonly open: (manifest: ManifestRecord) => StepGroups;
-  /** What happens if the gradient of an optimizer step is not finite: the run ends, or the weights stay as they are. */
+  /** The reaction to a gradient that is not finite: the run ends, or the weights stay unchanged. */
   readonly onRefused: 'fail' | 'skip';
 };
 
-/** Plans, trains and records steps. A step that is made again reads the same tokens and follows the same recipe. */
+/** Plans, trains and records steps. A repeated step reads the same tokens and follows the same recipe. */
 export class StepMaker {
   readonly #options: StepMakerOptions;
   /** The step that was planned last, or is being trained. */
@@ -44,12 +44,12 @@ export class StepMaker {
     this.#options = options;
   }
 
-  /** Forgets the step that is under way. To be called when other weights are loaded. */
+  /** Forgets the running step. Call it when other weights are loaded. */
   reset(): void {
     this.#current = undefined;
   }
 
-  /** `groupIds`: the ledger's, of all groups that the step trains. */
+  /** `groupIds` are the ledger's ids of all groups that the step trains. */
   plan(
     given: StepGroups,
     groupIds: readonly string[],
@@ -65,7 +65,7 @@ export class StepMaker {
     return { optimizerSteps: toManifestSteps(steps, groupIds), content };
   }
 
-  /** Makes one optimizer step. `known`: its outcome if it was made before. */
+  /** Makes one optimizer step. `known` is its outcome if it was made before. */
   async optimize(manifest: ManifestRecord, index: number, known: Outcome | undefined): Promise<Outcome> {
     const { prepared, given } = this.#find(manifest);
     const isApplied = await this.#apply(prepared, { manifest, index, known });
@@ -108,7 +108,7 @@ export class StepMaker {
     );
   }
 
-  /** Planned and trained from one preparation: the weights do not change in between. */
+  /** Planning and training share one preparation, because the weights do not change in between. */
   #find(manifest: ManifestRecord): Current {
     const { step } = manifest;
     const found = this.#current;

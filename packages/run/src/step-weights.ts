@@ -8,23 +8,26 @@ import {
   type TrainingGroup,
 } from '@agentjet/trainer';
 
-/** Everything but its groups that a step is computed from. Plain JSON: the manifest keeps it, and a step that is made again follows it. */
+/**
+ * Everything except the groups that a step is computed from. It is plain JSON: the manifest keeps it, and a repeated
+ * step follows it.
+ */
 export type StepRecipe = BatchSettings & {
   readonly algorithm: string;
-  /** Absent: the backbone has a schedule that the run does not know. */
+  /** Absent if the backbone has a schedule that the run does not know. */
   readonly optimizer?: OptimizerOptions | undefined;
 };
 
 /** The place of an optimizer step: `step` counts from 1, `index` from 0 within the step. */
 export type OptimizerPlace = { readonly step: number; readonly index: number };
 
-/** What a step needs of the weights. */
+/** The weights as a step needs them. */
 export type StepWeights = {
-  /** Of optimizer steps, as samples name it. */
+  /** The number of optimizer steps, which is the version in samples. */
   readonly policyVersion: () => number;
-  /** How the next step is made, with keys of the configuration changed since the start. */
+  /** The settings of the next step, including keys that were changed since the start. */
   readonly recipe: (changes?: Readonly<Record<string, unknown>>) => StepRecipe;
-  /** Credits, packs and divides a batch; makes nothing yet. Throws what the algorithm throws. */
+  /** Credits, packs and divides a batch, and trains nothing yet. Throws the errors of the algorithm. */
   readonly prepare: (groups: readonly TrainingGroup[], recipe: StepRecipe) => PreparedBatch;
   /** The rates of an optimizer step under a recipe; undefined if the backbone decides. */
   readonly ratesOf: (recipe: StepRecipe, at: OptimizerPlace) => OptimizerOverrides | undefined;

@@ -9,7 +9,7 @@ const reasons = {
   overlong: 'too_long',
 } as const;
 
-/** Why a step does not train an episode, in the words of the ledger. */
+/** The reason why a step does not train an episode, as a code of the ledger. */
 export const toLeftOut = ({ episodeId, reason }: PreparedBatch['leftOut'][number]): LeftOut => ({
   episodeId,
   reason: reasons[reason],

@@ -22,54 +22,54 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
     readonly backbone: Backbone;
     readonly algorithm: Algorithm;
     /**
-     * Complete groups, from where the run is. The loop takes `groupsPerStep` of them, makes its step, and only then takes the next: a
-     * source that samples on demand is on-policy. With `maxStaleness` it may work ahead, as its pace says. A group that lost its
-     * episodes comes with none, and with its report.
+     * Yields complete groups from the state of the run on. The loop takes `groupsPerStep` of them, makes its step, and
+     * only then takes more, so a source that samples on demand is on-policy. With `maxStaleness` the source may work
+     * ahead as its pace allows. A dropped group has no episodes but has a report.
      */
     readonly source: (start: SourceStart) => AsyncIterable<TrainingGroup>;
-    /** Where steps are recorded and checkpoints kept: a run folder. */
+    /** The run folder, which records steps and keeps checkpoints. */
     readonly run: Pick<RunFolder, 'recordStep' | 'save' | 'writeReport'>;
     readonly groupsPerStep: number;
     /** The optimizer's settings, from which the rates of each step follow. Default: the backbone's own schedule. */
     readonly optimizer?: OptimizerOptions;
     /** The last step of the run. Default: the source decides. */
     readonly maxSteps?: number;
-    /** Steps between checkpoints; 0 (default): only at the end. */
+    /** The number of steps between checkpoints; 0 (default) saves only at the end. */
     readonly saveEvery?: number;
     /** Asks for checkpoints in addition to `saveEvery`, if making the steps since the last one again would take too long. */
     readonly recoveryBudget?: RecoveryBudget;
-    /** Newest checkpoints to keep; default 3, 0 keeps all. */
+    /** The number of newest checkpoints to keep; default 3, 0 keeps all. */
     readonly maxCheckpoints?: number;
-    /** Steps between evaluations; 0 (default): none. */
+    /** The number of steps between evaluations; 0 (default) for none. */
     readonly evaluateEvery?: number;
     readonly evaluate?: (step: number) => Promise<void>;
-    /** The state of the checkpoint that the backbone has loaded. Default: the run begins. */
+    /** The state of the checkpoint that the backbone has loaded. Default: a new run. */
     readonly start?: TrainingState;
     /** Aborting ends the run after the step in progress, with a checkpoint. */
     readonly signal?: AbortSignal;
     readonly observer?: TrainObserver;
-    /** Keeps what a resumed run makes its steps again from. Default: nothing is kept. */
+    /** Records the steps, so that a resumed run can repeat them. Default: no records. */
     readonly recorder?: Recorder | undefined;
   };
 
 export type SourceStart = {
-  /** Where the run is. The source leaves out the draws of this state. */
+  /** The state of the run. The source leaves out the draws of this state. */
   readonly at: TrainingState;
-  /** Aborts when the run wants no further group; groups that are being made then are lost. */
+  /** Aborts when the run needs no further group. Unfinished groups are then lost. */
   readonly signal: AbortSignal;
-  /** How many batches the source may sample ahead of the steps, and when. */
+  /** Controls how many batches the source may sample ahead of the steps, and when. */
   readonly pace: StepPace;
 };
 
-/** Is called as things happen. */
+/** Called with the events of the run. */
 export type TrainObserver = {
-  /** The batch is whole; the step begins. */
+  /** The batch is complete, and the step begins. */
   readonly onUpdate?: (step: number) => void;
   readonly onStep?: (metrics: MetricsRecord) => void;
   readonly onCheckpoint?: (checkpoint: Checkpoint) => void;
 };
 
-/** The ledger of a run whose steps can be made again from what it keeps. */
+/** A ledger whose records allow steps to be repeated. */
 export type Recorder = {
   readonly ledger: Ledger;
   readonly journal: Journal;
@@ -77,31 +77,31 @@ export type Recorder = {
   readonly repeatsExactly: boolean;
   /** Decides that a step trains these groups. */
   readonly decide: (step: number, groups: readonly TrainingGroup[]) => Decided;
-  /** The groups of a step that was decided before, as they were then. */
+  /** The groups of a step that was decided before, in their state at that time. */
   readonly open: (manifest: ManifestRecord) => readonly TrainingGroup[];
   /** The ledger's names for the groups and episodes of a step. */
   readonly namesOf: (step: number) => Omit<StepGroups, 'groups'>;
-  /** Removes what no kept checkpoint needs. */
+  /** Removes records that no kept checkpoint needs. */
   readonly retire: () => Promise<void>;
 };
 
 export type Decided = {
-  /** Groups that are trained. */
+  /** The groups that are trained. */
   readonly groups: readonly LedgerGroup[];
   readonly isOnPolicy: boolean;
-  /** What the manifest keeps of the batch in addition to its groups. */
+  /** The data that the manifest keeps in addition to the batch's groups. */
   readonly content: Readonly<Record<string, unknown>>;
 };
 
-/** Where the run is when `train` returns. */
+/** The state of the run when `train` returns. */
 export type TrainOutcome = {
-  /** After the last step that was made. */
+  /** The state after the last step. */
   readonly state: TrainingState;
-  /** The newest that was saved; undefined if none was. */
+  /** The newest saved checkpoint; undefined if there is none. */
   readonly checkpoint: Checkpoint | undefined;
 } & (
   | {
-      /** `stopped`: the signal ended it before the last step. */
+      /** `stopped`: the signal ended the run before its last step. */
       readonly status: 'completed' | 'stopped';
     }
   | {
@@ -112,13 +112,14 @@ export type TrainOutcome = {
 );
 
 /**
- * Trains on the groups of a source: the local driver of the loop. It knows no agents, tasks or tokenizers.
+ * Trains on the groups of a source. It is the local driver of the loop and does not know agents, tasks or tokenizers.
  *
- * To resume, load the checkpoint into the backbone, call `run.rewind(checkpoint.state)`, and pass the state as `start`. A batch
- * that the signal cuts short is not trained, so the resumed run draws it again, whole.
+ * To resume, load the checkpoint into the backbone, call `run.rewind(checkpoint.state)`, and pass the state as `start`.
+ * A batch that the signal cuts short is not trained, so the resumed run draws the whole batch again.
  *
- * What the source, the evaluation or the backbone throws ends the run with status `failed` and the state after the last step that
- * was made; that step is saved first, if it can be. Rejects with BackboneError `unsupported_loss` if the backbone cannot train this loss.
+ * An error of the source, the evaluation or the backbone ends the run with status `failed` and the state after the last
+ * step. That step is saved first if possible. Rejects with BackboneError `unsupported_loss` if the backbone cannot
+ * train this loss.
  */
 export async function train(options: TrainOptions): Promise<TrainOutcome> {
   checkLoss(options);
@@ -180,12 +181,12 @@ class LocalRun {
     };
   }
 
-  /** After the last step that was made. */
+  /** The state after the last step. */
   get state(): TrainingState {
     return this.#state;
   }
 
-  /** The newest that was saved. */
+  /** The newest saved checkpoint. */
   get checkpoint(): Checkpoint | undefined {
     return this.#checkpoint;
   }
@@ -195,7 +196,7 @@ class LocalRun {
     if (step !== this.#begin && this.#checkpoint?.state.step !== step) await saveCheckpoint(this.run, step);
   }
 
-  /** Ends the source, and waits for it. */
+  /** Ends the source and waits for its end. */
   async leaveSource(): Promise<void> {
     this.#left.abort();
     await this.#batches?.return?.();
@@ -264,7 +265,7 @@ class LocalRun {
     observer?.onStep?.(metrics);
   }
 
-  /** Once for each step. */
+  /** Called once for each step. */
   async #evaluate(step: number): Promise<void> {
     const { evaluate, evaluateEvery = 0, signal } = this.#options;
     if (this.#evaluated === step) return;
@@ -280,7 +281,7 @@ class LocalRun {
   }
 }
 
-/** The ledger of a run that nobody resumes from it: it numbers the steps and forgets them. */
+/** The ledger of a run without records: it numbers the steps and forgets them. */
 function createMemoryRecorder(step: number): Recorder {
   const ledger = new Ledger({ now: () => performance.now() });
   if (step > 0) ledger.append({ kind: 'checkpoint', step });
@@ -307,7 +308,7 @@ function toSettings(options: TrainOptions): BatchSettings {
   return { whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness };
 }
 
-/** A group that does not say which draw it is counts as the next one. */
+/** A group without the number of its draw counts as the next draw. */
 function takeDraws(
   state: TrainingState,
   groups: readonly TrainingGroup[],
@@ -318,7 +319,10 @@ function takeDraws(
   return { groupsDrawn: groupsDrawn + taken.length, draws: addDraws(drawsOf(state), taken) };
 }
 
-/** Batches that may be sampled while the one before them waits for its training: as many as `maxStaleness` versions allow. */
+/**
+ * The number of batches that may be sampled while the previous one waits for its training, limited by `maxStaleness`
+ * versions.
+ */
 function batchesAhead({
   maxStaleness = 0,
   numMiniBatches = 1,

@@ -1,11 +1,11 @@
 /**
- * Batches that are sampled before they are asked for. A batch begins as soon as the pace allows it, even if episodes
- * of the previous batch are still running, so one long episode leaves no worker idle. Batches come out in the order
- * in which they were drawn: a step waits for its own long episodes and never takes the short ones of the next batch
- * instead. This keeps staleness within its limit without leaving anything out.
+ * Samples batches before they are requested. A batch begins as soon as the pace allows it, even if episodes of the
+ * previous batch are still running, so one long episode leaves no worker idle. Batches come out in the order in which
+ * they were drawn: a step waits for its own long episodes and never takes the short ones of the next batch instead.
+ * This keeps staleness within its limit without leaving anything out.
  */
 
-/** How far the training loop is. */
+/** The progress of the training loop. */
 export type StepPace = {
   /** Batches that may be sampled ahead of the one that is trained. */
   readonly batchesAhead: number;
@@ -13,7 +13,7 @@ export type StepPace = {
   readonly reached: (step: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** A pace that a loop sets: `done` says that it has finished a step. */
+/** A pace that a loop sets. The loop calls `done` after each step. */
 export function createPace(
   firstStep: number,
   batchesAhead: number,
@@ -55,7 +55,7 @@ export async function* workAhead<B>(
   begin: (step: number, signal: AbortSignal) => Promise<B | undefined>,
 ): AsyncGenerator<B> {
   const begun: Promise<B | undefined>[] = [];
-  const left = new AbortController(); // what was begun is not wanted any more
+  const left = new AbortController(); // cancels batches that were begun
   const onStop = (): void => left.abort(signal.reason);
   if (signal.aborted) onStop();
   signal.addEventListener('abort', onStop, { once: true });
@@ -63,7 +63,7 @@ export async function* workAhead<B>(
     const batch = reached(step - 1 - batchesAhead, left.signal).then(() =>
       left.signal.aborted ? undefined : begin(step, left.signal),
     );
-    batch.catch(() => undefined); // reported in its place
+    batch.catch(() => undefined); // reported when its turn comes
     return batch;
   };
   let next = stepsMade + 1;

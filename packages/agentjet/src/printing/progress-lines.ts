@@ -13,7 +13,7 @@ type Phase = {
   readonly timer: NodeJS.Timeout;
   /** Episodes that fill a place. */
   finished: number;
-  /** Attempts that the world lost. Most of them are made again. */
+  /** Attempts that were lost to outages. Most of them are made again. */
   lost: number;
   rewardSum: number;
 };

@@ -10,7 +10,7 @@ export class SwarmPrinter {
   #numFailed = 0;
   #numGone = 0;
   #title = '';
-  /** Why training has stopped, by policy in a run with several. */
+  /** The reasons why training has stopped, by policy if the run has several. */
   #problems: ReadonlyMap<string | undefined, string> = new Map();
 
   constructor(writeLine: (line: string) => void) {
@@ -69,7 +69,7 @@ export class SwarmPrinter {
   }
 }
 
-/** Why training has stopped, by policy. The key is undefined in a run with one policy. */
+/** The reasons why training has stopped, by policy. The key is undefined in a run with one policy. */
 function problemsOf({ problem, policies = {} }: ServerAnswer): ReadonlyMap<string | undefined, string> {
   const all = [
     [undefined, problem] as const,

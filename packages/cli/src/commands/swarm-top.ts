@@ -66,7 +66,7 @@ function createScreen({ json }: OperatorFlags): Screen {
   };
 }
 
-/** A new step, or why there is none. */
+/** Describes a new step, or the reason why there is none. */
 function newsOf({ step, problem, policies = {} }: ServerAnswer): string {
   return JSON.stringify([step, problem, Object.values(policies).map((policy) => policy.problem)]);
 }

@@ -1,11 +1,11 @@
 /**
- * A family of decoders that has the same parts in both formats. A further one is a line in registrations.ts, if its parts are
- * those of `tensor-names.ts`.
+ * A family of decoders with the same parts in both formats. To add a family whose parts are in `tensor-names.ts`, add a
+ * line to registrations.ts.
  */
 export type Architecture = {
   /** `general.architecture` of a GGUF file and `model_type` of a config.json. */
   readonly name: string;
-  /** What transformers calls it. */
+  /** Its name in transformers. */
   readonly className: string;
   /** Queries and keys have biases in every model, so config.json does not say so. */
   readonly alwaysHasBias: boolean;

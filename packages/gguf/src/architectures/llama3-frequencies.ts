@@ -9,7 +9,7 @@ export type Llama3Scaling = {
 
 type Rotation = { readonly theta: number; readonly headDim: number };
 
-/** By how much each wavelength is stretched. The formula is that of transformers' llama3 rope. */
+/** The factor by which each wavelength is stretched. The formula is from transformers' llama3 rope. */
 export function llama3Factors(scaling: Llama3Scaling, { theta, headDim }: Rotation): Float32Array {
   const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContextLength: length } = scaling;
   return Float32Array.from({ length: headDim / 2 }, (_, index) => {

@@ -5,7 +5,7 @@ import type { GgufFile } from '../read-gguf.js';
 import type { Architecture } from './architecture.js';
 import { architectures } from './registrations.js';
 
-/** What the metadata says of a model. */
+/** The model that the metadata describes. */
 export type GgufShape = {
   readonly architecture: Architecture;
   readonly numLayers: number;
@@ -19,7 +19,7 @@ export type GgufShape = {
   readonly rmsNormEpsilon: number;
 };
 
-/** Keys that change what a model computes, and that no model of these architectures has. */
+/** Keys that would change the computation. No model of these architectures has them. */
 const refusedKeys = [
   'expert_count',
   'logit_scale',

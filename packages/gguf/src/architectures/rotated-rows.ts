@@ -5,7 +5,7 @@
 
 type Heads = { readonly numHeads: number; readonly headDim: number };
 
-/** Which heads the rows of a tensor belong to; undefined if it is not rotated. `name` is that of GGUF. */
+/** The heads of a tensor's rows; undefined if the tensor is not rotated. `name` is the name in GGUF. */
 export function headsOfRows(
   name: string,
   { numHeads, numKvHeads, headDim }: Heads & { readonly numKvHeads: number },

@@ -2,7 +2,7 @@
 
 export const embeddingTensor = 'token_embd.weight';
 export const headTensor = 'output.weight';
-/** How llama3 stretches the frequencies; a model folder has it in config.json. */
+/** The tensor with llama3's frequency factors. A model folder has them in config.json. */
 export const frequencyTensor = 'rope_freqs.weight';
 
 export const embeddingWeight = 'model.embed_tokens.weight';

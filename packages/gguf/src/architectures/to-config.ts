@@ -8,7 +8,7 @@ import { embeddingTensor, frequencyTensor } from './tensor-names.js';
 export type ConfigParts = {
   readonly shape: GgufShape;
   readonly isTied: boolean;
-  /** Of `rope_freqs.weight`, if the file has it. */
+  /** The values of `rope_freqs.weight`, if the file has it. */
   readonly frequencyFactors: Float32Array | undefined;
   /** The dtype that holds every weight of the folder exactly. */
   readonly dtype: 'float32' | 'float16' | 'bfloat16';
@@ -83,7 +83,7 @@ function toLlama3({ file }: GgufFile, { shape, frequencyFactors }: Llama3Parts):
   };
 }
 
-/** No model of ours uses it; an engine that reads config.json refuses it by name. */
+/** None of our models uses it, and an engine that reads config.json refuses it by name. */
 function toSlidingWindow(gguf: GgufFile, { architecture }: GgufShape): JsonObject {
   const window = numberAt(gguf, `${architecture.name}.attention.sliding_window`) ?? 0;
   return window === 0 ? {} : { sliding_window: window, use_sliding_window: true };

@@ -1,12 +1,12 @@
 import type { JsonObject } from '@agentjet/core';
 
-/** How text is cut before merges apply. GGUF has a name for it, tokenizer.json the rule. */
+/** The rule that cuts text before merges apply. GGUF stores a name for it, and tokenizer.json the rule itself. */
 export type GgufPreTokenizer = {
   /** Values of `tokenizer.ggml.pre`; the first is written. */
   readonly names: readonly [string, ...(readonly string[])];
   readonly normalizer: JsonObject | null;
   readonly preTokenizer: JsonObject;
-  /** A piece that is a token as it is needs no merges. */
+  /** A piece that is a token already needs no merges. */
   readonly ignoresMerges: boolean;
 };
 
@@ -50,7 +50,7 @@ export const preTokenizers: readonly GgufPreTokenizer[] = [
   { names: ['gpt-2'], normalizer: null, preTokenizer: byteLevel(true), ignoresMerges: false },
 ];
 
-/** The one that a tokenizer.json has; undefined for another rule. Settings that change no ids do not count. */
+/** The pre-tokenizer of a tokenizer.json; undefined for an unknown rule. Settings that change no ids are ignored. */
 export function recognizePreTokenizer(preTokenizer: unknown): GgufPreTokenizer | undefined {
   const wanted = canonical(preTokenizer);
   return preTokenizers.find((each) => canonical(each.preTokenizer) === wanted);

@@ -21,7 +21,10 @@ type Vocabulary = {
   readonly addsBos: boolean;
 };
 
-/** From the metadata. Throws BackboneError `unsupported_model` for another kind of tokenizer, `bad_model_files` for half of one. */
+/**
+ * Makes the files from the metadata. Throws BackboneError `unsupported_model` for another kind of tokenizer,
+ * `bad_model_files` for an incomplete one.
+ */
 export function toTokenizerFiles(gguf: GgufFile, contextLength: number): TokenizerFiles {
   const pre = readPreTokenizer(gguf);
   const vocabulary = readVocabulary(gguf, pre);
@@ -122,7 +125,7 @@ function toTokenizer(
   };
 }
 
-/** A byte-level token has no space, so the first one after the beginning parts the two. */
+/** A byte-level token has no space, so the first space after the beginning separates the two. */
 function toPair(merge: string): readonly [string, string] {
   const at = merge.indexOf(' ', 1);
   return [merge.slice(0, at), merge.slice(at + 1)];

@@ -1,9 +1,9 @@
 import { float16ToFloat32 } from '@agentjet/trainer/model-files';
 
-/** Where the blocks of a type have a float16. */
+/** The places of float16 values in the blocks of a type. */
 export type ScalePlace = { readonly blockBytes: number; readonly at: number };
 
-/** The float16 that each block has at one place. */
+/** Reads the float16 at one place of each block. */
 export function readScales(bytes: Uint8Array, { blockBytes, at }: ScalePlace): Float32Array {
   const halves = new Uint16Array(bytes.length / blockBytes);
   for (let block = 0; block < halves.length; block++) {

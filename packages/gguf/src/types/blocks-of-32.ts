@@ -5,11 +5,11 @@ import type { Dequantize } from './tensor-type.js';
 
 type Layout = {
   readonly blockBytes: number;
-  /** Where the minimum is; undefined if the values are centered on `zero`. */
+  /** The place of the minimum; undefined if the values are centered on `zero`. */
   readonly minimumAt?: number;
-  /** Where the fifth bits are; undefined for four bits. */
+  /** The place of the fifth bits; undefined for four bits. */
   readonly highBitsAt?: number;
-  /** Where the lower four bits are: 16 bytes, the first half of the block in their low halves. */
+  /** The place of the lower four bits: 16 bytes, which hold the first half of the block in their low halves. */
   readonly lowBitsAt: number;
   readonly zero: number;
 };

@@ -2,7 +2,7 @@ import { dequantizeQ4K, dequantizeQ5K, dequantizeQ6K } from './blocks-of-256.js'
 import { dequantizeQ40, dequantizeQ41, dequantizeQ50, dequantizeQ51, dequantizeQ80 } from './blocks-of-32.js';
 import type { TensorType } from './tensor-type.js';
 
-/** The tensor types that are read here. */
+/** The supported tensor types. */
 export const tensorTypes: readonly TensorType[] = [
   { id: 0, name: 'F32', blockValues: 1, blockBytes: 4, keptAs: 'F32' },
   { id: 1, name: 'F16', blockValues: 1, blockBytes: 2, keptAs: 'F16' },
@@ -17,7 +17,7 @@ export const tensorTypes: readonly TensorType[] = [
   { id: 14, name: 'Q6_K', blockValues: 256, blockBytes: 210, keptAs: 'F32', dequantize: dequantizeQ6K },
 ];
 
-/** Types of llama.cpp that are not read here, so that a refusal can name them. */
+/** Unsupported types of llama.cpp, so that a refusal can name them. */
 const otherTypes: Readonly<Record<number, string>> = {
   9: 'Q8_1',
   10: 'Q2_K',
@@ -46,7 +46,7 @@ export function findTensorType(id: number): TensorType | undefined {
   return tensorTypes.find((type) => type.id === id);
 }
 
-/** For messages. */
+/** The name of a type for messages. */
 export function nameTensorType(id: number): string {
   return findTensorType(id)?.name ?? otherTypes[id] ?? `number ${id}`;
 }

@@ -14,7 +14,7 @@ import { float32Type } from './written-types.js';
 
 export type ExportGgufOptions = {
   readonly type: ExportType;
-  /** What the file calls the model; the name of the file unless given. */
+  /** The name of the model in the file. Default: the name of the file. */
   readonly name?: string;
   readonly signal?: AbortSignal | undefined;
 };

@@ -4,7 +4,7 @@ import type { Llama3Scaling } from '../architectures/llama3-frequencies.js';
 import type { GgufShape } from '../architectures/read-shape.js';
 import { architectures } from '../architectures/registrations.js';
 
-/** What config.json says, as far as a GGUF file can say it. */
+/** The part of config.json that a GGUF file can express. */
 export type FolderShape = GgufShape & {
   readonly vocabSize: number;
   readonly isTied: boolean;
@@ -23,7 +23,7 @@ const meantValues: { readonly [key: string]: readonly unknown[] } = {
   quantization_config: [],
 };
 
-/** Throws BackboneError `unsupported_model` that names what cannot be written. */
+/** Throws BackboneError `unsupported_model`, which names the key that cannot be written. */
 export function readFolderShape({ dir, config: whole }: ModelFolder): FolderShape {
   const config = textConfigOf(whole);
   const unsupported = (key: string, can: string): BackboneError =>

@@ -4,16 +4,16 @@ import { BackboneError, isJsonObject, parseJsonObject, type JsonObject } from '@
 import { recognizePreTokenizer, preTokenizers } from '../tokenizer/pre-tokenizers.js';
 import { tokenKinds } from '../tokenizer/token-kinds.js';
 
-/** What the tokenizer files of a model folder say, as a GGUF file says it. */
+/** The tokenizer of a model folder, in the form of a GGUF file. */
 export type FolderTokenizer = {
   readonly pre: string;
-  /** One for each row of the embedding. */
+  /** The tokens, one for each row of the embedding. */
   readonly tokens: readonly string[];
   readonly kinds: readonly number[];
   /** `a b`. */
   readonly merges: readonly string[];
   readonly addsBos: boolean;
-  /** `bos`, `eos`, `eot`, `padding`, `unknown`: those that there are. */
+  /** The existing ids among `bos`, `eos`, `eot`, `padding` and `unknown`. */
   readonly specialIds: Readonly<Record<string, number>>;
   readonly chatTemplate: string | undefined;
 };

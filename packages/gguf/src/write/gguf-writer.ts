@@ -11,7 +11,7 @@ export type MetadataValue =
 /** A tensor whose bytes come in pieces, so that memory never holds it whole. */
 export type GgufTensorPlan = {
   readonly name: string;
-  /** As in a model folder: rows first. */
+  /** The shape in the order of a model folder, rows first. */
   readonly shape: readonly number[];
   readonly typeId: number;
   readonly numBytes: number;
@@ -26,7 +26,7 @@ export type GgufContent = {
 const alignment = 32;
 const aligned = (bytes: number): number => Math.ceil(bytes / alignment) * alignment;
 
-/** Writes a GGUF file of version 3, little endian, and flushes it. Rejects with what a tensor's pieces reject with. */
+/** Writes a GGUF file of version 3, little endian, and flushes it. Rejects if the pieces of a tensor reject. */
 export async function writeGguf(file: string, { metadata, tensors }: GgufContent): Promise<void> {
   const handle = await open(file, 'w');
   try {

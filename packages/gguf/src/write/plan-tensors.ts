@@ -5,14 +5,17 @@ import type { GgufTensorPlan } from './gguf-writer.js';
 import type { FolderShape } from './folder-shape.js';
 import { float16Type, float32Type, q80Type, type WrittenType } from './written-types.js';
 
-/** What `--type` may be: the type of the matrices. Vectors are float32 in both. */
+/** The values of `--type`, which is the type of the matrices. Vectors are always float32. */
 export type ExportType = 'f16' | 'q8_0';
 
 /** A multiple of every block, so that no block is cut. */
 const pieceValues = 1 << 19;
 const largestFloat16 = 65504;
 
-/** The tensors of a model folder as a GGUF file has them. Throws BackboneError `bad_model_files` for one that llama.cpp does not know. */
+/**
+ * The tensors of a model folder as a GGUF file has them. Throws BackboneError `bad_model_files` for a tensor that
+ * llama.cpp does not know.
+ */
 export function planTensors({ tensors }: ModelFolder, shape: FolderShape, type: ExportType): readonly GgufTensorPlan[] {
   return [...tensors.values()]
     .filter(({ name }) => !(shape.isTied && name === headWeight) && !name.endsWith('.rotary_emb.inv_freq'))

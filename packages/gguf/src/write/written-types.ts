@@ -1,12 +1,12 @@
 import { float32ToFloat16 } from '@agentjet/trainer/model-files';
 
-/** How the numbers of a tensor are written. */
+/** The way to write the numbers of a tensor. */
 export type WrittenType = {
-  /** As in `types/registrations.ts`. */
+  /** The name, as in `types/registrations.ts`. */
   readonly id: number;
   readonly blockValues: number;
   readonly blockBytes: number;
-  /** Whole blocks to bytes. */
+  /** Converts whole blocks to bytes. */
   readonly encode: (values: Float32Array) => Uint8Array;
 };
 
@@ -28,7 +28,7 @@ function toHalves(values: Float32Array): Uint8Array {
   return new Uint8Array(halves.buffer);
 }
 
-/** In float32 arithmetic, halves rounded away from zero, as llama.cpp does. */
+/** Rounds halves away from zero in float32 arithmetic, as llama.cpp does. */
 function quantizeQ80(values: Float32Array): Uint8Array {
   const numBlocks = values.length / 32;
   const bytes = new Uint8Array(numBlocks * 34);

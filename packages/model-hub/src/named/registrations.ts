@@ -1,6 +1,6 @@
 import type { NamedModel } from './named-model.js';
 
-/** The models with a short name. `nano` and `micro` come along; they are not here. */
+/** The models with a short name. `nano` and `micro` are included in the package and are not listed here. */
 export const namedModels: readonly NamedModel[] = [
   {
     name: 'smollm2-135m',

@@ -2,8 +2,8 @@ import type { Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
 
 /**
- * One try at a place of a group. If the world loses it, the next attempt uses the same seed, because it is the same
- * experiment.
+ * One try at a place of a group. If it is lost to an outage, the next attempt uses the same seed, because it is the
+ * same experiment.
  */
 export type Attempt = {
   readonly groupId: string;
@@ -20,7 +20,7 @@ export type Attempt = {
 /** An attempt that finished before this process began. */
 export type RecalledAttempt = {
   readonly episode: Episode;
-  /** False if the world lost it and its place was tried again. */
+  /** False if it was lost to an outage and its place was tried again. */
   readonly isFinal: boolean;
 };
 
@@ -39,7 +39,7 @@ export interface AttemptKeeper {
    * listener.
    */
   onJudgeBack?(listener: () => void): () => void;
-  /** True while no further attempt may start because the world is down. */
+  /** True while an outage holds back further attempts. */
   isPaused?(): boolean;
   /** How long an episode may wait for its reward, in ms. Null means without limit. */
   readonly scorePatienceMs: number | null;

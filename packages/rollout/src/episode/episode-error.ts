@@ -11,7 +11,9 @@ export type EpisodeError = {
   /** The innermost stack line in the user's own code. */
   readonly place?: string;
   readonly stack?: string;
-  /** Set if the world failed and not the agent. Such an episode never becomes a reward, under any policy. */
+  /**
+   * Set if an outage caused the failure and not the agent. Such an episode never becomes a reward, under any policy.
+   */
   readonly outage?: Pick<OutageCause, 'source' | 'host'>;
 };
 
@@ -22,8 +24,8 @@ type FailedCalls = {
   /** Returns the agent whose failed call has a message that this text repeats. */
   readonly failedAgent?: (text: string) => string | undefined;
   /**
-   * Returns who failed, if the text repeats the message of a call that the world lost, or if the episode's last call
-   * was lost.
+   * Returns who failed, if the text repeats the message of a call that was lost to an outage, or if the episode's last
+   * call was lost.
    */
   readonly lostTo?: (text: string) => OutageCause | undefined;
 };

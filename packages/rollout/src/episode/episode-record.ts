@@ -50,7 +50,8 @@ type FailedCalls = {
   /** Returns the agent whose failed call has a message that this text repeats. */
   readonly failedAgent: (text: string) => string | undefined;
   /**
-   * Returns who failed, if the text repeats the message of a call that the world lost, or if the last call was lost.
+   * Returns who failed, if the text repeats the message of a call that was lost to an outage, or if the last call was
+   * lost.
    */
   readonly lostTo: (text: string) => OutageCause | undefined;
   /** See `TunerOptions.watchCall`. */

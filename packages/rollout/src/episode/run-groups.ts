@@ -17,7 +17,7 @@ export type TaskGroup = {
   readonly task: Task;
   /** One episode per place. */
   readonly episodes: readonly Episode[];
-  /** Attempts that the world lost and that were made again. */
+  /** Attempts that were lost to outages and made again. */
   readonly lost: readonly Episode[];
   /** True if the group took much longer than the others and its running episodes were cut. It is not trained. */
   readonly isGivenUp?: boolean;
@@ -181,8 +181,8 @@ function startPlace(
 
 /**
  * What the failure of an agent does to its group. `drop_group` leaves the group out. `zero_reward` counts the episode
- * with reward 0. `partial_group` trains the others if at least half of the places and two episodes are filled. A
- * failure of the world or of the judge never counts as a reward: such an episode is left out.
+ * with reward 0. `partial_group` trains the others if at least half of the places and two episodes are filled. An
+ * outage or a failure of the judge never counts as a reward: such an episode is left out.
  */
 export type FailedPolicy = 'drop_group' | 'zero_reward' | 'partial_group';
 

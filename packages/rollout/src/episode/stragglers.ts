@@ -8,7 +8,7 @@ import { WorkflowError } from '@agentjet/core';
 export type StragglerOptions = {
   /** In ms. Null means that no group is ever given up. */
   readonly patienceMs: number | null;
-  /** While it returns true, the world is down and no group counts as late. */
+  /** Returns true during an outage. Then no group counts as late. */
   readonly isPaused: () => boolean;
 };
 

@@ -97,8 +97,8 @@ export class CallLedger {
   }
 
   /**
-   * Returns who failed, if the text repeats the message of a call that the world lost, or if the episode's last call
-   * was lost. A failure right after a lost call is attributed to that call.
+   * Returns who failed, if the text repeats the message of a call that was lost to an outage, or if the episode's last
+   * call was lost. A failure right after a lost call is attributed to that call.
    */
   lostTo(text: string): OutageCause | undefined {
     const told = this.#failures

@@ -4,13 +4,15 @@ import { debugModelOf } from './debug-model-errors.js';
 import { errorChain } from './readable-error.js';
 
 /**
- * Distinguishes a failure of the world from a failure of the agent by the call that failed. An outage never becomes a
- * reward: the attempt is made again. Three failures belong to the agent: a limit that it reached, a request that was
- * refused as wrong, and an error of a tool.
+ * Distinguishes an outage from a failure of the agent by the call that failed. An outage never becomes a reward: the
+ * attempt is made again. Three failures belong to the agent: a limit that it reached, a request that was refused as
+ * wrong, and an error of a tool.
  */
 export type OutageCause = {
   readonly source: 'debug_model' | 'judge' | 'engine' | 'environment' | 'connection' | 'workflow';
-  /** Who failed: the host if the error names one, otherwise the source. A debug model also names its agent. */
+  /**
+   * The cause of the outage: the host if the error names one, otherwise the source. A debug model also names its agent.
+   */
   readonly host: string;
   /** The innermost message, which usually says the most. */
   readonly message: string;

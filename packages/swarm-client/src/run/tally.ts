@@ -19,7 +19,7 @@ export type SwarmEvent =
 
 /** The result of a run. */
 export type RunResult = {
-  /** Why it is over: all tasks were drawn, the server stops, or the signal aborted. */
+  /** The reason for its end: all tasks were drawn, the server stops, or the signal aborted. */
   readonly reason: 'no_task' | 'stopped' | 'interrupted';
   /** Episodes with a receipt. */
   readonly ended: number;
