@@ -52,7 +52,7 @@ export type LoopTrainer = {
   readonly optimize: (manifest: ManifestRecord, index: number, known: Outcome | undefined) => Promise<Outcome>;
   /** Writes the metrics and the episodes of a step whose optimizer steps are all made. */
   readonly record?: (manifest: ManifestRecord, made: MadeStep) => Promise<void>;
-  /** From now on calls are answered by the weights after this step. */
+  /** Makes the weights after this step answer calls from now on. */
   readonly publish: (step: number) => Promise<void>;
   /** Writes a checkpoint of the weights after this step. */
   readonly save: (step: number) => Promise<void>;

@@ -1,4 +1,4 @@
-/** What an agent's code needs of a session: nothing here loads the trainer or a tokenizer before it is called. */
+/** The exports for an agent's code. Importing them loads neither the trainer nor a tokenizer. */
 export { readJobData, type JobData } from './inputs/job-data.js';
 export { openFrozenModel, type FrozenModel } from './policy/answering-models.js';
 export type { FrozenModelOptions } from './policy/open-model.js';

@@ -144,7 +144,7 @@ async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
   }
 }
 
-/** Writes down which model the run begins with, while the backbone reads it. */
+/** Records which model the run begins with, while the backbone reads it. */
 async function openAndRecord(folder: RunFolder, { modelDir, open }: Open): Promise<Backbone> {
   const recorded = folder.recordModel(modelDir);
   const [opened, noted] = await Promise.allSettled([open(), recorded]);

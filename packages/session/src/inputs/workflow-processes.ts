@@ -12,7 +12,7 @@ export type WorkflowProcesses = {
 
 type Found = {
   readonly entry: URL | undefined;
-  /** Of the task reader. */
+  /** The environment of the task reader. */
   readonly environment: Environment | undefined;
 };
 

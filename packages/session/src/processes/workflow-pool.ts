@@ -18,7 +18,7 @@ import { ProcessLost, WorkflowProcess, type RemoteRun } from './workflow-process
 export class WorkflowPool {
   readonly #options: WorkflowPoolOptions;
   readonly #processes: WorkflowProcess[] = [];
-  /** For episodes that are repeated. */
+  /** The processes for episodes that are repeated. */
   readonly #alone = new Set<WorkflowProcess>();
   readonly #idle: WorkflowProcess[] = [];
   readonly #seats: Semaphore;

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 
 export type TranscriptLine = {
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly number: number;
   /** Undefined if its bytes are not UTF-8. */
   readonly text: string | undefined;

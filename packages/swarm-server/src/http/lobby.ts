@@ -10,7 +10,7 @@ import { defaultLimits, readJson, type BodyLimits } from './read-json.js';
 export type LobbyOptions = {
   /** The commander's key. */
   readonly stored: StoredKey;
-  /** Why the previous run could not begin; only the commander sees it. */
+  /** The reason why the previous run could not begin. Only the commander sees it. */
   readonly failure: string | undefined;
   readonly limits?: Partial<BodyLimits> | undefined;
   /** Throws WireError for a configuration that no run can have, and for an unknown run. */

@@ -67,7 +67,7 @@ export class ModelApp {
   }
 }
 
-/** Of an absolute address, with its query. */
+/** The path of an absolute address, with its query. */
 export const pathOf = (url: string): string => url.slice(url.indexOf('/', 'https://'.length));
 
 function requireKey(key: string | undefined, episodeId: string, keys: EpisodeKeys | undefined): void {

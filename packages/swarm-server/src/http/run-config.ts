@@ -10,7 +10,7 @@ import {
 import { requireCollection, requireOwnKey } from '@agentjet/session/served';
 import { WireError } from '@agentjet/swarm-wire';
 
-/** What clients may say of the configuration of a run that is open. */
+/** The changes that clients may make to the configuration of an open run. */
 export type RunConfig = {
   /** Names the run. */
   readonly run: string;

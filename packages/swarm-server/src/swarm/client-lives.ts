@@ -116,8 +116,8 @@ export class ClientLives {
   }
 
   /**
-   * Whether a client that runs this share was heard of within the patience. True if the server started too recently to
-   * know.
+   * Whether a client that runs this share sent a request within the patience. True if the server started too recently
+   * to know.
    */
   mayServe(share: string, patienceMs: number): boolean {
     const sinceMs = this.#now() - patienceMs;
@@ -141,7 +141,7 @@ export class ClientLives {
   }
 
   /**
-   * Whether a client may still run this code: one was heard of recently, or the server started too recently to know.
+   * Whether a client may still run this code: one sent a request recently, or the server started too recently to know.
    */
   mayRun(revision: string): boolean {
     const sinceMs = this.#now() - silentMs;
@@ -173,7 +173,7 @@ function nameTaken(client: string, retryAfterMs: number): WireError {
   );
 }
 
-/** Whether the client was heard of since then, or its claim waits for a place. */
+/** Whether the client sent a request since then, or its claim waits for a place. */
 const isThere = ({ seenMs, claims = 0, claimedMs = -Infinity, hasLeft }: Client, sinceMs: number): boolean =>
   hasLeft !== true && (claims > 0 || Math.max(seenMs, claimedMs) > sinceMs);
 

@@ -181,7 +181,7 @@ function openGroups(context: SwarmContext, step: number): void {
   for (const share of shareNames(context)) openGroupsOf(context, step, share);
 }
 
-/** Returns none before a client of the share was heard of, because a group is for the code of one revision. */
+/** Returns none before the first request of a client of the share, because a group is for the code of one revision. */
 function openGroupsOf(context: SwarmContext, step: number, share: string): void {
   const { ledger, settings, tasks, revisions, policies } = context;
   const revision = revisions.newestOf(share);
