@@ -18,10 +18,7 @@ import { createKey, type StoredKey } from './keys.js';
 import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
 
-/**
- * A swarm that listens. If its store fails, it drops its state, reads the store again and continues. If another server
- * has taken the store over, it stops.
- */
+/** A swarm that listens. If its store fails, it reads the store again. If another server takes it over, it stops. */
 export class SwarmServer {
   /** Created at the first start, and shown only then. */
   readonly firstKey: string | undefined;
@@ -38,10 +35,7 @@ export class SwarmServer {
     this.firstKey = more.firstKey;
   }
 
-  /**
-   * @throws ConfigError if it would listen beyond loopback without TLS or a proxy, StoreError if the store cannot be
-   * opened
-   */
+  /** @throws ConfigError without TLS or a proxy beyond loopback, StoreError if the store cannot be opened */
   static async start(options: SwarmServerOptions): Promise<SwarmServer> {
     requireSafe(options);
     const loop = new SwarmLoop(options);
@@ -79,10 +73,7 @@ export class SwarmServer {
     await this.#loop.swarm?.finish(patienceMs);
   }
 
-  /**
-   * Stops listening, answers pending requests, and releases the store. Everything acknowledged is kept, and another
-   * server may continue with it.
-   */
+  /** Stops listening, answers pending requests, and releases the store for another server. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
     await this.#inFlight.settled(longestAnswerMs);
