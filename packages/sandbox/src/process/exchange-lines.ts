@@ -66,7 +66,11 @@ class Exchange {
     this.#done.abort();
     clearTimeout(this.#timer);
     clearTimeout(this.#startTimer);
-    for (const { kill } of Object.values(this.#processes)) kill();
+    for (const { kill, child } of Object.values(this.#processes)) {
+      kill();
+      // A process that its sandbox had only just started may outlive the sandbox. It would keep the pipes open for ever.
+      for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe?.destroy();
+    }
     await this.#exits;
     for (const { cleanUp } of Object.values(this.#processes)) await cleanUp();
   }
