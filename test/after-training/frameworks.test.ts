@@ -7,7 +7,7 @@ import { openaiAgentsDriver } from '../adapters/openai-agents-driver.js';
 import { openaiDriver } from '../adapters/openai-driver.js';
 import { reactDriver } from '../adapters/react-driver.js';
 
-/** After training the agent keeps its line: a tuner without an episode works for every adapter. */
+/** After training, the agent's code stays the same: a tuner without an episode works for every adapter. */
 
 let tuned: TunedModel;
 beforeAll(async () => {

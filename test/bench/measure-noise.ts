@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 
 /**
- * How much of the processors does this process get, if it asks for all that a benchmark will use? Threads that only
- * count run for some slots of time. Other work takes processor time away from them, or makes them slower (a shared
- * core, a busy host). A benchmark whose figures are wall time is then worth nothing.
+ * How much of the processors does this process get, if it asks for all that a benchmark will use? Threads that do
+ * nothing but count run for some slots of time. Other work takes processor time away from them, or makes them slower (a
+ * shared core, a busy host). A benchmark whose figures are wall time is then worth nothing.
  */
 export type Noise = {
   readonly threads: number;
@@ -38,7 +38,7 @@ export async function startNoiseProbe(threads: number): Promise<NoiseProbe> {
     );
     return counts.reduce((sum, count) => sum + count, 0);
   };
-  await spin(slotMs); // compiled
+  await spin(slotMs); // warms up, so that the code is compiled
   return {
     measure: async () => {
       const before = process.cpuUsage();

@@ -5,7 +5,7 @@ import { root } from '../../.ci/workspaces.mjs';
 
 /**
  * The simulation of the swarm replaces time, randomness, disk and network. That works only if the code it runs takes
- * them from its host alone.
+ * them only from its host.
  */
 
 const simulated = ['packages/ledger/src', 'packages/swarm-server/src/swarm', 'packages/swarm-client/src'];

@@ -16,7 +16,7 @@ export type ChaosOptions = {
   readonly only?: string | undefined;
   /** The first case of each attack. */
   readonly first?: number;
-  /** The number of cases of each attack; undefined is as many as there is time for. */
+  /** The number of cases of each attack; undefined means as many as the time allows. */
   readonly cases?: number | undefined;
 };
 

@@ -7,8 +7,8 @@ import type { NightlyOutcome } from './nightly-job.js';
 import { type EpisodeResult, runEach } from './run-each.js';
 
 /**
- * Runs an episode each of AutoGen, CrewAI, LangChain and smolagents with a swarm server, through `clients/python`, if
- * they can be installed.
+ * Runs one episode with each of AutoGen, CrewAI, LangChain and smolagents on a swarm server, through `clients/python`,
+ * if they can be installed.
  */
 export function run(): Promise<NightlyOutcome> {
   return runEach('frameworks', frameworks, runOne);

@@ -6,8 +6,8 @@ import type { NightlyOutcome } from './nightly-job.js';
 import { type EpisodeResult, runEach } from './run-each.js';
 
 /**
- * Runs an episode each, with a tool call, of Claude Code, Codex and OpenCode from the npm registry against a swarm
- * server on loopback.
+ * Runs one episode, with a tool call, of each of these programs from the npm registry: Claude Code, Codex and OpenCode.
+ * The swarm server is on loopback.
  */
 export function run(): Promise<NightlyOutcome> {
   return runEach('programs', Object.keys(programs) as ProgramName[], (name) => runOne(programs[name]));

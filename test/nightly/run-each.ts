@@ -1,6 +1,6 @@
 import type { NightlyOutcome } from './nightly-job.js';
 
-/** The outcome of one of them: why it could not be installed, or what is wrong with its episode. */
+/** The outcome of one framework or program: why it could not be installed, or what is wrong with its episode. */
 export type EpisodeResult = { readonly skipped: string } | { readonly complaints: readonly string[] };
 
 /** Runs an episode of each name, one after the other. `what` is the plural noun for the names. */

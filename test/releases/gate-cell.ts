@@ -13,7 +13,7 @@ import { readBaseline, toGateRun } from './store.js';
 
 /**
  * True if the newest result's first seed gives the same run again. Its configuration may have new settings by now:
- * equal metrics show that they change nothing. Other metrics may still be as good, so seeds decide then.
+ * equal metrics show that they change nothing. Metrics that differ may still be as good, so other seeds decide then.
  */
 async function isUnchanged(cell: Cell, newest: CellResult, say: (line: string) => void): Promise<boolean> {
   const [known] = newest.seeds;

@@ -4,7 +4,7 @@ import { medianAbsoluteDeviation } from './statistics.js';
 /**
  * The gate decides whether a cell still learns as well and as fast as its baseline. It sees only numbers, so that it
  * can be tried on planted regressions. The baseline is every seed of the last releases; the seeds under test are
- * others. One step's reward never decides, and no threshold is zero.
+ * different ones. One step's reward never decides, and no threshold is zero.
  */
 
 /** One run's figures that the gate compares. */

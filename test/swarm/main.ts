@@ -1,6 +1,6 @@
 /**
  * `npm run swarm:simulate -- --runs 300 --seed 1 [--json]` runs the swarm's ledger, batches and protocol on a virtual
- * clock, with faults from a seed. A failing seed is printed and replays alone:
+ * clock, with faults from a seed. A failing seed is printed, and this command replays it alone:
  * `npm run swarm:simulate -- --runs 1 --seed 407`. The exit code is 1 if a run failed.
  */
 import { parseArgs } from 'node:util';

@@ -2,7 +2,10 @@ import { badFile } from '@agentjet/trainer/model-files';
 import type { GgufValue } from './header-cursor.js';
 import type { GgufFile } from './read-gguf.js';
 
-/** Values of the metadata by key, of the kind that the key must have. Each throws BackboneError `bad_model_files` for another kind. */
+/**
+ * These functions return the value of a metadata key. Each throws BackboneError `bad_model_files` if the value has
+ * another type than the key requires.
+ */
 
 export function textAt({ file, metadata }: GgufFile, key: string): string | undefined {
   const value = metadata.get(key);
@@ -16,7 +19,7 @@ export function numberAt({ file, metadata }: GgufFile, key: string): number | un
   throw badFile(file, `its ${key} is ${show(value)}, not a number`);
 }
 
-/** Throws if the key is missing or has no positive whole number. */
+/** Throws if the key is missing or its value is not a positive whole number. */
 export function countAt(gguf: GgufFile, key: string): number {
   const value = numberAt(gguf, key);
   if (value !== undefined && Number.isInteger(value) && value > 0) return value;

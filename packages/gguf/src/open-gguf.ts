@@ -33,8 +33,9 @@ const conversionVersion = 1;
 const converting = new Map<string, Promise<void>>();
 
 /**
- * The folder of a GGUF file, which is converted the first time. Its place depends on the content alone. Rejects with BackboneError
- * `bad_model_files`, `unsupported_model`, `aborted`, `disk_full` or `cache_unwritable`; then no folder was made.
+ * Returns the folder of a GGUF file. The first call converts the file. The folder's place depends only on the file's
+ * content. Rejects with BackboneError `bad_model_files`, `unsupported_model`, `aborted`, `disk_full` or
+ * `cache_unwritable`, and then makes no folder.
  */
 export async function openGguf(file: string, options: OpenGgufOptions): Promise<OpenedGguf> {
   const { cacheDir, withWeights = true } = options;

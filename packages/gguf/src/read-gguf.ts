@@ -27,12 +27,15 @@ export type GgufFile = {
 
 const magic = 0x46554747;
 const defaultAlignment = 32;
-/** Enough for the vocabulary of most models. A longer header is read again as a whole. */
+/** These bytes hold the vocabulary of most models. A longer header is read again as a whole. */
 const firstBytes = 16 << 20;
 const longestHeader = 2 ** 30;
 const mostDimensions = 8;
 
-/** Reads the header. Rejects with BackboneError `bad_model_files` that names the file, also if a tensor ends after the file. */
+/**
+ * Reads the header. Rejects with a BackboneError `bad_model_files` that names the file if the header is wrong, or if
+ * the file is too short for its tensors.
+ */
 export async function readGguf(file: string): Promise<GgufFile> {
   const handle = await open(file, 'r').catch((error: unknown) => {
     throw badFile(file, toErrorMessage(error), error);
@@ -136,7 +139,7 @@ function numValuesOf({ shape }: Pick<GgufTensor, 'shape'>): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** The size of a type that is not read here is unknown, so only the place of its first byte is checked. */
+/** The size of an unsupported type is unknown, so only the place of the tensor's first byte is checked. */
 function checkSize({ file, tensors }: GgufFile, size: number): void {
   for (const { name, shape, typeId, start } of tensors.values()) {
     const type = findTensorType(typeId);

@@ -12,8 +12,8 @@ export type FrozenTunerOptions = {
 };
 
 /**
- * Creates a tuner, next to the episode's own, whose models are the policy as it is. Their answers are never trained.
- * They end with the episode, and the same seed gives the same answers in the same episode.
+ * Creates a second tuner for an episode. Its models are the policy, but their answers are never trained. They end with
+ * the episode, and the same seed gives the same answers in the same episode.
  */
 export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: FrozenTunerOptions): Tuner {
   const { episodeId, signal, attempt } = tuner;

@@ -13,7 +13,10 @@ export type Run = {
   readonly weights: WeightsState;
   /** Asks for a checkpoint if making the steps since the last one again would take too long. */
   readonly recovery: RecoveryBudget;
-  /** Holds model calls while the weights change. A local run has none: nothing is sampled during a step, or the engine takes turns. */
+  /**
+   * Holds model calls while the weights change. A local run needs no gate: it samples nothing during a step, or its
+   * engine samples and trains in turns.
+   */
   readonly gate?: Gate | undefined;
   readonly driver: Driver;
   /** Milliseconds on a clock that never goes back. */
@@ -86,7 +89,7 @@ export type Driver = {
   readonly needsCheckpoint: (step: number) => 'recorded' | 'on_disk' | undefined;
   /** Removes the records that no kept checkpoint needs. */
   readonly retire: () => Promise<void>;
-  /** Called when no further step is made. */
+  /** Whether no step is made after `step`. */
   readonly isOver: (step: number) => boolean;
   /** Called when the loop is done with a step: sampling that waited for it may begin. */
   readonly onDone?: (step: number) => void;

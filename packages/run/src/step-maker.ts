@@ -12,7 +12,7 @@ export type StepContent = {
   readonly recipe: StepRecipe;
   /** The version of the weights before the step. */
   readonly policyVersion: number;
-  /** False if a token was sampled by weights that were made again since, and may differ in the last bits. */
+  /** False if a token was sampled by weights that were made again since: the two may differ in the last bits. */
   readonly isOnPolicy: boolean;
 };
 
@@ -94,8 +94,8 @@ export class StepMaker {
 
   async #apply(prepared: PreparedBatch, { manifest, index, known }: OneStep): Promise<boolean> {
     const { weights, onRefused } = this.#options;
-    if (known?.isApplied === false) return false; // refused before: the weights stay
-    if (prepared.optimizerSteps.length === 0) return true; // nothing to train, and nothing refused
+    if (known?.isApplied === false) return false; // it was refused before, so the weights stay
+    if (prepared.optimizerSteps.length === 0) return true; // there is nothing to train or to refuse
     const { isOnPolicy } = manifest.content as StepContent;
     const optimizer = weights.ratesOf(recipeOf(manifest), { step: manifest.step, index });
     const outcome = await prepared.optimize(index, { isOnPolicy, ...(optimizer !== undefined && { optimizer }) });

@@ -9,8 +9,8 @@ import {
 } from '@agentjet/trainer';
 
 /**
- * Everything except the groups that a step is computed from. It is plain JSON: the manifest keeps it, and a repeated
- * step follows it.
+ * Everything that a step is computed from, except its groups. A recipe is plain JSON: the manifest keeps it, and a
+ * repeated step follows it.
  */
 export type StepRecipe = BatchSettings & {
   readonly algorithm: string;
@@ -78,7 +78,7 @@ function requireAlgorithm(recorded: string, configured: string): void {
   );
 }
 
-/** Configuration keys that take effect from a step on. */
+/** Applies the configuration keys that were changed since the start. */
 function withChanges(optimizer: OptimizerOptions, changes: Readonly<Record<string, unknown>>): OptimizerOptions {
   const { 'trainer_common.optim.lr': learningRate, 'trainer_common.optim.weight_decay': weightDecay } = changes;
   const { 'trainer_common.optim.grad_clip': maxGradNorm } = changes;

@@ -22,9 +22,9 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
     readonly backbone: Backbone;
     readonly algorithm: Algorithm;
     /**
-     * Yields complete groups from the state of the run on. The loop takes `groupsPerStep` of them, makes its step, and
-     * only then takes more, so a source that samples on demand is on-policy. With `maxStaleness` the source may work
-     * ahead as its pace allows. A dropped group has no episodes but has a report.
+     * Yields complete groups, and begins at the state of the run. The loop takes `groupsPerStep` of them, makes its
+     * step, and only then takes more, so a source that samples on demand is on-policy. With `maxStaleness` the source
+     * may work ahead as its pace allows. A dropped group has no episodes but has a report.
      */
     readonly source: (start: SourceStart) => AsyncIterable<TrainingGroup>;
     /** The run folder, which records steps and keeps checkpoints. */
@@ -53,7 +53,7 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
   };
 
 export type SourceStart = {
-  /** The state of the run. The source leaves out the draws of this state. */
+  /** The state of the run. The source does not repeat the draws that this state lists. */
   readonly at: TrainingState;
   /** Aborts when the run needs no further group. Unfinished groups are then lost. */
   readonly signal: AbortSignal;
@@ -63,7 +63,7 @@ export type SourceStart = {
 
 /** Called with the events of the run. */
 export type TrainObserver = {
-  /** The batch is complete, and the step begins. */
+  /** Called when the batch is complete and the step begins. */
   readonly onUpdate?: (step: number) => void;
   readonly onStep?: (metrics: MetricsRecord) => void;
   readonly onCheckpoint?: (checkpoint: Checkpoint) => void;
@@ -308,7 +308,7 @@ function toSettings(options: TrainOptions): BatchSettings {
   return { whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness };
 }
 
-/** A group without the number of its draw counts as the next draw. */
+/** Adds the draws of the groups to the state. A group that does not name its draw counts as the next one. */
 function takeDraws(
   state: TrainingState,
   groups: readonly TrainingGroup[],

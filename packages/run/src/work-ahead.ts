@@ -7,7 +7,7 @@
 
 /** The progress of the training loop. */
 export type StepPace = {
-  /** Batches that may be sampled ahead of the one that is trained. */
+  /** The number of batches that may be sampled ahead of the one that is trained. */
   readonly batchesAhead: number;
   /** Resolves once the loop is done with this step, or when the signal aborts. */
   readonly reached: (step: number, signal: AbortSignal) => Promise<void>;
@@ -45,8 +45,8 @@ export function createPace(
 }
 
 /**
- * Yields what `begin(step)` resolves to for each step after `stepsMade`, in order, until one resolves to undefined. The batch of a
- * step begins once the loop is done with the step `batchesAhead + 1` before it.
+ * Yields the batches of the steps after `stepsMade`, in order, until `begin(step)` resolves to undefined. The batch of
+ * a step begins once the loop is done with step `step - 1 - batchesAhead`.
  */
 export async function* workAhead<B>(
   stepsMade: number,
@@ -63,7 +63,7 @@ export async function* workAhead<B>(
     const batch = reached(step - 1 - batchesAhead, left.signal).then(() =>
       left.signal.aborted ? undefined : begin(step, left.signal),
     );
-    batch.catch(() => undefined); // reported when its turn comes
+    batch.catch(() => undefined); // its error is reported when its turn comes
     return batch;
   };
   let next = stepsMade + 1;

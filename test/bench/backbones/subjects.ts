@@ -1,4 +1,4 @@
-/** Opens every backbone that can train on a CPU in one way, or says why it cannot be opened here. */
+/** Every backbone that can train on a CPU has an entry here, which opens it or says why it cannot be opened. */
 
 import { existsSync } from 'node:fs';
 import type { Backbone, OptimizerOptions } from '@agentjet/core';
@@ -32,7 +32,7 @@ const openTorch = ({ modelDir, optimizer, contextLength }: OpenOptions): Promise
     env: { OMP_NUM_THREADS: '1' },
   });
 
-/** Opens one worker on the CPU, and a Ray for it alone. */
+/** Opens one worker on the CPU, in a Ray cluster that nothing else uses. */
 const openVerl = ({ modelDir, optimizer, contextLength }: OpenOptions): Promise<Backbone> =>
   createVerlBackbone({
     modelDir,

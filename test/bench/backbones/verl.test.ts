@@ -42,7 +42,7 @@ describe.skipIf(opened === undefined)('verl in one process on the CPU', () => {
 
   test('learns to answer as transcripts do, as the embedded engine does', { timeout: 900_000 }, async () => {
     const [verlLoss, onnxLoss] = [await imitate('verl'), await imitate('onnx')];
-    expect(onnxLoss).toBeLessThan(5); // from above 10
-    expect(Math.abs(verlLoss - onnxLoss) / onnxLoss).toBeLessThan(2e-3); // of two engines after ten steps
+    expect(onnxLoss).toBeLessThan(5); // it begins above 10
+    expect(Math.abs(verlLoss - onnxLoss) / onnxLoss).toBeLessThan(2e-3); // the two engines have made ten steps
   });
 });

@@ -61,7 +61,7 @@ function count(
 }
 
 /**
- * Returns candidates that got a reward, by the child's own words. With `killAfter` the child is killed after that many.
+ * Returns the rewards that the child process printed. With `killAfter`, the child is killed after that many rewards.
  */
 async function judgeAll(
   server: FaultyJudge,

@@ -4,7 +4,7 @@ import { createAnswerJudge } from '@agentjet/judges';
 import type { JudgeContext } from '@agentjet/rollout';
 
 /**
- * Does the judge `answer` pay right answers and nothing else? Each file of `files` has one form a line: the right
+ * Does the judge `answer` pay right answers and nothing else? Each file of `files` has one form per line: the right
  * answer, what the agent says, and whether that should be paid. Authors b and c knew only the judge's page: b wrote
  * half of `answers.jsonl`, and c wrote `blind-answers.jsonl`. Author d had read the code, and wrote
  * `style-answers.jsonl` before the judge was asked about any of it. Authors e and f knew neither page nor code when

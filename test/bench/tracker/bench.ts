@@ -4,10 +4,10 @@
  * Times are CPU seconds of the whole process, so other work on the machine does not count.
  *
  * Everything is measured twice. `whole` is the tracker as it is used, over a BPE tokenizer and a Jinja template; growth
- * and the times of a call are from here. `own` is over a toy tokenizer and a template in plain code, so that only the
- * tracker's time is left; the tokens per second are from here. Each request repeats its whole history, and comparing
- * that with what was seen takes some nanoseconds a message. This is the one part that grows faster than the tokens, and
- * most of what `own` grows beyond 2.
+ * and the times of a call come from it. `own` is over a toy tokenizer and a template in plain code, so that only the
+ * tracker's time is left; the tokens per second come from it. Each request repeats its whole history, and comparing
+ * that with what was seen takes some nanoseconds per message. This is the one part that grows faster than the tokens,
+ * and most of what `own` grows beyond 2.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -90,7 +90,7 @@ function mapValues<Key extends string, From, To>(
 }
 
 /**
- * The sizes take turns, so a slow minute meets all of them. A round plays small episodes so often that they make the
+ * The sizes take turns, so a slow minute affects all of them. A round plays small episodes so often that they make the
  * same number of calls.
  */
 function measureScales(workload: Workload, size: number, options: MeasureOptions): readonly Measured[] {

@@ -1,7 +1,7 @@
 /**
  * How much faster is a training step on token trees than on the same rows without sharing (B1), on the embedded
- * backbone? Packing is counted in. Layouts take turns. The headline is the ratio of the least CPU time of each, which
- * is the same on a busy machine; wall times are next to it. It also measures how far the gradients are apart.
+ * backbone? The times include packing. Layouts take turns. The headline is the ratio of the least CPU time of each,
+ * which is the same on a busy machine; the result has wall times too. It also measures how far the gradients are apart.
  */
 
 import type { Sample } from '@agentjet/core';

@@ -47,7 +47,8 @@ export function listCheckpoints(run: string): readonly string[] {
 
 /**
  * Reads the episodes without what may differ in another run of the same seed: times, and the last digit of logprobs,
- * which depends on which other calls were answered at the same time. On-policy it enters no gradient.
+ * which depends on which other calls were answered at the same time. In an on-policy run, that digit enters no
+ * gradient.
  */
 export function readRepeatableEpisodes(run: string): readonly Row[] {
   return readEpisodes(run).map(({ seconds: _seconds, seconds_judging: _judging, spans = [], samples, ...row }) => ({

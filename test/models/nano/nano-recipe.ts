@@ -19,7 +19,8 @@ export const configJson = createConfigJson(recipe);
 
 /**
  * The answers repeat numbers and names out of the questions. If a model learns from transcripts alone, copying appears
- * early or late by luck of their order. After the first lesson it appears within the first hundreds of answering.
+ * early or late by luck of their order. After the first lesson it appears within the first hundreds of steps of
+ * `answering`.
  */
 export const lessons: readonly LessonPlan[] = [
   { lesson: 'copying', numSteps: 800, tokensPerStep: 2048 },

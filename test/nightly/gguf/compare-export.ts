@@ -6,14 +6,16 @@ import { createOnnxBackbone } from '@agentjet/trainer';
 import { askLlamaCpp, type LlamaAnswer, type LlamaCase } from './llama-cpp.js';
 import { prompts } from './prompts.js';
 
-/** Where the two begin to write different answers, and by how much llama.cpp likes its own token better, in nats. */
+/**
+ * The place where two answers first differ. `margin` says by how many nats llama.cpp prefers its own token to ours.
+ */
 type Parting = { readonly prompt: number; readonly at: number; readonly margin: number };
 
 export type ExportComparison = {
   readonly model: string;
   readonly prompts: number;
   readonly tokens: number;
-  /** Prompts that both cut into the same tokens. */
+  /** The number of prompts that both cut into the same tokens. */
   readonly same_prompt_tokens: number;
   readonly f16: { readonly same_answers: number; readonly partings: readonly Parting[]; readonly gap: Gap };
   readonly q8_0: { readonly same_answers: number; readonly gap: Gap };

@@ -1,7 +1,8 @@
 """Starts SkyRL's server and its engine on a free port of the loopback: `python serve.py <EngineConfig as JSON>` prints
 the address.
 
-SkyRL's own start has to be a child of `uv run`, and starts the engine in the same way. Here both have this interpreter.
+SkyRL's own start command must be a child of `uv run`, and starts the engine through `uv run` too. Here, both run in this
+interpreter.
 """
 
 import json
@@ -11,7 +12,7 @@ import typing
 
 import typing_extensions
 
-typing.TypedDict = typing_extensions.TypedDict  # SkyRL gives pydantic one of `typing`, which pydantic refuses before Python 3.12
+typing.TypedDict = typing_extensions.TypedDict  # before Python 3.12, pydantic refuses the TypedDict of `typing`, which SkyRL uses
 
 
 def serve(config_json: str) -> None:

@@ -9,7 +9,8 @@ import { root } from '../../../.ci/workspaces.mjs';
 import { runAjet } from '../../e2e/support/run-ajet.js';
 
 /**
- * Part of `.ci/nightly trackers`: the real libraries follow a short run. They have no network and keep what they get.
+ * This test is part of `.ci/nightly trackers`. The real libraries follow a short run. They have no network and keep
+ * what they get.
  */
 const isAsked = isInstalled(import.meta.dirname) && process.env['AJET_LONG_TESTS'] === '1';
 const numSteps = 3;

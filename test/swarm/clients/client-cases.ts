@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Arguments, ClientDriver, DriverOptions, Outcome, SeenEpisode, Verb } from './client-driver.js';
 
-/** Every client of the swarm can do this, in every language. Each case has a client of another name. */
+/** Every client of the swarm can do this, in every language. Each case has a client with a different name. */
 export type ClientCase = {
   readonly name: string;
   readonly check: (bench: ClientBench) => Promise<void>;

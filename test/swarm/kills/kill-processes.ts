@@ -9,8 +9,8 @@ import { checkpointsOf, findRun, findWrongWeights, foldRun } from './replay-weig
 /**
  * Kills real processes on a real store with a real model by SIGKILL at random moments: servers, clients and the
  * engine's thread in turn. At the end all work may finish. Every receipt of a client must be in the ledger. The
- * weights must be, to the last bit, those that result from making every step once and in order. With two policies all
- * of it holds for the parts of each.
+ * weights must be, to the last bit, those that result from making every step once and in order. With two policies,
+ * all of this holds for the parts of each policy.
  */
 
 export type KillReport = {

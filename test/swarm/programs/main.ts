@@ -1,7 +1,7 @@
 /**
- * `npm run swarm:programs -- [claude-code codex opencode] [--record] [--json]` runs an episode each of real coding
- * agents from the npm registry. With --record their requests are kept in transcripts/. The exit code is 1 if one of
- * them fails.
+ * `npm run swarm:programs -- [claude-code codex opencode] [--record] [--json]` runs one episode with each of these
+ * real coding agents from the npm registry. With --record, their requests are kept in transcripts/. The exit code is 1
+ * if an episode fails.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -43,7 +43,7 @@ for (const name of names.filter(isProgramName)) {
   }
 }
 
-/** Prints one request a line. */
+/** Prints one request per line. */
 function print({ requests, ...head }: Transcript): string {
   const lines = requests.map((request) => `    ${JSON.stringify(request)}`);
   const start = JSON.stringify(head, null, 2).replace(/\n\}$/, '');

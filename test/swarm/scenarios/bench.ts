@@ -6,7 +6,7 @@ import { drawSettings, toSwarmSettings } from '../simulation/settings.js';
 import { ToyCheckpoints, ToyTrainer } from '../simulation/toy-trainer.js';
 import { World } from '../simulation/world.js';
 
-/** Runs scenes: servers on one disk, without a network, and with no faults except those of the scene. */
+/** Runs scenarios: servers on one disk, without a network, and with no faults except those of the scenario. */
 export class Bench {
   readonly world = new World(1);
   readonly disk = new MemoryDisk();

@@ -4,7 +4,7 @@ import type { SwarmSettings } from '@agentjet/swarm-server/swarm';
 import { Bench, endRequest } from './bench.js';
 import type { Scenario } from './scenarios.js';
 
-/** Scenes of `order: drawn`. */
+/** Scenarios of `order: drawn`. */
 
 const when = (isWrong: boolean, violation: string): readonly string[] => (isWrong ? [violation] : []);
 

@@ -4,8 +4,8 @@ import { Bench, claimRequest, endRequest } from './bench.js';
 import { doomedPlace, idleGroupKept, nextBatchWaits, rankOfADraw } from './drawn.js';
 
 /**
- * Scenes for bugs that chance seldom finds. Each is the smallest that shows its bug, and returns what went wrong: an
- * empty list if nothing did.
+ * Scenarios for bugs that random tests seldom find. Each is the smallest that shows its bug. It returns a list of what
+ * went wrong, which is empty if nothing did.
  */
 export type Scenario = () => Promise<readonly string[]>;
 
@@ -64,7 +64,9 @@ function createSignal(): { readonly promise: Promise<void>; readonly resolve: ()
   return { promise, resolve };
 }
 
-/** A manifest in a newer file decides about a group whose other records are kept in an older file by an open group. */
+/**
+ * A manifest in a newer file decides about a group. An open group keeps the older file with that group's other records.
+ */
 const manifestOfAnOlderGroup: Scenario = async () => {
   const disk = new MemoryDisk();
   const store = new MemoryStore(disk);
@@ -148,7 +150,7 @@ const delayedOrder: Scenario = async () => {
   return when(swarm.describe().state === 'paused', 'a late copy of a pause was obeyed after the resume');
 };
 
-/** There are many ends and a stream of calls. An end that needs the disk does not wait until it is quiet. */
+/** An end that needs the disk must not wait until a stream of calls stops. */
 const busySync: Scenario = async () => {
   const bench = new Bench();
   const { swarm, life } = await bench.serve();

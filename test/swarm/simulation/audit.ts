@@ -46,7 +46,7 @@ export class Audit {
     if (hash !== undefined) this.#served.set(key, hash);
   }
 
-  /** Checks a manifest at the moment in which it is decided. */
+  /** Checks a manifest at the moment when it is decided. */
   manifest(state: LedgerState, manifest: ManifestRecord, { run, rules }: ManifestRules): void {
     const { policy = defaultPolicy } = manifest;
     for (const { groupId, episodes } of manifest.groups) {

@@ -1,7 +1,7 @@
 import { ServerProcess } from './server-process.js';
 import type { Parts } from './simulate.js';
 
-/** Causes faults and orders at random moments, about one in 1.2 seconds. */
+/** Causes faults and orders at random moments, about one every 1.2 seconds. */
 export function misfortunes(parts: Parts): void {
   const { world } = parts;
   world.after(world.about(1200), () => {

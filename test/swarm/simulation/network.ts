@@ -23,7 +23,7 @@ export class Network {
   }
 
   /**
-   * Sends a request to some server. Without an answer in time it rejects, and the server may still have done the work.
+   * Sends a request to some server. It rejects if no answer comes in time, but the server may have done the work.
    */
   send<Answer>(client: string, life: Life, route: (swarm: Swarm, life: Life) => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import type { Life } from './life.js';
 
 /**
- * A trainer whose weights are a hash chain of everything that was ever applied to them, with the list of it. "Trained
+ * A trainer whose weights are a hash chain of everything that was ever applied to them, with a list of it. "Trained
  * once, in order" is thus an equation.
  */
 export type ToyWeights = {

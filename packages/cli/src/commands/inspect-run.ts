@@ -19,7 +19,7 @@ export async function inspectRun(
   episode: string | undefined,
   { html = false, tokens = false }: InspectFlags,
 ): Promise<number> {
-  // In `--html <run> <episode>`, the run is parsed as the file of the page.
+  // In `--html <run> <episode>`, the parser takes the run for the path that `--html` writes to.
   if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
   if (episode === undefined && html === true)
     throw new AgentJetError(

@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 
 /**
  * In an empty folder, `npm install <packages>` writes a package.json with only dependencies. Without `"type":
- * "module"`, the project would load the CommonJS half of a framework, and the adapter its other half. Nobody wrote such
- * a file by hand, so it can be completed.
+ * "module"`, the project would load the CommonJS half of a framework, and the adapter would load its other half. Nobody
+ * wrote such a file by hand, so it can be completed.
  */
 
 type Manifest = Readonly<Record<string, unknown>>;
 
 /**
- * Completes a package.json that npm alone wrote with the fields of `planned`. Its own dependencies win. Undefined if
- * there is no file or somebody wrote it.
+ * Completes a package.json that npm alone wrote with the fields of `planned`. Dependencies that it already
+ * has keep their versions. Returns undefined if there is no file or somebody wrote it.
  */
 export function completeManifest(file: string, planned: string): string | undefined {
   const present = readManifest(file);

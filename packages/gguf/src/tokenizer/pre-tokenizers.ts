@@ -6,7 +6,7 @@ export type GgufPreTokenizer = {
   readonly names: readonly [string, ...(readonly string[])];
   readonly normalizer: JsonObject | null;
   readonly preTokenizer: JsonObject;
-  /** A piece that is a token already needs no merges. */
+  /** Whether a piece that equals a token becomes this token without merges. */
   readonly ignoresMerges: boolean;
 };
 

@@ -49,7 +49,7 @@ function readPreTokenizer(gguf: GgufFile): GgufPreTokenizer {
   throw unsupported(gguf, `a tokenizer that cuts text as ${JSON.stringify(name)}; known are ${known}`);
 }
 
-/** Files of before May 2024 have no name for it; models of Qwen have always cut text in one way. */
+/** Files from before May 2024 do not name their pre-tokenizer. Models of Qwen have always used the same one. */
 function olderName(gguf: GgufFile): string {
   return textAt(gguf, 'general.architecture')?.startsWith('qwen') === true ? 'qwen2' : 'unnamed';
 }

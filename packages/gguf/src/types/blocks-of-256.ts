@@ -31,7 +31,10 @@ function ofEightParts(layout: {
   };
 }
 
-/** Scale and minimum of one of eight parts. The first four have their own bytes; the others use the upper bits that these leave. */
+/**
+ * Scale and minimum of one of eight parts. The first four have their own bytes; the others also use the upper bits that
+ * these leave free.
+ */
 function sixBits(bytes: Uint8Array, start: number, part: number): readonly [scale: number, minimum: number] {
   const byte = (index: number): number => bytes[start + index] ?? 0;
   if (part < 4) return [byte(part) & 63, byte(part + 4) & 63];

@@ -15,7 +15,7 @@ type RopeScaling =
   | ({ readonly type: 'llama3' } & Llama3Scaling)
   | { readonly type: 'linear' | 'yarn'; readonly factor: number; readonly originalContextLength: number | undefined };
 
-/** Keys that change what a model computes, with the values that a GGUF file of these architectures means. */
+/** Keys that change what a model computes, with the values that a GGUF file of these architectures implies. */
 const meantValues: { readonly [key: string]: readonly unknown[] } = {
   hidden_act: ['silu'],
   use_sliding_window: [false],

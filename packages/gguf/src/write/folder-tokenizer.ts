@@ -72,7 +72,7 @@ function toTokens(dir: string, { vocab, added, vocabSize }: Vocabulary): Tokens 
   return { tokens, kinds };
 }
 
-/** Older files have `a b`, newer ones pairs. */
+/** Older files have strings such as `a b`, and newer ones have pairs. */
 function toMerges(merges: unknown): readonly string[] {
   return (Array.isArray(merges) ? merges : []).map((merge: unknown) =>
     Array.isArray(merge) ? merge.join(' ') : String(merge),

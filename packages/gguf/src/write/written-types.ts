@@ -2,7 +2,7 @@ import { float32ToFloat16 } from '@agentjet/trainer/model-files';
 
 /** The way to write the numbers of a tensor. */
 export type WrittenType = {
-  /** The name, as in `types/registrations.ts`. */
+  /** The number of the type, as in `types/registrations.ts`. */
   readonly id: number;
   readonly blockValues: number;
   readonly blockBytes: number;

@@ -1,8 +1,8 @@
 import type { ChatDelta, ChatModel, ChatRequest, ChatResponse } from '@agentjet/core';
 
 /**
- * Streams a model call for frameworks that pull. It yields deltas as the engine produces them and returns the whole
- * response. Leaving the loop early aborts the call, so the call leaves no sample.
+ * Streams a model call for frameworks that read an iterator. It yields deltas as the engine produces them and returns
+ * the whole response. Leaving the loop early aborts the call, so the call leaves no sample.
  */
 export async function* streamChat(
   model: ChatModel,

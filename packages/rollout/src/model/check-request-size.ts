@@ -44,7 +44,7 @@ function checkCount(name: string, found: number, limit: number): void {
   );
 }
 
-/** Messages are not checked yet. A value that is not a string is refused later, by name. */
+/** The messages were not validated yet, so values that are not strings are skipped. A later check refuses them. */
 function eachText(messages: readonly ChatMessage[], visit: (text: string) => void): void {
   for (const message of messages) {
     const { content, reasoning, toolCalls } = (message ?? {}) as Readonly<Record<string, unknown>>;

@@ -2,9 +2,9 @@ import { parseJsonObject, type ChatMessage, type ChatRequest, type ResponseForma
 import { findMismatch } from './schema-mismatch.js';
 
 /**
- * Structured output by instruction. Sampling is not constrained, because that would train the model on tokens that it
- * did not choose freely. The format is described in the system message, and an answer that is not JSON is counted and
- * not hidden.
+ * Asks for structured output by instruction. Sampling is not constrained, because that would train the model on tokens
+ * that it did not choose freely. The format is described in the system message, and an answer that is not JSON is
+ * counted and not hidden.
  */
 export function applyResponseFormat(request: ChatRequest): ChatRequest {
   const instruction = toInstruction(request.responseFormat);

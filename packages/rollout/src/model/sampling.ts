@@ -66,7 +66,7 @@ function cutOf({ temperature, topP, topK }: Cut): string {
   return temperature === 0 ? '1 0' : `${topP} ${Math.max(0, topK)}`;
 }
 
-/** Options that differ from what is done. A seed always differs. */
+/** Names the options of the request that differ from those that are used. A seed always counts as different. */
 function findIgnored(wanted: SamplingOptions, done: TokenSampling): readonly string[] {
   const differs = (value: number | undefined, used: number): boolean => value !== undefined && value !== used;
   return [

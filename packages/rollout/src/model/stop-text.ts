@@ -2,7 +2,7 @@ import type { AssistantMessage, ChatDelta } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /**
- * Stop strings. They are searched in the raw generated text outside of thinking. The token that completes one is
+ * Stop strings are searched for in the raw generated text outside of thinking. The token that completes one is
  * sampled and recorded like any other; only the caller's message ends before the stop string. If a stop string overlaps
  * a tool call, generation stops and the message stays as it was parsed.
  */

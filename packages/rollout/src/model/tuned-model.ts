@@ -32,7 +32,7 @@ import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
 
 /**
  * The model that learns. It takes and returns messages, over a tracker (messages to tokens) and an engine (tokens to
- * tokens). One call is begin, generate, commit. A call that ends before the commit leaves nothing behind in the record.
+ * tokens). One call is begin, generate, commit. A call that ends before the commit leaves nothing in the record.
  */
 export type TunedChatOptions = {
   readonly agent: AgentIdentity;

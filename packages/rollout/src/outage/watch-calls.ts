@@ -5,7 +5,7 @@
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 export type CallWatcher = {
-  /** Makes the call. Default: it only makes the call. */
+  /** Runs `call` and returns its result. Use it to do something around each call. Default: it only runs `call`. */
   readonly around?: (args: readonly unknown[], call: () => unknown) => unknown;
   /** Called when a call begins. The returned function gets the error of a call that fails. */
   readonly begin: () => (error: unknown) => void;

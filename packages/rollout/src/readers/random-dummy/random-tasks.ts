@@ -15,7 +15,7 @@ async function* createTasks(split: string, count: number, seed: number): AsyncGe
   }
 }
 
-/** Tasks without text, for a workflow that makes its problem from `metadata.random_number`. */
+/** Reads tasks without text, for a workflow that makes its problem from `metadata.random_number`. */
 export function createRandomTaskReader({ numTraining, numValidation, seed }: RandomTaskOptions): TaskReader {
   return {
     trainingTasks: () => createTasks('training', numTraining, seed),
