@@ -38,7 +38,7 @@ export type Evaluation = {
   readonly episodes: number;
   readonly failedEpisodes: number;
   /**
-   * The failed episodes that were lost to an outage or to the judge. They count in no mean. Absent if there are none.
+   * The failed episodes that were lost to an outage or to the judge. No mean includes them. Absent if there are none.
    */
   readonly unscoredEpisodes?: number;
   /**

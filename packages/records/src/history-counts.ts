@@ -2,7 +2,7 @@ import type { CountsByAgent } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 
 /**
- * Counts for the metrics of a step of what happened to the histories that agents sent: `forks`, `splices` and
+ * Counts changes of the histories that agents sent, for the metrics of a step: `forks`, `splices` and
  * `foreign_messages`, in total and as `forks/<agent>/<cause>`. `ignored_parameters` has the same form;
  * `untrained_calls` and `swallowed_errors` are counted by agent. Counts of zero are left out.
  */

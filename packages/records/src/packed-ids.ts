@@ -4,8 +4,8 @@ import type { ByteSlab } from './byte-slab.js';
 export type IdWidth = 2 | 3 | 4;
 
 /**
- * Stores token ids in as few bytes as the largest of them needs; a negative one needs four. `bits` has every bit that
- * an id has, so the ids need not be scanned.
+ * Stores token ids in as few bytes as the largest of them needs; a negative one needs four. `bits` is the bitwise OR of
+ * all ids, so the ids need not be scanned.
  */
 export function packIds(ids: Int32Array, bits: number, slab: ByteSlab): PackedIds {
   if (bits >>> 24 !== 0) return { width: 4, bytes: new Uint8Array(ids.slice().buffer) };

@@ -1,4 +1,4 @@
-/** Numbers in JSON to the last bit: typed arrays as base64 of their little-endian bytes. */
+/** This file stores numbers in JSON exactly: a typed array becomes the base64 of its little-endian bytes. */
 
 export const packInts = (values: Int32Array): string => toBase64(values);
 

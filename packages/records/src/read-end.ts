@@ -74,7 +74,7 @@ type Swallowed = NonNullable<EndContent['swallowed_errors']>[number];
 /** An attempt of a swarm. If its end record states the place or the task, that value wins. */
 export type Ended = {
   readonly episodeId: string;
-  /** Used for fields that the end record omits. */
+  /** The values for fields that the end record omits. */
   readonly seat?: { readonly taskId: string; readonly place: number; readonly attempt: number; readonly seed: number };
   /** Undefined if the attempt was lost before it ended. */
   readonly end: EndRecord | undefined;

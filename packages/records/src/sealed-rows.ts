@@ -5,15 +5,16 @@ import { packIds, unpackIds, type IdWidth } from './packed-ids.js';
 import { floatsIn } from './packed-numbers.js';
 
 /**
- * A row in spans: `start, end, version, turn` of each. The bytes of its record hold the ids first, then the logprobs of
- * the spans, row after row. An id takes `width` bytes, because most bytes of an end record are ids.
+ * A row in spans: `spans` lists `start, end, version, turn` of each one. The bytes of its record hold the ids first,
+ * then the logprobs of the spans, row after row. An id takes `width` bytes, because most bytes of an end record are
+ * ids.
  */
 export type RowSpans = {
   readonly agent: string;
   readonly target: string;
   readonly width: IdWidth;
   readonly spans: readonly number[];
-  /** One entry for each span, if a call of the episode names its own. */
+  /** One entry for each span, if a call of the episode sets a temperature. */
   readonly temperatures?: readonly number[];
 };
 
@@ -68,7 +69,7 @@ function packLogprobs(spans: readonly SampledSpan[]): Uint8Array {
 
 type RowNumbers = { readonly ids: Int32Array; readonly logprobs: Float32Array };
 
-/** Between spans tokens have no version and no turn (-1). */
+/** Tokens between spans have no version and no turn (-1). */
 function openSpans(episodeId: string, row: RowSpans, { ids, logprobs }: RowNumbers): Sample {
   const { length } = ids;
   const lossMask = new Uint8Array(length);
@@ -117,7 +118,7 @@ export function toSampledRow(sample: Sample): SampledRow {
   return { agentName, targetTag, ids, idBits, spans, hasTemperatures: temperatures !== undefined };
 }
 
-/** A span is of one call. */
+/** Whether two tokens are in one span. All tokens of a span come from one call. */
 const isSameSpan = ({ policyVersions, turnIndices, temperatures }: Sample, one: number, other: number): boolean =>
   policyVersions[one] === policyVersions[other] &&
   turnIndices?.[one] === turnIndices?.[other] &&

@@ -7,7 +7,7 @@ import { toEpisodeMeans } from './episode-means.js';
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
 
-/** Means over the episodes that have the name. */
+/** Means by name, each over the episodes that logged this name. */
 function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
   const names = new Set(logged.flatMap((metrics) => Object.keys(metrics)));
   const valuesOf = (name: string): number[] => logged.flatMap((metrics) => metrics[name] ?? []);

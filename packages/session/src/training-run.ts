@@ -42,7 +42,7 @@ export type TrainingRun = {
   readonly optimizer: OptimizerOptions;
   readonly emit: JobListener;
   readonly tally: EpisodeTally;
-  /** Aborting it ends the run after the step in progress. */
+  /** Aborting ends the run after the step in progress. */
   readonly signal: AbortSignal | undefined;
   /** Parameters, memory and time of the model in a few words; undefined if they are unknown. */
   readonly modelSummary?: string | undefined;
@@ -58,7 +58,9 @@ export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emi
   /** Whether its source samples with the run's ledger (`recorded`), so that a resumed run samples nothing again. Default: false. */
   readonly isRecorded?: boolean;
   readonly inputs: Pick<JobInputs, 'algorithm' | 'backbone' | 'composition'>;
-  /** True: resume from the last checkpoint of the experiment's newest run. A string: of that run folder. */
+  /**
+   * True resumes from the last checkpoint of the experiment's newest run. A string names the run folder to resume from.
+   */
   readonly resume: boolean | string;
   /** Used with `resume`: the checkpoint to resume from, such as `step-20`. Default: the newest whole one. */
   readonly from: string | undefined;

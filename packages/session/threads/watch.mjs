@@ -1,5 +1,6 @@
-// The thread that ends a process whose main thread is blocked. It counts ticks of its clock, not time, so a process that was stopped as a
-// whole is not ended. It is not compiled: sources and builds start the same file. See src/rollout/watchdog.ts.
+// This thread ends the process when its main thread is blocked. It counts ticks of its clock, not time, so a process
+// that was stopped as a whole is not ended. It is not compiled: sources and builds start the same file. See
+// src/rollout/watchdog.ts.
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 
@@ -11,7 +12,7 @@ const say = (text) => {
   try {
     writeSync(2, `${text}\n`);
   } catch {
-    // no one reads it
+    // no one reads the output
   }
 };
 

@@ -116,7 +116,7 @@ class RunsInTurn<Config extends CommonConfig> {
   async #serveAll(): Promise<void> {
     const { dir, drainMs = 30_000, onNotice } = this.#options;
     for (let failure: string | undefined; ; ) {
-      // a run that was begun and never opened; its commander already has the answer
+      // the file may name a run that was begun and never opened; its commander already has the answer
       const known = readRun(dir) ?? (await this.#wait(failure));
       if (known === undefined || this.#isClosed) throw new Error('closed');
       let onEnd = (): void => undefined;
@@ -137,7 +137,7 @@ class RunsInTurn<Config extends CommonConfig> {
         await rm(runFile(dir), { force: true });
         onNotice(`The run ${known.name} has ended. The server waits for another.`);
       } catch (error) {
-        if (known.run !== null || this.#isClosed) throw error; // the next server begins the run, if this one is closing
+        if (known.run !== null || this.#isClosed) throw error; // if this server is closing, the next one begins the run
         failure = toErrorMessage(error);
         await rm(runFile(dir), { force: true });
         onNotice(`The run could not begin: ${failure}`);
@@ -159,7 +159,7 @@ class RunsInTurn<Config extends CommonConfig> {
     });
   }
 
-  /** Resolves with the run that was begun; undefined: closed. */
+  /** Resolves with the run that was begun; undefined if the server was closed. */
   async #wait(failure: string | undefined): Promise<KnownRun | undefined> {
     const { dir } = this.#options;
     const check = (asked: RunRequest): void => void create(this.#options, toRun(dir, asked));
@@ -220,12 +220,15 @@ function openKey(file: string): { readonly stored: StoredKey; readonly firstKey:
   return { stored, firstKey: answer.key };
 }
 
-/** `run` is its folder. Null: the commander got the answer that the run begins, but it is not open yet. */
+/**
+ * `run` is the folder of the run. It is null if the commander got the answer that the run begins, but the run is not
+ * open yet.
+ */
 type KnownRun = {
   readonly config: JsonObject;
   readonly run: string | null;
   readonly name: string;
-  /** The time and the key. */
+  /** The time of the request and the name of the key. */
   readonly begun?: { readonly at: string; readonly by: string };
 };
 

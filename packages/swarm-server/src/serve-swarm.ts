@@ -97,7 +97,7 @@ export async function serveSwarm<Config extends CommonConfig>(
       },
       onNotice,
     });
-    // Only now: the folder of a run is removed if its model cannot be opened.
+    // The follower starts only now, because the folder of a run is removed if its model cannot be opened.
     follower = await follow?.(toServedFiles(run, { config, onNotice }));
     return { server, runDir: run.folder.dir, isResumed: run.isResumed, close: toClose({ server, follower, run }) };
   } catch (error) {

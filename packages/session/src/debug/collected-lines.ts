@@ -70,7 +70,10 @@ function isKin({ agentName, request }: Joined, call: TranscriptCall): boolean {
   return agentName === call.agentName && shape(request) === shape(call.request);
 }
 
-/** The number of first messages that are the same. The spelling that a framework gives to answers does not matter. */
+/**
+ * The number of leading messages that are the same. Frameworks may spell an answer in another way, so such differences
+ * are ignored.
+ */
 function sharedLength({ messages }: Joined, sent: readonly ChatMessage[]): number {
   let length = 0;
   while (length < messages.length && isSame(messages[length], sent[length])) length++;

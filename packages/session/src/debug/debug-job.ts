@@ -22,7 +22,10 @@ async function firstTasks(reader: TaskReader, count: number): Promise<readonly T
   return tasks;
 }
 
-/** One episode of each of the first tasks, printed as they finish. Nothing is trained and nothing is written. */
+/**
+ * Runs one episode of each of the first tasks, and prints each one when it finishes. Nothing is trained and nothing is
+ * written.
+ */
 export async function debugJob(
   context: RolloutContext,
   options: { readonly reader: TaskReader; readonly signal?: AbortSignal | undefined },

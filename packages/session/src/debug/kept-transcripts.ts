@@ -4,7 +4,7 @@ import { parseJsonObject } from '@agentjet/core';
 import { toCollectedLines } from './collected-lines.js';
 import type { EpisodeTranscript } from '@agentjet/records';
 
-/** The file of collected transcripts, while it grows. */
+/** The file of collected transcripts. It grows while the job runs. */
 export class KeptTranscripts {
   episodes = 0;
   successes = 0;

@@ -54,7 +54,7 @@ export class TranscriptRecorder {
   }
 }
 
-/** Restores the whole requests of agents that do not learn: each call keeps only what was new in it. */
+/** Restores the whole requests of agents that do not learn: the stored calls hold only their new messages. */
 class UntrainedHistories {
   readonly #latest = new Map<string, readonly ChatMessage[]>();
 

@@ -23,7 +23,9 @@ export type KindReader<Common, Made> = {
   toInstance(value: unknown, where: string): Made | undefined;
   /** The fields that an instance must have, in words for error messages. */
   readonly needs: string;
-  /** A field that only a registration has. Needed for a kind whose instances may have a name and an `open` too. */
+  /**
+   * A field that only a registration has. It is needed for a kind whose instances may also have a name and an `open`.
+   */
   readonly onlyInEntries?: 'section';
   /** Phantom type: the options that entries of this kind are opened with. */
   readonly common?: Common;
@@ -44,8 +46,8 @@ function nameOf(value: unknown, fallback: string): string {
 }
 
 /**
- * Turns the user's export or argument into an entry: it is one already, or its instance is put into one. Throws
- * ConfigError `bad_<kind>`.
+ * Turns the user's export or argument into an entry. An entry is returned unchanged, and an instance is put into a new
+ * entry. Throws ConfigError `bad_<kind>`.
  */
 function toEntry<Common, Made>(
   value: unknown,
@@ -96,7 +98,7 @@ export function hasMethods(value: unknown, ...methods: readonly string[]): boole
 
 export type Choice<Common, Made> = {
   readonly entry: OpenableEntry<Common, Made>;
-  /** Whether it comes from outside. Then its section must be added to the configuration. */
+  /** Whether the entry comes from outside. If it does, its section must be added to the configuration. */
   readonly isOutside: boolean;
 };
 

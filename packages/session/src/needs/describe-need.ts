@@ -3,9 +3,12 @@ import { formatBytes, formatCount } from '@agentjet/core';
 import type { AvailableMemory } from './available-memory.js';
 import type { NeedVerdict } from './judge-need.js';
 
-/** A verdict in words, for the first lines of a run and for `ajet model check`. */
+/** This file puts a verdict into words, for the first lines of a run and for `ajet model check`. */
 
-/** `468.6k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: with the trees of a step, and with full packs of the longest samples. */
+/**
+ * `468.6k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: the lower size is for the trees of a step, the upper size
+ * for full packs of the longest samples.
+ */
 export function describeNeed({ need, neededBytes, available }: NeedVerdict): string {
   const parameters = `${formatCount(need.numParameters)} parameters`;
   if (need.place === 'none') return `${parameters}, no memory here${describeTime(need)}`;
@@ -74,7 +77,7 @@ function smallerPacks(tokens: number): string {
   return `train in smaller trees, to the same gradient: trainer_common.max_pack_tokens=${roundDown(tokens)}`;
 }
 
-/** `perPack`: how many of them a pack holds. */
+/** `perPack` is the number of these samples that a pack holds. */
 function shorterSamples(tokens: number, data: CommonConfig['data'], perPack: number): string {
   const share = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
   const prompt = Math.floor(roundDown(tokens) * share);

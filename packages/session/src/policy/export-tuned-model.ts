@@ -16,8 +16,8 @@ export type ExportModelOptions = {
   /** The number type of a file: `f16` (default) or `q8_0`. A folder keeps the types that it has. */
   readonly type?: string;
   /**
-   * Ends a download of the base model, or the copying after the current file or tensor. Then nothing is left at the
-   * target.
+   * Aborting ends a download of the base model, and ends the copying after the current file or tensor. Nothing is then
+   * left at the target.
    */
   readonly signal?: AbortSignal | undefined;
   /** Called with a line about each long operation, such as the download of the base model. */

@@ -33,9 +33,9 @@ export type JudgedModel = {
 export type JudgeModelOptions = {
   readonly emit: JobListener;
   readonly signal?: AbortSignal | undefined;
-  /** False: it only samples. */
+  /** False if the model only samples. */
   readonly trains: boolean;
-  /** Replaces the memory of this machine. */
+  /** The memory to assume instead of the memory of this machine. */
   readonly memory?: AvailableMemory | undefined;
   /** The policy that a refusal names, if the run has several. */
   readonly policy?: string | undefined;

@@ -22,7 +22,7 @@ function refuseRunFolder(folder: string): void {
 }
 
 export type ModelDirOptions = {
-  /** False: the weights need not be there. True unless given. */
+  /** If false, the weights may be missing. Default: true. */
   readonly withWeights?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;

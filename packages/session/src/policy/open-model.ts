@@ -86,12 +86,12 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
   const configOf = (folder: string): CommonConfig =>
     composition.create({
       model: { path: folder, memoryCheck, ...kwargs },
-      data: { maxPromptLength: half, maxResponseLength: half }, // limits of samples, and none are made here
+      data: { maxPromptLength: half, maxResponseLength: half }, // these limit samples, and no samples are made here
       rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
       onnx: { numThreads },
     });
   const config = configOf(modelDir);
-  // Imported late: these modules load the trainer and everything that runs episodes.
+  // These modules are imported late, because they load the trainer and everything that runs episodes.
   const [{ openUntrainedPolicy }, { prepareModel }, { openWholeModel }] = await Promise.all([
     import('./open-policy.js'),
     import('./prepare-model.js'),

@@ -10,7 +10,10 @@ import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwar
 
 type TokenizerOptions = Pick<JobInputs, 'templateFamily'> & { readonly onNotice: (message: string) => void };
 
-/** Loaded before the backbone, because its mistakes show at once and a backbone may take minutes to open. */
+/**
+ * Loads the tokenizer. Call it before opening the backbone: a wrong tokenizer is found at once, and a backbone may take
+ * minutes to open.
+ */
 export async function loadModelTokenizer(
   modelDir: string,
   { templateFamily, onNotice }: TokenizerOptions,
@@ -26,7 +29,7 @@ export async function loadModelTokenizer(
   return withTemplateKwargs(found, model);
 }
 
-/** Tokens in and out of the backbone's engine. */
+/** Makes a policy that answers with tokens from the backbone's engine. */
 export function toEnginePolicy(
   config: CommonConfig,
   parts: { readonly engine: Engine; readonly chatTokenizer: ChatTokenizer },

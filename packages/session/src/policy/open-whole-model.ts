@@ -13,7 +13,7 @@ export type WholeModel = {
 type WholeModelOptions = {
   /** The folder of the model that an adapter belongs to. Rejects with BackboneError before anything is merged. */
   readonly openBase: (model: string) => Promise<string>;
-  /** Ends merging. */
+  /** Aborting ends the merging. */
   readonly signal?: AbortSignal | undefined;
   readonly onNotice?: ((message: string) => void) | undefined;
 };
@@ -53,6 +53,6 @@ function wayOut(code: string, adapter: string): string {
   const quoted = quoteForShell(adapter);
   if (code === 'unsupported_model')
     return ` \`ajet serve ${quoted} --engine vllm\` serves the two merged, and \`ajet export ${quoted} <new folder>\` merges them for other programs.`;
-  if (code === 'not_enough_memory' || code === 'checkpoint') return ''; // has repairs already, or is the disk's fault
+  if (code === 'not_enough_memory' || code === 'checkpoint') return ''; // it names a repair, or the disk caused it
   return ` If its model is elsewhere, merge them with \`ajet export ${quoted} <new folder> --base <model>\`, and open the new folder.`;
 }

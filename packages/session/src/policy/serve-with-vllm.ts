@@ -104,7 +104,7 @@ const toolParsers: Readonly<Record<string, string>> = {
   mistral: 'mistral',
 };
 
-/** Decides by the chat template, because a run may have replaced the one of its model. */
+/** Decides by the chat template, because a run may have replaced its model's template. */
 async function toolArguments(dir: string): Promise<readonly string[]> {
   const config = parseJsonObject(await readFile(path.join(dir, 'config.json'), 'utf8'));
   const parser = parserOf(await readTemplate(dir)) ?? toolParsers[String(config?.['model_type'])];

@@ -1,7 +1,10 @@
 import type { DownloadProgress } from '@agentjet/model-hub';
 import { formatBytes, formatSeconds } from '@agentjet/core';
 
-/** Short operations report nothing. Long ones report each tenth, and at least once in this time. */
+/**
+ * An operation shorter than `quietMs` reports nothing. A longer one reports each tenth of its work, and at least once
+ * in `longestSilenceMs`.
+ */
 const quietMs = 3000;
 const longestSilenceMs = 30_000;
 

@@ -55,7 +55,7 @@ function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer
 /** How tools are shown to a model and how its calls are read. A missing field has its default. */
 export type ToolSettings = Partial<Pick<CommonConfig['model'], 'tools' | 'toolCalls'>>;
 
-/** Reads the same from a parsed config.yaml. Older versions of the file have neither field. */
+/** Reads the tool settings from a parsed config.yaml. Older versions of the file have neither field. */
 export function readToolSettings(config: unknown): ToolSettings {
   const { tools, tool_calls: toolCalls } = modelOf(config);
   return {

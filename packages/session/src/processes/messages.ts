@@ -41,7 +41,8 @@ export type EpisodeOrder = {
   readonly attempt: number;
   readonly timeoutMs: number;
   /**
-   * How long the episode may wait for a judge that cannot be reached. Null: without limit. Undefined: it may not wait.
+   * How long the episode may wait for a judge that cannot be reached. Null: without limit. Undefined if it may not
+   * wait.
    */
   readonly scorePatienceMs?: number | null;
 };

@@ -29,12 +29,12 @@ export function serveWorkflows(composition: ConfigComposition): void {
   });
 }
 
-/** A terminal sends Ctrl-C to all processes: the run alone decides what it means. */
+/** A terminal sends Ctrl-C to all processes. Only the run handles it, so this process ignores it. */
 function leaveWithParent(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   const watcher = new Worker(leave, { execArgv: [], workerData: { parent: process.ppid } });
-  watcher.on('error', () => undefined); // then only the channel reports the end
+  watcher.on('error', () => undefined); // without this thread, only the channel reports the end of the run
   watcher.unref();
 }
 

@@ -68,7 +68,7 @@ export class WorkflowPool {
     return isAlone ? this.#seats.run(() => this.#executeAlone(run)) : this.#choose().run(run);
   }
 
-  /** A process that survived is used again, still for one episode at a time. */
+  /** A process that survives its episode is used for the next one, but only for one episode at a time. */
   async #executeAlone(run: RemoteRun): Promise<RemoteEpisode> {
     const alone = this.#idle.pop() ?? this.#start();
     this.#alone.add(alone);
@@ -126,7 +126,7 @@ function toFailed(
   return { episodeId, repeatIndex, seed, status: 'failed', error, metadata: {}, logMetrics: {} };
 }
 
-/** Uses the places of the turns in the record of this process. */
+/** Gives each turn's reward the index that the turn has in the record of this process. */
 function toTurnRewards({ paidTurns }: RemoteEpisode, turns: Episode['turns']): Pick<Episode, 'turnRewards'> {
   if (paidTurns === undefined) return {};
   const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));

@@ -13,7 +13,7 @@ const graceMs = 2000;
 /** How long a process may take to import its workflow and open its environment. */
 const longestStartMs = 10 * 60_000;
 
-/** The process of an episode died, and its other episodes with it. */
+/** The process of an episode died, and all other episodes in it were lost. */
 export class ProcessLost extends Error {
   /** The number of episodes that ran in it. */
   readonly numEpisodes: number;
@@ -33,7 +33,7 @@ export class ProcessLost extends Error {
 export type RemoteRun = {
   readonly task: Task;
   readonly order: EpisodeOrder;
-  /** Ends the episode. */
+  /** Aborting ends the episode. */
   readonly signal: AbortSignal | undefined;
   /** Returns the tuned model of an agent. Called once for each number. */
   readonly createModel: (agent: AgentIdentity) => ChatModel;
@@ -110,7 +110,7 @@ export class WorkflowProcess {
     return this.#isGone;
   }
 
-  /** Includes those that wait for its start. */
+  /** The number includes episodes that wait for the process to start. */
   get numEpisodes(): number {
     return this.#numAssigned;
   }

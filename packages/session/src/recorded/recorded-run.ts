@@ -158,7 +158,7 @@ export type RecordedParts = {
   readonly repeatsExactly: boolean;
 };
 
-/** The episodes of weights that were made again since and may differ. */
+/** The episodes that were sampled from earlier weights. Those weights were made again later and may now differ. */
 function findOlder(places: RunLedger, episodeIds: readonly string[]): ReadonlySet<string> {
   const { incarnation, episodes } = places.state;
   const isOlder = (episodeId: string): boolean =>

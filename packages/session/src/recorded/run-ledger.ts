@@ -29,8 +29,9 @@ const maxFileBytes = 32 * 2 ** 20;
 const maxFileEntries = 100_000;
 
 /**
- * The ledger of an ordinary run on disk. The run is a swarm of one without HTTP: its rules, its records and their order
- * are those of a swarm server. Only the process that has claimed the run folder writes the ledger.
+ * The ledger of an ordinary run on disk. The run is like a swarm with one client and without HTTP: its rules, its
+ * records and their order are those of a swarm server. Only the process that has claimed the run folder writes the
+ * ledger.
  */
 export class RunLedger implements PlaceRecord {
   readonly ledger: Ledger;
@@ -111,7 +112,7 @@ export class RunLedger implements PlaceRecord {
   groupIdOf = (groupId: string, { step }: SampledFor): string => {
     const generation = this.state.configs.findLast(({ fromStep }) => fromStep <= step)?.revision ?? 0;
     let id = `${generation}:${step}:${groupId}`;
-    while (this.state.finished.has(id)) id = `+${id}`; // its step is over, but its lines were removed
+    while (this.state.finished.has(id)) id = `+${id}`; // a finished step, whose lines were removed, used the id
     return id;
   };
 

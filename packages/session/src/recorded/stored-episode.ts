@@ -4,7 +4,8 @@ import type { Episode } from '@agentjet/rollout';
 import { contentOf, readEnd } from '@agentjet/records';
 
 /**
- * The episode of an end record of an ordinary run, with the id that its step gave it. Default: its task as in its line.
+ * The episode of an end record of an ordinary run, with the id that its step gave it. Without `task`, the episode has
+ * the task of its line.
  */
 export function openEnd(end: EndRecord, task?: Task): Episode {
   const { name = end.episodeId } = contentOf(end, defaultPolicy);

@@ -7,7 +7,7 @@ import { runPhase, type RolloutContext } from './run-phase.js';
 
 export type EvaluationOutcome = { readonly evaluation: Evaluation; readonly groups: readonly TaskGroup[] };
 
-/** Runs `val_pass_n` episodes of each evaluation task. Undefined if the signal aborts before the end. */
+/** Runs `val_pass_n` episodes of each evaluation task. Returns undefined if the signal aborts before the end. */
 export async function evaluatePhase(
   context: RolloutContext,
   options: {

@@ -178,7 +178,7 @@ export class PlaceKeeper implements AttemptKeeper {
     }
   }
 
-  /** A finished attempt of an earlier process. `isFinal`: its place is not tried again. */
+  /** A finished attempt of an earlier process. `isFinal` means that its place is not tried again. */
   #recall({ groupId, place, episodeId, task }: Attempt, at: SampledFor): RecalledAttempt | undefined {
     if (!this.#record.isKept) return undefined;
     const id = this.#record.groupIdOf(groupId, at);
@@ -313,7 +313,8 @@ export class PlaceKeeper implements AttemptKeeper {
     } else if (isOutage && episode.error.outage?.source !== 'judge')
       this.#ledger.end(episodeId, { ...shared, status: 'outage', isCounted });
     else if (isAgentsFailure(episode.error)) this.#ledger.end(episodeId, { ...shared, status: 'failed' });
-    // The wait is over, or the judge is broken: another attempt would meet it too, and no policy gives a reward.
+    // The episode has waited for too long, or the judge is broken. Another attempt would fail in the same way, and no
+    // policy gives a reward.
     else this.#ledger.end(episodeId, { ...shared, status: 'failed', policy: unrewarded });
   }
 

@@ -78,7 +78,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     wrapModel,
     endpointHost,
     environment,
-    // A debugged failure is shown at once.
+    // In a debug phase a failed episode is not tried again, so the user sees the failure at once.
     ...(phase !== 'debug' && {
       runEpisode: context.runEpisode,
       keeper: keeper.during({ purpose: phase === 'evaluate' ? 'evaluation' : 'train', step }),
@@ -87,7 +87,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),
   });
   for await (const group of running) groups.push(group);
-  if (phase !== 'debug') noticeFailures(groups, emit); // debugging shows each episode
+  if (phase !== 'debug') noticeFailures(groups, emit); // a debug phase shows each episode
   const seconds = (performance.now() - startedAt) / 1000;
   emit({ type: 'phase_finished', phase, step, seconds });
   return { groups, seconds };

@@ -1,9 +1,9 @@
 import { TaskError, type Task } from '@agentjet/core';
 import { readTasks } from '../inputs/read-tasks.js';
 
-/** A list may have at most so many tasks. */
+/** The most tasks that a list may have. */
 const taskLimit = 1_000_000;
-/** So many tasks are drawn from an endless source, so that shuffling has an effect. */
+/** The number of tasks that are drawn from an endless source. It is large enough for shuffling to have an effect. */
 const endlessSourceTasks = 10_000;
 
 /** All tasks of a source. For a source that may be endless: enough for `neededTasks` (null: unknown). */

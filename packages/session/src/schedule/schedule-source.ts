@@ -70,7 +70,8 @@ async function runTasks(
     tasks,
     numRepeat: rollout.numRepeat,
     maxParallel: rollout.maxEnvWorker,
-    // A group can only be late after all groups have begun. The room for one more group shows that these are all.
+    // A group counts as late only after all groups have begun. The limit has room for one more group, which shows that
+    // no other group will begin.
     ...(rollout.stragglerPatience !== null && {
       stragglerPatienceMs: rollout.stragglerPatience * 1000,
       maxOpenGroups: tasks.length + 1,
@@ -86,8 +87,8 @@ async function runTasks(
 
 /**
  * The groups of a schedule. A batch is sampled when its first group is requested, so every batch is on-policy if the
- * consumer trains in between. With a pace, batches are begun ahead. A run that is asked to stop in a pause gets no
- * further group.
+ * consumer trains in between. If the run has a pace, batches are begun ahead. A run that is asked to stop in a pause
+ * gets no further group.
  */
 export function createScheduleSource(
   context: RolloutContext,

@@ -68,8 +68,9 @@ function createOrder(
 }
 
 /**
- * Places counted through all passes, ascending. A checkpoint with only a count stores draws as "the first of epoch 0"
- * even if they reach into later passes; this count makes both forms equal.
+ * The places of the draws, counted through all passes and ascending. A checkpoint that has only a count stores its
+ * draws as the first ones of epoch 0, even if they reach into later passes. Counting through all passes makes both
+ * forms equal.
  */
 function flatten(drawn: Draws, size: number): { readonly from: number; readonly to: number }[] {
   const places = drawn.flatMap(({ epoch, ranges }) => {

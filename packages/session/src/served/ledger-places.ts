@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 
 /**
  * Finds the ledger of a run. Each run has one: `ledger` (of a server) or `recorded` (of an ordinary run) in its folder,
- * or else a folder of `swarm.store_dir` that is named after the run. Older servers had one ledger for all runs, in
- * `swarm.store_dir` itself.
+ * or otherwise a folder in `swarm.store_dir` that has the name of the run. Older servers had one ledger for all runs,
+ * in `swarm.store_dir` itself.
  */
 
 export const hasLedger = (dir: string): boolean =>

@@ -1,6 +1,9 @@
 import { ConfigError, toSnakeCase, type CommonConfig, type ConfigComposition, type JsonObject } from '@agentjet/core';
 
-/** The configuration of each policy: the run's, with the policy's settings of `swarm.policies`. */
+/**
+ * The configuration of each policy: the configuration of the run, with the settings of the policy from
+ * `swarm.policies`.
+ */
 
 export type PolicyConfig = { readonly name: string; readonly config: CommonConfig };
 
@@ -9,7 +12,8 @@ const onlyPolicy = 'default';
 
 /**
  * Policies in the order of the configuration; only `default` if it names none.
- * @throws ConfigError if a policy names no agents, two claim the same ones, or one changes what concerns the whole run
+ * @throws ConfigError if a policy names no agents, two policies claim the same agents, or a policy changes a setting of
+ * the whole run
  */
 export function createPolicyConfigs(config: CommonConfig, composition: ConfigComposition): readonly PolicyConfig[] {
   const entries = Object.entries(config.swarm.policies);
@@ -48,7 +52,7 @@ export function requireOwnKey(policy: string, key: string): void {
   );
 }
 
-/** Throws ConfigError if several policies cannot wait for their batches in this way. */
+/** Throws ConfigError if a run with several policies cannot use this rule of `swarm.sample_collection`. */
 export function requireCollection(name: string): void {
   if (!name.includes('client')) return;
   throw new ConfigError(

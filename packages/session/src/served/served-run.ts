@@ -38,7 +38,7 @@ export type ServedPolicy = {
   readonly config: CommonConfig;
   /** The folder of its metrics and checkpoints: the run folder, or `policies/<name>` in it. */
   readonly folder: RunFolder;
-  /** Opens the model with the weights of `model.path`; one at a time. */
+  /** Opens the model with the weights of `model.path`. Only one model is opened at a time. */
   readonly openWeights: () => Promise<ServedWeights>;
 };
 
@@ -102,7 +102,7 @@ type Prepared = PolicyConfig & {
   readonly chatTokenizer: ChatTokenizer;
 };
 
-/** Named if there are several policies. */
+/** Puts the name of the policy before each notice, if there are several policies. */
 function noticeOf(
   { name }: Pick<PolicyConfig, 'name'>,
   numPolicies: number,

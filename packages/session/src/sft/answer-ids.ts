@@ -4,7 +4,7 @@ import type { ChatTemplate, ChatTokenizer, ParsedReply } from '@agentjet/tokeniz
 /**
  * The tokens that a model would sample to give an answer that another author wrote. The chat template prints the
  * conversation with and without the answer, and the model has to generate the difference. The result is parsed like a
- * sampled answer, so nothing is imitated that would mean something else.
+ * sampled answer, so that no answer with another meaning is imitated.
  */
 
 export type AskedFor = {
@@ -14,7 +14,10 @@ export type AskedFor = {
   readonly opening?: string | undefined;
 };
 
-/** Shape [T], with the token that ends the turn; undefined if the template has no way to print the answer so that it is read as the same. */
+/**
+ * Shape [T], with the token that ends the turn; undefined if the template cannot print the answer in a form that is
+ * parsed as the same answer.
+ */
 export function toAnswerIds(
   { tokenizer, template }: ChatTokenizer,
   asked: AskedFor,

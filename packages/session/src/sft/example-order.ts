@@ -9,11 +9,11 @@ export type ExampleOrder = {
   /** The configured number, or all if there are fewer. */
   readonly batchSize: number;
   readonly totalSteps: number;
-  /** Draws from the place `first` on, counted through all epochs. */
+  /** The draws that begin at the place `first`. Places are counted through all epochs. */
   readonly draws: (first: number) => Generator<Draw & { readonly example: number }, void, undefined>;
 };
 
-/** Each epoch has its own order; a batch may reach from one into the next. */
+/** Each epoch has a different order, and a batch may contain examples of two epochs. */
 export function createExampleOrder(
   size: number,
   options: { readonly batchSize: number; readonly epochs: number; readonly seed: number },

@@ -179,7 +179,7 @@ const reasonWords: Readonly<Record<SkipReason, string>> = {
   duplicate: 'repeated',
 };
 
-/** Such as "12 not successful, 3 repeated"; empty if nothing was dropped. */
+/** The dropped transcripts in words, such as "12 not successful, 3 repeated"; empty if nothing was dropped. */
 export function describeDropped(dropped: DropCounts): string {
   return Object.entries(dropped)
     .map(([reason, count]) => `${count} ${reasonWords[reason as SkipReason]}`)

@@ -117,8 +117,8 @@ async function say(
 }
 
 /**
- * The message in the form that an agent with our model sends. `said` is the tracker's version of the answer, if it was
- * given.
+ * The message in the form that an agent with our model sends. `said` is the tracker's version of the answer, if the
+ * message is such an answer.
  */
 function asSent(message: ChatMessage, said: AssistantMessage | undefined, ownIds: Map<string, string>): ChatMessage {
   if (message.role === 'tool') return { ...message, toolCallId: ownIds.get(message.toolCallId) ?? message.toolCallId };

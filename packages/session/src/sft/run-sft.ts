@@ -71,7 +71,7 @@ function makeSteps(run: TrainingRun, { examples, order, steps, lossAt }: Steps):
   const drawn = state?.groupsDrawn ?? 0;
   return train({
     ...toTrainSettings(config, createSft()),
-    lengthLimit: { maxSampleTokens: Infinity, policy: 'error' }, // sft.max_length has decided
+    lengthLimit: { maxSampleTokens: Infinity, policy: 'error' }, // `sft.max_length` has already limited the examples
     backbone,
     ...recordSft({ folder, observer: steps.observer }, { size: examples.length, drawn }),
     source: () => pullExamples(examples, order, { drawn, policyVersion: () => backbone.policyVersion }),

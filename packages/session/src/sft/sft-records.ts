@@ -55,8 +55,8 @@ export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldO
 type Recorder = Pick<TrainOptions, 'run' | 'observer'>;
 
 /**
- * Joins the run folder and the observer, with steps described as above. Each example is recorded once, when it is
- * trained for the first time.
+ * Joins the run folder and the observer, and gives steps the form that is described above. Each example is recorded
+ * once, when it is trained for the first time.
  */
 export function recordSft(
   { folder, observer }: { readonly folder: RunFolder; readonly observer: TrainObserver },

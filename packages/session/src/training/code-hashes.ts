@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 
-/** SHA-256 of each file that a configuration names as `path/file.ts->Export`, by the name as it is written there. */
+/** SHA-256 of each file that a configuration names as `path/file.ts->Export`; the key is that string. */
 export type CodeHashes = Readonly<Record<string, string>>;
 
 function listStrings(value: unknown): readonly string[] {
@@ -10,8 +10,8 @@ function listStrings(value: unknown): readonly string[] {
 }
 
 /**
- * Hashes of the files themselves, not of their imports. They show an edited reward or agent when a run resumes, even
- * if its name is the same.
+ * Hashes the files themselves, not their imports. When a run resumes, the hashes show that a reward or an agent was
+ * edited, even if its name is the same.
  */
 export function hashCode(config: object): CodeHashes {
   const references = listStrings(config).filter((text) => /\.[cm]?[jt]sx?->\w+$/.test(text));

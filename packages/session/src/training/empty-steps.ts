@@ -7,7 +7,7 @@ export class EmptySteps {
   readonly #repair: string;
   #count = 0;
 
-  /** `most`: the number of such steps that ends the run; null: no limit. `repair`: the advice for the user. */
+  /** `most` is the number of such steps that ends the run; null means no limit. `repair` is the advice for the user. */
   constructor(most: number | null, repair: string) {
     this.#most = most;
     this.#repair = repair;

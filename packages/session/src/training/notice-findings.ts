@@ -18,7 +18,7 @@ export function noticeFindings(emit: JobListener, config: CommonConfig): JobList
   };
 }
 
-/** The same value as in the episode's line in the run folder. */
+/** Returns the values that the episode's line in the run folder has. */
 function toFacts({ episodeId, swallowedErrors }: Episode): EpisodeFacts {
   return {
     episode_id: episodeId,

@@ -10,8 +10,8 @@ import { hashCode, type CodeHashes } from './code-hashes.js';
 import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 
 /**
- * Common keys that may change between a run and its continuation, as `freeOnResume` says of registered ones: they
- * decide the length and the speed of the run, not its results.
+ * Common keys that may change between a run and its continuation. They decide the length and the speed of the run, not
+ * its results. `freeOnResume` lists such keys for registered parts.
  */
 const freeKeys = [
   /^model\.memory_check$/,
@@ -52,7 +52,7 @@ function describeDifference({ key, before, after }: ConfigDifference): string {
   return `${key} was ${JSON.stringify(before)}, now ${JSON.stringify(after)}`;
 }
 
-/** The key itself, if one of several policies has its own value for it. */
+/** The key without the name of the policy, if one of several policies has another value for it. */
 const ownKey = (key: string): string => key.replace(/^swarm\.policies\.[a-z0-9_]+\./, '');
 
 /** The differences that are allowed. Throws ConfigError `resume_mismatch` for any other difference. */
@@ -104,7 +104,7 @@ export async function findRun(config: CommonConfig, resume: true | string): Prom
 }
 
 export type ResumeOptions = {
-  /** True: the newest run of the experiment. A string: that run folder. */
+  /** True selects the newest run of the experiment. A string is the path of a run folder. */
   readonly resume: true | string;
   /** A checkpoint's name, such as `step-20`; default: the newest that is whole. */
   readonly from?: string | undefined;

@@ -91,7 +91,7 @@ export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Set
 }
 
 /**
- * The settings that a server computes a batch with. An over-long sample never stops it, because its episode was
+ * The settings with which a server computes a batch. An over-long sample never stops it, because its episode was
  * acknowledged.
  */
 export function toBatchSettings(config: CommonConfig, algorithm: Algorithm): BatchSettings {

@@ -30,7 +30,7 @@ export function addCheckpoints(base: Hono, door: Door, dirs: CheckpointDirs = {}
   );
 }
 
-/** Folders of checkpoints by policy. A run with one policy has it under the empty name. */
+/** Folders of checkpoints by policy. A run with one policy has its folder under the empty name. */
 export type CheckpointDirs = Readonly<Record<string, string>>;
 
 function listAll(dirs: CheckpointDirs): CheckpointsAnswer['checkpoints'] {
@@ -79,7 +79,7 @@ function respondFile(file: string, size: number, header: string | undefined): Re
   });
 }
 
-/** One range; null if the file has no such bytes, undefined for a header that is not one range, which is ignored. */
+/** One range; null if the file does not have these bytes. Undefined for any other header, which is ignored. */
 function parseRange(header: string, size: number): { readonly start: number; readonly end: number } | null | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
   if (first === '' && last === '') return undefined;

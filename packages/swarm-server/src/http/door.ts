@@ -70,7 +70,7 @@ export class Door {
   }
 }
 
-/** The bytes that an answer counts for in the limit of one turn of the event loop. */
+/** The assumed size of an answer in bytes. The answers of one turn of the event loop have a size limit. */
 const answerBytes = 1024;
 
 export type WriteRoute<Body> = (

@@ -4,8 +4,8 @@ import { describeTraining } from '../swarm/describe-policies.js';
 import type { Swarm } from '../swarm/swarm.js';
 
 /**
- * The records that clients see. Calls are left out because there are too many; tasks and keys because not every reader
- * may see them.
+ * The records that clients see. Calls are left out because there are too many. Tasks and keys are left out because not
+ * every reader may see them.
  */
 const told: ReadonlySet<LedgerRecord['kind']> = new Set([
   'group',

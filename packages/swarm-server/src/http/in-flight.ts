@@ -2,8 +2,9 @@ import type { HttpBindings } from '@hono/node-server';
 import { systemHost } from '@agentjet/ledger';
 
 /**
- * Requests that get their answers soon, above all ends: a stopping server still sends their receipts. Requests that
- * only read are not counted, nor claims and model calls, which may wait for long.
+ * Requests that get their answers soon, mainly the ends of episodes. A stopping server still sends these answers.
+ * Requests that only read are not counted. Claims and model calls are not counted either, because they may wait for
+ * long.
  */
 export class InFlight {
   readonly #open = new Set<HttpBindings['outgoing']>();
@@ -19,7 +20,7 @@ export class InFlight {
     });
   }
 
-  /** Resolves when all of them have their answers, or after so many milliseconds. */
+  /** Resolves when all of these requests have their answers, or after `patienceMs`. */
   async settled(patienceMs: number): Promise<void> {
     if (this.#open.size === 0) return;
     await new Promise<void>((resolve) => {

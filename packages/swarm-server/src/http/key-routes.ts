@@ -46,7 +46,7 @@ export function addKeys(base: Hono, door: Door): void {
         await audit(swarm, own, { what: 'key_deleted', name });
         await swarm.keep(name, null);
       }
-      await swarm.abandonKey(name); // done again if the server was killed after the first time
+      await swarm.abandonKey(name); // also for an unknown key: an earlier request may have been cut short by a kill
       return { deleted: isKnown };
     }),
   );

@@ -12,22 +12,23 @@ import type { Swarm } from '../swarm/swarm.js';
 /** A swarm that works, and the model of its episodes. */
 export type Serving = { readonly swarm: Swarm; readonly model: SwarmModel };
 
-/** One life of a swarm after the other. */
+/** Gives the lives of a swarm one after the other. */
 export type ServingSource = {
   /** Undefined while the server recovers. */
   readonly serving: Serving | undefined;
-  /** Outlive every recovery; undefined if there never was a model. */
+  /** The keys outlive every recovery; undefined if there never was a model. */
   readonly keys: EpisodeKeys | undefined;
-  /** Resolves with the next life as soon as it works; undefined if there will be none, or not in so many milliseconds. */
+  /** Resolves with the next life as soon as it works; undefined if there will be none, or none within `waitMs`. */
   readonly opened: (waitMs: number) => Promise<Serving | undefined>;
 };
 
-/** HTTP clients give an answer up that has no headers after 300 s. */
+/** HTTP clients give up waiting if an answer has no headers after 300 s. */
 const longestHoldMs = 120_000;
 
 /**
  * Model calls of episodes: `/e/<episode>/<agent>[~<target>]/v1/...`, or `/e/<episode>/v1/...` with the headers
- * `x-ajet-agent` and `x-ajet-target`. The key is looked at before the body is read, and opens one episode alone.
+ * `x-ajet-agent` and `x-ajet-target`. The key is checked before the body is read, and it allows calls of only one
+ * episode.
  */
 export class ModelApp {
   readonly #source: ServingSource;
@@ -49,7 +50,7 @@ export class ModelApp {
     return (isBare ? this.#byHeader : this.#byPath).fetch(request, env);
   }
 
-  /** A call that comes while the server recovers waits until it has. */
+  /** A call that arrives while the server recovers waits until the recovery is over. */
   async #enter(context: Context, agent: AgentIdentity): Promise<EndpointSession> {
     const episodeId = context.req.param('episode') ?? '';
     requireKey(readKey(context), episodeId, this.#source.keys);
@@ -94,7 +95,7 @@ function requireTrained({ agentName, targetTag }: AgentIdentity, targets: readon
   );
 }
 
-/** `~` divides agent and target as it is written: in a name it is `%7E`. */
+/** Only a literal `~` divides agent and target: a `~` in a name is written as `%7E`. */
 function agentOfPath(url: string): AgentIdentity {
   const [, , , written = ''] = pathOf(url).split('/');
   const [agentName = '', targetTag = agentName] = written.split('~').map(decode);

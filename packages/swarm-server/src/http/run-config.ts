@@ -14,7 +14,10 @@ import { WireError } from '@agentjet/swarm-wire';
 export type RunConfig = {
   /** Names the run. */
   readonly run: string;
-  /** Throws WireError `other_run` if a key has another value than the run was opened with, `unknown_config`. */
+  /**
+   * Throws WireError `other_run` if the value of a key differs from that of the open run, and `unknown_config` for an
+   * unknown key.
+   */
   readonly requireSame: (config: Readonly<Record<string, unknown>>) => void;
   /** Throws WireError `unknown_config`, `needs_reload` or `needs_new_run` unless every key may change between two steps. */
   readonly requireChangeable: (changes: Readonly<Record<string, unknown>>) => void;

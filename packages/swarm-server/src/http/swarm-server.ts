@@ -161,7 +161,7 @@ class SwarmLoop {
     return this.#swarm;
   }
 
-  /** Undefined while there is none. Throws WireError `not_owner` if there will be none. */
+  /** Undefined while there is no swarm. Throws WireError `not_owner` if there will be none. */
   get swarmToAsk(): Swarm | undefined {
     if (this.#taken !== undefined) throw toWireError(this.#taken);
     return this.#swarm;
@@ -280,7 +280,7 @@ class SwarmLoop {
     this.#isClosed = true;
     this.#isOver = true;
     this.#wake();
-    const swarm = this.#swarm; // closing it forgets it
+    const swarm = this.#swarm; // `close` resets the field
     swarm?.close();
     await swarm?.closed();
     await this.#release();
@@ -339,7 +339,7 @@ class SwarmLoop {
   }
 }
 
-/** Far shorter than a model call, and long enough for many simultaneous requests to share one commit. */
+/** This time is far shorter than a model call, and long enough for many simultaneous requests to share one commit. */
 const gatherMs = 4;
 
 /** Keeps the process alive, because a server that opens may wait for nothing but a commit. */

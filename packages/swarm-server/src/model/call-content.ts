@@ -42,7 +42,8 @@ export class CallContents {
     const { agentName } = call.agent;
     const before = this.#before.get(agentName) ?? nothing;
     const shared = countShared(before.messages, messages);
-    this.#before.set(agentName, { messages: [...before.messages.slice(0, shared), ...messages.slice(shared)], tools }); // one copy of a history
+    // The earlier messages are reused, so that memory holds one copy of a history.
+    this.#before.set(agentName, { messages: [...before.messages.slice(0, shared), ...messages.slice(shared)], tools });
     const { logprobs = [], ...said } = response;
     return {
       ...rest,

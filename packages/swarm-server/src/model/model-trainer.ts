@@ -260,7 +260,7 @@ function toRewarded(
 }
 
 /**
- * `others`: attempts that ended without a place. The last attempt of an abandoned place is its episode; earlier ones
+ * `others` are attempts that ended without a place. The last attempt of an abandoned place is its episode; earlier ones
  * were lost to outages.
  */
 function toSampledGroup(groupId: string, members: readonly Episode[], others: readonly Episode[]): SampledGroup {

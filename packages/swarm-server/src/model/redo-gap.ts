@@ -16,7 +16,7 @@ export class RedoGap {
     this.#hasRedone = false;
   }
 
-  /** The additional metrics of a step. `isRedo`: the step was made before. */
+  /** The additional metrics of a step. `isRedo` is true if the step was made before. */
   noteStep(isRedo: boolean): Readonly<Record<string, number>> {
     const isFirst = !isRedo && this.#hasRedone;
     this.#hasRedone = isRedo;

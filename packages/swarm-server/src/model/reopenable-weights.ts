@@ -51,7 +51,7 @@ export class ReopenableWeights implements ServedWeights {
 
 type Opened = {
   readonly weights: ServedWeights;
-  /** Another owner shares them, and closes them. */
+  /** Whether another owner shares the weights and closes them. */
   readonly isShared: boolean;
 };
 

@@ -92,7 +92,7 @@ export class ServedEpisodes implements ModelPort {
     if (numCalls === 0) open.release();
     const { rows, turns, stats, calls, ignoredParameters } = open.finishRows();
     const told = { turns: packTurns(turns), stats: unlessZero(stats), calls: unlessZero(calls) };
-    const content: Record<string, unknown> = told; // written key by key: spreading costs more than a row
+    const content: Record<string, unknown> = told; // keys are added one by one, because spreading costs more than a row
     if (hasAny(ignoredParameters)) content['ignored_parameters'] = ignoredParameters;
     const sealed: Writable<SealedEnd> = { tokens: stats.generatedTokens, content };
     if (turnRewards.length > 0) sealed.turnRewards = turnRewards;
@@ -337,7 +337,7 @@ type Sampled = { readonly content: CallContent; readonly response: ChatResponse 
 /** The stored part of a response. */
 type Memo = { readonly session: string; readonly stored: StoredResponse };
 
-/** The bytes that an answer counts for in the limit of one turn of the event loop. */
+/** The assumed size of an answer in bytes. The answers of one turn of the event loop have a size limit. */
 const answerBytes = 2048;
 
 const deadAfter = 3;
@@ -355,7 +355,7 @@ type ServedEpisode = {
   usedMs: number;
 };
 
-/** Only counters that are not zero: most are, and the client waits while the end is written. */
+/** Keeps only counters that are not zero. Most are zero, and the client waits while the end is written. */
 function unlessZero(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const counted: Record<string, unknown> = {};
   for (const name in counts) {

@@ -6,13 +6,14 @@ export type LostAttempt = {
   /** The number of generated tokens. */
   readonly tokens: number;
   readonly seconds: number;
-  /** Whether it was ended from outside. It counts with its tokens until then. */
+  /** Whether it was ended from outside. If it was, only the tokens before its end count. */
   readonly isCut: boolean;
 };
 
 /**
- * Measures the lengths of attempts, and which were lost since the last step. A server that trains early episodes and
- * drops late ones trains too many short episodes. Seconds run on the lease clock, and begin anew after a recovery.
+ * Measures the lengths of attempts, and lists those that were lost since the last step. A server that trains early
+ * episodes and drops late ones trains too many short episodes. Seconds run on the lease clock, and begin anew after a
+ * recovery.
  */
 export class AttemptLengths {
   readonly #ledger: Ledger;
@@ -43,7 +44,7 @@ export class AttemptLengths {
     this.#lose({ episodeId, tokens, seconds: this.secondsOf(episodeId), isCut: true });
   }
 
-  /** Called with each record after it was applied: it may drop episodes that have ended. */
+  /** Called with each record after it was applied, because a record may drop episodes that have ended. */
   note(record: LedgerRecord): void {
     if (record.kind === 'end') this.#noteEnded(record.episodeId);
     else if (record.kind === 'drop' || record.kind === 'group_dropped' || record.kind === 'give_up')

@@ -28,7 +28,7 @@ export class Changes {
     this.notify();
   }
 
-  /** Resolves with the next change, or after so many milliseconds. Throws StoreError `closed` if none will come. */
+  /** Resolves with the next change, or after `timeoutMs`. Throws StoreError `closed` if no change will come. */
   async next(timeoutMs: number): Promise<void> {
     await this.#wait(timeoutMs);
     if (this.#isClosed) throw new StoreError('closed', 'The server is closing.');

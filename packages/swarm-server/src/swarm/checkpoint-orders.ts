@@ -49,7 +49,7 @@ const isOrdered = ({ ledger }: SwarmContext, requestId: string): boolean =>
 export const openOrders = ({ wanted }: SwarmContext): readonly string[] =>
   [...wanted].filter(([, { state }]) => state === 'accepted').map(([id]) => id);
 
-/** The policy has carried the orders out. Those that all policies have carried out are recorded. */
+/** Notes that the policy has carried the orders out, and records the orders that all policies have carried out. */
 export async function settleOrders(context: SwarmContext, ids: readonly string[]): Promise<void> {
   const { wanted, policies, ledger, changes } = context;
   for (const id of ids) wanted.set(id, { state: 'done' });
@@ -62,7 +62,7 @@ export async function settleOrders(context: SwarmContext, ids: readonly string[]
   changes.notify();
 }
 
-/** They are not carried out later: their operators get an error. */
+/** Fails the open orders of the policy. They are not carried out later, and their operators get an error. */
 export function failOrders(context: SwarmContext, error: unknown): void {
   for (const id of openOrders(context)) context.wanted.set(id, toFailed(toErrorMessage(error)));
 }

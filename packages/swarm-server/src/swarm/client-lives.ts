@@ -31,8 +31,9 @@ type Greeting = {
 const silentMs = 30_000;
 
 /**
- * Tracks the current life of each client. A restarted client returns the episodes of its old life at once, instead of
- * waiting for their leases. If two programs use one name, the second is refused as long as the first sends heartbeats.
+ * Tracks the current life of each client. If a client was restarted, the episodes of its old life are dropped at once,
+ * not only when their leases end. If two programs use one name, the second program is refused as long as the first one
+ * sends heartbeats.
  */
 export class ClientLives {
   readonly #now: () => number;
@@ -53,7 +54,8 @@ export class ClientLives {
   }
 
   /**
-   * Notes a request of a client. Returns true if this is a new life, so the episodes of the old life must be returned.
+   * Notes a request of a client. Returns true if this is a new life, so the caller must drop the episodes of the old
+   * life.
    * @throws WireError `name_taken` while another life, or a client of another worker key, has this name
    */
   greet({ client, life, key }: Greeting): boolean {
@@ -151,7 +153,7 @@ export class ClientLives {
     return isHeard || (this.#sinceMs > sinceMs && !this.#revisions.has(revision));
   }
 
-  /** The client is stopping: another program may take its name at once. */
+  /** Notes that the client is stopping, so another program may take its name at once. */
   leave(client: string, life: string): void {
     const known = this.#clients.get(client);
     if (known?.life !== life) return;

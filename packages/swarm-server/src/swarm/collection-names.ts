@@ -1,6 +1,6 @@
 import { collections, type Collection } from '@agentjet/ledger';
 
-/** The original AgentJet's names mean the same. */
+/** The names that the original AgentJet gives to the same rules. */
 const originals: ReadonlyMap<unknown, Collection> = new Map([
   ['finish_enough_tasks', 'enough_tasks'],
   ['finish_enough_episodes', 'enough_episodes'],

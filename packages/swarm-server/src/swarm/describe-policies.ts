@@ -10,7 +10,7 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
   const alive = policies.filter((each) => !isDown(each));
   const isOpening = policies.some(({ weights }) => weights.version < 0 && weights.phase === 'recovering');
   if (policies.every(({ weights }) => weights.phase === 'failed'))
-    return policies.every(({ health }) => health.problem !== undefined) ? 'failed' : 'recovering'; // reopened soon
+    return policies.every(({ health }) => health.problem !== undefined) ? 'failed' : 'recovering'; // they open soon
   if (isOpening || alive.length === 0) return 'recovering';
   if (isStopped) return 'offline';
   if (isPaused) return 'paused';
@@ -20,7 +20,7 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
 
 type PolicyAnswers = NonNullable<ServerAnswer['policies']>;
 
-/** In a run with one policy, it has only the problem: the server's own fields state the rest. */
+/** In a run with one policy, the result has only the problem, because the server's other fields state the rest. */
 export function describePolicies(context: SwarmContext): Pick<ServerAnswer, 'policies' | 'problem'> {
   const { problem } = context.health;
   if (!hasPolicies(context)) return problem === undefined ? {} : { problem };
@@ -57,6 +57,6 @@ export function describeTraining(context: SwarmContext): readonly TrainingEvent[
 function trainingState(context: SwarmContext): TrainingEvent['state'] {
   const { weights, health } = context;
   if (health.problem !== undefined) return 'failed';
-  if (weights.phase === 'recovering' || weights.phase === 'failed') return 'recovering'; // it will be opened again
+  if (weights.phase === 'recovering' || weights.phase === 'failed') return 'recovering'; // its model opens later
   return isComplete(context) && weights.phase === 'waiting' ? 'complete' : 'training';
 }

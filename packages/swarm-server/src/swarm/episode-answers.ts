@@ -19,7 +19,7 @@ export type ClaimKey = {
   readonly name: string;
   readonly isCommander: boolean;
   readonly maxEpisodes?: number | undefined;
-  /** Absent: all. */
+  /** Absent if the key may use all shares. */
   readonly shares?: readonly string[] | undefined;
 };
 

@@ -16,7 +16,7 @@ export function listEpisodes(ledger: LedgerState, { after, limit, state }: Episo
   return { episodes, ...(found.length > limit && last !== undefined && { next: last }) };
 }
 
-/** One episode of any age. Throws WireError `gone` if it is unknown. */
+/** Returns an episode of any age. Throws WireError `gone` if it is unknown. */
 export function findEpisode(state: LedgerState, episodeId: string): EpisodeAnswer {
   const old = state.finished.episode(episodeId);
   const parts = partsOf(state, episodeId);

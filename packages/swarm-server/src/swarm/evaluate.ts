@@ -20,7 +20,7 @@ import { appendSynced, hasPolicies, isDown, requireEngine, type SwarmContext } f
 export async function evaluateIfDue(context: SwarmContext): Promise<void> {
   const { step } = context.line;
   if (context !== context.policies[0] || !isEvaluationPending(context)) return;
-  if (groupsOf(context, step).length === 0 && !hasTasks(context)) return; // no tasks, or not yet
+  if (groupsOf(context, step).length === 0 && !hasTasks(context)) return; // no tasks have arrived
   context.evaluation.isRunning = true;
   try {
     await othersMade(context);
@@ -52,11 +52,11 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
   if (groupsOf(context, step).length === 0) return; // `numEvaluationTasks` is 0
   changes.notify();
   evaluation.sinceMs = ledger.clock.read();
-  evaluation.beganMs ??= host.now(); // an earlier process opened its groups
+  evaluation.beganMs ??= host.now(); // unset if an earlier process opened the groups
   let numTasks = state.tasks.size;
   while (!isOver(context, step) && mayWait(context)) {
     requireEngine(context);
-    if (intake.isClosing) return; // the next process waits for it
+    if (intake.isClosing) return; // the next process waits for the evaluation
     await changes.next(context.settings.tickMs);
     if (state.tasks.size > numTasks) openGroups(context, step); // the table of another share may have come
     numTasks = state.tasks.size;
@@ -119,8 +119,8 @@ function noticeMixed({ notice }: SwarmContext, step: number, revisions: readonly
 }
 
 /**
- * Called when the newest revision of these shares has changed. The whole open evaluation is measured with it, including
- * ended episodes.
+ * Called when the newest revision of these shares has changed. The open evaluation then measures only that revision, so
+ * groups of other revisions are dropped with their ended episodes.
  */
 export function takeOverEvaluation(context: SwarmContext, shares: readonly string[]): void {
   const { ledger, revisions, evaluation, line } = context;
@@ -135,7 +135,7 @@ export function takeOverEvaluation(context: SwarmContext, shares: readonly strin
 const isScored = ({ end, reward }: Readonly<LedgerEpisode>): boolean =>
   reward !== null || (end?.status === 'failed' && !end.isSuspect);
 
-/** Records the results of an evaluation, unless it is not used. */
+/** Records the results of an evaluation. An evaluation with `isUsed: false` is ignored. */
 export async function recordEvaluation(
   { ledger, trainer }: SwarmContext,
   { step, groupIds, isUsed, seconds = 0 }: EvaluationRecord,

@@ -15,8 +15,8 @@ export function findPlace(context: SwarmContext, request: ClaimRequest): OpenPla
 }
 
 /**
- * Drops open groups that no client can fill because their code was replaced: they would block the batch. Their draws
- * come back.
+ * Drops open groups that no client can fill because their code was replaced: they would block the batch. Their tasks
+ * are drawn again.
  */
 function supersedeOrphan({ ledger, lives }: SwarmContext, { revision, purpose, can }: ClaimRequest): boolean {
   if (purpose === 'evaluation') return false;
@@ -39,7 +39,7 @@ function findOwnPlace(context: SwarmContext, request: ClaimRequest): OpenPlace |
     const isOurs = group.revision === revision && can.includes(shareOf(group));
     return isOurs && (purpose === 'any' || group.purpose === purpose);
   });
-  const isOver = policies.every(isComplete); // the last step is decided, if not made
+  const isOver = policies.every(isComplete); // the last step is decided, even if it is not made yet
   if (place !== undefined || purpose === 'evaluation' || isOver) return place;
   for (const share of sharesToDraw(context)) {
     const drawn = can.includes(share) ? drawGroup(context, share, revision) : undefined;
@@ -72,7 +72,7 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
   return { groupId, place: 0, attempt: 0 };
 }
 
-/** The key under which an ordinary run would have it in its batch. */
+/** The key that the group would have in a batch of an ordinary run. */
 const rankOf = ({ taskId, pass = 0 }: DrawnTask, { expiries }: NextDraw, share: string): string =>
   drawName(`${share === defaultShare ? '' : `${share}/`}${drawPrefix(pass, expiries)}`, { taskId });
 

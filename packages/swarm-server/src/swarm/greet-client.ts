@@ -5,7 +5,7 @@ import type { SwarmContext } from './swarm-context.js';
 type Visitor = { readonly client: string; readonly life: string };
 
 /**
- * Notes a request of a client. A new life of a client returns the episodes of its old one.
+ * Notes a request of a client. If the client has started a new life, the episodes of its old life are dropped.
  *
  * A worker key cannot act for a client of another key while that client is alive or its episodes run. A commander's key
  * can, because it may drop any episode.

@@ -31,7 +31,7 @@ export async function acceptHeartbeat(
   return { renewed, gone };
 }
 
-/** Returns the client's running episodes, and frees its name. */
+/** Drops the client's running episodes, so that other clients can claim their places, and frees its name. */
 async function leave(
   { ledger, lives, writer }: SwarmContext,
   { client, life }: { readonly client: string; readonly life: string },

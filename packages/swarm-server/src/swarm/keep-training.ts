@@ -9,7 +9,7 @@ import { trainPolicy } from './train-policy.js';
 export type KeepTrainingOptions = {
   /** Opens the policy's model again, with the weights of `model.path`. Absent: the whole server is opened again by its owner. */
   readonly reopen: (() => Promise<void>) | undefined;
-  /** Whether the swarm is over. Later failures are a consequence of that. */
+  /** Whether the swarm is over. Later failures are only a consequence of its end. */
   readonly hasEnded: () => boolean;
   readonly onFailure: (error: unknown) => void;
   readonly onNotice: (message: string) => void;

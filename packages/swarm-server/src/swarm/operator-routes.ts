@@ -139,7 +139,7 @@ export class OperatorRoutes {
     return this.#change(known, next, { ...asked, what: 'configure', changes });
   }
 
-  /** Appends the change with its line of the audit, unless it is known. */
+  /** Appends the change together with its entry in the audit, unless the change is known. */
   async #change(
     known: ConfigRecord | undefined,
     next: Omit<ConfigRecord, 'kind' | 'by'>,

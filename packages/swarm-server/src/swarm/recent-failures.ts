@@ -4,7 +4,7 @@ import { AgentJetError, toErrorMessage } from '@agentjet/core';
 const maxFailures = 3;
 const failureWindowMs = 10 * 60_000;
 
-/** Decides whether a model that failed is opened again by itself. */
+/** Decides whether a model that failed is opened again automatically. */
 export class RecentFailures {
   #times: readonly number[] = [];
 
@@ -18,7 +18,7 @@ export class RecentFailures {
     return `${message}${/[.!?]$/.test(message) ? '' : '.'} It failed ${this.#times.length} times within ten minutes. Repair the cause; then "ajet swarm start" opens it again.`;
   }
 
-  /** An operator has started the model again. */
+  /** Forgets the failures, because an operator has started the model again. */
   forget(): void {
     this.#times = [];
   }

@@ -1,10 +1,10 @@
 import { named } from '@agentjet/ledger';
 import type { SwarmContext } from './swarm-context.js';
 
-/** One step, or one step for each policy. */
+/** One step for all policies, or one step for each policy. */
 export type RewindTo = number | Readonly<Record<string, number>>;
 
-/** The steps after it are void, and their episodes are dropped as `rewound`. */
+/** Goes back to a step. Later steps become void, and their episodes are dropped as `rewound`. */
 export function rewind({ ledger, line, policy }: SwarmContext, to: RewindTo = Infinity): void {
   const toStep = typeof to === 'number' ? to : (to[policy] ?? Infinity);
   if (toStep >= line.step) return;

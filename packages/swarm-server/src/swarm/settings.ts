@@ -9,7 +9,7 @@ export type SwarmSettings = {
   readonly tickMs: number;
   /** An episode that runs for longer has failed. Default: no limit. */
   readonly episodeTimeoutMs?: number;
-  /** Whether calls, too, are synced to disk before they are answered. */
+  /** Whether calls are also synced to disk before they are answered. */
   readonly syncsCalls?: boolean;
   /** The lease of episodes that were running before a recovery. */
   readonly leaseMs: number;
@@ -30,8 +30,8 @@ export type SwarmSettings = {
   readonly recoveryBudgetMs?: number;
   readonly maxSteps: number;
   /**
-   * Training stops if as many episodes as in so many batches have failed and no group can be trained. Default: no
-   * limit.
+   * Training stops if no group can be trained and as many episodes have failed as this number of batches has. Default:
+   * no limit.
    */
   readonly maxEmptySteps?: number;
   /** The number of passes over the table of tasks. */

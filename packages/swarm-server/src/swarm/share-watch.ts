@@ -31,8 +31,8 @@ function isExhausted({ ledger, tasks }: Pick<SwarmContext, 'ledger' | 'tasks'>, 
 }
 
 /**
- * Whether no new task will be drawn: the run drains, or its tasks are used up. A batch that waits for every share is
- * not made again after one of them has run out of tasks; if places are lent, the other shares continue alone.
+ * Whether no new task will be drawn: the run drains, or its tasks are used up. If every batch needs all shares, no
+ * further batch is possible after one share has run out of tasks. If places are lent, the other shares continue alone.
  */
 export function isEnding(context: OfPolicy): boolean {
   const { state } = context.ledger;

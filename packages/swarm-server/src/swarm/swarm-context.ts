@@ -45,9 +45,9 @@ export type SharedContext = {
    */
   readonly evaluation: {
     isRunning: boolean;
-    /** The start of its patience, on the lease clock. */
+    /** The time on the lease clock from which its patience is counted. */
     sinceMs: number;
-    /** The time when its first group was opened. A client may open and end it before the loop looks. */
+    /** The time when its first group was opened. A client may open and end the evaluation before the loop checks. */
     beganMs: number | undefined;
   };
   /** Sends a notice to the operator. */

@@ -5,7 +5,7 @@ import type { DrawnTask, TaskPort } from './trainer-port.js';
 
 /**
  * The table of tasks that clients post, drawn pass by pass in the order of an ordinary run with the same seed. So two
- * clients with one list fill the same groups, and a restarted client continues with the current task of the swarm.
+ * clients with the same list fill the same groups, and a restarted client continues with the current task of the swarm.
  * Nothing is drawn before the table is complete, because another task would change the meaning of every later draw.
  */
 export class SwarmTasks implements TaskPort {

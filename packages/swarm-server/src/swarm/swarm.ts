@@ -171,11 +171,11 @@ export class Swarm {
   configure = (request: ConfigRequest, ifMatch: number, asked?: Asked): Promise<ConfigAnswer> =>
     this.#answer(() => this.#operator.configure(request, ifMatch, asked));
 
-  /** Sets other parts of the shares. `requestId` identifies the request, so that a late copy of it changes nothing. */
+  /** Changes the parts of the shares. `requestId` identifies the request, so that a late copy of it changes nothing. */
   share = (parts: SharesRequest, requestId?: string, asked?: Asked): Promise<ConfigAnswer> =>
     this.#answer(() => this.#operator.share(parts, requestId, asked));
 
-  /** Drops the groups in flight of all revisions but this one; their draws come back. */
+  /** Drops the groups in flight of all other revisions. Their tasks are drawn again. */
   supersede = (revision: string): Promise<void> => this.#answer(() => this.#operator.supersede(revision));
 
   operate = async (operation: RunOrder, requestId: string, asked?: Asked): Promise<void> => {
@@ -184,7 +184,7 @@ export class Swarm {
     if (operation === 'start' && isNew && this.#hasStopped) this.#options.onWanted?.();
   };
 
-  /** Stops training until an operator starts it. Ends are still accepted. Only for a swarm with one policy. */
+  /** Stops training until an operator starts it. Ends are still accepted. Call it only for a swarm with one policy. */
   stopTraining(problem: string): void {
     const { weights, health, changes } = this.#context;
     weights.phase = 'failed';
@@ -213,7 +213,7 @@ export class Swarm {
   requireOrder = (requestId: string, operation: Operation): Promise<void> =>
     this.#answer(async () => this.#operator.requireOrder(requestId, operation));
 
-  /** Returns the running episodes of a key. */
+  /** Drops the running episodes of a key, so that other clients can claim their places. */
   abandonKey = (keyName: string): Promise<void> => this.#answer(() => this.#operator.abandonKey(keyName));
 
   /** Drops episodes that were claimed with a key and are in no step yet. */
@@ -223,7 +223,7 @@ export class Swarm {
   audit = (entry: Omit<AuditRecord, 'kind'>): Promise<void> =>
     this.#answer(() => appendSynced(this.#context, { kind: 'audit', ...entry }));
 
-  /** Resolves when something has changed since that number, or after so many milliseconds. */
+  /** Resolves when the number of the newest change is not `after`, or after `waitMs` milliseconds. */
   changed = (after: number, waitMs: number): Promise<void> =>
     this.#answer(async () => {
       const { changes } = this.#context;
@@ -237,7 +237,7 @@ export class Swarm {
   /** Stores a value under a name for the lifetime of the run. Null deletes it. */
   keep = (name: string, content: unknown): Promise<void> => this.#answer(() => this.#operator.keep(name, content));
 
-  /** One episode of any age. */
+  /** Returns an episode of any age. */
   episode = (episodeId: string): Promise<EpisodeAnswer> =>
     this.#answer(async () => findEpisode(this.#context.ledger.state, episodeId));
 
@@ -278,7 +278,7 @@ export class Swarm {
     await this.#training;
   }
 
-  /** Resolves when all records so far are on disk, or never will be. */
+  /** Resolves when all records so far are on disk, or when the store has failed. */
   async written(): Promise<void> {
     await this.#context.writer.synced().catch(() => undefined); // a failing store ends this swarm by itself
   }
@@ -360,7 +360,7 @@ export class Swarm {
     });
   }
 
-  /** A refusal rests on the absence of records, so only the owner of the store may make it. */
+  /** A refusal means that a record is missing, so only the owner of the store may refuse. */
   async #refuse(error: unknown): Promise<unknown> {
     if (error instanceof StoreError) return toWireError(error);
     if (!(error instanceof WireError && [404, 409, 410].includes(error.status))) return error;

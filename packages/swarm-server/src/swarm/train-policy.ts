@@ -97,14 +97,17 @@ function createPoolDriver(context: SwarmContext): Driver {
   };
 }
 
-/** Episodes whose agents failed. */
+/** The number of episodes whose agents failed. */
 function numFailed(context: SwarmContext): number {
   const { ledger, policy } = context;
   const { droppedByReason } = hasPolicies(context) ? ledger.accountOf(policy) : ledger.account;
   return droppedByReason.failed ?? 0;
 }
 
-/** Throws WorkflowError `nothing_trained` if as many episodes have failed as `max_empty_steps` batches have, and no group can be trained. */
+/**
+ * Throws WorkflowError `nothing_trained` if no group can be trained and as many episodes have failed as
+ * `max_empty_steps` batches have.
+ */
 function requireTrainable(context: SwarmContext, failedBefore: number): void {
   const { maxEmptySteps, numPlaces } = context.settings;
   if (maxEmptySteps === undefined || flyingOf(context).flight.trainable.size > 0) return;

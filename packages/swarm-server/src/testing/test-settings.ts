@@ -1,7 +1,7 @@
 import { createRules } from '@agentjet/ledger';
 import type { SwarmSettings } from '../swarm/settings.js';
 
-/** Small batches and short waits. */
+/** Settings for tests, with small batches and short waits. */
 export const testSettings: SwarmSettings = {
   rules: { ...createRules(), batchSize: 2, oversubscribe: 1, maxStaleness: 0 },
   numPlaces: 2,

@@ -18,9 +18,9 @@ import { modelCacheDir } from '../model-formats.js';
 import type { NamedRequest } from './parse-named-model.js';
 
 export type ResolveNamedOptions = {
-  /** False: the weights need not be there. True unless given. */
+  /** If false, the weights may be missing. Default: true. */
   readonly withWeights?: boolean;
-  /** True: asks the hub for the newest commit even if the model is here. */
+  /** If true, the hub is asked for the newest commit even if the model is on this machine. */
   readonly isRefresh?: boolean;
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
