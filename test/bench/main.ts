@@ -28,7 +28,10 @@ async function loadBench(name: string | undefined): Promise<Bench> {
   throw new Error(`${seen}. \`npm run bench -- <name> [--json]\` knows: ${benchNames().join(', ')}.`);
 }
 
-/** A benchmark of wall time runs between two measurements of the machine, and can ask for more. */
+/**
+ * The noise of the machine is measured before and after a benchmark of wall time. The benchmark can ask for more
+ * measurements while it runs.
+ */
 async function runBench(
   { run, wallTimeOf }: Bench,
   options: Omit<BenchOptions, 'waitUntilQuiet'>,

@@ -49,7 +49,7 @@ export class HeaderCursor {
     return this.#view.getUint32(this.#take(4), true);
   }
 
-  /** A count or a place. Throws HeaderEnds for one that no file reaches. */
+  /** A count or a place. Throws HeaderEnds if it is too large for a number, because no file is that long. */
   uint64(): number {
     const value = simplify(this.#view.getBigUint64(this.#take(8), true));
     if (typeof value === 'bigint') throw new HeaderEnds();

@@ -11,7 +11,7 @@ export type Run = {
   readonly journal: Journal;
   readonly trainer: LoopTrainer;
   readonly weights: WeightsState;
-  /** Asks for a checkpoint if making the steps since the last one again would take too long. */
+  /** Asks for a checkpoint if repeating the steps since the last checkpoint would take too long. */
   readonly recovery: RecoveryBudget;
   /**
    * Holds model calls while the weights change. A local run needs no gate: it samples nothing during a step, or its
@@ -23,7 +23,7 @@ export type Run = {
   readonly now: () => number;
 };
 
-/** Writes the records of the ledger. A run that keeps no store has one that writes nothing. */
+/** Writes the records of the ledger. The journal of a run without a store writes nothing. */
 export type Journal = {
   /** Resolves when all records survive the end of the process. */
   readonly committed: () => Promise<void>;
@@ -51,11 +51,14 @@ export type LoopTrainer = {
   readonly repeatsExactly: boolean;
   /** Steps whose checkpoints are whole. */
   readonly checkpoints: () => Promise<readonly number[]>;
-  /** Makes one optimizer step. `known` is its outcome if it was made before: a refused step must not be applied. */
+  /**
+   * Makes one optimizer step. If the step was made before, `known` is its outcome. A step that was refused then must
+   * not be applied now.
+   */
   readonly optimize: (manifest: ManifestRecord, index: number, known: Outcome | undefined) => Promise<Outcome>;
   /** Writes the metrics and the episodes of a step whose optimizer steps are all made. */
   readonly record?: (manifest: ManifestRecord, made: MadeStep) => Promise<void>;
-  /** Makes the weights after this step answer calls from now on. */
+  /** From now on, calls are answered by the weights after this step. */
   readonly publish: (step: number) => Promise<void>;
   /** Writes a checkpoint of the weights after this step. */
   readonly save: (step: number) => Promise<void>;

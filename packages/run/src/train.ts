@@ -36,7 +36,10 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
     readonly maxSteps?: number;
     /** The number of steps between checkpoints; 0 (default) saves only at the end. */
     readonly saveEvery?: number;
-    /** Asks for checkpoints in addition to `saveEvery`, if making the steps since the last one again would take too long. */
+    /**
+     * Asks for a checkpoint, in addition to those of `saveEvery`, if repeating the steps since the last checkpoint
+     * would take too long.
+     */
     readonly recoveryBudget?: RecoveryBudget;
     /** The number of newest checkpoints to keep; default 3, 0 keeps all. */
     readonly maxCheckpoints?: number;

@@ -4,7 +4,8 @@ import type { BenchOptions } from '../bench.js';
 
 /**
  * Is a parameter of any API dropped silently? Each entry of the table of parameters is sent through its protocol
- * or adapter. `silent` entries are neither refused, nor counted, nor change what the model or the client sees.
+ * or adapter. An entry is `silent` if it is not refused, is not counted, and does not change what the model or the
+ * client sees.
  */
 export async function measureParameters({
   report,

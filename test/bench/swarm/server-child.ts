@@ -130,10 +130,7 @@ const kinds: Readonly<Record<string, () => Promise<Serving>>> = {
 const start = kinds[kind];
 if (start === undefined) throw new Error(`There is no server of the kind "${kind}".`);
 const { fill, open, failOnce, ...serving } = await start();
-/**
- * Looking for stalls costs the processor time of two files of the kernel every ten milliseconds, so it is done only on
- * request.
- */
+/** Stalls are measured only on request, because this reads a file of the kernel every ten milliseconds. */
 let stopStalls: (() => readonly number[]) | undefined;
 
 type Question = { readonly ask: string; readonly id: number; readonly count: number } & FillRequest;

@@ -83,7 +83,7 @@ function toLlama3({ file }: GgufFile, { shape, frequencyFactors }: Llama3Parts):
   };
 }
 
-/** None of our models uses it, and an engine that reads config.json refuses it by name. */
+/** None of our models uses a sliding window. An engine that reads config.json refuses the setting by name. */
 function toSlidingWindow(gguf: GgufFile, { architecture }: GgufShape): JsonObject {
   const window = numberAt(gguf, `${architecture.name}.attention.sliding_window`) ?? 0;
   return window === 0 ? {} : { sliding_window: window, use_sliding_window: true };

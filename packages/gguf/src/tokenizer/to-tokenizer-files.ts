@@ -125,7 +125,10 @@ function toTokenizer(
   };
 }
 
-/** A byte-level token has no space, so the first space after the beginning separates the two. */
+/**
+ * Splits a merge into its two tokens. A byte-level token has no space, so the first space after the beginning separates
+ * them.
+ */
 function toPair(merge: string): readonly [string, string] {
   const at = merge.indexOf(' ', 1);
   return [merge.slice(0, at), merge.slice(at + 1)];

@@ -4,7 +4,10 @@ import type { Dequantize } from './tensor-type.js';
 
 /** Blocks of 256 values in parts of 32 or 16: the scale of a part is itself a small number times the scale of the block. */
 
-/** Q4_K and Q5_K: eight parts of 32, each with a scale and a minimum of six bits. Layout: d, dmin, 12 bytes of both, the bits. */
+/**
+ * Reads Q4_K and Q5_K. A block has eight parts of 32 values, each with a scale and a minimum of six bits. It holds, in
+ * this order: d, dmin, 12 bytes of scales and minima, and the bits of the values.
+ */
 function ofEightParts(layout: {
   readonly blockBytes: number;
   readonly highBitsAt?: number;
@@ -45,7 +48,10 @@ function sixBits(bytes: Uint8Array, start: number, part: number): readonly [scal
 export const dequantizeQ4K = ofEightParts({ blockBytes: 144, lowBitsAt: 16 });
 export const dequantizeQ5K = ofEightParts({ blockBytes: 176, highBitsAt: 16, lowBitsAt: 48 });
 
-/** Sixteen parts of 16 with a signed scale of a byte, no minimum. Layout: 128 bytes of lower halves, 64 of two upper bits, scales, d. */
+/**
+ * A block has sixteen parts of 16 values, each with a scale of one signed byte and without a minimum. It holds, in this
+ * order: 128 bytes with the lower four bits of the values, 64 bytes with their upper two bits, the scales, and d.
+ */
 export const dequantizeQ6K: Dequantize = (bytes, values) => {
   const scales = readScales(bytes, { blockBytes: 210, at: 208 });
   for (let block = 0; block < scales.length; block++) {

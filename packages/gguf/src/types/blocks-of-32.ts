@@ -9,7 +9,10 @@ type Layout = {
   readonly minimumAt?: number;
   /** The place of the fifth bits; undefined for four bits. */
   readonly highBitsAt?: number;
-  /** The place of the lower four bits: 16 bytes, which hold the first half of the block in their low halves. */
+  /**
+   * The place of the lower four bits, which take 16 bytes. The low half of each byte belongs to a value of the first
+   * half of the block, and the high half to a value of the second.
+   */
   readonly lowBitsAt: number;
   readonly zero: number;
 };

@@ -36,9 +36,9 @@ export type GroupsOptions = Omit<EpisodeOptions, 'onGroupJudge'> & {
   /** Workers that concurrent runs share. If it is set, `maxParallel` is ignored. Default: `maxParallel` workers. */
   readonly workers?: Semaphore | undefined;
   /**
-   * Milliseconds that the last groups may take longer than half of the others before they are given up. Null (the
-   * default) means without limit. It counts once all groups have begun, so `maxOpenGroups` must exceed the number of
-   * groups.
+   * Milliseconds from the time when half of the groups are done until the unfinished ones are given up. Null (the
+   * default) means without limit. The time does not begin before all groups have begun, so `maxOpenGroups` must exceed
+   * the number of groups.
    */
   readonly stragglerPatienceMs?: number | null;
   /**

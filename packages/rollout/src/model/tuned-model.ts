@@ -31,8 +31,9 @@ import { linkSignals } from './signals.js';
 import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
 
 /**
- * The model that learns. It takes and returns messages, over a tracker (messages to tokens) and an engine (tokens to
- * tokens). One call is begin, generate, commit. A call that ends before the commit leaves nothing in the record.
+ * The model that learns. It takes and returns messages. A tracker turns the messages into tokens, and an engine
+ * continues the tokens. One call is begin, generate, commit. A call that ends before the commit leaves nothing in the
+ * record.
  */
 export type TunedChatOptions = {
   readonly agent: AgentIdentity;
@@ -209,11 +210,11 @@ async function call(
     isTrainable,
     promptHash: hashPrompt(turn.promptIds),
   });
-  await ownTurn(); // the agent's code runs apart from the code of calls that the engine answered at the same time
+  await ownTurn(); // the engine may have answered many calls at once, and their agents' code must not run in one turn
   return response;
 }
 
-/** Calls that are not trained have separate seeds, so the others sample the same with and without them. */
+/** Calls that are not trained have separate seeds, so they do not change what the trained calls sample. */
 function takeSeed(
   { agent: { agentName }, ledger, seed }: TunedChatOptions,
   isTrained: boolean,
