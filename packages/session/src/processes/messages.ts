@@ -28,7 +28,7 @@ export type ToProcess =
   | { readonly type: 'failure'; readonly call: number; readonly error: SentError };
 
 export type ProcessOptions = {
-  /** The process opens the tasks too, if they bring the environment. */
+  /** Whether the task reader provides the environment. Then the process opens the task reader too. */
   readonly hasReadersEnvironment: boolean;
   /** The number of processes that share the sessions of the environment. */
   readonly numProcesses: number;

@@ -33,7 +33,7 @@ export class WorkflowPool {
   runEpisode = async (task: Task, options: EpisodeOptions, identity: EpisodeIdentity): Promise<Episode> => {
     const startedAt = performance.now();
     const isStopped = (): boolean => identity.signal?.aborted === true;
-    if (isStopped()) return runEpisode(task, options, identity); // it starts nothing after a stop
+    if (isStopped()) return runEpisode(task, options, identity); // after a stop, it runs no workflow
     for (let isAlone = false; ; isAlone = true) {
       const attempt = (identity.attempt ?? 1) + (isAlone ? 1 : 0);
       const { timeoutMs, endpointHost: _host, environment: _environment, ...recording } = options;
@@ -126,7 +126,7 @@ function toFailed(
   return { episodeId, repeatIndex, seed, status: 'failed', error, metadata: {}, logMetrics: {} };
 }
 
-/** Gives each turn's reward the index that the turn has in the record of this process. */
+/** Looks up the turn of each reward by its id, and gives the reward the index of that turn in the run's record. */
 function toTurnRewards({ paidTurns }: RemoteEpisode, turns: Episode['turns']): Pick<Episode, 'turnRewards'> {
   if (paidTurns === undefined) return {};
   const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));

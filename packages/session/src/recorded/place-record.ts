@@ -7,15 +7,15 @@ export type SampledFor = { readonly purpose: Purpose; readonly step: number };
 
 /**
  * The record of a run's places. Ids of groups and episodes are unique only within a step, so the ledger uses longer
- * ids. A record in memory forgets groups when they are sampled. A record on disk returns finished episodes after a
- * crash.
+ * ids. A record in memory forgets each group after its sampling has ended. A record on disk returns finished episodes
+ * after a crash.
  */
 export type PlaceRecord = {
   readonly ledger: Ledger;
   readonly isKept: boolean;
   /** The ledger's id of the group that a step calls `groupId`. */
   readonly groupIdOf: (groupId: string, at: SampledFor) => string;
-  /** The ledger's id for another attempt that the step calls `episodeId`. */
+  /** Returns an unused ledger id for a new attempt at the step's `episodeId`, and the id of its claim. */
   readonly newEpisode: (episodeId: string, groupId: string) => { readonly episodeId: string; readonly claimId: string };
   /** The episode of a finished attempt, if there is one. `groupId` is the ledger's id. */
   readonly recall: (episodeId: string, groupId: string, task: Task) => Episode | undefined;

@@ -42,8 +42,8 @@ export async function probeDifficulty(config: CommonConfig, table: TaskTable, pa
 }
 
 /**
- * Everything except the task that decides how often a task is solved. Parts that were passed in code have no hash, so
- * their edits are not noticed.
+ * Describes everything, apart from the task itself, that affects how often a task is solved. Parts that were passed in
+ * code have no hash, so their edits are not noticed.
  */
 async function describeShape(config: CommonConfig, { inputs, modelDir }: ProbeParts): Promise<unknown> {
   const { rollout, taskJudge, trainerCommon, backbone } = config;
@@ -89,7 +89,7 @@ function openWhenNeeded(config: CommonConfig, parts: ProbeParts) {
   };
 }
 
-/** The run that follows uses the same environment. */
+/** Returns the environment without its `close`, because the run that follows uses the same environment. */
 function keptOpen(environment: Environment | undefined): Environment | undefined {
   if (environment === undefined) return undefined;
   const { name } = environment;

@@ -35,7 +35,10 @@ export class SwarmServer {
     this.firstKey = more.firstKey;
   }
 
-  /** @throws ConfigError without TLS or a proxy beyond loopback, StoreError if the store cannot be opened */
+  /**
+   * Throws ConfigError if the host is not loopback and there is neither TLS nor a proxy, and StoreError if the store
+   * cannot be opened.
+   */
   static async start(options: SwarmServerOptions): Promise<SwarmServer> {
     requireSafe(options);
     const loop = new SwarmLoop(options);
@@ -89,7 +92,7 @@ type ServerParts = {
   readonly inFlight: InFlight;
 };
 
-/** The time that a stopping server waits until the received ends are on disk. */
+/** A stopping server waits at most this long for the answers to pending requests. */
 const longestAnswerMs = 5000;
 
 export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewindTo'> & {
@@ -97,7 +100,7 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
    * `onLost` is called after a heartbeat that could not be written: another server has the store, or its disk fails.
    */
   readonly openStore: (onLost: (error: unknown) => void) => Promise<Store>;
-  /** Opens a trainer for each life of the swarm, which makes it load the newest checkpoint. */
+  /** Opens a trainer for each life of the swarm. The trainer then loads the newest checkpoint. */
   readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
   /** Opens a model, instead of a trainer, for each life of the swarm. It is served under `/e/<episode>/`. */
   readonly openModel?: (
@@ -342,7 +345,7 @@ class SwarmLoop {
 /** This time is far shorter than a model call, and long enough for many simultaneous requests to share one commit. */
 const gatherMs = 4;
 
-/** Keeps the process alive, because a server that opens may wait for nothing but a commit. */
+/** The timer keeps the process alive while it waits only for a commit, as it may when a server opens. */
 const gather = (): Promise<void> => setTimeout(gatherMs);
 
 /** How long an idle connection stays open. */

@@ -30,7 +30,7 @@ import type { ModelPort, SealedEnd } from './model-port.js';
 export class ServedEpisodes implements ModelPort {
   readonly #options: ServedEpisodesOptions;
   readonly #open = new Map<string, ServedEpisode>();
-  /** One commit may release a thousand calls. */
+  /** Spreads answers over turns of the event loop, because one commit may release a thousand calls at once. */
   readonly #turns = new LoopTurns();
   #swarm: Swarm | undefined;
   /** The number of calls that the engine failed since its last answer. */
@@ -76,7 +76,7 @@ export class ServedEpisodes implements ModelPort {
       .turns.some((turn) => turn.agentName === agentName);
   }
 
-  /** Throws the errors of `seal` in advance, and then the episode continues. The returned function seals. */
+  /** Checks the request, and throws if `seal` would. The episode continues until the returned function seals it. */
   prepareSeal(episodeId: string, request: EndRequest): () => SealedEnd {
     const episode = this.#open.get(episodeId) ?? this.#get(episodeId); // it ends soon, so its idle time does not matter
     const turnRewards = toTurnRewards(episode.open, request).map((each) => ({ ...each, ...named(this.#policy) }));
@@ -92,7 +92,8 @@ export class ServedEpisodes implements ModelPort {
     if (numCalls === 0) open.release();
     const { rows, turns, stats, calls, ignoredParameters } = open.finishRows();
     const told = { turns: packTurns(turns), stats: unlessZero(stats), calls: unlessZero(calls) };
-    const content: Record<string, unknown> = told; // keys are added one by one, because spreading costs more than a row
+    // Keys are added one by one, because a spread would take longer than packing a row.
+    const content: Record<string, unknown> = told;
     if (hasAny(ignoredParameters)) content['ignored_parameters'] = ignoredParameters;
     const sealed: Writable<SealedEnd> = { tokens: stats.generatedTokens, content };
     if (turnRewards.length > 0) sealed.turnRewards = turnRewards;
@@ -111,7 +112,7 @@ export class ServedEpisodes implements ModelPort {
     if (episode === undefined) return;
     this.#open.delete(episodeId);
     if (episode.numCalls > 0) episode.open.close();
-    else episode.open.release(); // nothing needs to be cut, and later callers find that the episode has ended
+    else episode.open.release(); // no call is running, so nothing has to be aborted
   };
 
   /** The number of episodes whose trackers are in memory. */
@@ -183,7 +184,7 @@ export class ServedEpisodes implements ModelPort {
         replayDeltas(response, options);
         return response;
       } catch (error) {
-        // The first request of a call was closed, and this one, which repeats it, is still open.
+        // Another request started this call and was closed, which aborted it. This request still needs an answer.
         const isOthers = error instanceof EngineError && error.code === 'aborted' && options.signal?.aborted !== true;
         if (!isOthers) throw toCallError(error);
       }
@@ -197,7 +198,7 @@ export class ServedEpisodes implements ModelPort {
     { signal }: ChatOptions,
   ): Promise<Sampled> {
     this.#requireCallsLeft(episodeId, agent);
-    const episode = this.#get(episodeId); // differs from the one at arrival if the model was opened again since
+    const episode = this.#get(episodeId); // a new object if the model was reopened after the call arrived
     const model: ChatModel = episode.open.createModel(agent);
     episode.numCalls++;
     const answer = this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
@@ -317,15 +318,18 @@ export type ServedEpisodesOptions = {
   /** The policy that answers these calls. Default: `default`. */
   readonly policy?: string;
   /**
-   * The sampling of episodes by purpose. Always set `requestSampling`, because an open episode honours requests by
-   * default.
+   * The sampling of episodes by purpose. Always set `requestSampling`: by default, an open episode uses the
+   * sampling that a request asks for.
    */
   readonly episode: (
     purpose: 'train' | 'evaluation',
   ) => OpenEpisodeOptions & Required<Pick<OpenEpisodeOptions, 'requestSampling'>>;
   /** The number of answered calls that an episode may have; null for any number. */
   readonly maxCalls: number | null;
-  /** The time without a call after which a tracker is put away. It grows if calls come later. Default: a minute. */
+  /**
+   * The time without a call after which a tracker is put away. It grows if trackers that were put away are needed
+   * again. Default: a minute.
+   */
   readonly idleMs?: number;
   /** Called once when the engine is dead. */
   readonly onFailure?: (error: unknown) => void;
@@ -355,7 +359,7 @@ type ServedEpisode = {
   usedMs: number;
 };
 
-/** Keeps only counters that are not zero. Most are zero, and the client waits while the end is written. */
+/** Keeps only counters that are not zero. Most are zero, and a shorter record is written sooner. */
 function unlessZero(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const counted: Record<string, unknown> = {};
   for (const name in counts) {

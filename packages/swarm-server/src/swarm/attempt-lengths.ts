@@ -51,7 +51,7 @@ export class AttemptLengths {
       for (const episodeId of this.#groupOf(record.groupId)?.episodeIds ?? []) this.#noteEnded(episodeId);
   }
 
-  /** The attempts that were lost since the last step of the policy. The groups are those of its next step. */
+  /** Returns the attempts that were lost since the policy's last step. `groups` are the groups of its next step. */
   take(policy: string, groups: readonly { readonly episodeIds: readonly string[] }[]): readonly LostAttempt[] {
     for (const { episodeIds } of groups) for (const episodeId of episodeIds) this.#begunMs.delete(episodeId);
     return this.#lost.get(policy)?.splice(0) ?? [];

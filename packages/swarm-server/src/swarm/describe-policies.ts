@@ -45,7 +45,7 @@ function describePolicy(context: SwarmContext): PolicyAnswers[string] {
   };
 }
 
-/** Whether each policy trains, and why one that has stopped does not. */
+/** Returns the training state of each policy. A policy that has stopped also has its `problem`. */
 export function describeTraining(context: SwarmContext): readonly TrainingEvent[] {
   return context.policies.map((each) => {
     const { problem } = each.health;

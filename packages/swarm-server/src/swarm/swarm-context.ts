@@ -47,7 +47,10 @@ export type SharedContext = {
     isRunning: boolean;
     /** The time on the lease clock from which its patience is counted. */
     sinceMs: number;
-    /** The time when its first group was opened. A client may open and end the evaluation before the loop checks. */
+    /**
+     * The time when its first group was opened. It is set when the group is opened, because a fast evaluation may be
+     * over before the loop checks.
+     */
     beganMs: number | undefined;
   };
   /** Sends a notice to the operator. */
@@ -92,7 +95,7 @@ export type SwarmPolicy = {
   readonly trainer: TrainerPort;
   /** Opens its model again after it died. */
   readonly reopen?: () => Promise<void>;
-  /** The parts that concern the whole run are those of the first policy. */
+  /** Settings that concern the whole run are read from the first policy. */
   readonly settings: SwarmSettings;
 };
 
@@ -123,7 +126,7 @@ export function createContexts(shared: SharedContext, policies: readonly SwarmPo
   return lead;
 }
 
-/** The view of the ledger that this policy's batches have now. */
+/** Returns the part of the ledger that this policy's batches need. */
 export const flyingOf = ({ ledger, policy }: Pick<SwarmContext, 'ledger' | 'policy'>): Flying => ledger.of(policy);
 
 /** Appends, and waits until the records survive a crash of the machine. */

@@ -171,7 +171,10 @@ export class Swarm {
   configure = (request: ConfigRequest, ifMatch: number, asked?: Asked): Promise<ConfigAnswer> =>
     this.#answer(() => this.#operator.configure(request, ifMatch, asked));
 
-  /** Changes the parts of the shares. `requestId` identifies the request, so that a late copy of it changes nothing. */
+  /**
+   * Changes how each batch is divided among the shares. `requestId` identifies the request, so that a late copy of it
+   * changes nothing.
+   */
   share = (parts: SharesRequest, requestId?: string, asked?: Asked): Promise<ConfigAnswer> =>
     this.#answer(() => this.#operator.share(parts, requestId, asked));
 
@@ -335,7 +338,8 @@ export class Swarm {
   }
 
   /**
-   * Wakes waiting claims if another share lost its clients or has them again, because this can change without a record.
+   * Wakes waiting claims if the clients of a share have gone or come back. No record is written then that could wake
+   * them.
    */
   #lendPlaces(): void {
     const { policies, changes } = this.#context;
