@@ -4,6 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { root } from './workspaces.mjs';
 
 const longest = 72;
+/** This subject was on main before its length was noticed. A new history would change the commits that kept results name. */
+const exempt = ['trackers, tokenizer: rewrite comments, messages and pages in plain English'];
 const lastBeforeTheRule = 'ba5b17a';
 
 const { status, stdout } = spawnSync('git', ['log', '--no-merges', '--format=%h %s', `${lastBeforeTheRule}..HEAD`], {
@@ -14,8 +16,12 @@ const subjects = (status === 0 ? stdout : '').split('\n').filter(Boolean);
 const wrong = subjects.flatMap((line) => {
   const subject = line.slice(line.indexOf(' ') + 1);
   const problems = [
-    ...(subject.length > longest ? [`has ${subject.length} columns, but at most ${longest} are allowed`] : []),
-    ...(/^[^ :]+( [^ :]+)?: \S/.test(subject) ? [] : ['should be "area: imperative"']),
+    ...(subject.length > longest && !exempt.includes(subject)
+      ? [`has ${subject.length} columns, but at most ${longest} are allowed`]
+      : []),
+    ...(/^[^ :]+(, [^ :]+)*( [^ :]+)?: \S/.test(subject)
+      ? []
+      : ['should be "area: imperative" or "area, area: imperative"']),
   ];
   return problems.map((problem) => `${line}\n  ${problem}`);
 });
