@@ -432,21 +432,6 @@ export const swarmMutants: readonly SwarmMutant[] = [
     edits: [edit(loop, 'ready.length + idle.length > 0', 'ready.length > 0')],
   },
   {
-    name: 'a step begins before its manifest is on the disk',
-    edits: [edit(loop, 'await journal.synced();\n    await trainStep', 'await trainStep')],
-  },
-  {
-    name: 'weights that were made again keep their incarnation',
-    edits: [edit(loop, 'value: line.incarnation + 1', 'value: line.incarnation')],
-  },
-  {
-    name: 'the record of a checkpoint that is not whole',
-    edits: [
-      edit(loop, 'await trainer.save(step);\n', 'const saving = trainer.save(step);\n'),
-      edit(loop, 'await driver.retire();\n', 'await driver.retire();\n  await saving;\n'),
-    ],
-  },
-  {
     name: 'the next window before the step is done',
     edits: [edit(window, '1 + maxStaleness - (step - doneStep)', '1 + maxStaleness - Math.min(0, step - doneStep)')],
   },
