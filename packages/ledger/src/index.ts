@@ -56,7 +56,7 @@ export type { StoreEntry } from './store/entry.js';
 export { foldStore, settleFinished } from './store/fold-store.js';
 export { RecordIndex } from './store/record-index.js';
 export { recover } from './store/recover.js';
-export { forgetSteps, planRetirement } from './store/retention.js';
+export { planRetirement, retireFiles } from './store/retention.js';
 export type { Store } from './store/store.js';
 export { StoreError } from './store/store-error.js';
 export { StoreWriter } from './store/store-writer.js';

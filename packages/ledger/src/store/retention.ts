@@ -5,6 +5,8 @@ import type { FinishedEpisode, FinishedPart, FinishedRecord, LedgerRecord, Manif
 import { scheduleOf, type LedgerEpisode, type LedgerGroup, type LedgerState } from '../state.js';
 import { isLasting, type StoreEntry } from './entry.js';
 import type { Store } from './store.js';
+import type { StoreWriter } from './store-writer.js';
+import type { Ledger } from '../ledger.js';
 
 /**
  * Decides which files may be removed. A group is finished if it was dropped or evaluated, or if its step has all outcomes and is
@@ -23,8 +25,29 @@ export type Retirement = {
 
 export type RetiredStep = { readonly step: number; readonly policy: ManifestRecord['policy'] | undefined };
 
-/** Call this once the files are removed, so that the state forgets what a fold of the store would no longer find. */
-export function forgetSteps(state: LedgerState, steps: readonly RetiredStep[]): void {
+/** What the removal of old files changes. */
+type RetiringStore = {
+  readonly store: Pick<Store, 'files' | 'read' | 'remove'>;
+  readonly ledger: Pick<Ledger, 'append' | 'state'>;
+  readonly writer: Pick<StoreWriter, 'carry' | 'synced'>;
+};
+
+/** Removes the files that no kept checkpoint needs, after the records that replace them are synced. */
+export async function retireFiles(
+  { store, ledger, writer }: RetiringStore,
+  oldest: number | OldestCheckpoint,
+): Promise<void> {
+  const plan = planRetirement(store, ledger.state, oldest);
+  if (plan === undefined) return;
+  if (plan.finished.length > 0) ledger.append(...plan.finished);
+  writer.carry(plan.carried);
+  await writer.synced();
+  await store.remove(plan.files);
+  forgetSteps(ledger.state, plan.steps);
+}
+
+/** The state forgets what a fold of the store would no longer find. */
+function forgetSteps(state: LedgerState, steps: readonly RetiredStep[]): void {
   for (const { step, policy } of steps) {
     const line = lineOf(state, policy);
     line.manifests.delete(step);

@@ -2,13 +2,12 @@ import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { toErrorMessage, type CommonConfig, type Task } from '@agentjet/core';
 import {
-  forgetSteps,
   Ledger,
   LedgerError,
   LmdbStore,
-  planRetirement,
   recover,
   RecordIndex,
+  retireFiles,
   settleFinished,
   StoreError,
   StoreWriter,
@@ -172,13 +171,11 @@ export class RunLedger implements PlaceRecord {
 
   /** Removes files that no kept checkpoint needs, after the records that replace them are synced. */
   async retire(oldestCheckpoint: number): Promise<void> {
-    const plan = planRetirement(this.#store, this.state, oldestCheckpoint);
-    if (plan === undefined) return;
-    if (plan.finished.length > 0) this.ledger.append(...plan.finished);
-    this.#writer.carry(plan.carried);
-    await this.synced();
-    await this.#store.remove(plan.files);
-    forgetSteps(this.state, plan.steps);
+    const writer = {
+      carry: this.#writer.carry.bind(this.#writer),
+      synced: () => this.synced(),
+    };
+    await retireFiles({ store: this.#store, ledger: this.ledger, writer }, oldestCheckpoint);
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,7 @@
 import {
-  forgetSteps,
   isOf,
   nextBatch,
-  planRetirement,
+  retireFiles,
   toIdleGroup,
   untrainedOf,
   type FormedBatch,
@@ -191,19 +190,8 @@ async function retire(context: SwarmContext): Promise<void> {
   const kept = whole.slice(0, Math.max(2, settings.keptCheckpoints));
   for (const old of whole.slice(kept.length)) await trainer.removeCheckpoint(old);
   context.oldestStep = kept.length < 2 ? 0 : (kept.at(-1) ?? 0); // the newest may turn out not to be whole
-  await retireFiles(context);
-}
-
-/** Removes unneeded files, after the records that replace them are synced. */
-async function retireFiles({ store, ledger, writer, policies }: SwarmContext): Promise<void> {
-  const oldest = new Map(policies.map(({ policy, oldestStep }) => [policy, oldestStep]));
-  const plan = planRetirement(store, ledger.state, (policy) => oldest.get(policy) ?? 0);
-  if (plan === undefined) return;
-  if (plan.finished.length > 0) ledger.append(...plan.finished);
-  writer.carry(plan.carried);
-  await writer.synced();
-  await store.remove(plan.files);
-  forgetSteps(ledger.state, plan.steps);
+  const oldest = new Map(context.policies.map(({ policy, oldestStep }) => [policy, oldestStep]));
+  await retireFiles(context, (policy) => oldest.get(policy) ?? 0);
 }
 
 function giveUpStragglers(
