@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { BackboneError } from '@agentjet/core';
 import { writeTensorsInPieces, type PlannedTensor } from '@agentjet/trainer/model-files';
 import { readShape } from './architectures/read-shape.js';
 import { frequencyTensor } from './architectures/tensor-names.js';
@@ -9,6 +8,7 @@ import { planWeights, type WeightsPlan } from './plan-weights.js';
 import type { GgufFile } from './read-gguf.js';
 import { readKeptPieces, typeOf } from './tensor-pieces.js';
 import { toTokenizerFiles } from './tokenizer/to-tokenizer-files.js';
+import { watchPieces } from './watch-pieces.js';
 
 export type Conversion = {
   /** Bytes of the weights. */
@@ -41,7 +41,11 @@ export async function planConversion(gguf: GgufFile): Promise<Conversion> {
       for (const [name, content] of files)
         await writeFile(path.join(dir, name), `${JSON.stringify(content, null, 2)}\n`);
     },
-    writeWeights: (dir, options) => writeTensorsInPieces(path.join(dir, 'model.safetensors'), watch(tensors, options)),
+    writeWeights: (dir, options) =>
+      writeTensorsInPieces(
+        path.join(dir, 'model.safetensors'),
+        watchPieces(tensors, { ...options, stopped: 'The conversion was stopped, and nothing of it is kept.' }),
+      ),
   };
 }
 
@@ -63,19 +67,4 @@ async function readFrequencyFactors({ file, tensors }: GgufFile): Promise<Float3
   for await (const bytes of readKeptPieces(file, tensor))
     return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   return undefined;
-}
-
-function watch(tensors: readonly PlannedTensor[], { signal, onBytes }: WriteOptions): readonly PlannedTensor[] {
-  let doneBytes = 0;
-  return tensors.map(({ pieces, ...tensor }) => ({
-    ...tensor,
-    pieces: async function* watched() {
-      for await (const piece of pieces()) {
-        if (signal?.aborted === true)
-          throw new BackboneError('aborted', 'The conversion was stopped, and nothing of it is kept.');
-        yield piece;
-        onBytes?.((doneBytes += piece.length));
-      }
-    },
-  }));
 }

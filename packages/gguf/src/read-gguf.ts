@@ -135,7 +135,7 @@ function readDescriptions(cursor: HeaderCursor, count: number): readonly Descrip
   return found;
 }
 
-function numValuesOf({ shape }: Pick<GgufTensor, 'shape'>): number {
+export function numValuesOf({ shape }: Pick<GgufTensor, 'shape'>): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 

@@ -3,7 +3,7 @@ import { hasNonFinite } from '@agentjet/run-folder';
 import { badFile } from '@agentjet/trainer/model-files';
 import { nameTensorType, findTensorType, tensorTypes } from './types/registrations.js';
 import type { Dequantize, TensorType } from './types/tensor-type.js';
-import type { GgufTensor } from './read-gguf.js';
+import { numValuesOf, type GgufTensor } from './read-gguf.js';
 
 /** The number of values in memory at a time, unless one row has more. */
 const pieceValues = 1 << 19;
@@ -38,7 +38,7 @@ export async function* readKeptPieces(
 ): AsyncGenerator<Uint8Array> {
   const type = typeOf(file, tensor);
   const width = tensor.shape.at(-1) ?? 1;
-  const numRows = tensor.shape.reduce((product, size) => product * size, 1) / width;
+  const numRows = numValuesOf(tensor) / width;
   const rowBytes = (width / type.blockValues) * type.blockBytes;
   const rowsAtOnce = rowAt === undefined ? Math.max(1, Math.floor(pieceValues / width)) : numRows;
   const handle = await open(file, 'r');

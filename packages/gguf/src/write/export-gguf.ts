@@ -6,6 +6,7 @@ import { describeFileError } from '@agentjet/run-folder';
 import { readModelFolder } from '@agentjet/trainer/model-files';
 import { llama3Factors } from '../architectures/llama3-frequencies.js';
 import { frequencyTensor } from '../architectures/tensor-names.js';
+import { watchPieces } from '../watch-pieces.js';
 import { readFolderShape, type FolderShape } from './folder-shape.js';
 import { readFolderTokenizer, type FolderTokenizer } from './folder-tokenizer.js';
 import { writeGguf, type GgufContent, type GgufTensorPlan, type MetadataValue } from './gguf-writer.js';
@@ -35,7 +36,7 @@ export async function exportGguf(dir: string, target: string, options: ExportGgu
   const tensors = [...frequencyPlan(shape), ...planTensors(folder, shape, type)];
   const content = {
     metadata: toMetadata({ shape, tokenizer, type, name }),
-    tensors: stoppable(tensors, { file, signal }),
+    tensors: watchPieces(tensors, { signal, stopped: `Stopped before all was written, so ${file} was not made.` }),
   };
   await writeWhole(file, content);
   return { file, numBytes: (await stat(file)).size };
@@ -51,22 +52,6 @@ async function writeWhole(file: string, content: GgufContent): Promise<void> {
     if (error instanceof BackboneError) throw error;
     throw new BackboneError('checkpoint', describeFileError(file, error, 'another file'), { cause: error });
   }
-}
-
-function stoppable(
-  tensors: readonly GgufTensorPlan[],
-  { file, signal }: { readonly file: string; readonly signal: AbortSignal | undefined },
-): readonly GgufTensorPlan[] {
-  return tensors.map(({ pieces, ...tensor }) => ({
-    ...tensor,
-    pieces: async function* stopping() {
-      for await (const piece of pieces()) {
-        if (signal?.aborted === true)
-          throw new BackboneError('aborted', `Stopped before all was written, so ${file} was not made.`);
-        yield piece;
-      }
-    },
-  }));
 }
 
 function frequencyPlan({ scaling, theta, headDim }: FolderShape): readonly GgufTensorPlan[] {

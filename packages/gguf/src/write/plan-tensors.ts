@@ -1,6 +1,7 @@
 import { badFile, readTensorPieces, type ModelFolder, type TensorEntry } from '@agentjet/trainer/model-files';
 import { headsOfRows, toHalvedRow } from '../architectures/rotated-rows.js';
 import { headWeight, toGgufName } from '../architectures/tensor-names.js';
+import { numValuesOf } from '../read-gguf.js';
 import type { GgufTensorPlan } from './gguf-writer.js';
 import type { FolderShape } from './folder-shape.js';
 import { float16Type, float32Type, q80Type, type WrittenType } from './written-types.js';
@@ -27,7 +28,7 @@ function planTensor(entry: TensorEntry, shape: FolderShape, type: ExportType): G
   if (name === undefined)
     throw badFile(entry.file, `tensor "${entry.name}" is not one of ${shape.architecture.name} that llama.cpp knows`);
   const written = typeFor(entry, type);
-  const numValues = entry.shape.reduce((product, size) => product * size, 1);
+  const numValues = numValuesOf(entry);
   const heads = shape.architecture.pairsRows ? headsOfRows(name, shape) : undefined;
   return {
     name,

@@ -1,0 +1,29 @@
+import { BackboneError } from '@agentjet/core';
+
+type Pieces = { readonly pieces: () => Iterable<Uint8Array> | AsyncIterable<Uint8Array> };
+
+export type WatchOptions = {
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the number of bytes of all tensors so far. */
+  readonly onBytes?: ((doneBytes: number) => void) | undefined;
+  /** The message of the error if the signal aborts. */
+  readonly stopped: string;
+};
+
+/** The same tensors. Reading their pieces throws BackboneError `aborted` once the signal has aborted. */
+export function watchPieces<Tensor extends Pieces>(
+  tensors: readonly Tensor[],
+  { signal, onBytes, stopped }: WatchOptions,
+): readonly Tensor[] {
+  let doneBytes = 0;
+  return tensors.map((tensor) => ({
+    ...tensor,
+    pieces: async function* watched() {
+      for await (const piece of tensor.pieces()) {
+        if (signal?.aborted === true) throw new BackboneError('aborted', stopped);
+        yield piece;
+        onBytes?.((doneBytes += piece.length));
+      }
+    },
+  }));
+}
