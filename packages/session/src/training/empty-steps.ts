@@ -6,6 +6,7 @@ export class EmptySteps {
   readonly #most: number | null;
   readonly #repair: string;
   #count = 0;
+  #last: MetricsRecord | undefined;
 
   /** `most` is the number of such steps that ends the run; null means no limit. `repair` is the advice for the user. */
   constructor(most: number | null, repair: string) {
@@ -13,10 +14,21 @@ export class EmptySteps {
     this.#repair = repair;
   }
 
-  /** Throws WorkflowError `nothing_trained` with the last step that the limit allows. */
+  /** Begins to count again, because the user has started the training again. */
+  reset(): void {
+    this.#count = 0;
+  }
+
   note(metrics: MetricsRecord): void {
     this.#count = isEmpty(metrics) ? this.#count + 1 : 0;
-    if (this.#count === this.#most) throw nothingTrained(this.#count, metrics, this.#repair);
+    this.#last = metrics;
+  }
+
+  /** Throws WorkflowError `nothing_trained` from the last step on that the limit allows. */
+  check(): void {
+    const last = this.#last;
+    if (last !== undefined && this.#most !== null && this.#count >= this.#most)
+      throw nothingTrained(this.#count, last, this.#repair);
   }
 }
 

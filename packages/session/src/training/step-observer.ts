@@ -36,6 +36,7 @@ export class StepObserver {
     this.#emit({ type: 'phase_finished', phase: 'train', step, seconds: training });
     this.#emit({ type: 'step_finished', step, totalSteps: this.#totalSteps, metrics });
     this.#empty.note(metrics);
+    this.#empty.check();
   }
 }
 

@@ -48,8 +48,7 @@ export class ModelTrainer implements TrainerPort {
   readonly #listener: JobListener;
   readonly #empty: EmptySteps;
   /** The data of the step that was planned last or is being trained. */
-  #episodes: readonly Episode[] = [];
-  #problem: unknown;
+  #episodes: Episode[] = [];
 
   constructor(options: ModelTrainerOptions) {
     this.#options = options;
@@ -66,6 +65,7 @@ export class ModelTrainer implements TrainerPort {
   checkpoints = (): Promise<readonly number[]> => this.#options.weights.checkpoints();
   load = async (step: number): Promise<void> => {
     this.#steps.reset();
+    this.#empty.reset();
     if (!this.repeatsExactly) this.#gap.noteLoad(await this.#options.folder.readMetrics());
     await this.#options.weights.load(step);
   };
@@ -96,12 +96,10 @@ export class ModelTrainer implements TrainerPort {
     const { metrics } = await this.#steps.record(manifest, { secondsSampling, more });
     this.#options.onRecorded?.();
     this.#report(metrics);
-    if (!isRedo) this.#problem = failureOf(() => this.#empty.note(metrics));
+    if (!isRedo) this.#empty.note(metrics);
   };
 
-  check = (): void => {
-    if (this.#problem !== undefined) throw this.#problem;
-  };
+  check = (): void => this.#empty.check();
 
   /** An evaluation that an earlier process has written is not written again. */
   recordEvaluation = async (step: number, { groups, seconds }: Evaluated): Promise<void> => {
@@ -183,7 +181,7 @@ export class ModelTrainer implements TrainerPort {
       othersOf(group),
     );
     const sampled = { ...found, lost: [...before.flatMap((each) => [...each.lost, ...each.episodes]), ...found.lost] };
-    this.#episodes = [...this.#episodes, ...found.episodes];
+    this.#episodes.push(...found.episodes);
     const lengths = members.map(({ end }) => toAttemptLength(end, this.#policy));
     return {
       groupId,
@@ -299,12 +297,3 @@ function inDrawOrder(groups: readonly ManifestGroup[], idle: readonly IdleGroup[
 
 const repair =
   'Repair the cause and continue with "ajet swarm start", or set trainer_common.max_empty_steps to null to continue regardless.';
-
-function failureOf(act: () => void): unknown {
-  try {
-    act();
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}

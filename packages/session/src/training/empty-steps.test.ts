@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { EmptySteps } from './empty-steps.js';
+
+const empty = { step: 7, trained_tokens: 0, policy_version: 0, episodes: 4, failed_episodes: 4 };
+
+describe('EmptySteps', () => {
+  it('fails with the last step that the limit allows, until it is reset', () => {
+    const steps = new EmptySteps(2, 'Repair it.');
+    steps.note(empty);
+    expect(() => steps.check()).not.toThrow();
+    steps.note({ ...empty, step: 8 });
+    for (let look = 0; look < 2; look++)
+      expect(() => steps.check()).toThrow(/^2 steps in a row, up to step 8, trained nothing: .* Repair it\.$/);
+    steps.reset();
+    expect(() => steps.check()).not.toThrow();
+  });
+
+  it('counts from the beginning after a step that trained something', () => {
+    const steps = new EmptySteps(2, '');
+    for (const trained of [0, 5, 0]) steps.note({ ...empty, trained_tokens: trained });
+    expect(() => steps.check()).not.toThrow();
+  });
+
+  it('has no limit if it is null', () => {
+    const steps = new EmptySteps(null, '');
+    for (let step = 0; step < 9; step++) steps.note(empty);
+    expect(() => steps.check()).not.toThrow();
+  });
+});
