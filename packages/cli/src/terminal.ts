@@ -1,12 +1,6 @@
 import cliProgress from 'cli-progress';
-import {
-  formatCount,
-  formatSeconds,
-  type JobEvent,
-  type JobListener,
-  type Phase,
-  type RunPlan,
-} from '@agentjet/session';
+import { formatCount, formatSeconds } from '@agentjet/core';
+import type { JobEvent, JobListener, Phase, RunPlan } from '@agentjet/session';
 import type { Episode } from 'agentjet';
 import { formatEvent, type TranscriptStyle } from 'agentjet/printing';
 

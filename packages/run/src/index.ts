@@ -1,12 +1,5 @@
-export { StepMaker, type StepContent, type StepGroups, type StepMakerOptions } from './step-maker.js';
-export {
-  createStepWeights,
-  rateAt,
-  type OptimizerPlace,
-  type StepRecipe,
-  type StepWeights,
-  type StepWeightsOptions,
-} from './step-weights.js';
+export { StepMaker, type StepContent, type StepGroups } from './step-maker.js';
+export { createStepWeights, type StepWeights } from './step-weights.js';
 export {
   train,
   type Decided,

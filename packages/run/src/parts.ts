@@ -3,7 +3,7 @@ import type { Ledger, LedgerGroup, ManifestRecord, Outcome, PolicyLine } from '@
 
 /** The parts of the loop: the weights of one policy, the ledger that decides about episodes, and a driver. */
 export type Run = {
-  readonly ledger: Pick<Ledger, 'append' | 'assign' | 'conclude' | 'state' | 'toManifestGroups'>;
+  readonly ledger: Pick<Ledger, 'append' | 'assign' | 'conclude' | 'state'>;
   /** The policy whose weights the loop trains. */
   readonly policy: string;
   /** The state of the policy's weights in the ledger. */

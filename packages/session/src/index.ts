@@ -34,4 +34,3 @@ export type { HeldOutLoss } from '@agentjet/records';
 export { closeBackbones } from './policy/open-backbones.js';
 export { wrapWithCallLimit } from './rollout/call-limit.js';
 export { hashCode } from './training/code-hashes.js';
-export { formatBytes, formatCount, formatSeconds } from '@agentjet/core';

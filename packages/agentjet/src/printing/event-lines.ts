@@ -1,15 +1,14 @@
 import path from 'node:path';
-import {
-  formatCount,
-  formatSeconds,
-  type Evaluation,
-  type HeldOutLoss,
-  type JobEvent,
-  type JobListener,
-  type JobResult,
-  type RunPlan,
-  type SftResult,
-  type StepMetrics,
+import { formatCount, formatSeconds } from '@agentjet/core';
+import type {
+  Evaluation,
+  HeldOutLoss,
+  JobEvent,
+  JobListener,
+  JobResult,
+  RunPlan,
+  SftResult,
+  StepMetrics,
 } from '@agentjet/session';
 import { ProgressLines } from './progress-lines.js';
 import { formatTranscript, type TranscriptStyle } from './format-transcript.js';

@@ -1,4 +1,5 @@
-import { formatSeconds, type JobEvent } from '@agentjet/session';
+import { formatSeconds } from '@agentjet/core';
+import type { JobEvent } from '@agentjet/session';
 
 /** Phases whose episodes end one by one. */
 const names: Readonly<Record<string, string>> = { evaluate: 'evaluating', sample: 'sampling' };

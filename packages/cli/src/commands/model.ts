@@ -1,9 +1,8 @@
-import { ConfigError, sumParts, type Gpus } from '@agentjet/core';
+import { ConfigError, sumParts, type Gpus, formatBytes } from '@agentjet/core';
 import {
   checkModelJob,
   describeNeed,
   describeParts,
-  formatBytes,
   getModelJob,
   listModelsJob,
   type BackboneCheck,

@@ -16,8 +16,7 @@ export async function writeTemplateDefaults(dir: string, variables: JsonObject):
   );
   const jinja = path.join(dir, 'chat_template.jinja');
   if (existsSync(jinja)) await writeFile(jinja, `${head.join('')}${await readFile(jinja, 'utf8')}`);
-  const file = path.join(dir, 'tokenizer_config.json');
-  const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
+  const { file, config } = await readTokenizerConfig(dir);
   const template = config?.['chat_template'];
   if (config === undefined || template === undefined) return;
   const prefix = (source: unknown): unknown => (typeof source === 'string' ? `${head.join('')}${source}` : source);
@@ -39,18 +38,23 @@ export function keepTemplate({ checkpoints }: RunFolder, { changedTemplate }: Ch
 export async function readTemplate(dir: string): Promise<string> {
   const jinja = path.join(dir, 'chat_template.jinja');
   if (existsSync(jinja)) return readFile(jinja, 'utf8');
-  const file = path.join(dir, 'tokenizer_config.json');
-  const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
+  const { config } = await readTokenizerConfig(dir);
   return JSON.stringify(config?.['chat_template'] ?? '');
 }
 
 /** Replaces the chat template of a model folder, in both of its places. */
 async function writeTemplate(dir: string, source: string): Promise<void> {
   await writeFile(path.join(dir, 'chat_template.jinja'), source);
-  const file = path.join(dir, 'tokenizer_config.json');
-  const config = existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined;
+  const { file, config } = await readTokenizerConfig(dir);
   if (config?.['chat_template'] === undefined) return;
   await writeFile(file, `${JSON.stringify({ ...config, chat_template: source }, null, 2)}\n`);
+}
+
+async function readTokenizerConfig(
+  dir: string,
+): Promise<{ readonly file: string; readonly config: JsonObject | undefined }> {
+  const file = path.join(dir, 'tokenizer_config.json');
+  return { file, config: existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined };
 }
 
 /** The value as a Jinja literal. */
