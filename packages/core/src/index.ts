@@ -120,3 +120,13 @@ export { sampleCollections } from './config/swarm-schema.js';
 export { RecoveryBudget } from './recovery-budget.js';
 export { cutText, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';
 export { formatBytes, formatCount, formatSeconds } from './quantities.js';
+export {
+  formatRate,
+  pairedDifference,
+  successInterval,
+  successRate,
+  wilsonInterval,
+  type Interval,
+  type RateDifference,
+  type TaskScore,
+} from './success-interval.js';
