@@ -8,6 +8,7 @@ import path from 'node:path';
 export const arrows = {
   '@agentjet/core': [],
   '@agentjet/run-folder': ['@agentjet/core'],
+  '@agentjet/probe': ['@agentjet/core'],
   '@agentjet/diagnose': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/model-hub': ['@agentjet/run-folder', '@agentjet/core'],
   '@agentjet/ledger': ['@agentjet/core'],

@@ -1,0 +1,115 @@
+import type { TaskScore } from '@agentjet/core';
+import { countValues, type GroupRules, type ProbedTask, type ValueCounts } from './outcomes.js';
+import { chanceOfRepeats, fitRepeatPrior, type RepeatPrior } from './repeat-prior.js';
+
+/**
+ * The share of groups that have a gradient. A group of n episodes is a random choice of n episodes of a task. Up to the
+ * number of episodes that the task has, the chance that such a choice trains is counted over all choices, which is an unbiased
+ * estimate. Beyond that, it is predicted from what all tasks have in common.
+ */
+
+/** The chance of each task that a group of `numRepeat` episodes trains. A task without episodes has none. */
+export function chancesToTrain(
+  tasks: readonly Pick<ProbedTask, 'outcomes'>[],
+  numRepeat: number,
+  rules: GroupRules,
+): readonly (number | undefined)[] {
+  const counted = tasks.map(countValues);
+  const total = sum(counted.map(({ completed, failed }) => completed + failed));
+  const shareFailed = total === 0 ? 0 : sum(counted.map(({ failed }) => failed)) / total;
+  let prior: RepeatPrior | undefined;
+  return counted.map((task) => {
+    const episodes = task.completed + task.failed;
+    if (episodes === 0) return undefined;
+    if (task.completed === 0) return 0;
+    if (episodes >= numRepeat) return trains(numRepeat, rules, ofChoices(task, numRepeat, rules));
+    prior ??= fitRepeatPrior(counted);
+    return trains(numRepeat, rules, ofFurther(task, { numRepeat, rules, prior, shareFailed }));
+  });
+}
+
+/**
+ * The groups of `numRepeat` episodes that train, of those that the episodes of each task would fill. Both are fractions. Their
+ * share is the share of all groups that train if each group is of another task.
+ */
+export function scoreGroups(
+  tasks: readonly Pick<ProbedTask, 'outcomes'>[],
+  numRepeat: number,
+  rules: GroupRules,
+): readonly TaskScore[] {
+  return chancesToTrain(tasks, numRepeat, rules).map((chance = 0, index) => {
+    const trials = (tasks[index]?.outcomes.length ?? 0) / numRepeat;
+    return { successes: chance * trials, trials };
+  });
+}
+
+/** The chances of a group: that it has so many failed episodes, and that its completed ones have no gradient. */
+type Odds = {
+  readonly ofFailed: (numFailed: number) => number;
+  readonly withoutGradient: (numCompleted: number) => number;
+};
+
+function trains(numRepeat: number, { dropsFailed, minShare }: GroupRules, odds: Odds): number {
+  const needed = Math.min(numRepeat, dropsFailed ? numRepeat : Math.max(2, minShare * numRepeat));
+  let chance = 0;
+  for (let numFailed = 0; numRepeat - numFailed >= needed; numFailed++)
+    chance += odds.ofFailed(numFailed) * (1 - odds.withoutGradient(numRepeat - numFailed));
+  return Math.min(1, Math.max(0, chance));
+}
+
+/** Counts over all choices of `numRepeat` of the task's episodes. */
+function ofChoices({ counts, completed, failed }: ValueCounts, numRepeat: number, rules: GroupRules): Odds {
+  return {
+    ofFailed: (numFailed) =>
+      numFailed > failed || numRepeat - numFailed > completed
+        ? 0
+        : Math.exp(
+            logChoices(failed, numFailed) +
+              logChoices(completed, numRepeat - numFailed) -
+              logChoices(completed + failed, numRepeat),
+          ),
+    withoutGradient: (number) =>
+      sum(
+        untrained(counts, rules).map((count) =>
+          count < number ? 0 : Math.exp(logChoices(count, number) - logChoices(completed, number)),
+        ),
+      ),
+  };
+}
+
+type Further = {
+  readonly numRepeat: number;
+  readonly rules: GroupRules;
+  readonly prior: RepeatPrior;
+  readonly shareFailed: number;
+};
+
+/** Predicts a group that is larger than the number of the task's episodes. */
+function ofFurther({ counts, completed }: ValueCounts, { numRepeat, rules, prior, shareFailed }: Further): Odds {
+  return {
+    ofFailed: (numFailed) =>
+      Math.exp(logChoices(numRepeat, numFailed)) *
+      shareFailed ** numFailed *
+      (1 - shareFailed) ** (numRepeat - numFailed),
+    withoutGradient: (number) =>
+      sum(
+        untrained(counts, rules).map(
+          (count) =>
+            (count / completed) * chanceOfRepeats(prior, { repeats: count - 1, others: completed - 1 }, number - 1),
+        ),
+      ),
+  };
+}
+
+/** Counts of the values that give no gradient if all episodes of a group have them. */
+const untrained = (counts: ReadonlyMap<string, number>, { trainedIfEqual }: GroupRules): readonly number[] =>
+  [...counts].flatMap(([value, count]) => (trainedIfEqual.has(value) ? [] : [count]));
+
+/** The logarithm of n over k. */
+function logChoices(n: number, k: number): number {
+  let total = 0;
+  for (let index = 0; index < k; index++) total += Math.log(n - index) - Math.log(k - index);
+  return total;
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

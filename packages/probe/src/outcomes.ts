@@ -1,0 +1,43 @@
+/** What one model did on one task at one temperature. Episodes that were lost to an outage are not in it. */
+export type ProbedTask = {
+  readonly taskId: string;
+  readonly outcomes: readonly Outcome[];
+  /** Answers of the models that learn, and how many of them a token limit cut. */
+  readonly answers: number;
+  readonly cutAnswers: number;
+  /** Tool calls in these answers, and blocks that look like calls and could not be read. */
+  readonly toolCalls: number;
+  readonly unreadCalls: number;
+};
+
+/** One episode. */
+export type Outcome = {
+  /** A name for the rewards of the episode. Episodes with equal rewards have equal names. Null: the agent failed. */
+  readonly value: string | null;
+  readonly isSuccess: boolean;
+};
+
+/** Decides whether a group of episodes has a gradient. */
+export type GroupRules = {
+  /** A group that has a failed episode is dropped. */
+  readonly dropsFailed: boolean;
+  /** The share of a group's places that must be filled for the group to be trained. At least two must be. */
+  readonly minShare: number;
+  /** The values that give a gradient even if all episodes of a group have this value. Most algorithms have none. */
+  readonly trainedIfEqual: ReadonlySet<string>;
+};
+
+/** How often each value occurred in a task. */
+export type ValueCounts = {
+  readonly counts: ReadonlyMap<string, number>;
+  /** The sum of the counts. */
+  readonly completed: number;
+  readonly failed: number;
+};
+
+export function countValues({ outcomes }: Pick<ProbedTask, 'outcomes'>): ValueCounts {
+  const counts = new Map<string, number>();
+  for (const { value } of outcomes) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const completed = outcomes.filter(({ value }) => value !== null).length;
+  return { counts, completed, failed: outcomes.length - completed };
+}
