@@ -11,7 +11,7 @@ import { toTokenizerFiles } from './tokenizer/to-tokenizer-files.js';
 import { watchPieces } from './watch-pieces.js';
 
 export type Conversion = {
-  /** Bytes of the weights. */
+  /** The size of the weights in bytes. */
   readonly numBytes: number;
   /** Whether the file holds the embedding twice. The folder has it once. */
   readonly mergesHead: boolean;
@@ -53,7 +53,9 @@ function numBytesOf({ dtype, shape }: PlannedTensor): number {
   return shape.reduce((product, size) => product * size, dtype === 'F32' ? 4 : 2);
 }
 
-/** The dtype of the matrices. If they differ, it is float32, which holds all of them exactly. */
+/**
+ * Returns the dtype of the matrices, or float32 if they have several dtypes, because float32 holds all values exactly.
+ */
 function dtypeOf({ tensors }: WeightsPlan): 'float32' | 'float16' | 'bfloat16' {
   const dtypes = new Set(tensors.filter(({ shape }) => shape.length > 1).map(({ dtype }) => dtype));
   const names = { F32: 'float32', F16: 'float16', BF16: 'bfloat16' } as const;

@@ -4,12 +4,12 @@ export type GgufValue = string | number | bigint | boolean | readonly GgufValue[
 /** Thrown if the header is longer than the bytes at hand. */
 export class HeaderEnds extends Error {}
 
-/** Thrown for content that no GGUF file has at this place. */
+/** Thrown if the content cannot be that of a GGUF file. */
 export class NotGguf extends Error {}
 
 type Reader = { readonly bytes: number; readonly read: (view: DataView, at: number) => number | bigint | boolean };
 
-/** Readers by the number of the type. 8 is a string, 9 an array. */
+/** Readers by the number of the type. Type 8 is a string and type 9 an array. */
 const scalars: Readonly<Record<number, Reader>> = {
   0: { bytes: 1, read: (view, at) => view.getUint8(at) },
   1: { bytes: 1, read: (view, at) => view.getInt8(at) },
@@ -28,8 +28,8 @@ const arrayType = 9;
 const deepestArray = 4;
 
 /**
- * Reads a header from its beginning. Throws HeaderEnds if it goes beyond the bytes, NotGguf for a type that does not
- * exist.
+ * Reads a header from its beginning. Throws HeaderEnds if the header is longer than the bytes, and NotGguf for a type
+ * that does not exist.
  */
 export class HeaderCursor {
   readonly #bytes: Buffer;
@@ -49,7 +49,7 @@ export class HeaderCursor {
     return this.#view.getUint32(this.#take(4), true);
   }
 
-  /** A count or a place. Throws HeaderEnds if it is too large for a number, because no file is that long. */
+  /** Reads a count or a position. Throws HeaderEnds if it is too large for a number, because no file is that long. */
   uint64(): number {
     const value = simplify(this.#view.getBigUint64(this.#take(8), true));
     if (typeof value === 'bigint') throw new HeaderEnds();

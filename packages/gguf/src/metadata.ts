@@ -3,8 +3,8 @@ import type { GgufValue } from './header-cursor.js';
 import type { GgufFile } from './read-gguf.js';
 
 /**
- * These functions return the value of a metadata key. Each throws BackboneError `bad_model_files` if the value has
- * another type than the key requires.
+ * These functions return the value of a metadata key. Each throws BackboneError `bad_model_files` if the value does not
+ * have the type that the key requires.
  */
 
 export function textAt({ file, metadata }: GgufFile, key: string): string | undefined {
@@ -50,7 +50,7 @@ function show(value: GgufValue | undefined): string {
   return value === undefined ? 'missing' : Array.isArray(value) ? 'a list' : String(value);
 }
 
-/** The shortest decimal that is the same float32: 0.00001 for 0.000009999999747378752. */
+/** Returns the shortest decimal with the same float32 value, such as 0.00001 for 0.000009999999747378752. */
 export function shortestFloat32(value: number): number {
   for (let digits = 1; digits < 10; digits++) {
     const short = Number(value.toPrecision(digits));

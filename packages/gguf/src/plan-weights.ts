@@ -16,13 +16,13 @@ import { readKeptPieces, typeOf } from './tensor-pieces.js';
 export type WeightsPlan = {
   readonly tensors: readonly PlannedTensor[];
   readonly isTied: boolean;
-  /** Whether the file holds the embedding twice, in two precisions. The finer one is used. */
+  /** Whether the file holds the embedding twice, in two precisions. The more precise one is used. */
   readonly mergesHead: boolean;
 };
 
 /**
- * The content of a model folder's weights. Throws BackboneError `bad_model_files` if a tensor is missing, unexpected or
- * of another shape.
+ * Returns the tensors of a model folder. Throws BackboneError `bad_model_files` if a tensor is missing, unexpected or
+ * has the wrong shape.
  */
 export async function planWeights(gguf: GgufFile, shape: GgufShape): Promise<WeightsPlan> {
   const { file, tensors } = gguf;
@@ -42,7 +42,7 @@ type Part = { readonly name: string; readonly tensor: GgufTensor; readonly shape
 
 function planTensor({ file }: GgufFile, { name, tensor, shape }: Part): PlannedTensor {
   const heads = shape.architecture.pairsRows ? headsOfRows(tensor.name, shape) : undefined;
-  // A bias is one row of the file, so each of its values counts as a row.
+  // A bias is a single row in the file. Each of its values is moved like a row of a matrix.
   const rows = tensor.shape.length === 1 && heads !== undefined ? { ...tensor, shape: [...tensor.shape, 1] } : tensor;
   const rowAt = heads && ((row: number): number => toPairedRow(row, heads));
   return {

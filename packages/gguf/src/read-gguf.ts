@@ -6,13 +6,13 @@ import { HeaderCursor, HeaderEnds, NotGguf, type GgufValue } from './header-curs
 import { findTensorType } from './types/registrations.js';
 
 /**
- * The header of a GGUF file, version 2 or 3, little endian: the magic word, counts, metadata, a list of tensors. The tensors follow,
- * each at a multiple of the alignment.
+ * Reads the header of a little-endian GGUF file of version 2 or 3. The header has the magic word, counts, the metadata
+ * and a list of tensors. After it come the tensors, each at a multiple of the alignment.
  */
 
 export type GgufTensor = {
   readonly name: string;
-  /** The shape in the order of a model folder, rows first. A file has the opposite order. */
+  /** The shape in the order of a model folder, rows first. A GGUF file has the opposite order. */
   readonly shape: readonly number[];
   readonly typeId: number;
   /** Position of the first byte in the file. */
@@ -27,7 +27,7 @@ export type GgufFile = {
 
 const magic = 0x46554747;
 const defaultAlignment = 32;
-/** These bytes hold the vocabulary of most models. A longer header is read again as a whole. */
+/** The number of bytes to read first. They hold the header of most models. A longer header is read again as a whole. */
 const firstBytes = 16 << 20;
 const longestHeader = 2 ** 30;
 const mostDimensions = 8;
@@ -139,7 +139,7 @@ export function numValuesOf({ shape }: Pick<GgufTensor, 'shape'>): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** The size of an unsupported type is unknown, so only the place of the tensor's first byte is checked. */
+/** The size of an unsupported type is unknown, so only the position of the tensor's first byte is checked. */
 function checkSize({ file, tensors }: GgufFile, size: number): void {
   for (const { name, shape, typeId, start } of tensors.values()) {
     const type = findTensorType(typeId);

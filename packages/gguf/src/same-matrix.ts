@@ -2,12 +2,15 @@ import { bfloat16ToFloat32, float16ToFloat32 } from '@agentjet/trainer/model-fil
 import type { GgufTensor } from './read-gguf.js';
 import { readKeptPieces, typeOf } from './tensor-pieces.js';
 
-/** Four bits leave an error of about 8% of the values; two matrices that were trained apart differ by over 100%. */
+/**
+ * The largest difference between two precisions of one matrix. Rounding to four bits changes values by about 8%. Two
+ * matrices that were trained separately differ by over 100%.
+ */
 const largestDifference = 0.15;
 
 /**
- * Whether two tensors of one shape are the same matrix in two precisions, as in files whose converter wrote the head of a tied model
- * a second time. Looks at the first rows.
+ * Whether two tensors of the same shape are one matrix in two precisions. Some converters write the head of a tied
+ * model a second time. Only the first rows are compared.
  */
 export async function isSameMatrix(file: string, left: GgufTensor, right: GgufTensor): Promise<boolean> {
   const [first, second] = [await readFirstValues(file, left), await readFirstValues(file, right)];

@@ -9,8 +9,8 @@ import { numValuesOf, type GgufTensor } from './read-gguf.js';
 const pieceValues = 1 << 19;
 
 /**
- * The type of a tensor. Throws BackboneError `bad_model_files` for a type that is not supported, and for rows that are
- * not whole blocks.
+ * Returns the type of a tensor. Throws BackboneError `bad_model_files` for an unsupported type, and for rows that are
+ * not a whole number of blocks.
  */
 export function typeOf(file: string, { name, typeId, shape }: GgufTensor): TensorType {
   const type = findTensorType(typeId);
@@ -28,8 +28,8 @@ export function typeOf(file: string, { name, typeId, shape }: GgufTensor): Tenso
 }
 
 /**
- * The values of a tensor as a model folder keeps them (`keptAs` of its type), row by row. `rowAt` maps a place to a row
- * of the file. Default: the order of the file.
+ * Yields the values of a tensor row by row, in the dtype of the model folder (`keptAs` of its type). `rowAt` maps a row
+ * of the folder to a row of the file. Default: the order of the file.
  */
 export async function* readKeptPieces(
   file: string,

@@ -10,7 +10,10 @@ export type WatchOptions = {
   readonly stopped: string;
 };
 
-/** The same tensors. Reading their pieces throws BackboneError `aborted` once the signal has aborted. */
+/**
+ * Returns the same tensors, and reports progress as their pieces are read. Reading throws BackboneError `aborted` once
+ * the signal has aborted.
+ */
 export function watchPieces<Tensor extends Pieces>(
   tensors: readonly Tensor[],
   { signal, onBytes, stopped }: WatchOptions,

@@ -1,6 +1,7 @@
 /**
- * Makes lists of `size` items; the last one may be shorter. Pulls no item before its list is requested, so a source
- * that works on demand never works ahead of the weights. When it is ended, it ends the source.
+ * Yields lists of `size` items. The last list may be shorter. No item is taken from the source before its list is
+ * requested, so a source that samples on demand always samples from the newest weights. If this generator is ended, it
+ * ends the source.
  */
 export async function* batched<T>(source: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let batch: T[] = [];

@@ -19,7 +19,10 @@ const plain: LossOptions = {
   temperature: 1,
 };
 
-/** Lines of metrics.jsonl without seconds. Nine digits: the last ones may differ between processors. */
+/**
+ * Returns the lines of metrics.jsonl without seconds. Numbers have nine digits, because further digits may differ
+ * between processors.
+ */
 async function metricsOf(changes: Partial<TrainOptions>): Promise<string> {
   const dir = await mkdtemp(path.join(tmpdir(), 'golden-'));
   try {
@@ -46,7 +49,7 @@ async function metricsOf(changes: Partial<TrainOptions>): Promise<string> {
   }
 }
 
-// After a change of what a step computes, write these files again: npx vitest run packages/run/src/golden-run.test.ts -u
+// If you change what a step computes, write these files again: npx vitest run packages/run/src/golden-run.test.ts -u
 it.each<[string, Partial<TrainOptions>]>([
   ['grpo', {}],
   [

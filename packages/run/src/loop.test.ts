@@ -3,12 +3,12 @@ import { Ledger, type LedgerGroup, type Outcome } from '@agentjet/ledger';
 import { describe, expect, it } from 'vitest';
 import { runLoop, type Driver, type Run } from './loop.js';
 
-/** What survives a process: the ledger and the checkpoints. */
+/** Creates the state that survives the end of a process: the ledger and the checkpoints. */
 function createWorld() {
   const ledger = new Ledger({ now: () => 0 });
   const checkpoints = new Set([0]);
   let numGroups = 0;
-  /** A group of one episode that has ended with a reward. */
+  /** Adds a group of one episode that has ended with a reward. */
   const sample = (): LedgerGroup => {
     const groupId = `g${++numGroups}`;
     ledger.openGroup({ groupId, taskId: groupId, numPlaces: 1, draw: numGroups });
@@ -21,7 +21,10 @@ function createWorld() {
 
 type World = ReturnType<typeof createWorld>;
 
-/** A process that makes `lastStep` steps of two optimizer steps each, and says what happens. `dieAt`: in the middle of this step. */
+/**
+ * Creates a process that makes `lastStep` steps of two optimizer steps each, and logs what happens. It dies in the
+ * middle of the step `dieAt`.
+ */
 function createProcess({ ledger, checkpoints, sample }: World, options: Partial<Driver> & { dieAt?: number } = {}) {
   const events: string[] = [];
   const { dieAt, ...changes } = options;

@@ -9,9 +9,10 @@ export type { Batch, Driver, Gate, Journal, MadeStep, Run, StepPlan, LoopTrainer
  *
  * load -> redo -> ( evaluate -> save -> decide -> step -> record -> publish ) ...
  *
- * A driver chooses the batches, and the ledger decides about each episode. The manifest of a step is the decision to
- * train: it is on disk before the first optimizer step, and each outcome is on disk before the new weights are used. So
- * a process that restarts after a crash repeats its steps with the same episodes and the same outcomes.
+ * A driver chooses the batches, and the ledger decides which episodes count. The manifest of a step is the decision to
+ * train. It is written to disk before the first optimizer step, and the outcome of each optimizer step is written
+ * before the new weights are used. So a process that restarts after a crash repeats its steps with the same episodes
+ * and the same outcomes.
  */
 export async function runLoop(run: Run): Promise<void> {
   const { driver, line } = run;
@@ -52,13 +53,13 @@ function manifestOf({ manifests }: PolicyLine, step: number): ManifestRecord {
   );
 }
 
-/** Evaluation comes first, because `keep_best` compares checkpoints by it. */
+/** Evaluates and saves. The evaluation comes first, because `keep_best` compares checkpoints by their evaluations. */
 async function evaluateAndSave(run: Run, step: number): Promise<void> {
   await run.driver.evaluate(step);
   await saveIfDue(run, step);
 }
 
-/** Returns false if the step was done before. */
+/** Notes that evaluation and checkpoint of the step are done. Returns false if this was noted before. */
 function noteDone({ driver, weights }: Run, step: number): boolean {
   if (weights.doneStep === step) return false;
   weights.doneStep = step;
@@ -66,7 +67,9 @@ function noteDone({ driver, weights }: Run, step: number): boolean {
   return true;
 }
 
-/** Decides, trains, records and publishes one step. Nothing happens if all groups were dropped since they were chosen. */
+/**
+ * Decides, trains, records and publishes one step. Does nothing if all groups have been dropped since they were chosen.
+ */
 async function makeStep(run: Run, { groups, idle = [], shares }: Batch, secondsSampling: number): Promise<void> {
   const { driver, gate, journal, ledger, line, policy } = run;
   enter(run, 'updating');
@@ -87,8 +90,8 @@ async function makeStep(run: Run, { groups, idle = [], shares }: Batch, secondsS
 }
 
 /**
- * Makes the optimizer steps of a manifest and records the step. Optimizer steps that were made before get the same
- * outcomes again.
+ * Makes the optimizer steps of a manifest and records the step. If an optimizer step was made before a crash, its
+ * recorded outcome is applied.
  */
 async function trainStep(run: Run, manifest: ManifestRecord, secondsSampling: number): Promise<void> {
   const { journal, ledger, line, policy, recovery, trainer } = run;
@@ -105,7 +108,7 @@ async function trainStep(run: Run, manifest: ManifestRecord, secondsSampling: nu
   recovery.noteStep((run.now() - startedMs) / 1000);
 }
 
-/** Model calls are answered by the weights after `step` from now on. */
+/** Lets the weights after `step` answer model calls from now on. */
 async function publish(run: Run, step: number): Promise<void> {
   const { gate, trainer, weights } = run;
   await trainer.publish(step);
@@ -114,7 +117,7 @@ async function publish(run: Run, step: number): Promise<void> {
   gate?.release('weights');
 }
 
-/** Saves the weights after `step`, if a checkpoint of them is due and not there yet. */
+/** Saves the weights after `step`, if their checkpoint is due and does not exist yet. */
 export async function saveIfDue(run: Run, step: number): Promise<void> {
   const { driver, recovery } = run;
   const every = driver.saveEvery();
@@ -129,7 +132,7 @@ async function isSaved({ line, trainer }: Run, step: number, mustBeWhole: boolea
   return !mustBeWhole || (await trainer.checkpoints()).includes(step);
 }
 
-/** Saves the weights after `step`, which are the present ones. */
+/** Saves the current weights, which must be those after `step`. */
 export async function saveCheckpoint(run: Run, step: number): Promise<void> {
   const { driver, policy, recovery, trainer, weights } = run;
   const { phase } = weights;

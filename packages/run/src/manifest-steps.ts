@@ -1,6 +1,6 @@
 /**
- * The optimizer steps of a manifest. Every group of the batch is in one of them. Groups that are not trained are in the
- * first one, whose outcome decides about them.
+ * Returns the optimizer steps of a manifest. Each group of the batch belongs to one optimizer step. Groups that are not
+ * trained belong to the first, and its outcome also closes them in the ledger.
  */
 export function toManifestSteps(
   steps: readonly (readonly string[])[],

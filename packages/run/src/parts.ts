@@ -11,7 +11,7 @@ export type Run = {
   readonly journal: Journal;
   readonly trainer: LoopTrainer;
   readonly weights: WeightsState;
-  /** Asks for a checkpoint if repeating the steps since the last checkpoint would take too long. */
+  /** Requests a checkpoint when it would take too long to repeat the steps since the last one. */
   readonly recovery: RecoveryBudget;
   /**
    * Holds model calls while the weights change. A local run needs no gate: it samples nothing during a step, or its
@@ -23,7 +23,7 @@ export type Run = {
   readonly now: () => number;
 };
 
-/** Writes the records of the ledger. The journal of a run without a store writes nothing. */
+/** Writes the records of the ledger to disk. In a run without a store it writes nothing. */
 export type Journal = {
   /** Resolves when all records survive the end of the process. */
   readonly committed: () => Promise<void>;
@@ -47,25 +47,25 @@ export type WeightsState = {
 
 /** Holds and changes the weights. Steps are numbered from 1; step 0 is the model before training. */
 export type LoopTrainer = {
-  /** Whether making a step again gives the same weights to the last bit. */
+  /** Whether a repeated step gives exactly the same weights. */
   readonly repeatsExactly: boolean;
   /** Steps whose checkpoints are whole. */
   readonly checkpoints: () => Promise<readonly number[]>;
   /**
-   * Makes one optimizer step. If the step was made before, `known` is its outcome. A step that was refused then must
-   * not be applied now.
+   * Makes one optimizer step. If this optimizer step was made before, `known` is its outcome. If it was refused then,
+   * it must not be applied now.
    */
   readonly optimize: (manifest: ManifestRecord, index: number, known: Outcome | undefined) => Promise<Outcome>;
   /** Writes the metrics and the episodes of a step whose optimizer steps are all made. */
   readonly record?: (manifest: ManifestRecord, made: MadeStep) => Promise<void>;
-  /** From now on, calls are answered by the weights after this step. */
+  /** Lets the weights after this step answer calls from now on. */
   readonly publish: (step: number) => Promise<void>;
   /** Writes a checkpoint of the weights after this step. */
   readonly save: (step: number) => Promise<void>;
 };
 
 export type MadeStep = {
-  /** The time between the end of the previous step and the decision; 0 for a repeated step. */
+  /** The time between the end of the previous step and the decision for this one. It is 0 for a repeated step. */
   readonly secondsSampling: number;
   /** Whether the step was made before this process began. */
   readonly isRedo: boolean;
@@ -73,30 +73,35 @@ export type MadeStep = {
 
 /** The differences between an ordinary run and a server: the source of batches, and other work between steps. */
 export type Driver = {
-  /** Loads the newest checkpoint that is whole. Returns its step; 0 without one. */
+  /** Loads the newest complete checkpoint. Returns its step, or 0 if there is none. */
   readonly load: () => Promise<number>;
   /** Throws if the run cannot continue, such as when its engine is dead. */
   readonly check: () => void;
   /**
-   * Chooses the groups of the next step. Undefined if there are none now or ever; the loop then checks everything
-   * again.
+   * Chooses the groups of the next step. Resolves with undefined if there are none, now or ever. The loop then checks
+   * everything again.
    */
   readonly decide: () => Promise<Batch | undefined>;
   /** Plans the training of a batch. The plan goes into the manifest, and `optimize` follows it. */
   readonly plan: (groups: readonly LedgerGroup[], idle: readonly LedgerGroup[]) => StepPlan;
-  /** Evaluates the weights after `step` if that is due. The loop also calls it between steps, and after steps that it makes again. */
+  /**
+   * Evaluates the weights after `step` if that is due. The loop also calls it between steps, and after repeated steps.
+   */
   readonly evaluate: (step: number) => Promise<void>;
   /** The number of steps between checkpoints; 0 if none are due. */
   readonly saveEvery: () => number;
-  /** Whether `step` always needs a checkpoint. `on_disk`: a record of one is not enough, its files must be whole. */
+  /**
+   * Whether `step` always needs a checkpoint. With `recorded` a record of the checkpoint is enough. With `on_disk` its
+   * files must be complete.
+   */
   readonly needsCheckpoint: (step: number) => 'recorded' | 'on_disk' | undefined;
   /** Removes the records that no kept checkpoint needs. */
   readonly retire: () => Promise<void>;
   /** Whether no step is made after `step`. */
   readonly isOver: (step: number) => boolean;
-  /** Called when the loop is done with a step: sampling that waited for it may begin. */
+  /** Called when the loop is done with a step. Sampling that waits for this step may then begin. */
   readonly onDone?: (step: number) => void;
-  /** Called after each look at the checkpoints, whether one was saved or not. */
+  /** Called after the loop has checked whether a checkpoint is due, even if it saved none. */
   readonly onSaved?: (step: number) => Promise<void>;
   /** Called when a step of these groups is made and its weights answer calls. */
   readonly onStep?: (groups: readonly LedgerGroup[]) => void;
@@ -107,7 +112,7 @@ export type Driver = {
 /** The groups of a step. */
 export type Batch = {
   readonly groups: readonly LedgerGroup[];
-  /** Groups that the step covers and does not train. */
+  /** Groups that belong to the step but are not trained. */
   readonly idle?: readonly LedgerGroup[];
   readonly shares?: ManifestRecord['shares'];
 };

@@ -31,7 +31,7 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
   };
 }
 
-/** Batches that are sampled as far ahead as the pace allows. */
+/** Yields batches that are sampled as far ahead as the pace allows. */
 async function* aheadOf(
   { engine }: Backbone,
   { at, signal, pace }: SourceStart,

@@ -7,30 +7,38 @@ import type { StepPlan } from './parts.js';
 import type { StepRecipe, StepWeights } from './step-weights.js';
 import { toLeftOut } from './to-left-out.js';
 
-/** The fields of every manifest in addition to its groups. */
+/** The fields that every manifest has in addition to its groups. */
 export type StepContent = {
   readonly recipe: StepRecipe;
   /** The version of the weights before the step. */
   readonly policyVersion: number;
-  /** False if a token was sampled by weights that were made again since: the two may differ in the last bits. */
+  /**
+   * False if a token was sampled by weights that have been computed again since then, because the new weights may
+   * differ in their last bits.
+   */
   readonly isOnPolicy: boolean;
 };
 
-/** The groups of a step as the trainer takes them, and the ledger's names for them. */
+/** The groups of a step in the trainer's form, and their ids in the ledger. */
 export type StepGroups = {
   readonly groups: readonly TrainingGroup[];
-  /** The ledger's id of a group. Default: the same. */
+  /** Gives a group's id in the ledger. Default: the same id. */
   readonly groupIdOf?: (groupId: string) => string;
-  /** The ledger's id of an episode; undefined if the ledger has none. Default: the same. */
+  /**
+   * Gives an episode's id in the ledger, or undefined if the ledger does not have the episode. Default: the same id.
+   */
   readonly episodeIdOf?: (episodeId: string) => string | undefined;
 };
 
 export type StepMakerOptions = {
   readonly weights: StepWeights;
   readonly folder: Pick<RunFolder, 'recordStep'>;
-  /** The groups of a step that was decided before. */
+  /** Reads the groups of a step that was decided before. */
   readonly open: (manifest: ManifestRecord) => StepGroups;
-  /** The reaction to a gradient that is not finite: the run ends, or the weights stay unchanged. */
+  /**
+   * What happens if a gradient is not finite: the run fails, or the optimizer step is skipped and the weights stay
+   * unchanged.
+   */
   readonly onRefused: 'fail' | 'skip';
 };
 
@@ -94,7 +102,8 @@ export class StepMaker {
 
   async #apply(prepared: PreparedBatch, { manifest, index, known }: OneStep): Promise<boolean> {
     const { weights, onRefused } = this.#options;
-    if (known?.isApplied === false) return false; // it was refused before, so the weights stay
+    // This optimizer step was refused before, so the weights stay unchanged.
+    if (known?.isApplied === false) return false;
     if (prepared.optimizerSteps.length === 0) return true; // there is nothing to train or to refuse
     const { isOnPolicy } = manifest.content as StepContent;
     const optimizer = weights.ratesOf(recipeOf(manifest), { step: manifest.step, index });
@@ -108,7 +117,9 @@ export class StepMaker {
     );
   }
 
-  /** Planning and training share one preparation, because the weights do not change in between. */
+  /**
+   * Returns the prepared batch of a step. Planning and training share it, because the weights do not change in between.
+   */
   #find(manifest: ManifestRecord): Current {
     const { step } = manifest;
     const found = this.#current;

@@ -9,8 +9,8 @@ import {
 } from '@agentjet/trainer';
 
 /**
- * Everything that a step is computed from, except its groups. A recipe is plain JSON: the manifest keeps it, and a
- * repeated step follows it.
+ * All inputs of a step except its groups. A recipe is plain JSON. The manifest keeps it, so that a repeated step can
+ * follow it.
  */
 export type StepRecipe = BatchSettings & {
   readonly algorithm: string;
@@ -18,18 +18,21 @@ export type StepRecipe = BatchSettings & {
   readonly optimizer?: OptimizerOptions | undefined;
 };
 
-/** The place of an optimizer step: `step` counts from 1, `index` from 0 within the step. */
+/** Names an optimizer step: `step` counts from 1, and `index` counts from 0 within the step. */
 export type OptimizerPlace = { readonly step: number; readonly index: number };
 
-/** The weights as a step needs them. */
+/** The interface of the weights that a step needs. */
 export type StepWeights = {
-  /** The number of optimizer steps, which is the version in samples. */
+  /** The number of optimizer steps so far. Samples record it as their version. */
   readonly policyVersion: () => number;
   /** The settings of the next step, including keys that were changed since the start. */
   readonly recipe: (changes?: Readonly<Record<string, unknown>>) => StepRecipe;
-  /** Credits, packs and divides a batch, and trains nothing yet. Throws the errors of the algorithm. */
+  /**
+   * Computes the credit of a batch, packs it and divides it into optimizer steps, without training. Throws the errors
+   * of the algorithm.
+   */
   readonly prepare: (groups: readonly TrainingGroup[], recipe: StepRecipe) => PreparedBatch;
-  /** The rates of an optimizer step under a recipe; undefined if the backbone decides. */
+  /** Gives the learning rates of an optimizer step, or undefined if the backbone decides them. */
   readonly ratesOf: (recipe: StepRecipe, at: OptimizerPlace) => OptimizerOverrides | undefined;
 };
 
@@ -56,13 +59,13 @@ export function createStepWeights({ backbone, algorithm, settings, optimizer }: 
   };
 }
 
-/** All rates of an optimizer step. */
+/** Returns the learning rate and the other rates of an optimizer step. */
 function toRates(optimizer: OptimizerOptions, learningRate: number): OptimizerOverrides {
   const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = optimizer;
   return { beta1, beta2, epsilon, weightDecay, maxGradNorm, learningRate };
 }
 
-/** A step takes its place in the schedule whether it trains anything or not. */
+/** Returns the learning rate at a step. A step counts in the schedule even if it trains nothing. */
 export function rateAt(
   { optimizer, numMiniBatches, numEpochs }: Pick<StepRecipe, 'optimizer' | 'numMiniBatches' | 'numEpochs'>,
   { step, index }: OptimizerPlace,

@@ -43,7 +43,7 @@ function optionsFor(backbone: Backbone, changes: Partial<TrainOptions> = {}): Tr
 describe('the loop', () => {
   it('says which episodes a step does not train, and why', async () => {
     const backbone = createTinyTaskBackbone(1);
-    await metricsWith(backbone, { maxSteps: 1 }); // so that version 0 is old
+    await metricsWith(backbone, { maxSteps: 1 }); // so that samples of version 0 are old
     const groups: TrainingGroup[] = [];
     for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
       groups.push(group);

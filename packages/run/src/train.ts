@@ -22,9 +22,9 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
     readonly backbone: Backbone;
     readonly algorithm: Algorithm;
     /**
-     * Yields complete groups, and begins at the state of the run. The loop takes `groupsPerStep` of them, makes its
-     * step, and only then takes more, so a source that samples on demand is on-policy. With `maxStaleness` the source
-     * may work ahead as its pace allows. A dropped group has no episodes but has a report.
+     * Yields complete groups, and begins at the state of the run. The loop takes `groupsPerStep` groups, makes its
+     * step, and only then takes more, so a source that samples on demand is on-policy. With `maxStaleness`, the source
+     * may begin batches early, within the limits of `pace`. A dropped group has no episodes but has a report.
      */
     readonly source: (start: SourceStart) => AsyncIterable<TrainingGroup>;
     /** The run folder, which records steps and keeps checkpoints. */
@@ -37,18 +37,18 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
     /** The number of steps between checkpoints; 0 (default) saves only at the end. */
     readonly saveEvery?: number;
     /**
-     * Asks for a checkpoint, in addition to those of `saveEvery`, if repeating the steps since the last checkpoint
-     * would take too long.
+     * Requests checkpoints in addition to those of `saveEvery`, when it would take too long to repeat the steps since
+     * the last one.
      */
     readonly recoveryBudget?: RecoveryBudget;
-    /** The number of newest checkpoints to keep; default 3, 0 keeps all. */
+    /** How many of the newest checkpoints to keep. Default: 3. With 0, all are kept. */
     readonly maxCheckpoints?: number;
     /** The number of steps between evaluations; 0 (default) for none. */
     readonly evaluateEvery?: number;
     readonly evaluate?: (step: number) => Promise<void>;
     /** The state of the checkpoint that the backbone has loaded. Default: a new run. */
     readonly start?: TrainingState;
-    /** Aborting ends the run after the step in progress, with a checkpoint. */
+    /** If it is aborted, the run finishes the current step, saves a checkpoint and ends. */
     readonly signal?: AbortSignal;
     readonly observer?: TrainObserver;
     /** Records the steps, so that a resumed run can repeat them. Default: no records. */
@@ -58,7 +58,7 @@ export type TrainOptions = Pick<BatchSettings, 'loss' | 'packing'> &
 export type SourceStart = {
   /** The state of the run. The source does not repeat the draws that this state lists. */
   readonly at: TrainingState;
-  /** Aborts when the run needs no further group. Unfinished groups are then lost. */
+  /** Aborted when the run needs no more groups. Unfinished groups are then lost. */
   readonly signal: AbortSignal;
   /** Controls how many batches the source may sample ahead of the steps, and when. */
   readonly pace: StepPace;
@@ -76,13 +76,13 @@ export type TrainObserver = {
 export type Recorder = {
   readonly ledger: Ledger;
   readonly journal: Journal;
-  /** Whether making a step again gives the same weights to the last bit. */
+  /** Whether a repeated step gives exactly the same weights. */
   readonly repeatsExactly: boolean;
   /** Decides that a step trains these groups. */
   readonly decide: (step: number, groups: readonly TrainingGroup[]) => Decided;
-  /** The groups of a step that was decided before, in their state at that time. */
+  /** Reads the groups of a step that was decided before, in their state at that time. */
   readonly open: (manifest: ManifestRecord) => readonly TrainingGroup[];
-  /** The ledger's names for the groups and episodes of a step. */
+  /** Gives the ledger's ids of the groups and episodes of a step. */
   readonly namesOf: (step: number) => Omit<StepGroups, 'groups'>;
   /** Removes records that no kept checkpoint needs. */
   readonly retire: () => Promise<void>;
@@ -104,7 +104,7 @@ export type TrainOutcome = {
   readonly checkpoint: Checkpoint | undefined;
 } & (
   | {
-      /** `stopped`: the signal ended the run before its last step. */
+      /** The status is `stopped` if the signal ended the run before its last step. */
       readonly status: 'completed' | 'stopped';
     }
   | {
@@ -118,7 +118,7 @@ export type TrainOutcome = {
  * Trains on the groups of a source. It is the local driver of the loop and does not know agents, tasks or tokenizers.
  *
  * To resume, load the checkpoint into the backbone, call `run.rewind(checkpoint.state)`, and pass the state as `start`.
- * A batch that the signal cuts short is not trained, so the resumed run draws the whole batch again.
+ * If the signal aborts while a batch is sampled, the batch is not trained, and the resumed run samples all of it again.
  *
  * An error of the source, the evaluation or the backbone ends the run with status `failed` and the state after the last
  * step. That step is saved first if possible. Rejects with BackboneError `unsupported_loss` if the backbone cannot
@@ -244,7 +244,8 @@ class LocalRun {
     const isCut = done !== true && signal?.aborted === true && groups.length < groupsPerStep;
     this.#hasEnded = done === true || isCut;
     if (done === true || isCut) return undefined;
-    if (batchesAhead(this.#options) > 0) await setImmediate(); // the next batch begins before the step takes the engine
+    // The next batch then begins before the step occupies the engine.
+    if (batchesAhead(this.#options) > 0) await setImmediate();
     const made = this.#recorder.decide(this.#state.step + 1, groups);
     this.#decided = { groups, made };
     return { groups: made.groups };
@@ -268,7 +269,7 @@ class LocalRun {
     observer?.onStep?.(metrics);
   }
 
-  /** Called once for each step. */
+  /** Evaluates if an evaluation is due. It is called once for each step. */
   async #evaluate(step: number): Promise<void> {
     const { evaluate, evaluateEvery = 0, signal } = this.#options;
     if (this.#evaluated === step) return;
@@ -284,7 +285,7 @@ class LocalRun {
   }
 }
 
-/** The ledger of a run without records: it numbers the steps and forgets them. */
+/** Creates the recorder of a run without records. It numbers the steps and forgets them. */
 function createMemoryRecorder(step: number): Recorder {
   const ledger = new Ledger({ now: () => performance.now() });
   if (step > 0) ledger.append({ kind: 'checkpoint', step });
@@ -311,7 +312,7 @@ function toSettings(options: TrainOptions): BatchSettings {
   return { whitenAdvantages, loss, packing, lengthLimit, numMiniBatches, numEpochs, maxStaleness };
 }
 
-/** Adds the draws of the groups to the state. A group that does not name its draw counts as the next one. */
+/** Adds the draws of the groups to the state. A group that does not name its draw counts as the next draw. */
 function takeDraws(
   state: TrainingState,
   groups: readonly TrainingGroup[],
@@ -323,7 +324,7 @@ function takeDraws(
 }
 
 /**
- * The number of batches that may be sampled while the previous one waits for its training, limited by `maxStaleness`
+ * Returns how many batches may be sampled before their turn, so that no sample becomes older than `maxStaleness`
  * versions.
  */
 function batchesAhead({

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createPace, workAhead } from './work-ahead.js';
 
 const never = new AbortController().signal;
-/** Lets everything run that is not waiting for the test. */
+/** Waits until all pending work is done that does not depend on the test. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Batches that end when the test says so. */
+/** Creates batches that end when the test says so. */
 function createBatches() {
   const begun: number[] = [];
   const finish = new Map<number, () => void>();
@@ -30,7 +30,7 @@ describe('workAhead', () => {
     expect(await first).toEqual({ done: false, value: 'batch 1' });
     expect(await source.next()).toEqual({ done: false, value: 'batch 2' });
     await settle();
-    expect(batches.begun).toEqual([1, 2]); // the loop is not done with step 1
+    expect(batches.begun).toEqual([1, 2]); // the third batch waits until the loop is done with step 1
     const third = source.next();
     done(1);
     await settle();
@@ -48,7 +48,7 @@ describe('workAhead', () => {
     expect(batches.begun).toEqual(Array.from({ length: ahead + 1 }, (_, at) => 5 + at));
     done(5);
     await settle();
-    expect(batches.begun).toHaveLength(ahead + 1); // nobody has taken the first batch
+    expect(batches.begun).toHaveLength(ahead + 1); // no further batch begins before the first batch is taken
   });
 
   it('reports an error of a batch in its place, and ends with the draws', async () => {

@@ -1,19 +1,19 @@
 /**
  * Samples batches before they are requested. A batch begins as soon as the pace allows it, even if episodes of the
- * previous batch are still running, so one long episode leaves no worker idle. Batches come out in the order in which
- * they were drawn: a step waits for its own long episodes and never takes the short ones of the next batch instead.
- * This keeps staleness within its limit without leaving anything out.
+ * previous batch are still running, so workers are not idle while one long episode runs. Batches are yielded in the
+ * order in which they were drawn. A step waits for the long episodes of its batch and does not take short episodes of
+ * the next batch instead. This keeps staleness within its limit, and every sample is trained.
  */
 
 /** The progress of the training loop. */
 export type StepPace = {
-  /** The number of batches that may be sampled ahead of the one that is trained. */
+  /** How many batches may be sampled before the current batch is trained. */
   readonly batchesAhead: number;
   /** Resolves once the loop is done with this step, or when the signal aborts. */
   readonly reached: (step: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** A pace that a loop sets. The loop calls `done` after each step. */
+/** Creates a pace. The loop calls `done` after each step. */
 export function createPace(
   firstStep: number,
   batchesAhead: number,
@@ -46,7 +46,7 @@ export function createPace(
 
 /**
  * Yields the batches of the steps after `stepsMade`, in order, until `begin(step)` resolves to undefined. The batch of
- * a step begins once the loop is done with step `step - 1 - batchesAhead`.
+ * step n begins once the loop is done with step n - 1 - `batchesAhead`.
  */
 export async function* workAhead<B>(
   stepsMade: number,
@@ -63,7 +63,7 @@ export async function* workAhead<B>(
     const batch = reached(step - 1 - batchesAhead, left.signal).then(() =>
       left.signal.aborted ? undefined : begin(step, left.signal),
     );
-    batch.catch(() => undefined); // its error is reported when its turn comes
+    batch.catch(() => undefined); // the error is reported when the batch is yielded
     return batch;
   };
   let next = stepsMade + 1;

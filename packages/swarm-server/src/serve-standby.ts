@@ -14,8 +14,8 @@ import { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-sw
 
 /**
  * A server that waits for its run. A commander sends the configuration with PUT /run, from any machine, and ends the
- * run with DELETE /run; then the server waits for another run. Its folder keeps the run that was begun, so the same
- * command resumes it, and the hash of the commander's key.
+ * run with DELETE /run. Then the server waits for another run. The server's folder keeps the run that was begun and the
+ * hash of the commander's key, so the same command resumes the run.
  */
 export type StandbyOptions<Config extends CommonConfig> = Omit<
   ServeSwarmOptions<Config>,
@@ -31,14 +31,17 @@ export type Standby = {
   readonly url: string;
   /** Created at the first start, and shown only then. */
   readonly firstKey: string | undefined;
-  /** Resolves with the server of the present run, or of the next one. */
+  /** Resolves with the server of the current run. If there is no run yet, it resolves when one begins. */
   readonly served: Promise<ServedSwarm>;
-  /** Resolves with the error once no run can be served any more. */
+  /** Resolves with the error after which no run can be served any more. */
   readonly failed: Promise<unknown>;
   readonly close: () => Promise<void>;
 };
 
-/** @throws ConfigError if it would listen beyond loopback without a proxy, is to speak TLS, or cannot use the port */
+/**
+ * @throws ConfigError if the address is beyond loopback and there is no proxy, if TLS is configured, or if the port
+ * cannot be used
+ */
 export async function serveStandby<Config extends CommonConfig>(options: StandbyOptions<Config>): Promise<Standby> {
   const { dir, hostname = '127.0.0.1' } = options;
   requireSafe(options);
@@ -68,7 +71,7 @@ type InTurnOptions<Config extends CommonConfig> = StandbyOptions<Config> & {
   readonly stored: StoredKey;
 };
 
-/** One run after another, each with the same address. */
+/** Serves one run after another at the same address. */
 class RunsInTurn<Config extends CommonConfig> {
   served: Promise<ServedSwarm>;
   readonly failed: Promise<unknown>;
@@ -116,7 +119,7 @@ class RunsInTurn<Config extends CommonConfig> {
   async #serveAll(): Promise<void> {
     const { dir, drainMs = 30_000, onNotice } = this.#options;
     for (let failure: string | undefined; ; ) {
-      // the file may name a run that was begun and never opened; its commander already has the answer
+      // the file may name a run that was begun but never opened, although its commander already has the answer
       const known = readRun(dir) ?? (await this.#wait(failure));
       if (known === undefined || this.#isClosed) throw new Error('closed');
       let onEnd = (): void => undefined;
@@ -137,7 +140,8 @@ class RunsInTurn<Config extends CommonConfig> {
         await rm(runFile(dir), { force: true });
         onNotice(`The run ${known.name} has ended. The server waits for another.`);
       } catch (error) {
-        if (known.run !== null || this.#isClosed) throw error; // if this server is closing, the next one begins the run
+        // If this server is closing, the next server begins the run.
+        if (known.run !== null || this.#isClosed) throw error;
         failure = toErrorMessage(error);
         await rm(runFile(dir), { force: true });
         onNotice(`The run could not begin: ${failure}`);
@@ -179,7 +183,10 @@ class RunsInTurn<Config extends CommonConfig> {
 
 type Create<Config extends CommonConfig> = Pick<StandbyOptions<Config>, 'composition' | 'dir'>;
 
-/** Throws WireError `unknown_config`, also for keys that name code, because these belong to clients. */
+/**
+ * Creates the configuration of a run. Throws WireError `unknown_config` for unknown keys, and for keys that name code,
+ * because code runs only at the clients.
+ */
 function create<Config extends CommonConfig>(
   { composition, dir }: Create<Config>,
   { config, name }: Pick<KnownRun, 'config' | 'name'>,
@@ -193,7 +200,7 @@ function create<Config extends CommonConfig>(
   }
 }
 
-/** Throws WireError `other_run` for an unknown run. */
+/** Finds or creates the run that is asked for. Throws WireError `other_run` for an unknown run. */
 function toRun(dir: string, { config, run }: RunRequest): KnownRun {
   const names = runNames(dir);
   if (run !== undefined && !names.includes(run))
@@ -204,7 +211,10 @@ function toRun(dir: string, { config, run }: RunRequest): KnownRun {
   return { config: config as JsonObject, run: null, name: run ?? freeName(dir) };
 }
 
-/** Each run has a separate folder, so that the server finds a run that is requested again: `runs`, `runs-2`, ... */
+/**
+ * Returns the names of the folders of runs: `runs`, `runs-2`, and so on. Each run has its own folder, so the server
+ * finds a run that is requested again.
+ */
 const runNames = (dir: string): readonly string[] => readdirSync(dir).filter((name) => /^runs(-\d+)?$/.test(name));
 
 function freeName(dir: string): string {
@@ -220,10 +230,7 @@ function openKey(file: string): { readonly stored: StoredKey; readonly firstKey:
   return { stored, firstKey: answer.key };
 }
 
-/**
- * `run` is the folder of the run. It is null if the commander got the answer that the run begins, but the run is not
- * open yet.
- */
+/** `run` is the folder of the run. It is null if the commander already has the answer but the run is not open yet. */
 type KnownRun = {
   readonly config: JsonObject;
   readonly run: string | null;
@@ -254,8 +261,8 @@ async function keepRun(dir: string, run: KnownRun): Promise<void> {
 type Lobby = LobbyOptions & { readonly port: number; readonly hostname: string };
 
 /**
- * Serves until a run is begun, and answers all other requests that there is none. Resolves when a run is begun or the
- * server is closed, after the port is free.
+ * Listens until a run is begun. It answers all other requests with an error that says that there is no run. It resolves
+ * after a run was begun, or the server was closed, and the port is free.
  */
 async function waitForRun(lobby: Lobby, onOpen: (server: ServerType) => void): Promise<void> {
   const { port, hostname } = lobby;
@@ -267,7 +274,7 @@ async function waitForRun(lobby: Lobby, onOpen: (server: ServerType) => void): P
   onOpen(server);
   const isBegun = await Promise.race([begun.then(() => true), once(server, 'close').then(() => false)]);
   if (!isBegun) return;
-  await new Promise((resolve) => setTimeout(resolve, 50)); // lets the answer leave first
+  await new Promise((resolve) => setTimeout(resolve, 50)); // so that the answer is sent first
   await closed(server);
 }
 

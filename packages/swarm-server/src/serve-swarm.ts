@@ -14,14 +14,16 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
 > & {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;
-  /** The run folder to resume. Default: the experiment's newest run if it has a ledger, else a new one. */
+  /**
+   * The run folder to resume. Default: the experiment's newest run if this run has a ledger, and otherwise a new run.
+   */
   readonly run?: string | undefined;
   readonly isNew?: boolean;
   /** Takes over the ledger from a server that may still be alive. */
   readonly takeOver?: boolean;
   /**
-   * Aborts if the user stops. A model that is being opened, at the start or later, is then abandoned. The server still
-   * has to be closed.
+   * Aborted when the user stops the server. The server then abandons a model that is being opened. You still have to
+   * close the server.
    */
   readonly signal?: AbortSignal;
   /**
@@ -32,11 +34,11 @@ export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   readonly onNotice: (message: string) => void;
 };
 
-/** The places of a run's figures. */
+/** The folders and the configuration of a run, for programs that follow its figures. */
 export type ServedFiles = {
   readonly config: CommonConfig;
   readonly runDir: string;
-  /** Its models, each with the folder of its metrics. By default there is one, in the run folder. */
+  /** The policies of the run, each with the folder of its metrics. By default there is one, in the run folder. */
   readonly policies: readonly { readonly name: string; readonly dir: string }[];
   readonly onNotice: (message: string) => void;
 };
@@ -47,7 +49,7 @@ export type RunFollower = {
   /** Called after the last line. Never rejects. */
   readonly close: () => Promise<void>;
   /**
-   * Called instead of `close` if another server has taken the run over, because that server follows it too. Never
+   * Called instead of `close` if another server has taken the run over, because that server also follows the run. Never
    * rejects.
    */
   readonly leave: () => Promise<void>;
@@ -97,7 +99,8 @@ export async function serveSwarm<Config extends CommonConfig>(
       },
       onNotice,
     });
-    // The follower starts only now, because the folder of a run is removed if its model cannot be opened.
+    // The follower starts after the model is open, because the folder of a run is removed if its model cannot be
+    // opened.
     follower = await follow?.(toServedFiles(run, { config, onNotice }));
     return { server, runDir: run.folder.dir, isResumed: run.isResumed, close: toClose({ server, follower, run }) };
   } catch (error) {
@@ -139,8 +142,8 @@ const toCheckpointDirs = ({ policies }: ServedRun): Readonly<Record<string, stri
   );
 
 /**
- * Clients end their episodes when the time is over, and know more about the failure. The server ends the episodes that
- * are left.
+ * The extra time in which clients can end their late episodes themselves, because they know more about the failure.
+ * After that, the server ends these episodes.
  */
 const clientGraceMs = 10_000;
 

@@ -1,4 +1,4 @@
-/** The server without transport and model, for simulations. It loads neither of them. */
+/** The server without HTTP and without a model, for simulations. */
 export type { SwarmSettings } from './swarm/settings.js';
 export type { SwarmPolicy } from './swarm/swarm-context.js';
 export { Swarm } from './swarm/swarm.js';

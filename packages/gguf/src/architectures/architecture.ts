@@ -1,16 +1,19 @@
 /**
- * A family of decoders with the same parts in both formats. To add a family whose parts are in `tensor-names.ts`, add a
- * line to registrations.ts.
+ * A family of decoders whose tensors have the same names. To add a family whose tensors are all in `tensor-names.ts`,
+ * add a line to registrations.ts.
  */
 export type Architecture = {
   /** `general.architecture` of a GGUF file and `model_type` of a config.json. */
   readonly name: string;
-  /** Its name in transformers. */
+  /** The name of the model class in transformers. */
   readonly className: string;
-  /** Queries and keys have biases in every model, so config.json does not say so. */
+  /** Whether queries and keys have biases in every model of the family. config.json does not state this then. */
   readonly alwaysHasBias: boolean;
-  /** Queries and keys are normalized, each head by itself. */
+  /** Whether the queries and keys of each head are normalized separately. */
   readonly hasHeadNorms: boolean;
-  /** GGUF keeps the rows of queries and keys in pairs that are rotated together; a model folder keeps them in halves. */
+  /**
+   * Whether GGUF puts two rows of queries or keys that are rotated together next to each other. A model folder has them
+   * in the two halves of a head.
+   */
   readonly pairsRows: boolean;
 };

@@ -1,4 +1,7 @@
-/** The frequency scaling of Llama 3.1 and later: a GGUF file has its factors, one for each pair of a head; config.json has its settings. */
+/**
+ * The frequency scaling of Llama 3.1 and later. A GGUF file has its factors, one for each pair of a head, and
+ * config.json has its settings.
+ */
 
 export type Llama3Scaling = {
   readonly factor: number;
@@ -9,7 +12,7 @@ export type Llama3Scaling = {
 
 type Rotation = { readonly theta: number; readonly headDim: number };
 
-/** The factor by which each wavelength is stretched. The formula is from transformers' llama3 rope. */
+/** Returns the factor by which each wavelength is stretched. The formula is from transformers' llama3 rope. */
 export function llama3Factors(scaling: Llama3Scaling, { theta, headDim }: Rotation): Float32Array {
   const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContextLength: length } = scaling;
   return Float32Array.from({ length: headDim / 2 }, (_, index) => {
@@ -21,7 +24,7 @@ export function llama3Factors(scaling: Llama3Scaling, { theta, headDim }: Rotati
   });
 }
 
-/** The settings that published models have; only the factor differs. Undefined if they do not give these factors. */
+/** Finds the settings that give these factors, or undefined. Published models share all settings except `factor`. */
 export function findLlama3Scaling(factors: Float32Array, rotation: Rotation): Llama3Scaling | undefined {
   const scaling = {
     factor: Math.max(...factors),

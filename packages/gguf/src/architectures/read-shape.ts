@@ -30,7 +30,10 @@ const refusedKeys = [
   'attention.max_alibi_bias',
 ];
 
-/** Throws BackboneError `unsupported_model` for another architecture, `bad_model_files` for metadata that do not describe a model. */
+/**
+ * Throws BackboneError `unsupported_model` for another architecture, and `bad_model_files` if the metadata do not
+ * describe a model.
+ */
 export function readShape(gguf: GgufFile): GgufShape {
   const architecture = readArchitecture(gguf);
   const key = (name: string): string => `${architecture.name}.${name}`;

@@ -1,11 +1,11 @@
 /**
- * The rows of queries and keys of llama. Both halves of a head are rotated together: row i of the first half with row i of the second.
- * GGUF puts the two next to each other.
+ * The rows of queries and keys of llama. Both halves of a head are rotated together: row i of the first half with row i
+ * of the second. GGUF puts these two rows next to each other.
  */
 
 type Heads = { readonly numHeads: number; readonly headDim: number };
 
-/** The heads of a tensor's rows; undefined if the tensor is not rotated. `name` is the name in GGUF. */
+/** Returns the heads of a tensor's rows, or undefined if the tensor is not rotated. `name` is the name in GGUF. */
 export function headsOfRows(
   name: string,
   { numHeads, numKvHeads, headDim }: Heads & { readonly numKvHeads: number },
@@ -15,14 +15,14 @@ export function headsOfRows(
   return undefined;
 }
 
-/** The row of a GGUF file that is `row` of a model folder. */
+/** Returns the row of a GGUF file that has the values of `row` of a model folder. */
 export function toPairedRow(row: number, { headDim }: Pick<Heads, 'headDim'>): number {
   const [head, inHead] = [Math.floor(row / headDim), row % headDim];
   const half = headDim / 2;
   return head * headDim + (inHead % half) * 2 + Math.floor(inHead / half);
 }
 
-/** The row of a model folder that is `row` of a GGUF file. */
+/** Returns the row of a model folder that has the values of `row` of a GGUF file. */
 export function toHalvedRow(row: number, { headDim }: Pick<Heads, 'headDim'>): number {
   const [head, inHead] = [Math.floor(row / headDim), row % headDim];
   return head * headDim + (inHead % 2) * (headDim / 2) + Math.floor(inHead / 2);

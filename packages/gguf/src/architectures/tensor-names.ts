@@ -1,8 +1,11 @@
-/** The same tensor in both formats: `blk.3.attn_q.weight` and `model.layers.3.self_attn.q_proj.weight`. */
+/**
+ * Converts names of tensors: `blk.3.attn_q.weight` in GGUF is `model.layers.3.self_attn.q_proj.weight` in a model
+ * folder.
+ */
 
 export const embeddingTensor = 'token_embd.weight';
 export const headTensor = 'output.weight';
-/** The tensor with llama3's frequency factors. A model folder has them in config.json. */
+/** The tensor with llama3's frequency factors. A model folder has these factors in config.json. */
 export const frequencyTensor = 'rope_freqs.weight';
 
 export const embeddingWeight = 'model.embed_tokens.weight';

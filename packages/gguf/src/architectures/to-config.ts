@@ -14,7 +14,10 @@ export type ConfigParts = {
   readonly dtype: 'float32' | 'float16' | 'bfloat16';
 };
 
-/** The config.json of a model folder. Throws BackboneError `unsupported_model` for positions that it cannot express. */
+/**
+ * Returns the config.json of a model folder. Throws BackboneError `unsupported_model` if config.json cannot express the
+ * model's positions.
+ */
 export function toConfig(gguf: GgufFile, { shape, isTied, frequencyFactors, dtype }: ConfigParts): JsonObject {
   const { architecture } = shape;
   const token = (name: string): number | null => numberAt(gguf, `tokenizer.ggml.${name}_token_id`) ?? null;
@@ -83,7 +86,10 @@ function toLlama3({ file }: GgufFile, { shape, frequencyFactors }: Llama3Parts):
   };
 }
 
-/** None of our models uses a sliding window. An engine that reads config.json refuses the setting by name. */
+/**
+ * Copies the sliding window to config.json, although no supported engine has one, so that the engine refuses the
+ * setting by name.
+ */
 function toSlidingWindow(gguf: GgufFile, { architecture }: GgufShape): JsonObject {
   const window = numberAt(gguf, `${architecture.name}.attention.sliding_window`) ?? 0;
   return window === 0 ? {} : { sliding_window: window, use_sliding_window: true };

@@ -1,8 +1,11 @@
 import type { JsonObject } from '@agentjet/core';
 
-/** The rule that cuts text before merges apply. GGUF stores a name for it, and tokenizer.json the rule itself. */
+/**
+ * The rule that splits text before merges are applied. GGUF stores a name for the rule, and tokenizer.json stores the
+ * rule itself.
+ */
 export type GgufPreTokenizer = {
-  /** Values of `tokenizer.ggml.pre`; the first is written. */
+  /** The values of `tokenizer.ggml.pre` for this rule. The first one is used for writing. */
   readonly names: readonly [string, ...(readonly string[])];
   readonly normalizer: JsonObject | null;
   readonly preTokenizer: JsonObject;
@@ -50,7 +53,10 @@ export const preTokenizers: readonly GgufPreTokenizer[] = [
   { names: ['gpt-2'], normalizer: null, preTokenizer: byteLevel(true), ignoresMerges: false },
 ];
 
-/** The pre-tokenizer of a tokenizer.json; undefined for an unknown rule. Settings that change no ids are ignored. */
+/**
+ * Returns the pre-tokenizer of a tokenizer.json, or undefined for an unknown rule. Settings that do not change token
+ * ids are ignored.
+ */
 export function recognizePreTokenizer(preTokenizer: unknown): GgufPreTokenizer | undefined {
   const wanted = canonical(preTokenizer);
   return preTokenizers.find((each) => canonical(each.preTokenizer) === wanted);

@@ -22,8 +22,8 @@ type Vocabulary = {
 };
 
 /**
- * Makes the files from the metadata. Throws BackboneError `unsupported_model` for another kind of tokenizer,
- * `bad_model_files` for an incomplete one.
+ * Makes the files from the metadata. Throws BackboneError `unsupported_model` for another kind of tokenizer, and
+ * `bad_model_files` for incomplete metadata.
  */
 export function toTokenizerFiles(gguf: GgufFile, contextLength: number): TokenizerFiles {
   const pre = readPreTokenizer(gguf);

@@ -1,9 +1,9 @@
 import { float16ToFloat32 } from '@agentjet/trainer/model-files';
 
-/** The places of float16 values in the blocks of a type. */
+/** The position of a float16 value in the blocks of a type. */
 export type ScalePlace = { readonly blockBytes: number; readonly at: number };
 
-/** Reads the float16 at one place of each block. */
+/** Reads the float16 value at this position of each block. */
 export function readScales(bytes: Uint8Array, { blockBytes, at }: ScalePlace): Float32Array {
   const halves = new Uint16Array(bytes.length / blockBytes);
   for (let block = 0; block < halves.length; block++) {

@@ -2,7 +2,10 @@ import { toSigned } from './blocks-of-32.js';
 import { readScales } from './block-scales.js';
 import type { Dequantize } from './tensor-type.js';
 
-/** Blocks of 256 values in parts of 32 or 16: the scale of a part is itself a small number times the scale of the block. */
+/**
+ * Reads blocks of 256 values, which have parts of 32 or 16 values. The scale of a part is a small whole number times
+ * the scale of the block.
+ */
 
 /**
  * Reads Q4_K and Q5_K. A block has eight parts of 32 values, each with a scale and a minimum of six bits. It holds, in
@@ -35,8 +38,8 @@ function ofEightParts(layout: {
 }
 
 /**
- * Scale and minimum of one of eight parts. The first four have their own bytes; the others also use the upper bits that
- * these leave free.
+ * Reads the scale and the minimum of one of eight parts. The first four parts have their own bytes. The other parts
+ * also use the upper bits of these bytes.
  */
 function sixBits(bytes: Uint8Array, start: number, part: number): readonly [scale: number, minimum: number] {
   const byte = (index: number): number => bytes[start + index] ?? 0;
@@ -49,8 +52,9 @@ export const dequantizeQ4K = ofEightParts({ blockBytes: 144, lowBitsAt: 16 });
 export const dequantizeQ5K = ofEightParts({ blockBytes: 176, highBitsAt: 16, lowBitsAt: 48 });
 
 /**
- * A block has sixteen parts of 16 values, each with a scale of one signed byte and without a minimum. It holds, in this
- * order: 128 bytes with the lower four bits of the values, 64 bytes with their upper two bits, the scales, and d.
+ * Reads Q6_K. A block has sixteen parts of 16 values. Each part has a scale of one signed byte, and no minimum. It
+ * holds, in this order: 128 bytes with the lower four bits of the values, 64 bytes with their upper two bits, the
+ * scales, and d.
  */
 export const dequantizeQ6K: Dequantize = (bytes, values) => {
   const scales = readScales(bytes, { blockBytes: 210, at: 208 });

@@ -1,23 +1,26 @@
 import { readScales } from './block-scales.js';
 import type { Dequantize } from './tensor-type.js';
 
-/** Blocks of 32 values: a float16 scale, for some types a float16 minimum, and 4, 5 or 8 bits for each value. */
+/**
+ * Reads blocks of 32 values. A block has a float16 scale, for some types a float16 minimum, and 4, 5 or 8 bits for each
+ * value.
+ */
 
 type Layout = {
   readonly blockBytes: number;
-  /** The place of the minimum; undefined if the values are centered on `zero`. */
+  /** The position of the minimum. Undefined if the values are centered on `zero`. */
   readonly minimumAt?: number;
-  /** The place of the fifth bits; undefined for four bits. */
+  /** The position of the fifth bits. Undefined for types with four bits. */
   readonly highBitsAt?: number;
   /**
-   * The place of the lower four bits, which take 16 bytes. The low half of each byte belongs to a value of the first
+   * The position of the lower four bits, which take 16 bytes. The low half of each byte belongs to a value of the first
    * half of the block, and the high half to a value of the second.
    */
   readonly lowBitsAt: number;
   readonly zero: number;
 };
 
-/** A reader of blocks with four or five bits for each value. */
+/** Creates a reader of blocks with four or five bits for each value. */
 function ofNibbles({ blockBytes, minimumAt, highBitsAt, lowBitsAt, zero }: Layout): Dequantize {
   return (bytes, values) => {
     const scales = readScales(bytes, { blockBytes, at: 0 });
@@ -51,7 +54,7 @@ export const dequantizeQ80: Dequantize = (bytes, values) => {
   }
 };
 
-/** A byte as a number from -128 to 127. */
+/** Converts a byte to a number from -128 to 127. */
 export function toSigned(byte: number): number {
   return (byte << 24) >> 24;
 }

@@ -46,7 +46,7 @@ export function findTensorType(id: number): TensorType | undefined {
   return tensorTypes.find((type) => type.id === id);
 }
 
-/** The name of a type for messages. */
+/** Returns the name of a type for messages. */
 export function nameTensorType(id: number): string {
   return findTensorType(id)?.name ?? otherTypes[id] ?? `number ${id}`;
 }

@@ -10,11 +10,11 @@ export type TensorType = {
   readonly name: string;
   readonly blockValues: number;
   readonly blockBytes: number;
-  /** The type in a model folder: unchanged, or float32 if a block has to be computed. */
+  /** The dtype in a model folder: the same dtype, or float32 if values have to be computed from blocks. */
   readonly keptAs: TensorDtype;
-  /** Computes whole blocks. Undefined if the bytes are the values. */
+  /** Computes the values of whole blocks. Undefined if the bytes already are the values. */
   readonly dequantize?: Dequantize;
 };
 
-/** Fills `values` from the blocks of `bytes` in float32 arithmetic, so each operation rounds. */
+/** Fills `values` from the blocks in `bytes`. Every operation is rounded to float32. */
 export type Dequantize = (bytes: Uint8Array, values: Float32Array) => void;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { tensorTypes } from './registrations.js';
 
-/** Written by the Python package `gguf` 0.19.0: see test/nightly/gguf/make_golden.py. */
+/** These values were written by the Python package `gguf` 0.19.0. test/nightly/gguf/make_golden.py makes them. */
 const golden = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../golden/types.json'), 'utf8')) as Record<
   string,
   { readonly blocks: string; readonly values: string }

@@ -38,7 +38,7 @@ function largestDifference(left: ReadonlyMap<string, Float32Array>, right: Reado
   return largest;
 }
 
-/** A copy of a model folder with some files changed; null removes one. */
+/** Returns a copy of a model folder in which some files are changed. Null removes a file. */
 function changedFolder(
   from: string,
   changes: Readonly<Record<string, (file: Record<string, unknown>) => object>>,

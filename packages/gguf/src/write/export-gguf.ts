@@ -23,8 +23,8 @@ export type ExportGgufOptions = {
 export type ExportedGguf = { readonly file: string; readonly numBytes: number };
 
 /**
- * Writes a model folder as one GGUF file, whole or not at all. Rejects with BackboneError `unsupported_model`, `bad_model_files`,
- * `aborted`, or `checkpoint` if the file exists or cannot be written.
+ * Writes a model folder as one GGUF file. If this fails, it leaves no file. Rejects with BackboneError
+ * `unsupported_model`, `bad_model_files`, `aborted`, or `checkpoint` if the file exists or cannot be written.
  */
 export async function exportGguf(dir: string, target: string, options: ExportGgufOptions): Promise<ExportedGguf> {
   const file = path.resolve(target);

@@ -15,7 +15,10 @@ type RopeScaling =
   | ({ readonly type: 'llama3' } & Llama3Scaling)
   | { readonly type: 'linear' | 'yarn'; readonly factor: number; readonly originalContextLength: number | undefined };
 
-/** Keys that change what a model computes, with the values that a GGUF file of these architectures implies. */
+/**
+ * Keys that change what a model computes, with the values that a GGUF file of these architectures implies. Other values
+ * cannot be written.
+ */
 const meantValues: { readonly [key: string]: readonly unknown[] } = {
   hidden_act: ['silu'],
   use_sliding_window: [false],
@@ -23,7 +26,10 @@ const meantValues: { readonly [key: string]: readonly unknown[] } = {
   quantization_config: [],
 };
 
-/** Throws BackboneError `unsupported_model`, which names the key that cannot be written. */
+/**
+ * Reads the shape of a model folder. Throws BackboneError `unsupported_model` if a key cannot be written, and names the
+ * key.
+ */
 export function readFolderShape({ dir, config: whole }: ModelFolder): FolderShape {
   const config = textConfigOf(whole);
   const unsupported = (key: string, can: string): BackboneError =>

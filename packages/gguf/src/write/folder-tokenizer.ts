@@ -10,15 +10,18 @@ export type FolderTokenizer = {
   /** The tokens, one for each row of the embedding. */
   readonly tokens: readonly string[];
   readonly kinds: readonly number[];
-  /** `a b`. */
+  /** Each merge has the form `a b`. */
   readonly merges: readonly string[];
   readonly addsBos: boolean;
-  /** The existing ids among `bos`, `eos`, `eot`, `padding` and `unknown`. */
+  /** The ids of `bos`, `eos`, `eot`, `padding` and `unknown`, as far as the tokenizer has them. */
   readonly specialIds: Readonly<Record<string, number>>;
   readonly chatTemplate: string | undefined;
 };
 
-/** Throws BackboneError `unsupported_model` for a tokenizer that GGUF cannot express, `bad_model_files` if the folder has none. */
+/**
+ * Throws BackboneError `unsupported_model` for a tokenizer that GGUF cannot express, and `bad_model_files` if the
+ * folder has no tokenizer.
+ */
 export async function readFolderTokenizer(dir: string, vocabSize: number): Promise<FolderTokenizer> {
   const read = async (name: string): Promise<JsonObject> =>
     parseJsonObject(await readFile(path.join(dir, name), 'utf8').catch(() => '')) ?? {};

@@ -1,6 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises';
 
-/** A value of the metadata with the type that the file gives it. */
+/** A value of the metadata, and its type in the file. */
 export type MetadataValue =
   | { readonly type: 'string'; readonly value: string }
   | { readonly type: 'uint32' | 'float32'; readonly value: number }
@@ -8,7 +8,7 @@ export type MetadataValue =
   | { readonly type: 'strings'; readonly value: readonly string[] }
   | { readonly type: 'int32s'; readonly value: readonly number[] };
 
-/** A tensor whose bytes come in pieces, so that memory never holds it whole. */
+/** A tensor whose bytes are made in pieces, so that memory never holds the whole tensor. */
 export type GgufTensorPlan = {
   readonly name: string;
   /** The shape in the order of a model folder, rows first. */

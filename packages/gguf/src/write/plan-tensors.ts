@@ -9,13 +9,13 @@ import { float16Type, float32Type, q80Type, type WrittenType } from './written-t
 /** The values of `--type`, which is the type of the matrices. Vectors are always float32. */
 export type ExportType = 'f16' | 'q8_0';
 
-/** A multiple of every block, so that no block is cut. */
+/** The number of values in a piece. It is a multiple of all block sizes, so no block is split. */
 const pieceValues = 1 << 19;
 const largestFloat16 = 65504;
 
 /**
- * The tensors of a model folder as a GGUF file has them. Throws BackboneError `bad_model_files` for a tensor that
- * llama.cpp does not know.
+ * Returns the tensors of a model folder in the form of a GGUF file. Throws BackboneError `bad_model_files` for a tensor
+ * that llama.cpp does not know.
  */
 export function planTensors({ tensors }: ModelFolder, shape: FolderShape, type: ExportType): readonly GgufTensorPlan[] {
   return [...tensors.values()]

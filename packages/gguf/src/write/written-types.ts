@@ -1,6 +1,6 @@
 import { float32ToFloat16 } from '@agentjet/trainer/model-files';
 
-/** The way to write the numbers of a tensor. */
+/** How to write the numbers of a tensor. */
 export type WrittenType = {
   /** The number of the type, as in `types/registrations.ts`. */
   readonly id: number;
@@ -19,7 +19,7 @@ export const float32Type: WrittenType = {
 
 export const float16Type: WrittenType = { id: 1, blockValues: 1, blockBytes: 2, encode: toHalves };
 
-/** Blocks of 32: a float16 scale, and each value as a multiple of it from -127 to 127. */
+/** Blocks of 32 values. A block has a float16 scale, and each value is a multiple of the scale from -127 to 127. */
 export const q80Type: WrittenType = { id: 8, blockValues: 32, blockBytes: 34, encode: quantizeQ80 };
 
 function toHalves(values: Float32Array): Uint8Array {

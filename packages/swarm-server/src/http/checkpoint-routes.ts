@@ -6,7 +6,7 @@ import { checkpointName } from '@agentjet/run-folder';
 import { WireError, type CheckpointsAnswer } from '@agentjet/swarm-wire';
 import type { Door } from './door.js';
 
-/** Serves checkpoints and their files. Only names of the list are served, never a path from a request. */
+/** Serves checkpoints and their files. It serves only files that it has listed, so a request cannot name a path. */
 export function addCheckpoints(base: Hono, door: Door, dirs: CheckpointDirs = {}): void {
   base.get(
     '/checkpoints',
@@ -79,7 +79,10 @@ function respondFile(file: string, size: number, header: string | undefined): Re
   });
 }
 
-/** One range; null if the file does not have these bytes. Undefined for any other header, which is ignored. */
+/**
+ * Returns the range that the header asks for. Returns null if the file does not have these bytes, and undefined for a
+ * header in another form, which is ignored.
+ */
 function parseRange(header: string, size: number): { readonly start: number; readonly end: number } | null | undefined {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header) ?? [];
   if (first === '' && last === '') return undefined;

@@ -21,7 +21,7 @@ export class Door {
   readonly #current: () => Swarm | undefined;
   readonly #limits: BodyLimits;
   readonly #needsKey: boolean;
-  /** One commit may release a thousand answers. */
+  /** Spreads answers over turns of the event loop, because one commit may release a thousand of them. */
   readonly #turns = new LoopTurns();
 
   constructor(current: () => Swarm | undefined, limits: BodyLimits, needsKey: boolean) {
@@ -37,7 +37,7 @@ export class Door {
       return context.json((await route(swarm, context, key)) as object);
     };
 
-  /** A route that makes its own response. */
+  /** Adds a route that makes its own response. */
   raw =
     (role: Role, route: (swarm: Swarm, context: Context) => Promise<Response>) =>
     (context: Context): Promise<Response> =>
@@ -100,7 +100,7 @@ export function toClaimKey(key: StoredKey | undefined): ClaimKey | undefined {
   };
 }
 
-/** Throws WireError `reward_out_of_bounds`. */
+/** Throws WireError `reward_out_of_bounds` if the key does not allow this reward. */
 export function requireBounds(reward: number | null, key: StoredKey | undefined): void {
   const [least, most] = key?.rewardBounds ?? [-Infinity, Infinity];
   if (reward === null || (reward >= least && reward <= most)) return;
@@ -117,8 +117,8 @@ export const rewardsIn = ({ reward, rewards = {}, turn_rewards = [] }: EndReques
 ];
 
 /**
- * The shares whose groups the key may list and score; undefined for all. Throws WireError `wrong_role` if there are
- * none.
+ * Returns the shares whose groups the key may list and score, and undefined if it may score all. Throws WireError
+ * `wrong_role` if it may score none.
  */
 export function scoredShares(key: StoredKey | undefined): readonly string[] | undefined {
   if (key === undefined || key.role === 'commander') return undefined;
@@ -136,7 +136,7 @@ export function requireScorer(key: StoredKey | undefined, share: string): void {
   );
 }
 
-/** The error for another method on a known path, or for an unknown path. */
+/** Returns the error for an unknown path, or for a known path with the wrong method. */
 export function unknownRoute({ req }: Context): WireError {
   const matches = (path: string): boolean =>
     new RegExp(`^/swarm/v1${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(req.path);
@@ -145,7 +145,9 @@ export function unknownRoute({ req }: Context): WireError {
   return new WireError('wrong_method', `${req.path} takes ${methods.join(', ')}, not ${req.method}.`);
 }
 
-/** Closes the connection instead of reading the rest of a refused body. */
+/**
+ * Answers with the error. If the body was refused, the connection is closed, because the rest of the body is not read.
+ */
 export function answerError(context: Context, error: unknown): Response | Promise<Response> {
   const known =
     error instanceof WireError
@@ -158,5 +160,8 @@ export function answerError(context: Context, error: unknown): Response | Promis
   return incomingOf(context).complete ? answer : refuse(context.env as HttpBindings, answer);
 }
 
-/** Node's request object. Reading its headers costs nothing, but a web request creates them on access. */
+/**
+ * Returns Node's request object. Its headers can be read at no cost. A web `Request` creates its headers when they are
+ * first read.
+ */
 export const incomingOf = ({ env }: Context): HttpBindings['incoming'] => (env as HttpBindings).incoming;

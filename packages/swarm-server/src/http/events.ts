@@ -28,9 +28,9 @@ const told: ReadonlySet<LedgerRecord['kind']> = new Set([
 const heartbeatMs = 15_000;
 
 /**
- * The commits as server-sent events. An event's id is the number of its record. A client that sends the id of its
- * last event gets all events after it, as far as their files are kept. Without an id it gets the events from now on.
- * An event without an id says whether the policies train, at the beginning and after each change.
+ * Sends commits as server-sent events. An event's id is the number of its record. A client that sends the id of its
+ * last event gets all later events whose files are still kept. A client that sends no id gets only new events. An event
+ * without an id says whether the policies train, at the beginning and after each change.
  */
 export function respondEvents(swarm: Swarm, lastEventId: string | undefined): Response {
   const encoder = new TextEncoder();

@@ -2,9 +2,9 @@ import type { HttpBindings } from '@hono/node-server';
 import { systemHost } from '@agentjet/ledger';
 
 /**
- * Requests that get their answers soon, mainly the ends of episodes. A stopping server still sends these answers.
- * Requests that only read are not counted. Claims and model calls are not counted either, because they may wait for
- * long.
+ * Counts requests that get their answers soon, mainly the ends of episodes. A server that stops still sends these
+ * answers. It does not count requests that only read, nor claims and model calls, because these may wait for a long
+ * time.
  */
 export class InFlight {
   readonly #open = new Set<HttpBindings['outgoing']>();

@@ -46,7 +46,8 @@ export function addKeys(base: Hono, door: Door): void {
         await audit(swarm, own, { what: 'key_deleted', name });
         await swarm.keep(name, null);
       }
-      await swarm.abandonKey(name); // also for an unknown key: an earlier request may have been cut short by a kill
+      // This also runs for an unknown key, because the server may have been killed during an earlier request.
+      await swarm.abandonKey(name);
       return { deleted: isKnown };
     }),
   );

@@ -55,7 +55,7 @@ export function describeKey({ name, role, ...limits }: StoredKey): KeyAnswer {
 }
 
 /**
- * The key of an Authorization header, if it opens the role.
+ * Returns the key of an Authorization header if the key may act in the role.
  * @throws WireError `missing_key`, `unknown_key`, `expired_key`, `wrong_role`
  */
 export function requireKey(state: LedgerState, header: string | undefined, role: Role, now = Date.now()): StoredKey {

@@ -16,7 +16,8 @@ export type LobbyOptions = {
   /** Throws WireError for a configuration that no run can have, and for an unknown run. */
   readonly check: (asked: RunRequest) => void;
   /**
-   * Resolves with the run's name when it is on disk. The commander is answered after that. `by` is the name of the key.
+   * Resolves with the run's name when it is on disk. The commander gets the answer after that. `by` is the name of the
+   * commander's key.
    */
   readonly keep: (asked: RunRequest, by: string) => Promise<string>;
 };
@@ -73,7 +74,7 @@ export function createLobby(options: LobbyOptions): Lobby {
   return { app, begun };
 }
 
-/** Whether it is the commander's key. Only the commander may see why a run failed. */
+/** Returns whether the header has the commander's key. Only the commander may see why a run failed. */
 function opens(state: LedgerState, header: string | undefined): boolean {
   try {
     requireKey(state, header, 'commander');

@@ -9,16 +9,19 @@ import type { SwarmModel } from '../model/swarm-model.js';
 import { replayOrDrop } from '../swarm/replay-or-drop.js';
 import type { Swarm } from '../swarm/swarm.js';
 
-/** A swarm that works, and the model of its episodes. */
+/** A working swarm, and the model of its episodes. */
 export type Serving = { readonly swarm: Swarm; readonly model: SwarmModel };
 
-/** Gives the lives of a swarm one after the other. */
+/** Gives the current swarm. After a failure the swarm is opened again; each opening is a life of the swarm. */
 export type ServingSource = {
   /** Undefined while the server recovers. */
   readonly serving: Serving | undefined;
-  /** The keys outlive every recovery; undefined if there never was a model. */
+  /** The keys stay valid after a recovery. Undefined if no model was ever open. */
   readonly keys: EpisodeKeys | undefined;
-  /** Resolves with the next life as soon as it works; undefined if there will be none, or none within `waitMs`. */
+  /**
+   * Resolves with the next life of the swarm as soon as it works. Resolves with undefined if there is none within
+   * `waitMs`.
+   */
   readonly opened: (waitMs: number) => Promise<Serving | undefined>;
 };
 
@@ -68,7 +71,7 @@ export class ModelApp {
   }
 }
 
-/** The path of an absolute address, with its query. */
+/** Returns the path and the query of an absolute address. */
 export const pathOf = (url: string): string => url.slice(url.indexOf('/', 'https://'.length));
 
 function requireKey(key: string | undefined, episodeId: string, keys: EpisodeKeys | undefined): void {

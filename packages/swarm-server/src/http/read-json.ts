@@ -8,8 +8,9 @@ export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number;
 export const defaultLimits: BodyLimits = { maxBytes: 8 * 2 ** 20, maxDepth: 64, maxMs: 30_000 };
 
 /**
- * A JSON body within its limits. An empty body is an empty object.
- * @throws WireError `unsupported_media_type`, `too_large`, `slow_body`, `invalid_json`, `invalid_request` (too deep, cut short)
+ * Reads a JSON body within limits. An empty body gives an empty object.
+ * @throws WireError `unsupported_media_type`, `too_large`, `slow_body`, `invalid_json`, `invalid_request` (too deep,
+ * cut short)
  */
 export async function readJson(incoming: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   if (incoming.headers['content-encoding'] !== undefined) {

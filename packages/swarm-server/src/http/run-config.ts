@@ -26,7 +26,7 @@ export type RunConfig = {
 /** Used by a server whose trainer has no configuration. */
 export const anyConfig: RunConfig = { run: '', requireSame: () => {}, requireChangeable: () => {} };
 
-/** Each key takes effect with the next step, or for groups that are opened afterwards. */
+/** A change of one of these keys takes effect at the next step, or for groups that are opened later. */
 const changeable = new Set([
   'data.train_batch_size',
   'rollout.num_repeat',
@@ -39,10 +39,12 @@ const changeable = new Set([
   'swarm.sample_collection',
 ]);
 
-/** The server is stopped, its YAML file is changed, and it resumes from its newest checkpoint. */
+/**
+ * To change one of these keys, stop the server, change its YAML file, and start it again from its newest checkpoint.
+ */
 const reloadable = /^(rollout|onnx|torch|trainer_common\.(max_checkpoints|keep_best|total_|val_|logger|optim\.))/;
 
-/** Keys that name code, which runs at the clients. */
+/** Keys that name code. The code runs at the clients. */
 const clientSide = /^(rollout\.user_workflow|task_reader|task_judge)(\.|$)/;
 
 export function createRunConfig<Config extends CommonConfig>(
@@ -84,8 +86,8 @@ export function createRunConfig<Config extends CommonConfig>(
 }
 
 /**
- * The key for which one of several policies has its own value. Throws WireError `unknown_config` if there is no such
- * policy.
+ * Removes `swarm.policies.<name>.` from a key that sets a value for one policy. Throws WireError `unknown_config` if
+ * the policy does not exist.
  */
 function ownKey(key: string, { swarm }: CommonConfig): string {
   const [, policy, own] = /^swarm\.policies\.([a-z0-9_]+)\.(.+)$/.exec(key) ?? [];
@@ -109,7 +111,7 @@ function asUnknownConfig(check: () => void): void {
   }
 }
 
-/** Throws WireError `unknown_config` if a key names code, because code runs at the clients. */
+/** Throws WireError `unknown_config` if a key names code, because code runs only at the clients. */
 export function refuseClientKeys(given: Readonly<Record<string, unknown>>): void {
   const [code] = flatten(given).filter(([key]) => clientSide.test(key));
   if (code !== undefined) throw clientKey(code[0]);

@@ -73,12 +73,12 @@ export function addRun(base: Hono, door: Door, { config = anyConfig, standby }: 
   );
 }
 
-/** `end` answers at once; the run ends a moment later. */
+/** `end` returns at once, and the run ends a moment later. */
 export type StandbyRun = { readonly name: string; readonly end: () => void };
 
 type RunOptions = { readonly config?: RunConfig; readonly standby?: StandbyRun };
 
-/** Repeating an operation that is already in effect returns at once. */
+/** Carries out an operation. If the operation is already in effect, it returns at once. */
 async function operate(swarm: Swarm, context: Context, key: StoredKey | undefined): Promise<OperationAnswer> {
   const operation = toOperation(context.req.param('operation') ?? '');
   const id = context.req.header('idempotency-key') ?? crypto.randomUUID();

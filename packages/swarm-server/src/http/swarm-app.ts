@@ -33,8 +33,8 @@ import type { RunConfig } from './run-config.js';
 import { addRun, type StandbyRun } from './run-routes.js';
 
 /**
- * The swarm over HTTP. Keys are checked before bodies, bodies have limits, and every error has a code of a closed list.
- * `current` returns the working swarm; undefined while it is recovering.
+ * The swarm over HTTP. Keys are checked before bodies, bodies have limits, and every error has a code from a fixed
+ * list. `current` returns the working swarm, or undefined during a recovery.
  */
 export function createSwarmApp(current: () => Swarm | undefined, options: SwarmAppOptions = {}): Hono {
   const limits = { ...defaultLimits, ...options.limits };
@@ -75,14 +75,14 @@ export function createSwarmApp(current: () => Swarm | undefined, options: SwarmA
 
 export type SwarmAppOptions = {
   readonly limits?: Partial<BodyLimits>;
-  /** False: every request may do everything. Allowed only for a server that listens on loopback. */
+  /** If false, every request may do everything. This is allowed only for a server that listens on loopback. */
   readonly needsKey?: boolean;
   /**
    * The address by which clients reach this server, such as `https://swarm.example.org`. Default: taken from the
    * request.
    */
   readonly origin?: string;
-  /** Default: any key may be changed, and values are not checked. */
+  /** The changes that clients may make. Default: clients may change any key, and values are not checked. */
   readonly config?: RunConfig;
   /** The current run of a server that waits for runs. */
   readonly standby?: StandbyRun;
@@ -103,7 +103,10 @@ function withOrigin(episode: ClaimedEpisode, origin: string): ClaimedEpisode {
   return base_url.startsWith('/') ? { ...episode, base_url: origin + base_url } : episode;
 }
 
-/** A whole number of the query, at most `most`; undefined if it is missing. Throws WireError `invalid_request`. */
+/**
+ * Returns a whole number from the query, and `most` if the number is larger. Returns undefined if it is missing. Throws
+ * WireError `invalid_request` if it is not a whole number.
+ */
 function readCount(context: Context, name: string, most: number): number | undefined {
   const text = context.req.query(name);
   if (text === undefined) return undefined;

@@ -18,7 +18,10 @@ import { createKey, type StoredKey } from './keys.js';
 import { ModelApp, pathOf, type Serving } from './model-app.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
 
-/** A swarm that listens. If its store fails, it reads the store again. If another server takes it over, it stops. */
+/**
+ * A swarm that listens for requests. If its store fails, it reads the store again. If another server takes the store
+ * over, it stops.
+ */
 export class SwarmServer {
   /** Created at the first start, and shown only then. */
   readonly firstKey: string | undefined;
@@ -100,19 +103,21 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
    * `onLost` is called after a heartbeat that could not be written: another server has the store, or its disk fails.
    */
   readonly openStore: (onLost: (error: unknown) => void) => Promise<Store>;
-  /** Opens a trainer for each life of the swarm. The trainer then loads the newest checkpoint. */
+  /** Opens a trainer each time the swarm is opened. The trainer then loads the newest checkpoint. */
   readonly openTrainer?: () => Promise<SwarmOptions['trainer']>;
-  /** Opens a model, instead of a trainer, for each life of the swarm. It is served under `/e/<episode>/`. */
+  /**
+   * Opens a model, instead of a trainer, each time the swarm is opened. Agents call the model under `/e/<episode>/`.
+   */
   readonly openModel?: (
     records: RecordIndex,
     onFailure: (error: unknown, policy: string) => void,
   ) => Promise<SwarmModel>;
   readonly settings: SwarmSettings;
-  /** Settings of policies whose batches or steps differ. */
+  /** The settings of policies that differ from `settings`. */
   readonly policySettings?: Readonly<Record<string, SwarmSettings>>;
   /** The commander's key of a new run. Default: a new key that is shown once. */
   readonly firstKey?: StoredKey | undefined;
-  /** The person who began the run from another machine, recorded once in the audit. */
+  /** Who began the run from another machine. The audit records this once. */
   readonly begun?: Begun | undefined;
   /** Default: the loopback address. */
   readonly hostname?: string;
@@ -134,7 +139,7 @@ export type Begun = {
   readonly run: string;
 };
 
-/** Runs one swarm after the other on the same store. */
+/** Runs one swarm on the store, and opens another one whenever it fails. */
 class SwarmLoop {
   readonly #options: SwarmServerOptions;
   #swarm: Swarm | undefined;
@@ -142,7 +147,7 @@ class SwarmLoop {
   #model: SwarmModel | undefined;
   #keys: EpisodeKeys | undefined;
   #numLives = 0;
-  /** Calls that wait for the next life. */
+  /** Calls that wait for the next swarm. */
   readonly #waiting = new Set<() => void>();
   #isOver = false;
   #taken: StoreError | undefined;
@@ -164,13 +169,16 @@ class SwarmLoop {
     return this.#swarm;
   }
 
-  /** Undefined while there is no swarm. Throws WireError `not_owner` if there will be none. */
+  /**
+   * The swarm for requests. Undefined while there is none. Throws WireError `not_owner` if no other swarm will be
+   * opened.
+   */
   get swarmToAsk(): Swarm | undefined {
     if (this.#taken !== undefined) throw toWireError(this.#taken);
     return this.#swarm;
   }
 
-  /** The part that answers model calls; undefined without a swarm or without a model. */
+  /** The part that answers model calls. Undefined without a swarm or without a model. */
   get serving(): Serving | undefined {
     const [swarm, model] = [this.#swarm, this.#model];
     return swarm === undefined || model === undefined ? undefined : { swarm, model };
@@ -194,7 +202,7 @@ class SwarmLoop {
     return this.serving;
   }
 
-  /** Called when the next life works, or when there will be none. */
+  /** Called when the next swarm works, and when no other swarm will be opened. */
   #wake(): void {
     for (const go of this.#waiting) go();
   }
@@ -252,7 +260,7 @@ class SwarmLoop {
     return { trainer: await openTrainer(), ...(access !== undefined && { access }) };
   }
 
-  /** Releases store and model, so that others can be opened. */
+  /** Releases the store and the model, so that they can be opened again. */
   async #release(): Promise<void> {
     const model = this.#model;
     this.#model = undefined;
@@ -269,7 +277,10 @@ class SwarmLoop {
     return firstKey === undefined ? answer.key : undefined;
   }
 
-  /** If the server was killed while it opened the run, the same request arrives again. */
+  /**
+   * Records who began the run, unless it is recorded already: if the server was killed while it opened the run, the
+   * same request arrives again.
+   */
   async auditBegin(): Promise<void> {
     const [{ begun }, swarm] = [this.#options, this.#swarm];
     if (begun === undefined || swarm === undefined) return;
@@ -342,10 +353,13 @@ class SwarmLoop {
   }
 }
 
-/** This time is far shorter than a model call, and long enough for many simultaneous requests to share one commit. */
+/**
+ * The time that a commit waits for more records. It is far shorter than a model call, and long enough for many
+ * simultaneous requests to share one commit.
+ */
 const gatherMs = 4;
 
-/** The timer keeps the process alive while it waits only for a commit, as it may when a server opens. */
+/** This timer keeps the process alive, because a server that opens may wait only for a commit. */
 const gather = (): Promise<void> => setTimeout(gatherMs);
 
 /** How long an idle connection stays open. */

@@ -3,8 +3,8 @@ import type { RecordedCall } from '@agentjet/rollout';
 import { packFloats, packInts, unpackFloats, unpackInts } from '@agentjet/records';
 
 /**
- * The record of a model call. Agents send their whole history with every call, so messages that the agent's previous
- * call also had are not written again: `shared` counts them.
+ * The record of a model call. Agents send their whole history with every call, so a record leaves out the messages that
+ * it shares with the agent's previous call. `shared` is their number.
  */
 export type CallContent = Omit<RecordedCall, 'request' | 'completion' | 'response'> & {
   readonly request: Omit<ChatRequest, 'messages' | 'tools'> & {
@@ -21,7 +21,7 @@ export type CallContent = Omit<RecordedCall, 'request' | 'completion' | 'respons
     readonly policyVersion: number;
   };
   readonly response: Omit<ChatResponse, 'logprobs'>;
-  /** Text of each generated token. */
+  /** The text of each generated token. */
   readonly texts: readonly string[];
   /** The hash of the request body, so that a client's retry is recognized after a restart of the server. */
   readonly body?: { readonly hash: string; readonly callId: string };
@@ -89,7 +89,7 @@ export class CallContents {
   }
 }
 
-/** The answer that a call got. */
+/** Returns the answer that the call got. */
 export function toResponse({ response, completion, texts }: CallContent): ChatResponse {
   const ids = unpackInts(completion.ids);
   const logprobs = unpackFloats(completion.logprobs);
@@ -104,7 +104,7 @@ function countShared(before: readonly ChatMessage[], now: readonly ChatMessage[]
   return end === -1 ? now.length : end;
 }
 
-/** Most messages have only a role and text. */
+/** Compares messages. Most have only a role and text, which are compared first. */
 function isSame(left: ChatMessage, right: ChatMessage | undefined): boolean {
   if (left === right) return true;
   if (left.role !== right?.role || left.content !== right.content) return false;

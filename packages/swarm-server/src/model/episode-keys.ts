@@ -6,14 +6,14 @@ const prefix = 'sk-ajet-';
 
 /**
  * Keys of episodes. Each one allows the model calls of one episode and nothing else. They are signed with a secret in
- * the run folder that only its owner can read, so they outlive a restart of the server.
+ * the run folder that only its owner can read, so they stay valid after a restart of the server.
  */
 export class EpisodeKeys {
   readonly #inner: Buffer;
   readonly #outer: Buffer;
   /**
-   * Recently issued or received keys by episode, because every model call brings the same key. Each takes about 150
-   * bytes.
+   * Recently issued or received keys by episode. They are kept because every model call of an episode sends the same
+   * key. Each takes about 150 bytes.
    */
   readonly #known = new LatestMap<string>(20_000);
 
@@ -47,7 +47,7 @@ export class EpisodeKeys {
     return isRight;
   }
 
-  /** HMAC-SHA-256 (RFC 2104), without an object of `createHmac`, which costs 40 microseconds. */
+  /** Computes HMAC-SHA-256 (RFC 2104) without `createHmac`, because creating its object takes 40 microseconds. */
   #sign(episodeId: string): string {
     const inner = hash('sha256', Buffer.concat([this.#inner, Buffer.from(episodeId)]), 'buffer');
     return hash('sha256', Buffer.concat([this.#outer, inner]), 'base64url');

@@ -1,12 +1,12 @@
-/** The factor by which the limit can grow at most, and the number of minimum limits after which it halves. */
+/** The limit grows to at most this multiple of its minimum, and halves after a time of this many minimums. */
 const most = 30;
 const halving = 10;
 
 /**
  * The time that a tracker may idle before it is put away. Rebuilding a tracker costs processor time, which a busy
  * server lacks: if calls exceed the limit only because the server is slow, every call rebuilds a tracker and delays the
- * next call further. So the limit grows to twice the idle time of trackers that had to be rebuilt, and shrinks slowly
- * if none had to be.
+ * next call further. So the limit grows to twice the idle time of the trackers that were rebuilt, and shrinks slowly if
+ * none were rebuilt.
  */
 export class IdleLimit {
   readonly #leastMs: number;
@@ -25,8 +25,8 @@ export class IdleLimit {
   }
 
   /**
-   * Whether to look for idle trackers, which is done about once a second, because a map keeps the slots of deleted
-   * entries.
+   * Whether to look for idle trackers now. This is true about once a second. A search for every call would be slow,
+   * because a map keeps the slots of deleted entries.
    */
   isDue(nowMs: number): boolean {
     const passedMs = nowMs - this.#lookedMs;

@@ -4,21 +4,24 @@ import type { EndRecord } from '@agentjet/ledger';
 import type { EndRequest } from '@agentjet/swarm-wire';
 import type { Swarm } from '../swarm/swarm.js';
 
-/** The interface to the holder of the episodes' trackers. A swarm without one records ends as they arrive. */
+/**
+ * The interface to the object that holds the episodes' trackers. A swarm without such an object records ends as they
+ * arrive.
+ */
 export type ModelPort = {
   /**
-   * Seals the messages and answers of all agents of the episode. Throws EngineError `replay_mismatch` if its recorded
-   * calls do not give the prompts that they had, WireError `invalid_request` for a reward of a turn that does not
+   * Seals the messages and answers of all agents of the episode. Throws EngineError `replay_mismatch` if the recorded
+   * calls do not give the same prompts again, and WireError `invalid_request` for a reward of a turn that does not
    * exist.
    */
   readonly seal: (episodeId: string, request: EndRequest) => SealedEnd;
   /** The number of tokens generated so far; 0 if the tracker of the episode is not in memory. */
   readonly tokensOf: (episodeId: string) => number;
-  /** Called when the episode is over. Running calls are cut. */
+  /** Called when the episode is over. Calls that still run are aborted. */
   readonly close: (episodeId: string) => void;
 };
 
-/** The holder of trackers whose model calls the server answers. */
+/** The object that holds the trackers and answers the model calls of their episodes. */
 export type EpisodeHolder = {
   /** Sets the swarm that the episodes belong to. */
   attach(swarm: Swarm): void;

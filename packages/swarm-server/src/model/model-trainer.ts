@@ -30,11 +30,14 @@ import { RedoGap } from './redo-gap.js';
 import type { LostAttempt } from '../swarm/attempt-lengths.js';
 import type { Evaluated, EvaluatedGroup, TrainerPort } from '../swarm/trainer-port.js';
 
-/** The fields of a manifest in addition to its groups: everything else that the step is computed from. */
+/** The part of a manifest that is not about groups: everything else that the step is computed from. */
 export type ServedStep = StepContent & {
-  /** Attempts that were lost since the previous step. Only the metrics of the step count them. */
+  /** Attempts that were lost since the previous step. They appear only in the metrics of the step. */
   readonly lost?: readonly LostAttempt[];
-  /** For each group: the attempts that ended without a place. Lines and metrics of the step include them. */
+  /**
+   * For each group, the attempts that ended without a place in the group. The episode lines and the metrics of the step
+   * include them.
+   */
   readonly failed?: PlanContext['failed'];
   /** The version of AgentJet. */
   readonly version: string;
@@ -47,7 +50,7 @@ export class ModelTrainer implements TrainerPort {
   readonly #gap = new RedoGap();
   readonly #listener: JobListener;
   readonly #empty: EmptySteps;
-  /** The data of the step that was planned last or is being trained. */
+  /** The episodes of the step that was planned last or is being trained. */
   #episodes: Episode[] = [];
 
   constructor(options: ModelTrainerOptions) {
@@ -72,7 +75,7 @@ export class ModelTrainer implements TrainerPort {
   save = (step: number): Promise<void> => this.#options.weights.save(step);
   removeCheckpoint = (step: number): Promise<void> => this.#options.weights.removeCheckpoint(step);
 
-  /** The engine samples from the new weights as soon as they are made. */
+  /** Waits until the engine samples from the new weights. */
   publish = (): Promise<void> => this.#options.weights.settle();
 
   plan = (groups: readonly ManifestGroup[], { isOnPolicy, changes, lost, failed, idle }: PlanContext): StepPlan => {
@@ -101,7 +104,7 @@ export class ModelTrainer implements TrainerPort {
 
   check = (): void => this.#empty.check();
 
-  /** An evaluation that an earlier process has written is not written again. */
+  /** Writes an evaluation, unless an earlier process has written it. */
   recordEvaluation = async (step: number, { groups, seconds }: Evaluated): Promise<void> => {
     const { folder } = this.#options;
     if ((await folder.readEvaluations()).some((evaluation) => evaluation.step === step)) return;
@@ -143,7 +146,8 @@ export class ModelTrainer implements TrainerPort {
   }
 
   /**
-   * Throws AgentJetError `redo_impossible`, because a step without some of its rows would silently give other weights.
+   * Returns the recorded end of an episode. Throws AgentJetError `redo_impossible` if there is none, because a step
+   * without some of its rows would silently give other weights.
    */
   #endOf(episodeId: string): EndRecord {
     const end = this.#options.records.end(episodeId);
@@ -191,7 +195,7 @@ export class ModelTrainer implements TrainerPort {
     };
   }
 
-  /** An episode of a dropped group may have had a reward. */
+  /** Returns the episode as one that is not trained. It may have had a reward, if its group was dropped. */
   #toUntrained(episodeId: string): Episode {
     const end = this.#endOf(episodeId);
     const { reward, isSuccess, rewards } = end;
@@ -203,7 +207,7 @@ export class ModelTrainer implements TrainerPort {
   }
 }
 
-/** The parts of a group that are not trained. */
+/** Attempts of a batch that are not trained. */
 type Untrained = { readonly lost: readonly LostAttempt[]; readonly failed: PlanContext['failed'] };
 
 export type ModelTrainerOptions = {
@@ -228,7 +232,9 @@ function tokensOf(end: EndRecord | undefined, policy: string): number {
   return (policies === undefined ? end?.tokens : stats?.generatedTokens) ?? 0;
 }
 
-/** The rewards that concern the policy. A reward that names the policy applies to all its targets. */
+/**
+ * Returns the episode with only the rewards of this policy. A reward that names the policy applies to all its targets.
+ */
 function toOwn({ turnRewards, ...episode }: ManifestEpisode, policy: string): ManifestEpisode {
   if (policy === defaultPolicy) return { ...episode, ...(turnRewards !== undefined && { turnRewards }) };
   const own = turnRewards?.filter((each) => isOf(each, policy));
@@ -269,7 +275,7 @@ function toSampledGroup(groupId: string, members: readonly Episode[], others: re
   return { groupId, episodes, lost: others.filter((other) => !episodes.includes(other)) };
 }
 
-/** The planned and the actual number of groups of each share in the batch. Empty in a run without shares. */
+/** Returns the planned and the actual number of groups of each share in the batch. Empty in a run without shares. */
 function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<string, number>> {
   const { asked = {}, got = {} } = shares ?? {};
   const names = [...new Set([...Object.keys(asked), ...Object.keys(got)])];
@@ -280,10 +286,13 @@ function toShareMetrics(shares: ManifestRecord['shares']): Readonly<Record<strin
   return Object.fromEntries(rows);
 }
 
-/** A group of the batch, with the groups of earlier tries at its draw. A group that is not trained has no episodes. */
+/**
+ * A group of the batch, with the earlier groups of the same draw, which were dropped. A group that is not trained has
+ * no episodes.
+ */
 type DrawnGroup = { readonly group: ManifestGroup; readonly earlier: readonly ManifestGroup[] };
 
-/** The batch in the order of its draws, including groups that are not trained. */
+/** Returns the batch in the order in which its tasks were drawn, including groups that are not trained. */
 function inDrawOrder(groups: readonly ManifestGroup[], idle: readonly IdleGroup[]): readonly DrawnGroup[] {
   if (idle.length === 0) return groups.map((group) => ({ group, earlier: [] }));
   const tries = new Map<number, ManifestGroup[]>();

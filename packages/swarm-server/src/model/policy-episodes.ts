@@ -5,14 +5,17 @@ import type { Swarm } from '../swarm/swarm.js';
 import type { EpisodeHolder, ModelPort, SealedEnd } from './model-port.js';
 import type { ServedEpisodes } from './served-episodes.js';
 
-/** One of several models: its agents, and its part of every episode. */
+/** One of several models: the agents that it trains, and its trackers for every episode. */
 export type PolicyPart = {
   readonly name: string;
   readonly targets: readonly string[];
   readonly episodes: ServedEpisodes;
 };
 
-/** The running episodes of a server with several models. An episode has a part in each of them, and one end seals all or none. */
+/**
+ * The running episodes of a server with several models. Each model has its own tracker of an episode. The end of the
+ * episode seals all of these trackers or none.
+ */
 export class PolicyEpisodes implements ModelPort, EpisodeHolder {
   readonly #parts: readonly PolicyPart[];
 
@@ -36,7 +39,7 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
     const seals = this.#parts.map(({ name, episodes }) => {
       const turns = this.#turnRewardsOf(name, episodeId, request);
       return { name, seal: episodes.prepareSeal(episodeId, { ...request, turn_rewards: turns }) };
-    }); // if any of them refuses, the episode continues in all of them
+    }); // if one policy refuses, the episode continues in all policies
     const sealed = seals.map(({ name, seal }) => ({ name, ...seal() }));
     const turnRewards = sealed.flatMap((each) => each.turnRewards ?? []);
     const bytes = sealed.flatMap((each) => each.bytes ?? []);
@@ -83,8 +86,8 @@ export class PolicyEpisodes implements ModelPort, EpisodeHolder {
   }
 
   /**
-   * Turns of an agent are rewarded in the policy that sampled them. If an agent made none, the first policy refuses
-   * the reward.
+   * Returns the turn rewards of one policy: those of agents whose turns it sampled. If an agent has made no turns, the
+   * first policy gets the reward and refuses it.
    */
   #turnRewardsOf(policy: string, episodeId: string, { turn_rewards = [] }: EndRequest): typeof turn_rewards {
     const ownerOf = (agent: string): string | undefined =>

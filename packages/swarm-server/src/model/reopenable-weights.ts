@@ -18,7 +18,7 @@ export class ReopenableWeights implements ServedWeights {
 
   /** Opens the model again with the weights of `model.path`; a checkpoint has to be loaded then. */
   async reopen(): Promise<void> {
-    await this.#current.close().catch(() => undefined); // it is dead already
+    await this.#current.close().catch(() => undefined); // the model is dead, so a failed close does not matter
     const { weights, isShared } = await this.#open();
     this.#current = weights;
     if (this.#isClosed && !isShared) await weights.close();
@@ -42,7 +42,9 @@ export class ReopenableWeights implements ServedWeights {
   save: ServedWeights['save'] = (step) => this.#current.save(step);
   removeCheckpoint: ServedWeights['removeCheckpoint'] = (step) => this.#current.removeCheckpoint(step);
 
-  /** Does not wait for a model that is being reopened, which is closed as soon as it is open. */
+  /**
+   * Closes the model. It does not wait for a model that is being reopened: that model is closed as soon as it is open.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#current.close();
@@ -56,8 +58,8 @@ type Opened = {
 };
 
 /**
- * Openings in progress. An opening may outlive its caller if it waits for a worker to start; the next caller takes it
- * over.
+ * Models that are being opened. A caller may give up while a worker starts. The next caller then waits for the same
+ * opening.
  */
 const pending = new WeakMap<object, { readonly opening: Promise<ServedWeights>; numWaiting: number }>();
 

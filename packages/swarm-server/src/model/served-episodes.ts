@@ -25,7 +25,7 @@ import type { ModelPort, SealedEnd } from './model-port.js';
 /**
  * The running episodes of a server: their trackers and the models of their agents. A tracker is rebuilt from the
  * recorded calls of its episode when it is first needed, so a restarted server continues episodes that were running.
- * Every answer is recorded before it leaves; a streamed one leaves in one burst.
+ * Every answer is recorded before it is sent, so a streamed answer is sent in one burst.
  */
 export class ServedEpisodes implements ModelPort {
   readonly #options: ServedEpisodesOptions;
@@ -33,7 +33,7 @@ export class ServedEpisodes implements ModelPort {
   /** Spreads answers over turns of the event loop, because one commit may release a thousand calls at once. */
   readonly #turns = new LoopTurns();
   #swarm: Swarm | undefined;
-  /** The number of calls that the engine failed since its last answer. */
+  /** The number of failed calls since the engine's last answer. */
   #numFailed = 0;
   readonly #idle: IdleLimit;
 
@@ -78,7 +78,8 @@ export class ServedEpisodes implements ModelPort {
 
   /** Checks the request, and throws if `seal` would. The episode continues until the returned function seals it. */
   prepareSeal(episodeId: string, request: EndRequest): () => SealedEnd {
-    const episode = this.#open.get(episodeId) ?? this.#get(episodeId); // it ends soon, so its idle time does not matter
+    // The episode ends now, so its last use is not noted.
+    const episode = this.#open.get(episodeId) ?? this.#get(episodeId);
     const turnRewards = toTurnRewards(episode.open, request).map((each) => ({ ...each, ...named(this.#policy) }));
     return () => this.#seal(episodeId, episode, turnRewards);
   }
@@ -184,7 +185,8 @@ export class ServedEpisodes implements ModelPort {
         replayDeltas(response, options);
         return response;
       } catch (error) {
-        // Another request started this call and was closed, which aborted it. This request still needs an answer.
+        // Another request started this call, and the call was aborted when that request was closed. This request still
+        // needs an answer.
         const isOthers = error instanceof EngineError && error.code === 'aborted' && options.signal?.aborted !== true;
         if (!isOthers) throw toCallError(error);
       }
@@ -204,7 +206,7 @@ export class ServedEpisodes implements ModelPort {
     const answer = this.#watch(model.generate(request, signal === undefined ? {} : { signal }));
     const response = await answer.finally(() => episode.numCalls--);
     const recorded = episode.recorded.get(request);
-    if (recorded === undefined) throw new Error('The tuned model answered a call and did not report it.');
+    if (recorded === undefined) throw new Error('The tuned model answered a call without reporting it.');
     return { content: episode.contents.write(recorded, this.#bodyOf(episode, agent, requestId)), response };
   }
 
@@ -221,7 +223,7 @@ export class ServedEpisodes implements ModelPort {
     }
   }
 
-  /** The hash of the request body, by which a session recognizes a retry. */
+  /** Returns the hash of the request body, by which a session recognizes a retry. */
   #bodyOf({ sessions }: ServedEpisode, { agentName }: AgentIdentity, requestId: string): CallContent['body'] {
     const callId = requestId.slice(0, requestId.lastIndexOf(':'));
     for (const session of sessions.values()) {
@@ -246,13 +248,17 @@ export class ServedEpisodes implements ModelPort {
     const known = open ?? this.#openAgain(episodeId);
     known.usedMs = performance.now();
     if (open === undefined) this.#idle.noteOpened(episodeId, known.usedMs);
-    this.#open.delete(episodeId); // moved to the end, because the first one has been idle for longest
+    // Moved to the end, so that the first episode of the map is the one that has been idle for longest.
+    this.#open.delete(episodeId);
     this.#open.set(episodeId, known);
     this.#putIdleAway(known.usedMs);
     return known;
   }
 
-  /** An episode that nobody has called for a while is rebuilt from its records when it is called again. */
+  /**
+   * Removes the trackers of idle episodes from memory. A tracker is rebuilt from its records when its episode makes
+   * another call.
+   */
   #putIdleAway(nowMs: number): void {
     if (!this.#idle.isDue(nowMs)) return;
     for (const [episodeId, { usedMs, numCalls }] of this.#open) {
@@ -287,10 +293,7 @@ export class ServedEpisodes implements ModelPort {
     }
   }
 
-  /**
-   * Checks again, because the episode may have ended since the request found its session. Throws CallError
-   * `episode_ended`.
-   */
+  /** Throws CallError `episode_ended` if the episode has ended since the request found its session. */
   #requireRunning(episodeId: string): void {
     try {
       this.#swarmOf().requireRunning(episodeId);
@@ -318,17 +321,17 @@ export type ServedEpisodesOptions = {
   /** The policy that answers these calls. Default: `default`. */
   readonly policy?: string;
   /**
-   * The sampling of episodes by purpose. Always set `requestSampling`: by default, an open episode uses the
-   * sampling that a request asks for.
+   * The sampling of episodes by purpose. Always set `requestSampling`. Without it, an episode uses the sampling that a
+   * request asks for.
    */
   readonly episode: (
     purpose: 'train' | 'evaluation',
   ) => OpenEpisodeOptions & Required<Pick<OpenEpisodeOptions, 'requestSampling'>>;
-  /** The number of answered calls that an episode may have; null for any number. */
+  /** The number of calls that an episode may make. Null means any number. */
   readonly maxCalls: number | null;
   /**
-   * The time without a call after which a tracker is put away. It grows if trackers that were put away are needed
-   * again. Default: a minute.
+   * The time without a call after which a tracker is removed from memory. It grows if removed trackers are needed
+   * again. Default: one minute.
    */
   readonly idleMs?: number;
   /** Called once when the engine is dead. */
@@ -359,7 +362,7 @@ type ServedEpisode = {
   usedMs: number;
 };
 
-/** Keeps only counters that are not zero. Most are zero, and a shorter record is written sooner. */
+/** Returns only the counters that are not zero. Most are zero, and a shorter record takes less time to write. */
 function unlessZero(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const counted: Record<string, unknown> = {};
   for (const name in counts) {
@@ -374,7 +377,7 @@ function hasAny(counts: object): boolean {
   return false;
 }
 
-/** A client names turns by their place among the answers of their agent. */
+/** Returns the rewards of turns. A client names a turn by its number among the answers of its agent. */
 function toTurnRewards(open: OpenEpisode, { turn_rewards = [] }: EndRequest): readonly TurnReward[] {
   if (turn_rewards.length === 0) return [];
   const { turns } = open.record();

@@ -17,27 +17,25 @@ import { ReopenableWeights } from './reopenable-weights.js';
 import { PolicyEpisodes, type PolicyPart } from './policy-episodes.js';
 import { ServedEpisodes, type ServedEpisodesOptions } from './served-episodes.js';
 
-/** The models of one life of a swarm. They train on the answers that its episodes got. */
+/** The models of a swarm from one opening to the next. They train on the answers that the swarm's episodes got. */
 export type SwarmModel = {
-  /** The models by policy. There is only `default` unless the configuration names several. */
+  /** One model for each policy. There is only `default` unless the configuration names several policies. */
   readonly trainers: readonly {
     readonly name: string;
     readonly trainer: TrainerPort;
-    /** Opens a model that died again; the swarm loads its newest checkpoint. */
+    /** Opens a dead model again. The swarm then loads the newest checkpoint of the model. */
     readonly reopen: () => Promise<void>;
   }[];
   readonly episodes: ModelPort & EpisodeHolder;
   readonly keys: EpisodeKeys;
-  /** Target tags that learn; null for all. */
+  /** The target tags that learn. Null means all. */
   readonly trainableTargets: readonly string[] | null;
-  /** The connection of an episode. Its address lacks the origin of the server. */
+  /** Returns the address and the key of an episode's model. The address lacks the origin of the server. */
   readonly access: (episodeId: string) => EpisodeAccess;
   readonly close: () => Promise<void>;
 };
 
-/**
- * Opens the models of a run, with the weights of `model.path`; the swarm loads the newest checkpoints.
- */
+/** Opens the models of a run with the weights of `model.path`. The swarm then loads the newest checkpoints. */
 export async function openSwarmModel(
   run: Pick<ServedRun, 'folder' | 'policies'>,
   records: RecordIndex,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { AttemptLengths } from './attempt-lengths.js';
 import { StragglerNotice } from './straggler-notice.js';
 
-/** A ledger whose lost attempts are watched as the server watches them, and a clock. */
+/** Creates a clock, and a ledger whose lost attempts are watched as in the server. */
 function watch() {
   const clock = { ms: 0 };
   const lengths: { watched?: AttemptLengths } = {};

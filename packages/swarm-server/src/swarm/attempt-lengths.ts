@@ -1,25 +1,25 @@
 import type { Ledger, LedgerGroup, LedgerRecord } from '@agentjet/ledger';
 
-/** An attempt that no step trains. It is used to compare trained with claimed episodes. */
+/** An attempt that no step trains. The metrics compare its length with the lengths of trained episodes. */
 export type LostAttempt = {
   readonly episodeId: string;
   /** The number of generated tokens. */
   readonly tokens: number;
   readonly seconds: number;
-  /** Whether it was ended from outside. If it was, only the tokens before its end count. */
+  /** Whether it was aborted, so that it has only a part of its tokens. */
   readonly isCut: boolean;
 };
 
 /**
- * Measures the lengths of attempts, and lists those that were lost since the last step. A server that trains early
- * episodes and drops late ones trains too many short episodes. Seconds run on the lease clock, and begin anew after a
- * recovery.
+ * Measures the lengths of attempts, and lists those that were lost since the last step. If a server trains early
+ * episodes and drops late ones, it trains too many short episodes. Seconds are measured on the lease clock, and start
+ * from 0 after a recovery.
  */
 export class AttemptLengths {
   readonly #ledger: Ledger;
   /** For each policy: the attempts that its next step reports. */
   readonly #lost: ReadonlyMap<string, LostAttempt[]>;
-  /** The claim times of attempts that are neither in a step nor lost. */
+  /** The claim times of attempts that are not yet in a step and are not lost. */
   readonly #begunMs = new Map<string, number>();
 
   constructor(ledger: Ledger, policies: readonly { readonly name: string }[]) {
@@ -44,7 +44,7 @@ export class AttemptLengths {
     this.#lose({ episodeId, tokens, seconds: this.secondsOf(episodeId), isCut: true });
   }
 
-  /** Called with each record after it was applied, because a record may drop episodes that have ended. */
+  /** Called with each record after it was applied, because any record may drop episodes that have ended. */
   note(record: LedgerRecord): void {
     if (record.kind === 'end') this.#noteEnded(record.episodeId);
     else if (record.kind === 'drop' || record.kind === 'group_dropped' || record.kind === 'give_up')

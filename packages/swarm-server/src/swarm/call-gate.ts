@@ -1,6 +1,6 @@
 /**
- * A gate that holds model calls while weights change or the run is paused. After it is closed, running calls still
- * finish, so no call sees two versions. It is open if no holder keeps it closed.
+ * A gate that holds model calls while weights change or the run is paused. Calls that run when it is closed still
+ * finish, so no call sees two versions. Several holders may close the gate. It opens when the last of them lets go.
  */
 export class CallGate {
   readonly #holders = new Set<string>();
@@ -15,7 +15,7 @@ export class CallGate {
     this.#now = now;
   }
 
-  /** The number of all calls. */
+  /** How long all calls together have waited. */
   get waitedMs(): number {
     return this.#waitedMs;
   }
@@ -47,7 +47,7 @@ export class CallGate {
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** Refuses waiting and new calls instead of holding them. Undefined ends this. */
+  /** Refuses waiting and new calls instead of holding them. With undefined, calls are held again. */
   refuse(error: Error | undefined): void {
     this.#refusal = error;
     if (error !== undefined) for (const resume of this.#waiting.splice(0)) resume();

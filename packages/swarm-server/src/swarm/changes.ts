@@ -22,7 +22,7 @@ export class Changes {
     for (const resume of waiting) resume();
   }
 
-  /** Ends all waiting: nothing will change any more, and waiting callers are notified. */
+  /** Notifies all waiting callers for the last time, because nothing changes any more. */
   close(): void {
     this.#isClosed = true;
     this.notify();

@@ -5,7 +5,7 @@ import { appendSynced, type SwarmContext } from './swarm-context.js';
 
 /**
  * Orders to save a checkpoint. Open orders are kept in memory. The audit has the id of each order, and a record follows
- * when it is done. An order that is neither in memory nor recorded as done was lost when the server was opened again.
+ * when it is done. If an order is neither in memory nor recorded as done, it was lost when the server was opened again.
  */
 
 /** The state of an order in one policy. */
@@ -17,7 +17,10 @@ export type WantedCheckpoint = {
 
 const what = 'checkpoint' as const;
 
-/** A policy that has stopped saves nothing until it is started. */
+/**
+ * Orders a checkpoint of each policy. A policy that has stopped fails its order, because it saves nothing until it is
+ * started.
+ */
 export async function orderCheckpoint(context: SwarmContext, requestId: string, asked: Asked): Promise<void> {
   const { policies, changes } = context;
   for (const { wanted, weights, health } of policies) {
@@ -28,7 +31,7 @@ export async function orderCheckpoint(context: SwarmContext, requestId: string, 
   await appendSynced(context, { kind: 'audit', what, ...asked, detail: { operation_id: requestId } });
 }
 
-/** Undefined if there is no such order. */
+/** Returns the state of an order, or undefined if the order is unknown. */
 export function findCheckpointOrder(
   context: SwarmContext,
   requestId: string,
@@ -49,7 +52,10 @@ const isOrdered = ({ ledger }: SwarmContext, requestId: string): boolean =>
 export const openOrders = ({ wanted }: SwarmContext): readonly string[] =>
   [...wanted].filter(([, { state }]) => state === 'accepted').map(([id]) => id);
 
-/** Notes that the policy has carried the orders out, and records the orders that all policies have carried out. */
+/**
+ * Notes that this policy has carried out the orders. An order is recorded as done when all policies have carried it
+ * out.
+ */
 export async function settleOrders(context: SwarmContext, ids: readonly string[]): Promise<void> {
   const { wanted, policies, ledger, changes } = context;
   for (const id of ids) wanted.set(id, { state: 'done' });
@@ -62,7 +68,7 @@ export async function settleOrders(context: SwarmContext, ids: readonly string[]
   changes.notify();
 }
 
-/** Fails the open orders of the policy. They are not carried out later, and their operators get an error. */
+/** Fails the open orders of the policy. They are not carried out later. The operators who gave them get an error. */
 export function failOrders(context: SwarmContext, error: unknown): void {
   for (const id of openOrders(context)) context.wanted.set(id, toFailed(toErrorMessage(error)));
 }

@@ -1,7 +1,7 @@
 import { WireError } from '@agentjet/swarm-wire';
 import type { ClaimKey } from './episode-answers.js';
 
-/** The state of a client. It changes with every request. */
+/** The state of a client. Every request updates it. */
 type Client = {
   readonly life: string;
   /** Name of the worker key that it uses. Absent for a commander's key, and in a swarm without keys. */
@@ -10,9 +10,9 @@ type Client = {
   revision?: string;
   /** Shares that the client can run. */
   can?: readonly string[];
-  /** The client asks for the step after this version of the weights. */
+  /** The version of the weights after which the client asks for the next step. */
   agreesAfter?: number;
-  /** The version at which it last ended an episode. */
+  /** The version of the weights when it last ended an episode. */
   endedAt?: number;
   /** The number of its claims that wait for a place, and the time when the last one was answered. */
   claims?: number;
@@ -27,13 +27,13 @@ type Greeting = {
   readonly key: ClaimKey | undefined;
 };
 
-/** A revision of code counts as gone if no client ran it for this long. */
+/** A revision of the code counts as gone if no client has run it for this time. */
 const silentMs = 30_000;
 
 /**
- * Tracks the current life of each client. If a client was restarted, the episodes of its old life are dropped at once,
- * not only when their leases end. If two programs use one name, the second program is refused as long as the first one
- * sends heartbeats.
+ * Tracks the current life of each client, which is the time from one start of its process to the next. After a restart,
+ * the episodes of the old life are dropped at once, before their leases end. If two programs use one name, the second
+ * program is refused as long as the first one sends heartbeats.
  */
 export class ClientLives {
   readonly #now: () => number;
@@ -48,15 +48,15 @@ export class ClientLives {
     this.#sinceMs = now();
   }
 
-  /** Whether the client is known, and came with this worker key. */
+  /** Whether the client is known and uses this worker key. */
   isOf(client: string, keyName: string): boolean {
     return this.#clients.get(client)?.keyName === keyName;
   }
 
   /**
-   * Notes a request of a client. Returns true if this is a new life, so the caller must drop the episodes of the old
-   * life.
-   * @throws WireError `name_taken` while another life, or a client of another worker key, has this name
+   * Notes a request of a client. Returns true if the client was restarted. The caller must then drop the episodes of
+   * its old life.
+   * @throws WireError `name_taken` while another running program, or a client with another worker key, has this name
    */
   greet({ client, life, key }: Greeting): boolean {
     const now = this.#now();
@@ -84,8 +84,8 @@ export class ClientLives {
   }
 
   /**
-   * Notes which shares a client can run. A client whose claim waits for a place counts as alive, although it sends
-   * nothing.
+   * Notes which shares a client can run. The client counts as alive while its claim waits for a place, although it
+   * sends nothing else.
    */
   async whileClaiming<Answer>(
     { client, can }: { readonly client: string; readonly can: readonly string[] },
@@ -109,7 +109,7 @@ export class ClientLives {
     if (known !== undefined) known.agreesAfter = agreesAfter;
   }
 
-  /** Notes that a client ended an episode while this version answered. */
+  /** Notes that a client ended an episode while this version of the weights answered. */
   noteEnd(client: string, version: number): void {
     const known = this.#clients.get(client);
     if (known === undefined) return;
@@ -128,8 +128,8 @@ export class ClientLives {
   }
 
   /**
-   * Whether one live client, or every live client that ended an episode at this version, asks for the step after it.
-   * Silent clients are not waited for.
+   * Whether clients ask for the step after this version. One client is enough unless `all` is true. Then every client
+   * that ended an episode at this version must ask, except clients that are silent.
    */
   agree(all: boolean, version: number): boolean {
     const present = this.#present(this.#now() - silentMs);
@@ -143,7 +143,8 @@ export class ClientLives {
   }
 
   /**
-   * Whether a client may still run this code: one sent a request recently, or the server started too recently to know.
+   * Whether a client may still run this code, because a client with this code sent a request recently, or because the
+   * server started too recently to know.
    */
   mayRun(revision: string): boolean {
     const sinceMs = this.#now() - silentMs;
@@ -160,7 +161,7 @@ export class ClientLives {
     this.#clients.set(client, { life, keyName: known.keyName, seenMs: -Infinity, hasLeft: true });
   }
 
-  /** A waiting claim gets nothing if its client has left, or has started a new life. */
+  /** Whether the client has left or was restarted. Its waiting claim then gets nothing. */
   hasLeft(client: string, life: string): boolean {
     const known = this.#clients.get(client);
     return known !== undefined && (known.life !== life || known.hasLeft === true);
@@ -175,11 +176,11 @@ function nameTaken(client: string, retryAfterMs: number): WireError {
   );
 }
 
-/** Whether the client sent a request since then, or its claim waits for a place. */
+/** Whether the client has sent a request since `sinceMs`, or its claim waits for a place. */
 const isThere = ({ seenMs, claims = 0, claimedMs = -Infinity, hasLeft }: Client, sinceMs: number): boolean =>
   hasLeft !== true && (claims > 0 || Math.max(seenMs, claimedMs) > sinceMs);
 
-/** The error for a client name that is in use with another key. */
+/** Creates the error for a client name that is in use with another key. */
 export function otherKey(client: string, retryAfterMs: number): WireError {
   return new WireError(
     'name_taken',

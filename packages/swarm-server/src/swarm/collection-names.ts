@@ -9,6 +9,9 @@ const originals: ReadonlyMap<unknown, Collection> = new Map([
   ['all_client_agree_sync_weight', 'all_clients_ask'],
 ]);
 
-/** The rule for when enough was sampled for a step, by either of its names; undefined for any other name. */
+/**
+ * Returns the rule that decides when enough was sampled for a step. It accepts our name and the original name of the
+ * rule, and returns undefined for any other name.
+ */
 export const toCollection = (name: unknown): Collection | undefined =>
   collections.find((each) => each === name) ?? originals.get(name);

@@ -27,7 +27,7 @@ export function changedKeys({ ledger, policy }: OfPolicy): Readonly<Record<strin
 /** The key of the configuration that holds the policies. */
 const policiesKey = 'swarm.policies';
 
-/** Every claim needs the changes, so they are cached and read again only after a change. */
+/** Returns the changes of a policy. Every claim needs them, so they are cached until the next change. */
 export function changesOf({ ledger, policy }: OfPolicy): ConfigChanges {
   const { configs } = ledger.state;
   const ofAll = read.get(configs) ?? new Map<string, ReadChanges>();

@@ -2,15 +2,16 @@ import type { ServerAnswer, TrainingEvent } from '@agentjet/swarm-wire';
 import { flyingOf, hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-context.js';
 
 /**
- * The state of the server, for people. If one of several policies fails, its own entry says so, and the others
- * continue.
+ * Returns the state of the server as a word for people. If one of several policies fails, the server counts as failed
+ * only if all others have failed too. The entry of the policy names its problem.
  */
 export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['state'] {
   const { isPaused, isDraining, isStopped } = ledger.state.operation;
   const alive = policies.filter((each) => !isDown(each));
   const isOpening = policies.some(({ weights }) => weights.version < 0 && weights.phase === 'recovering');
   if (policies.every(({ weights }) => weights.phase === 'failed'))
-    return policies.every(({ health }) => health.problem !== undefined) ? 'failed' : 'recovering'; // they open soon
+    // The models open soon.
+    return policies.every(({ health }) => health.problem !== undefined) ? 'failed' : 'recovering';
   if (isOpening || alive.length === 0) return 'recovering';
   if (isStopped) return 'offline';
   if (isPaused) return 'paused';
@@ -57,6 +58,6 @@ export function describeTraining(context: SwarmContext): readonly TrainingEvent[
 function trainingState(context: SwarmContext): TrainingEvent['state'] {
   const { weights, health } = context;
   if (health.problem !== undefined) return 'failed';
-  if (weights.phase === 'recovering' || weights.phase === 'failed') return 'recovering'; // its model opens later
+  if (weights.phase === 'recovering' || weights.phase === 'failed') return 'recovering'; // the model opens later
   return isComplete(context) && weights.phase === 'waiting' ? 'complete' : 'training';
 }

@@ -47,7 +47,7 @@ export type EpisodesQuery = {
   readonly state?: string | undefined;
 };
 
-/** The address of an episode's model, and the key for it. */
+/** The address of an episode's model, and the key for the calls. */
 export type EpisodeAccess = Pick<ClaimedEpisode, 'base_url' | 'model' | 'key' | 'trainable_targets' | 'policies'>;
 
 export function toOptional({
@@ -73,7 +73,10 @@ export function randomName(random: () => number): string {
   return part() + part();
 }
 
-/** The state of an episode in each policy; undefined with one policy, or before the first step that takes it. */
+/**
+ * Returns the state of an episode in each policy. Returns undefined if there is only one policy, or if no step has
+ * taken the episode yet.
+ */
 export function partsOf(state: LedgerState, episodeId: string): Receipt['parts'] {
   const old = state.finished.episode(episodeId)?.parts;
   if (old !== undefined)
@@ -124,7 +127,7 @@ export function endedDifferently(episodeId: string, stored: string): WireError {
   });
 }
 
-/** The error for an episode that is over. Nothing is known about a claim that was lost in a power cut. */
+/** Returns the reason why an episode is over. The ledger knows nothing about a claim that was lost in a power cut. */
 export function reasonOf({ episodes, finished }: LedgerState, episodeId: string): string {
   const found = episodes.get(episodeId) ?? finished.episode(episodeId);
   return found === undefined ? 'machine_restarted' : (found.reason ?? 'ended');
@@ -147,17 +150,17 @@ type EndParts = {
   readonly sealed: SealedEnd | undefined;
   readonly group: Pick<LedgerGroup, 'taskId' | 'revision'>;
   readonly episode: Pick<LedgerEpisode, 'place' | 'attempt' | 'seed'>;
-  /** The text of its task; empty if it stays at the client. */
+  /** The text of its task. It is empty if the text stays at the client. */
   readonly query: string;
   /** The seconds since it was claimed. */
   readonly seconds: number;
-  /** The content of an attempt that was lost to an outage and is not sealed. */
+  /** The number of tokens of an attempt that was lost to an outage, and so is not sealed. */
   readonly tokens?: number | undefined;
 };
 
 /**
- * The end in the ledger's form. The client's fields are added to the sealed ones key by key, because spreading both
- * takes longer than everything else here.
+ * Returns the end in the form that the ledger records. The client's fields are added to the sealed ones key by key,
+ * because spreading both takes longer than everything else here.
  */
 export function toNewEnd(
   request: EndRequest,
@@ -198,12 +201,13 @@ export function toNewEnd(
 }
 
 /**
- * Whether this key may act for the episode: it claimed the episode or is a commander's. Without keys, every client may.
+ * Whether this key may act for the episode. The key that claimed the episode and a commander's key may. In a swarm
+ * without keys, every client may.
  */
 export const speaksFor = ({ keyName }: Readonly<LedgerEpisode>, key: ClaimKey | undefined): boolean =>
   key === undefined || key.isCommander || keyName === undefined || keyName === key.name;
 
-/** Throws WireError `foreign_episode` unless this client claimed the episode, with this key. */
+/** Throws WireError `foreign_episode` if another client claimed the episode, or if it was claimed with another key. */
 export function requireClient(episode: Readonly<LedgerEpisode>, found: string, key?: ClaimKey): void {
   const { episodeId, client } = episode;
   if (!speaksFor(episode, key)) {

@@ -1,15 +1,16 @@
 import type { Ledger } from '@agentjet/ledger';
 
 /**
- * The deadlines of episodes. Time runs on the lease clock, so it stops while the server is paused or changes weights,
- * and begins anew after a recovery. All episodes have the same time, so they expire in the order in which they began.
+ * The deadlines of episodes. Time is measured on the lease clock. That clock stops while the server is paused or
+ * changes weights, and starts again after a recovery. All episodes have the same time limit, so they expire in the
+ * order in which they began.
  */
 export class EpisodeDeadlines {
   readonly #clock: Ledger['clock'];
   readonly #limitMs: number | undefined;
   readonly #begunMs = new Map<string, number>();
 
-  /** Undefined if episodes have no time limit. */
+  /** `limitMs` is undefined if episodes have no time limit. */
   constructor(clock: Ledger['clock'], limitMs: number | undefined) {
     this.#clock = clock;
     this.#limitMs = limitMs;

@@ -4,7 +4,10 @@ import { goneError, partsOf, stepOf, toOptional, type EpisodesQuery } from './ep
 
 const states: readonly EpisodeState[] = ['running', 'ended', 'pooled', 'assigned', 'trained', 'evaluated', 'dropped'];
 
-/** Running and known episodes in the order in which they were claimed, after one of them. Throws WireError `invalid_request` for an unknown state. */
+/**
+ * Lists the episodes that the ledger keeps, in the order of their claims. `after` is the id of the last episode of the
+ * previous page. Throws WireError `invalid_request` for an unknown state.
+ */
 export function listEpisodes(ledger: LedgerState, { after, limit, state }: EpisodesQuery): EpisodesAnswer {
   if (state !== undefined && !states.some((known) => known === state))
     throw new WireError('invalid_request', `"state" is ${JSON.stringify(state)}; there are ${states.join(', ')}.`);

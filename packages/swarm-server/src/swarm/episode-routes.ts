@@ -41,8 +41,8 @@ import type { GenerateCall } from './swarm-options.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
 
 /**
- * The requests of workers. Each answer waits until its records are stored: claims and calls are committed, and
- * everything else is synced.
+ * The requests of workers. Each answer waits until its records are stored. For claims and calls, a commit is enough.
+ * All other records are also synced to disk.
  */
 export class EpisodeRoutes {
   readonly #context: SwarmContext;
@@ -50,7 +50,10 @@ export class EpisodeRoutes {
   readonly #model: ModelPort | undefined;
   readonly #calls = new Map<string, Promise<unknown>>();
   readonly #deadlines: EpisodeDeadlines;
-  /** Episodes that got a refusal from a stopped policy. Their agents are not blamed if they fail. */
+  /**
+   * Episodes that got a refusal from a stopped policy. If such an episode fails, this counts as an outage, not as a
+   * failure of its agent.
+   */
   readonly #refused = new Set<string>();
 
   constructor(context: SwarmContext, { access, model }: EpisodeParts) {
@@ -80,7 +83,7 @@ export class EpisodeRoutes {
       };
       this.#accept(episode, { ...request, error, error_code: 'timeout' }, JSON.stringify(['failed', null, null])).catch(
         () => {},
-      ); // dropped
+      ); // the episode was dropped
     }
   }
 
@@ -158,7 +161,7 @@ export class EpisodeRoutes {
     if (this.#context.ledger.state.episodes.get(episodeId)?.state !== 'running') throw this.#goneError(episodeId);
   }
 
-  /** `policy` is the one that answers. Default: the first. */
+  /** Answers a model call with the weights of `policy`. Default: the first policy. */
   async call(episodeId: string, requestId: string, generate: GenerateCall, policy?: string): Promise<unknown> {
     const { ledger, writer } = this.#context;
     const episode = ledger.state.episodes.get(episodeId);
@@ -205,7 +208,7 @@ export class EpisodeRoutes {
         throw error;
       });
       try {
-        this.requireRunning(episodeId); // it may have ended while the call waited
+        this.requireRunning(episodeId); // the episode may have ended while the call waited
         const { version } = weights;
         const { incarnation } = line;
         const content = await generate({ version, incarnation }).catch((error: unknown) => {
@@ -223,7 +226,7 @@ export class EpisodeRoutes {
     }
   }
 
-  /** The recorded answer to a call of any age. */
+  /** Returns the recorded answer to a call, however old the call is. */
   #recordedAnswer(episodeId: string, requestId: string): unknown {
     const { records } = this.#context;
     return records.calls(episodeId).find((record) => record.requestId === requestId)?.content;
@@ -265,7 +268,8 @@ export class EpisodeRoutes {
   }
 
   /**
-   * A new revision takes over the open evaluation. An old one takes it over if no client has the newest one any more.
+   * Notes which revision of the code an evaluation measures. A new revision takes over the open evaluation. An old
+   * revision takes it over if no client runs the newest one any more.
    */
   #noteNewest({ can, revision }: ClaimRequest): void {
     const { revisions, lives } = this.#context;
@@ -277,13 +281,17 @@ export class EpisodeRoutes {
     if (taken.length > 0) takeOverEvaluation(this.#context, taken);
   }
 
-  /** Whether a place may come later: a running episode may be lost, or an evaluation may follow a step. */
+  /**
+   * Whether a place may become free later, because a running episode may be lost or an evaluation may follow a step.
+   */
   #mayOpenPlaces(): boolean {
     const { ledger, policies } = this.#context;
     return ledger.numRunning > 0 || isEvaluationPending(this.#context) || policies.some(isAtWork);
   }
 
-  /** The number of episodes that may run in total, so that this key does not exceed its limit. */
+  /**
+   * Returns how many episodes may run in total after a claim with this key, so that the key does not exceed its limit.
+   */
   #capacityOf(key: ClaimKey | undefined): number {
     if (key?.maxEpisodes === undefined) return Infinity;
     const { ledger } = this.#context;
@@ -324,7 +332,7 @@ export class EpisodeRoutes {
     };
   }
 
-  /** Undefined if the content stays at the client. */
+  /** Returns the content of the group's task, or undefined if the content stays at the client. */
   #taskOf(group: Readonly<LedgerGroup>): WireTask | undefined {
     const { purpose, taskId } = group;
     const split = purpose === 'evaluation' ? { split: purpose } : {};
@@ -332,7 +340,7 @@ export class EpisodeRoutes {
     return this.#context.ledger.state.tasks.get(key)?.content as WireTask | undefined;
   }
 
-  /** Seals the answers that the episode's agents got, and ends the episode in the same turn of the event loop. */
+  /** Seals the episode's trackers, and ends the episode in the same turn of the event loop. */
   async #accept(episode: Readonly<LedgerEpisode>, said: EndRequest, bodyHash: string): Promise<void> {
     const { episodeId } = episode;
     const isRefused = this.#refused.delete(episodeId);

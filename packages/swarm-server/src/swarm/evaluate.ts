@@ -13,9 +13,10 @@ import { isThrough, shareNames } from './share-watch.js';
 import { appendSynced, hasPolicies, isDown, requireEngine, type SwarmContext } from './swarm-context.js';
 
 /**
- * The evaluation of a step, if one is due. Its places are offered before all others, at the version of the step. The
- * next step waits for them up to a limit. The record states the number of tasks. With several policies, the steps of
- * the first one decide when an evaluation is due, and no policy makes a step meanwhile.
+ * Evaluates after a step if an evaluation is due. Its places are offered to clients before all others, and its calls
+ * are answered by the weights of this step. The next step waits for the evaluation, up to a limit. The record states
+ * the number of tasks. With several policies, the steps of the first one decide when an evaluation is due, and no
+ * policy makes a step meanwhile.
  */
 export async function evaluateIfDue(context: SwarmContext): Promise<void> {
   const { step } = context.line;
@@ -31,7 +32,7 @@ export async function evaluateIfDue(context: SwarmContext): Promise<void> {
   }
 }
 
-/** Resolves when no other policy makes a step. */
+/** Resolves when no other policy is making a step. */
 async function othersMade({ policies, changes, settings }: SwarmContext): Promise<void> {
   const isBusy = ({ weights }: SwarmContext): boolean => weights.phase === 'updating' || weights.phase === 'recovering';
   while (policies.slice(1).some((each) => isBusy(each) && !isDown(each))) await changes.next(settings.tickMs);
@@ -52,7 +53,7 @@ async function evaluate(context: SwarmContext, step: number): Promise<void> {
   if (groupsOf(context, step).length === 0) return; // `numEvaluationTasks` is 0
   changes.notify();
   evaluation.sinceMs = ledger.clock.read();
-  evaluation.beganMs ??= host.now(); // unset if an earlier process opened the groups
+  evaluation.beganMs ??= host.now(); // `beganMs` is undefined if an earlier process opened the groups
   let numTasks = state.tasks.size;
   while (!isOver(context, step) && mayWait(context)) {
     requireEngine(context);
@@ -97,7 +98,10 @@ function noticeUnfilled(
   );
 }
 
-/** The revisions of a share's rewards if there are several. Such an evaluation cannot be compared with others. */
+/**
+ * Returns the revisions of the code that gave a share's rewards, if there is more than one. Such an evaluation cannot
+ * be compared with others.
+ */
 function findMixed({ ledger }: SwarmContext, groups: readonly LedgerGroup[]): readonly string[] | undefined {
   const byShare = new Map<string, Set<string>>();
   for (const group of groups) {
@@ -135,7 +139,7 @@ export function takeOverEvaluation(context: SwarmContext, shares: readonly strin
 const isScored = ({ end, reward }: Readonly<LedgerEpisode>): boolean =>
   reward !== null || (end?.status === 'failed' && !end.isSuspect);
 
-/** Records the results of an evaluation. An evaluation with `isUsed: false` is ignored. */
+/** Records the results of an evaluation. Curves and checkpoints ignore an evaluation with `isUsed: false`. */
 export async function recordEvaluation(
   { ledger, trainer }: SwarmContext,
   { step, groupIds, isUsed, seconds = 0 }: EvaluationRecord,
@@ -151,13 +155,13 @@ export async function recordEvaluation(
   });
 }
 
-/** Whether the evaluation of the newest step is due and not over. */
+/** Whether an evaluation of the newest step is due and has not ended. */
 export function isEvaluationPending(context: SwarmContext): boolean {
   const { step, evaluations } = context.line;
   return !evaluations.has(step) && isDue(context, step);
 }
 
-/** Opens pending groups when a client arrives with the code for their tasks. */
+/** Opens the groups of an evaluation as soon as a client has the code for their tasks. */
 function openEvaluation(context: SwarmContext): void {
   const { step } = context.line;
   if (context.weights.version === step && isEvaluationPending(context)) openGroups(context, step);
@@ -181,7 +185,10 @@ function openGroups(context: SwarmContext, step: number): void {
   for (const share of shareNames(context)) openGroupsOf(context, step, share);
 }
 
-/** Returns none before the first request of a client of the share, because a group is for the code of one revision. */
+/**
+ * Opens the groups of one share. A group is for one revision of the code, so no group is opened before a client of the
+ * share has sent a request.
+ */
 function openGroupsOf(context: SwarmContext, step: number, share: string): void {
   const { ledger, settings, tasks, revisions, policies } = context;
   const revision = revisions.newestOf(share);
@@ -207,7 +214,10 @@ function openGroupsOf(context: SwarmContext, step: number, share: string): void 
   }
 }
 
-/** Groups of the same task may have been superseded before. */
+/**
+ * Returns a new group id for a task. An earlier group of the same task may have been dropped because its code was
+ * replaced.
+ */
 function newGroup({ ledger }: SwarmContext, name: string): { readonly groupId: string; readonly tryIndex: number } {
   const { groups, finished } = ledger.state;
   for (let tryIndex = 0; ; tryIndex++) {

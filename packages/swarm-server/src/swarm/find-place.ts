@@ -6,7 +6,7 @@ import { hasPolicies, isComplete, isDown, type SwarmContext } from './swarm-cont
 import { isEnding, sharesToDraw } from './share-watch.js';
 import type { DrawnTask } from './trainer-port.js';
 
-/** The place that a claim gets; undefined if there is none for this client's code now. */
+/** Returns the place that a claim gets, or undefined if this client's code cannot fill any place now. */
 export function findPlace(context: SwarmContext, request: ClaimRequest): OpenPlace | undefined {
   for (;;) {
     const place = findOwnPlace(context, request);
@@ -15,8 +15,8 @@ export function findPlace(context: SwarmContext, request: ClaimRequest): OpenPla
 }
 
 /**
- * Drops open groups that no client can fill because their code was replaced: they would block the batch. Their tasks
- * are drawn again.
+ * Drops open groups that no client can fill because their code was replaced. Otherwise they would block the batch.
+ * Their tasks are drawn again.
  */
 function supersedeOrphan({ ledger, lives }: SwarmContext, { revision, purpose, can }: ClaimRequest): boolean {
   if (purpose === 'evaluation') return false;
@@ -31,7 +31,10 @@ function supersedeOrphan({ ledger, lives }: SwarmContext, { revision, purpose, c
   return orphan !== undefined;
 }
 
-/** The oldest open place that this client's code may fill, or a place of a new draw of the share that lacks most. */
+/**
+ * Returns the oldest open place that this client's code may fill. If there is none, it draws a new task from the share
+ * that lacks the most groups.
+ */
 function findOwnPlace(context: SwarmContext, request: ClaimRequest): OpenPlace | undefined {
   const { ledger, policies } = context;
   const { revision, purpose, can } = request;
@@ -72,10 +75,12 @@ function drawGroup(context: SwarmContext, share: string, revision: string): Open
   return { groupId, place: 0, attempt: 0 };
 }
 
-/** The key that the group would have in a batch of an ordinary run. */
+/** Returns the key by which an ordinary run would sort this group in its batch. */
 const rankOf = ({ taskId, pass = 0 }: DrawnTask, { expiries }: NextDraw, share: string): string =>
   drawName(`${share === defaultShare ? '' : `${share}/`}${drawPrefix(pass, expiries)}`, { taskId });
 
-/** A policy that stopped, or whose steps are all decided, has no part in later draws. */
+/**
+ * Returns the policies that new groups are for. They exclude policies that have stopped or whose steps are all decided.
+ */
 const trainingPolicies = ({ policies }: SwarmContext): readonly string[] =>
   policies.filter((each) => !isComplete(each) && !isDown(each)).map(({ policy }) => policy);

@@ -12,7 +12,7 @@ export async function finishWork(context: SwarmContext, patienceMs: number): Pro
   changes.notify();
   const untilMs = host.now() + patienceMs;
   while (ledger.numRunning > 0 && host.now() < untilMs) await changes.next(settings.tickMs);
-  await writer.synced(); // the last ends have their receipts
+  await writer.synced(); // so that the last ends have their receipts
   while (policies.some(isBusy)) await changes.next(settings.tickMs);
   for (const { wanted } of policies) wanted.set(requestId, { state: 'accepted' });
   changes.notify();

@@ -5,9 +5,12 @@ import { RecentFailures } from './recent-failures.js';
 import { hasPolicies, type SwarmContext } from './swarm-context.js';
 import { trainPolicy } from './train-policy.js';
 
-/** The server's reaction if the model or trainer of a policy fails. */
+/** What the server does if the model or trainer of a policy fails. */
 export type KeepTrainingOptions = {
-  /** Opens the policy's model again, with the weights of `model.path`. Absent: the whole server is opened again by its owner. */
+  /**
+   * Opens the policy's model again, with the weights of `model.path`. Without it, the whole server is opened again by
+   * its owner.
+   */
   readonly reopen: (() => Promise<void>) | undefined;
   /** Whether the swarm is over. Later failures are only a consequence of its end. */
   readonly hasEnded: () => boolean;
@@ -47,7 +50,7 @@ export async function keepTraining(context: SwarmContext, options: KeepTrainingO
   }
 }
 
-/** Rejects with the error that ends it. */
+/** Trains until an error ends the training, and rejects with that error. */
 async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOptions): Promise<void> {
   const { weights, health, gate } = context;
   weights.phase = 'recovering';
@@ -59,7 +62,7 @@ async function again(context: SwarmContext, { reopen, hasEnded }: KeepTrainingOp
   await trainPolicy(context);
 }
 
-/** A worker may take an hour to start, and a closing server does not wait for it. */
+/** Waits for the promise unless the server closes first, because a worker may take an hour to start. */
 async function unlessEnded(
   { changes, settings }: SwarmContext,
   opening: Promise<void>,
@@ -84,7 +87,7 @@ async function failureOf(attempt: () => Promise<void>): Promise<unknown> {
   }
 }
 
-/** Returns the message for the operator. */
+/** Stops the policy, and returns the message for the operator. */
 function refuse(context: SwarmContext, problem: string): string {
   const { policy, health, gate } = context;
   health.problem = problem;
@@ -94,7 +97,7 @@ function refuse(context: SwarmContext, problem: string): string {
   return message;
 }
 
-/** False if the swarm ended before an operator started the policy again. */
+/** Waits until an operator starts the policy again. Resolves with false if the swarm ended before that. */
 async function started({ health, changes, settings }: SwarmContext, hasEnded: () => boolean): Promise<boolean> {
   health.isWanted = false;
   while (!health.isWanted) {

@@ -3,8 +3,8 @@ import { claimIdOf, goneError, speaksFor, type ClaimKey } from './episode-answer
 import type { SwarmContext } from './swarm-context.js';
 
 /**
- * The running episodes of an earlier claim with this id; undefined if there was none. If another client or key used the
- * claim id, the caller gets neither the episodes nor their keys.
+ * Returns the running episodes of an earlier claim with this id, or undefined if the id is new. If another client or
+ * another key used the claim id, the caller gets an error instead of the episodes and their keys.
  * @throws WireError `foreign_episode`, `gone` if all of them are over
  */
 export function knownClaims(

@@ -57,7 +57,7 @@ export class OperatorRoutes {
     return { groups: groups.map((group) => this.describeGroup(group)) };
   }
 
-  /** The groups that no step has taken, the oldest first. */
+  /** Returns the groups that no step has taken, oldest first. */
   #openGroups(): readonly LedgerGroup[] {
     const groups = this.#context.policies.flatMap((each) => [...flyingOf(each).flight.groups.values()]);
     return [...new Set(groups)].filter(({ fate }) => fate === undefined);
@@ -129,7 +129,10 @@ export class OperatorRoutes {
     await writer.synced();
   }
 
-  /** `ifMatch` is the revision to change. A repeated request gets the revision that it made before. */
+  /**
+   * Changes the configuration. `ifMatch` is the revision that the request changes. A repeated request gets the revision
+   * that it made the first time.
+   */
   async configure({ request_id, changes }: ConfigRequest, ifMatch: number, asked?: Asked): Promise<ConfigAnswer> {
     const { configs } = this.#context.ledger.state;
     const known = findConfig(configs, request_id, changes);
@@ -156,8 +159,9 @@ export class OperatorRoutes {
   }
 
   /**
-   * Changes the parts of shares. They apply from the first step without a drawn group, so the composition of each batch
-   * is fixed before it begins. Equal parts change nothing, and a repeated request id gets the revision that it made.
+   * Changes the parts of shares. They apply from the first step of which no group was drawn yet, so the composition of
+   * each batch is fixed before sampling for the batch begins. Equal parts change nothing, and a repeated request id
+   * gets the revision that it made.
    */
   async share(parts: SharesRequest, requestId: string | undefined, asked?: Asked): Promise<ConfigAnswer> {
     const { ledger, host, writer } = this.#context;
@@ -184,7 +188,10 @@ export class OperatorRoutes {
     return this.#change(known, next, { ...asked, what: 'shares', shares: parts });
   }
 
-  /** The step of each policy from which a change applies, if it has to wait for so many steps. */
+  /**
+   * Returns the step of each policy from which a change applies. `waits` gives the number of steps that a policy has to
+   * wait.
+   */
   #firstSteps(waits: (context: SwarmContext) => number): Pick<ConfigRecord, 'fromStep' | 'fromSteps'> {
     const { policies } = this.#context;
     const steps = policies.map((each) => [each.policy, each.line.step + 1 + waits(each)] as const);
@@ -220,7 +227,7 @@ export class OperatorRoutes {
     await writer.synced();
   }
 
-  /** A request id is applied once, so a late copy of an order does not undo a newer one. */
+  /** A request id is applied once, so a late copy of an order does not undo a newer order. */
   async operate(operation: RunOrder, requestId: string, asked?: Asked): Promise<void> {
     const { ledger, policies, writer } = this.#context;
     this.requireOrder(requestId, operation);
@@ -236,7 +243,8 @@ export class OperatorRoutes {
     };
     const line = { kind: 'audit' as const, what: operation, detail: {} };
     await appendSynced(this.#context, ...(asked === undefined ? [] : [{ ...line, ...asked }]), next);
-    if (operation === 'start') for (const { health } of policies) health.isWanted = true; // reopens failed ones
+    // Policies that failed are opened again.
+    if (operation === 'start') for (const { health } of policies) health.isWanted = true;
     for (const { gate } of policies) {
       if (next.isPaused) void gate.hold('paused');
       else gate.release('paused');
@@ -252,7 +260,7 @@ export class OperatorRoutes {
     else await this.#context.writer.synced();
   }
 
-  /** The progress of an order; undefined if none has this id. */
+  /** Returns the progress of an order, or undefined if the id is unknown. */
   operation(requestId: string): Omit<OperationAnswer, 'operation_id'> | undefined {
     const order = this.#context.ledger.state.operationIds.get(requestId);
     return order === undefined ? findCheckpointOrder(this.#context, requestId) : { operation: order, state: 'done' };
@@ -266,8 +274,8 @@ export class OperatorRoutes {
   }
 
   /**
-   * Drops episodes that were claimed with a key and are in no step yet. Their places are open again. Returns the number
-   * of episodes.
+   * Drops episodes that were claimed with a key and are not in a step yet. Their places become free again. Returns the
+   * number of dropped episodes.
    */
   async dropOf(keyName: string): Promise<number> {
     const { ledger, writer } = this.#context;
@@ -322,7 +330,10 @@ export type Asked = { readonly by: string; readonly at: string };
 const otherRevision = (revision: number, ifMatch: number): WireError =>
   new WireError('revision_conflict', `The configuration has revision ${revision}, not ${ifMatch}. Read it again.`);
 
-/** The earlier result of a request. Throws WireError `name_taken` if its id made other changes. */
+/**
+ * Returns the earlier result of a request. Throws WireError `name_taken` if a request with the same id made other
+ * changes.
+ */
 function findConfig(
   configs: readonly ConfigRecord[],
   id: string | undefined,

@@ -8,7 +8,9 @@ const failureWindowMs = 10 * 60_000;
 export class RecentFailures {
   #times: readonly number[] = [];
 
-  /** Returns why the model is not opened again, and the repair; undefined if it is opened again. */
+  /**
+   * Notes a failure. Returns undefined if the model is opened again. Otherwise it returns the reason and the repair.
+   */
   note(error: unknown, nowMs: number): string | undefined {
     this.#times = [...this.#times.filter((ms) => nowMs - ms < failureWindowMs), nowMs];
     const message = toErrorMessage(error);

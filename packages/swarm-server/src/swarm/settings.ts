@@ -7,13 +7,13 @@ export type SwarmSettings = {
   /** The number of episodes that may run at the same time. */
   readonly capacity: number;
   readonly tickMs: number;
-  /** An episode that runs for longer has failed. Default: no limit. */
+  /** An episode that runs for longer than this counts as failed. Default: no limit. */
   readonly episodeTimeoutMs?: number;
   /** Whether calls are also synced to disk before they are answered. */
   readonly syncsCalls?: boolean;
-  /** The lease of episodes that were running before a recovery. */
+  /** The lease that a recovery gives to running episodes. */
   readonly leaseMs: number;
-  /** How long a silent client still counts as alive if another program uses its name. */
+  /** How long a silent client keeps its name before another program can use it. */
   readonly aliveMs: number;
   readonly stragglerPatienceMs: number | null;
   /** The number of steps between evaluations; 0 for none. */
@@ -30,8 +30,8 @@ export type SwarmSettings = {
   readonly recoveryBudgetMs?: number;
   readonly maxSteps: number;
   /**
-   * Training stops if no group can be trained and as many episodes have failed as this number of batches has. Default:
-   * no limit.
+   * Training stops if no group can be trained and the failed episodes would fill this number of batches. Default: no
+   * limit.
    */
   readonly maxEmptySteps?: number;
   /** The number of passes over the table of tasks. */

@@ -15,8 +15,8 @@ import { flyingOf, isComplete, isDown, type SwarmContext } from './swarm-context
 import { rulesOf } from './rules-of.js';
 
 /**
- * Knowledge about shares that is not in the ledger: which ones have tasks and clients now, and whether the clients ask
- * for a step.
+ * This file knows the facts about shares that are not in the ledger: which shares have tasks and clients now, and
+ * whether the clients ask for a step.
  */
 
 type OfPolicy = Pick<SwarmContext, 'ledger' | 'policy' | 'settings' | 'tasks'>;
@@ -24,15 +24,15 @@ type OfPolicy = Pick<SwarmContext, 'ledger' | 'policy' | 'settings' | 'tasks'>;
 export const shareNames = (context: OfPolicy): readonly string[] =>
   Object.keys(nextParts(flyingOf(context), context.settings.rules));
 
-/** Whether each of its tasks was drawn as often as configured. */
+/** Whether each task of the share was drawn as often as configured. */
 function isExhausted({ ledger, tasks }: Pick<SwarmContext, 'ledger' | 'tasks'>, share: string): boolean {
   if (tasks.isComplete?.(share) === false) return false;
   return tasks.trainingTask(scheduleOf(ledger.state, share).nextDraw, share) === undefined;
 }
 
 /**
- * Whether no new task will be drawn: the run drains, or its tasks are used up. If every batch needs all shares, no
- * further batch is possible after one share has run out of tasks. If places are lent, the other shares continue alone.
+ * Whether no new task will be drawn, because the run drains or its tasks are used up. If every batch needs all shares,
+ * the run ends when one share has no tasks left. If shares may lend their places, the other shares continue.
  */
 export function isEnding(context: OfPolicy): boolean {
   const { state } = context.ledger;
@@ -52,9 +52,10 @@ export function isThrough(context: SwarmContext): boolean {
 export const isEmpty = ({ flight }: Flying): boolean => flight.groups.size === 0 && flight.idle.size === 0;
 
 /**
- * The shares from which another group may be drawn now, the one that lacks most first. A group is for all policies that
- * train now. A policy that has enough groups keeps the others waiting, because its tokens would become too old. A
- * policy gets an extra group only if policies lack different shares and no running sample can change that.
+ * Returns the shares from which another group may be drawn now. The share that lacks the most groups comes first. A
+ * group is for all policies that train now. If one policy has enough groups, the others wait, because the tokens of an
+ * extra group would become too old for that policy. It gets an extra group only if the policies lack groups of
+ * different shares and no group is being sampled that could change this.
  */
 export function sharesToDraw(context: SwarmContext): readonly string[] {
   const training = context.policies.filter((each) => !isComplete(each) && !isDown(each));
@@ -71,7 +72,10 @@ function isWaiting(context: SwarmContext): boolean {
   return trainable.size === groups.size && ownSharesToDraw(context).length > 0;
 }
 
-/** The shares that a policy lacks groups of. At the end, only draws that came back are left. */
+/**
+ * Returns the shares of which a policy lacks groups. At the end of the run, only tasks that have to be drawn again are
+ * left.
+ */
 export function ownSharesToDraw(context: SwarmContext): readonly string[] {
   const { ledger } = context;
   const { state } = ledger;
@@ -82,13 +86,16 @@ export function ownSharesToDraw(context: SwarmContext): readonly string[] {
   return isFull ? [] : shareNames(context).filter((share) => scheduleOf(state, share).returned.size > 0);
 }
 
-/** The shares whose clients are gone. A share without further tasks may still have clients that run its last ones. */
+/**
+ * Returns the shares whose clients are gone. A share without further tasks may still have clients that run its last
+ * tasks.
+ */
 function desertedShares(context: OfPolicy & Pick<SwarmContext, 'lives'>): ReadonlySet<string> {
   const patienceMs = context.settings.sharePatienceMs ?? Infinity;
   return new Set(shareNames(context).filter((share) => !context.lives.mayServe(share, patienceMs)));
 }
 
-/** The facts that batches and draws need in addition to the ledger. */
+/** Returns the facts that batches and draws need in addition to the ledger. */
 export function lookAt(context: SwarmContext): Look {
   const { ledger, lives, settings, weights } = context;
   const rules = rulesOf(context);
@@ -111,14 +118,14 @@ export const mayEverDraw = (context: SwarmContext, can: readonly string[]): bool
     return isEnding(context) ? returned.size > 0 : context.tasks.trainingTask(nextDraw, share) !== undefined;
   });
 
-/** Every share that the run has or will have. */
+/** Returns every share that the run has or will have. */
 function knownShares(context: OfPolicy): ReadonlySet<string> {
   const { ledger, settings } = context;
   const later = partsAt(ledger.state, settings.rules.parts, Infinity);
   return new Set([...shareNames(context), ...Object.keys(later)]);
 }
 
-/** Throws WireError `unknown_share` if the run lacks one of them. */
+/** Throws WireError `unknown_share` if the run does not have one of the shares. */
 export function requireShares(context: OfPolicy, shares: readonly string[]): void {
   const known = knownShares(context);
   const unknown = shares.find((share) => !known.has(share));

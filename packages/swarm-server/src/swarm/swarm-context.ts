@@ -21,35 +21,33 @@ import type { Revisions } from './revisions.js';
 import type { StragglerNotice } from './straggler-notice.js';
 import type { TaskPort, TrainerPort } from './trainer-port.js';
 
-/** The state that the parts of one swarm share. It lives from a recovery to the next failure of the store. */
+/** The state that the parts of one swarm share. It exists from a recovery to the next failure of the store. */
 export type SharedContext = {
   readonly host: Host;
   readonly ledger: Ledger;
   readonly store: Store;
   readonly writer: StoreWriter;
-  /** The places of calls and ends in the store. */
+  /** The positions of calls and ends in the store. */
   readonly records: RecordIndex;
   readonly changes: Changes;
   readonly tasks: TaskPort;
   readonly lives: ClientLives;
   readonly lengths: AttemptLengths;
   readonly stragglers: StragglerNotice;
-  /**
-   * Whether the process is about to end. Then no place is given to a client, and open places wait for the next process.
-   */
+  /** Whether the process is about to end. Clients then get no new episodes. Open places wait for the next process. */
   readonly intake: { isClosing: boolean };
   readonly revisions: Revisions;
-  /**
-   * The running evaluation. No policy makes a step during it. `sinceMs` is the time on the lease clock when its present
-   * revision began.
-   */
+  /** The running evaluation. No policy makes a step during an evaluation. */
   readonly evaluation: {
     isRunning: boolean;
-    /** The time on the lease clock from which its patience is counted. */
+    /**
+     * The time on the lease clock from which its patience is counted: when clients began to run the current revision of
+     * the code.
+     */
     sinceMs: number;
     /**
-     * The time when its first group was opened. It is set when the group is opened, because a fast evaluation may be
-     * over before the loop checks.
+     * The time when its first group was opened. It is set then, because a fast evaluation may be over before the loop
+     * looks at it.
      */
     beganMs: number | undefined;
   };
@@ -57,7 +55,7 @@ export type SharedContext = {
   readonly notice: (message: string) => void;
 };
 
-/** The view that one policy has of the swarm. The parts that concern the whole run are the same for all policies. */
+/** The state of one policy, together with the state that all policies share. */
 export type SwarmContext = SharedContext & {
   /** All policies. The steps of the first one decide when an evaluation is due. */
   readonly policies: readonly SwarmContext[];
@@ -73,7 +71,7 @@ export type SwarmContext = SharedContext & {
   readonly wanted: Map<string, WantedCheckpoint>;
   /** The cost of the steps since the newest checkpoint. */
   readonly recovery: RecoveryBudget;
-  /** The oldest step that a recovery may have to begin with. */
+  /** The oldest step from which a recovery may have to begin. */
   oldestStep: number;
 };
 
@@ -81,9 +79,9 @@ export type SwarmContext = SharedContext & {
 export type PolicyHealth = {
   /** The error of a dead engine, which ends the policy's training. */
   broken: unknown;
-  /** The reason why it stopped, and the repair; undefined while it is reopened automatically. */
+  /** The reason why it stopped, and the repair. Undefined while its model is reopened automatically. */
   problem: string | undefined;
-  /** The time since which its calls have had no answer. */
+  /** The time from which its calls have not been answered. */
   downSinceMs: number | undefined;
   /** Whether an operator wants the policy back. */
   isWanted: boolean;
@@ -99,7 +97,9 @@ export type SwarmPolicy = {
   readonly settings: SwarmSettings;
 };
 
-/** Throws TypeError for no policies. Calls wait until the weights are open. */
+/**
+ * Creates the context of each policy. Calls wait until its weights are open. Throws TypeError if there are no policies.
+ */
 export function createContexts(shared: SharedContext, policies: readonly SwarmPolicy[]): SwarmContext {
   const contexts: SwarmContext[] = [];
   for (const { name, trainer, settings } of policies) {
@@ -141,13 +141,16 @@ export async function appendSynced(
 /** Whether all its steps are decided. */
 export const isComplete = ({ line, settings }: SwarmContext): boolean => line.step >= settings.maxSteps;
 
-/** Whether one of several policies stopped or has been away for a while. The others do not wait for it. */
+/**
+ * Whether this policy has stopped, or its calls have not been answered for a while. The other policies do not wait for
+ * it.
+ */
 export function isDown({ host, weights, health }: Pick<SwarmContext, 'host' | 'weights' | 'health'>): boolean {
   if (health.downSinceMs === undefined) return false;
   return weights.phase === 'failed' || host.now() - health.downSinceMs > patienceMs;
 }
 
-/** A reopened model that repeats some steps is normally back before this time. */
+/** A model that is reopened and repeats some steps normally answers again before this time. */
 const patienceMs = 60_000;
 
 /** Throws the error with which the policy's engine died. */

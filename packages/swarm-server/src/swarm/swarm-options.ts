@@ -20,11 +20,14 @@ export type SwarmOptions = {
   readonly access?: (episodeId: string) => EpisodeAccess;
   /** Seals episodes at their ends. Without it, an end is recorded as it arrives. */
   readonly model?: ModelPort;
-  /** Goes back to this step on purpose: later steps are void, and their episodes are dropped as `rewound`. */
+  /** The step to go back to on purpose. Later steps become void, and their episodes are dropped as `rewound`. */
   readonly rewindTo?: RewindTo | undefined;
-  /** Called with the place of each record. */
+  /** Called with the position of each record in the store. */
   readonly records?: RecordIndex;
-  /** Awaited before each commit, so that records of several requests share it. Default: a turn of the event loop. */
+  /**
+   * Awaited before each commit, so that the records of several requests share the commit. Default: a turn of the event
+   * loop.
+   */
   readonly gather?: (() => Promise<void>) | undefined;
   /** Called when the swarm is over because the store failed or another server took it over. */
   readonly onEnd: (error: StoreError) => void;
@@ -33,14 +36,14 @@ export type SwarmOptions = {
   readonly onWanted?: () => void;
   /** Called with a message for the operator. */
   readonly onNotice?: ((message: string) => void) | undefined;
-  /** Called with records in the turn in which they are applied. */
+  /** Called with records in the turn of the event loop in which they are applied. */
   readonly onRecords?: (records: readonly LedgerRecord[]) => void;
   readonly onCommit?: (entries: readonly StoreEntry[]) => void;
 };
 
 export type SwarmListener = {
   readonly onEntries: (entries: readonly StoreEntry[]) => void;
-  /** Called when time has passed, because the state of training may have changed without a record. */
+  /** Called at regular intervals, because the state of training may change without a record. */
   readonly onTick: () => void;
   readonly onClose: () => void;
 };

@@ -4,9 +4,10 @@ import type { SwarmSettings } from './settings.js';
 import type { DrawnTask, TaskPort } from './trainer-port.js';
 
 /**
- * The table of tasks that clients post, drawn pass by pass in the order of an ordinary run with the same seed. So two
- * clients with the same list fill the same groups, and a restarted client continues with the current task of the swarm.
- * Nothing is drawn before the table is complete, because another task would change the meaning of every later draw.
+ * The table of tasks that clients post. Tasks are drawn in the order of an ordinary run with the same seed, pass by
+ * pass. So two clients with the same list fill the same groups, and a restarted client continues with the current task
+ * of the swarm. Nothing is drawn before the table is complete, because each new task would change the order of all
+ * draws.
  */
 export class SwarmTasks implements TaskPort {
   readonly #state: LedgerState;
@@ -14,7 +15,8 @@ export class SwarmTasks implements TaskPort {
   readonly #tables = new Map<string, readonly string[]>();
   #numRead = -1;
   /**
-   * The orders of the last two passes of each share: groups of one pass are still claimed while the next one is drawn.
+   * The orders of the last two passes of each share. Two are needed because groups of one pass are still claimed while
+   * the next pass is drawn.
    */
   readonly #orders = new Map<string, readonly Order[]>();
 
@@ -71,7 +73,10 @@ export class SwarmTasks implements TaskPort {
 
 type Order = { readonly pass: number; readonly indices: Uint32Array };
 
-/** The tasks in the order of the table; empty until the part with the total has arrived and no task is missing. */
+/**
+ * Returns the ids of the tasks in the order of the table. The list is empty until a request has stated the total and no
+ * task is missing.
+ */
 function idsOf(records: readonly TaskRecord[]): readonly string[] {
   const total = records.findLast((record) => record.total !== undefined)?.total;
   if (total !== records.length) return [];

@@ -54,9 +54,8 @@ import { toStoreError, toWireError } from './to-wire-error.js';
 import type { TrainerPort } from './trainer-port.js';
 
 /**
- * The server without its transport: the logic of each route, the passing of time, and the trainer. Its state is
- * computed from its store. If the store fails, every waiting request gets an answer and this object cannot be used any
- * more. Open another one.
+ * The server without HTTP: the logic of each route, the timers, and the trainer. Its state is computed from its store.
+ * If the store fails, every waiting request gets an answer and this object cannot be used any more. Open another one.
  */
 export class Swarm {
   readonly #context: SwarmContext;
@@ -156,7 +155,7 @@ export class Swarm {
   call = (episodeId: string, requestId: string, generate: GenerateCall, policy?: string): Promise<unknown> =>
     this.#answer(() => this.#episodes.call(episodeId, requestId, generate, policy));
 
-  /** Stores a value for later calls of a running episode. */
+  /** Stores a value that later calls of the same episode can read. */
   remember = (episodeId: string, content: unknown): Promise<void> =>
     this.#answer(() => this.#episodes.remember(episodeId, content));
 
@@ -226,7 +225,7 @@ export class Swarm {
   audit = (entry: Omit<AuditRecord, 'kind'>): Promise<void> =>
     this.#answer(() => appendSynced(this.#context, { kind: 'audit', ...entry }));
 
-  /** Resolves when the number of the newest change is not `after`, or after `waitMs` milliseconds. */
+  /** Resolves when there is a newer change than the one with the number `after`, or after `waitMs` milliseconds. */
   changed = (after: number, waitMs: number): Promise<void> =>
     this.#answer(async () => {
       const { changes } = this.#context;
@@ -267,7 +266,7 @@ export class Swarm {
     return { ...this.#operator.describe(), wire: wireVersion };
   }
 
-  /** The newest reason why this swarm ended; undefined while it works. */
+  /** The reason why this swarm ended. Undefined while it works. */
   get ended(): WireError | undefined {
     return this.#end;
   }
@@ -292,9 +291,9 @@ export class Swarm {
   }
 
   /**
-   * Prepares the end of the process by request. No more episodes are claimed. Running ones may end within the
-   * patience. The steps whose batches are full are made, and a checkpoint is saved. Nothing of this is recorded, so
-   * the next process continues as before.
+   * Prepares the end of the process. Clients get no new episodes, and running episodes may end within `patienceMs`. The
+   * server then makes the steps whose batches are full, and saves a checkpoint. The ledger does not record that the
+   * server finishes, so the next process continues as before.
    */
   finish = (patienceMs: number): Promise<void> => this.#answer(() => finishWork(this.#context, patienceMs));
 
@@ -312,8 +311,8 @@ export class Swarm {
   }
 
   /**
-   * Reports that the engine of a policy is dead, before its training notices. Returns false if the whole server has to
-   * be reopened.
+   * Reports that the engine of a policy is dead, so that the policy stops before its training fails. Returns false if
+   * the whole server has to be reopened.
    */
   breakPolicy(policy: string, error: unknown): boolean {
     const { policies, changes } = this.#context;
@@ -338,8 +337,8 @@ export class Swarm {
   }
 
   /**
-   * Wakes waiting claims if the clients of a share have gone or come back. No record is written then that could wake
-   * them.
+   * Wakes waiting claims if the clients of a share have gone or come back. This writes no record, so nothing else would
+   * wake them.
    */
   #lendPlaces(): void {
     const { policies, changes } = this.#context;
@@ -348,7 +347,7 @@ export class Swarm {
     this.#idleShares = idle;
   }
 
-  /** Answers every request, even if the store fails while it waits. */
+  /** Runs a route. The caller gets an answer even if the store fails while the request waits. */
   #answer<Answer>(route: () => Promise<Answer>): Promise<Answer> {
     if (this.#end !== undefined) return Promise.reject(this.#end);
     return new Promise<Answer>((resolve, reject) => {
@@ -364,7 +363,10 @@ export class Swarm {
     });
   }
 
-  /** A refusal means that a record is missing, so only the owner of the store may refuse. */
+  /**
+   * Returns the error to answer with. A request is refused if a record is missing. Only the owner of the store knows
+   * this, so the ownership is checked first.
+   */
   async #refuse(error: unknown): Promise<unknown> {
     if (error instanceof StoreError) return toWireError(error);
     if (!(error instanceof WireError && [404, 409, 410].includes(error.status))) return error;

@@ -11,7 +11,7 @@ export function toWireError(error: StoreError): WireError {
   return new WireError(codes[error.code] ?? 'store_failed', toErrorMessage(error), { retryAfterMs: 500 });
 }
 
-/** The code `closed` is not a failure: this server or the next one answers in a moment. */
+/** The code `closed` is not a failure, because this server or the next one answers soon. */
 const codes: Readonly<Partial<Record<string, ErrorCode>>> = {
   not_owner: 'not_owner',
   full: 'store_full',

@@ -19,8 +19,8 @@ import { flyingOf, hasPolicies, requireEngine, type SwarmContext } from './swarm
 import type { PlanContext } from './trainer-port.js';
 
 /**
- * Trains a policy of a swarm with the loop of every run, on batches from the pool that clients fill. After the last
- * step it waits for orders to save a checkpoint.
+ * Trains a policy of a swarm with the same loop as an ordinary run. Its batches come from the pool of groups that
+ * clients fill. After the last step it waits for orders to save a checkpoint.
  */
 export async function trainPolicy(context: SwarmContext): Promise<void> {
   const { ledger, policy, line, trainer, weights, recovery, gate, writer, host } = context;
@@ -96,7 +96,7 @@ function createPoolDriver(context: SwarmContext): Driver {
   };
 }
 
-/** The number of episodes whose agents failed. */
+/** Returns the number of episodes whose agents failed. */
 function numFailed(context: SwarmContext): number {
   const { ledger, policy } = context;
   const { droppedByReason } = hasPolicies(context) ? ledger.accountOf(policy) : ledger.account;
@@ -104,8 +104,8 @@ function numFailed(context: SwarmContext): number {
 }
 
 /**
- * Throws WorkflowError `nothing_trained` if no group can be trained and as many episodes have failed as
- * `max_empty_steps` batches have.
+ * Throws WorkflowError `nothing_trained` if no group can be trained and the failed episodes would fill
+ * `max_empty_steps` batches.
  */
 function requireTrainable(context: SwarmContext, failedBefore: number): void {
   const { maxEmptySteps, numPlaces } = context.settings;
@@ -118,7 +118,7 @@ function requireTrainable(context: SwarmContext, failedBefore: number): void {
   );
 }
 
-/** Ends that arrive together are handled together, after they are written. */
+/** Waits for the next change, and until it is written, so that ends that arrive together are handled together. */
 async function nextChange({ changes, settings, writer }: SwarmContext): Promise<void> {
   await changes.next(settings.tickMs);
   await writer.committed();
@@ -129,7 +129,7 @@ function isOver(context: SwarmContext): boolean {
   return isEmpty(flyingOf(context)) && isEnding(context) && ownSharesToDraw(context).length === 0;
 }
 
-/** Called when all its steps are made: it never trains the groups that only other policies have trained. */
+/** Drops the groups that this policy will not train. Called when all its steps are made. */
 function dropSurplus(context: SwarmContext): void {
   const { ledger, policy } = context;
   if (!hasPolicies(context)) return;
@@ -137,7 +137,7 @@ function dropSurplus(context: SwarmContext): void {
   for (const { groupId } of left) ledger.append({ kind: 'part_dropped', groupId, policy, reason: 'surplus' });
 }
 
-/** The newest checkpoint that the ledger knows. Checkpoints of void steps are removed. */
+/** Finds the newest checkpoint that the ledger knows, and removes checkpoints of void steps. */
 async function findCheckpoint({ line, trainer }: SwarmContext): Promise<number> {
   const { step: newest, highestStep } = line;
   const whole = await trainer.checkpoints();
@@ -189,7 +189,8 @@ async function retire(context: SwarmContext): Promise<void> {
   const whole = [...(await trainer.checkpoints())].sort((a, b) => b - a);
   const kept = whole.slice(0, Math.max(2, settings.keptCheckpoints));
   for (const old of whole.slice(kept.length)) await trainer.removeCheckpoint(old);
-  context.oldestStep = kept.length < 2 ? 0 : (kept.at(-1) ?? 0); // the newest may turn out not to be whole
+  // Two checkpoints are kept, because the newest may turn out to be incomplete.
+  context.oldestStep = kept.length < 2 ? 0 : (kept.at(-1) ?? 0);
   const oldest = new Map(context.policies.map(({ policy, oldestStep }) => [policy, oldestStep]));
   await retireFiles(context, (policy) => oldest.get(policy) ?? 0);
 }

@@ -1,10 +1,13 @@
 import type { TrainerPort } from '../swarm/trainer-port.js';
 
-/** A trainer that only counts: how often each episode was applied to its weights, through all lives of a server. */
+/**
+ * Creates a trainer that only counts how often each episode was applied to its weights. It continues to count when a
+ * server is opened again.
+ */
 export function createCountingTrainer(): {
   readonly open: () => Promise<TrainerPort>;
   readonly counts: () => ReadonlyMap<string, number>;
-  /** Simulates that the files of a checkpoint are removed. */
+  /** Simulates the loss of a checkpoint's files. */
   readonly lose: (step: number) => void;
 } {
   const saved = new Map<number, ReadonlyMap<string, number>>([[0, new Map()]]);
