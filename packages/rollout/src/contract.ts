@@ -29,8 +29,8 @@ export interface Tuner {
   /** Aborts when the episode times out or the run stops. */
   readonly signal: AbortSignal;
   /**
-   * 1, or more if earlier attempts at this episode were lost to an outage or an expired lease. Use it to keep side
-   * effects from happening twice.
+   * The number of this attempt at the episode, from 1. It is above 1 if earlier attempts were lost to an outage or an
+   * expired lease. Use it to keep side effects from happening twice.
    */
   readonly attempt: number;
   isTrainable(targetTag: string): boolean;
@@ -48,17 +48,17 @@ export interface Tuner {
   asOpenAIEndpoint(options: ModelOptions<ChatModel>): OpenAIEndpoint;
   /**
    * Opens a session of the run's environment for this task. The session is closed when the episode ends, even if it
-   * fails. If the session's connection breaks, the attempt ends and is made again in a new session. Throws ConfigError
-   * if the run has no environment.
+   * fails. If the session's connection breaks, the attempt ends, and a new attempt gets a new session. Throws
+   * ConfigError if the run has no environment.
    */
   openEnvironment(task: Task): Promise<OpenSession>;
   /** Runs `work`, such as a tool or a step of an environment, and records how long it took under `name`. */
   span<T>(name: string, work: () => T): T;
   /**
-   * Pays an agent for what it has done so far, in addition to what the episode pays at its end. The reward counts for
-   * the turns that the agent has made by now. Without `agent`, it goes to the agent whose model answered last. It is
-   * ignored for an agent that does not learn. Throws WorkflowError if the value is not finite or the agent has no turn
-   * yet.
+   * Rewards an agent for what it has done so far, in addition to the reward at the end of the episode. The reward
+   * counts for the turns that the agent has made by now. Without `agent`, the agent whose model answered last gets the
+   * reward. A reward for an agent that does not learn is ignored. Throws WorkflowError if the value is not finite or
+   * the agent has no turn yet.
    */
   reward(value: number, options?: { readonly agent?: string }): void;
 }
@@ -93,8 +93,9 @@ export type EndpointRegistration = {
 };
 
 /**
- * Where the tuned model's answers come from. `engine` takes and returns tokens, and records them for training. `chat`
- * is one model behind an API, or one for each agent; nothing is recorded, so nothing can be trained.
+ * The source of the tuned model's answers. With `engine`, an engine takes and returns tokens, which are recorded for
+ * training. With `chat`, answers come from a model behind an API, or from one such model for each agent. Nothing is
+ * recorded then, so nothing can be trained.
  */
 export type Policy =
   | {
@@ -110,7 +111,7 @@ export type Policy =
       readonly specialTokensInText?: SpecialTokensInText;
       /** Patterns such as `*haiku*`. Calls that ask for a model with a matching name are answered but not trained. */
       readonly untrainedModels?: readonly string[];
-      /** The setting that error messages name as the context limit. Default: `rollout.max_model_len`. */
+      /** The name of the context limit in error messages. Default: `rollout.max_model_len`. */
       readonly contextSetting?: string;
     }
   | { readonly kind: 'chat'; readonly model: ChatModel | ((agent: AgentIdentity) => ChatModel) };
@@ -185,7 +186,7 @@ export type CallCounts = {
   readonly untrained: number;
   /** Requests that repeated an earlier requestId and got the earlier answer. */
   readonly repeated: number;
-  /** Answers that a token limit cut. */
+  /** Answers that were cut off by a token limit. */
   readonly truncated: number;
   /** Tool-call blocks that could not be parsed as calls. */
   readonly malformedToolCalls: number;

@@ -12,8 +12,8 @@ export type FrozenTunerOptions = {
 };
 
 /**
- * Creates a second tuner for an episode. Its models are the policy, but their answers are never trained. They end with
- * the episode, and the same seed gives the same answers in the same episode.
+ * Creates a second tuner for an episode. Its models answer with the same weights, but their answers are never trained.
+ * They can be called until the episode ends. The same seed gives the same answers in the same episode.
  */
 export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: FrozenTunerOptions): Tuner {
   const { episodeId, signal, attempt } = tuner;
@@ -36,7 +36,7 @@ export function createFrozenTuner(tuner: Tuner, { policy, sampling, seed }: Froz
     isTrainable: () => false,
     openEnvironment: (task) => tuner.openEnvironment(task),
     span: (name, work) => tuner.span(name, work),
-    reward: () => undefined, // a model that does not learn earns nothing
+    reward: () => undefined, // a model that does not learn gets no rewards
   };
 }
 

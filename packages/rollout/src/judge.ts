@@ -21,9 +21,9 @@ export type JudgeContext = {
   readonly episodeId: string;
   /** Aborts when the episode times out or the run stops. */
   readonly signal: AbortSignal;
-  /** For a judge that draws random numbers. A repeated episode gets the same seed. */
+  /** A seed for random numbers of the judge. A repeated episode gets the same seed. */
   readonly seed: number;
-  /** What each agent read and answered, one conversation each. */
+  /** The conversation of each agent: what it read and answered. */
   readonly transcripts: readonly AgentTranscript[];
   /** The verdict of the episode's environment. Null if there was none. */
   readonly environment: Verdict | null;
@@ -34,7 +34,7 @@ export interface Judge {
   /** True if the judge needs the verdict of the episode's environment, which is then asked first. */
   readonly needsEnvironment?: boolean;
   judge(task: Task, output: WorkflowOutput, context: JudgeContext): Promise<Verdict> | Verdict;
-  /** What the judge has spent on models so far, for a judge that asks models. */
+  /** The cost of the models that the judge has asked so far. */
   usage?(): JudgeUsage;
 }
 
@@ -47,9 +47,9 @@ export type JudgeUsage = {
 /** The context of a group judge, in addition to the outputs. */
 export type GroupContext = {
   readonly groupId: string;
-  /** Aborts when the run stops or the judge takes longer than an episode may. */
+  /** Aborts when the run stops, or when the judge takes longer than `rollout.episode_timeout`. */
   readonly signal: AbortSignal;
-  /** For a judge that draws random numbers. A repeated group gets the same seed. */
+  /** A seed for random numbers of the judge. A repeated group gets the same seed. */
   readonly seed: number;
   /** The context of each output, in the same order. */
   readonly episodes: readonly JudgeContext[];
@@ -213,10 +213,10 @@ function instantiate(value: unknown, where: string): unknown {
   }
 }
 
-/** Parts that every judge is opened with, in addition to its own section. */
+/** The arguments that every judge is opened with, in addition to its own section of the configuration. */
 export type JudgeParts = {
   readonly config: CommonConfig;
-  /** Aborts the opening, which may take long. */
+  /** Aborts the opening, which may take a long time. */
   readonly signal?: AbortSignal | undefined;
 };
 

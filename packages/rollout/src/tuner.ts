@@ -19,8 +19,8 @@ export type TunerOptions = {
   /** Called with every agent that asks for a model, whether it learns or not. */
   readonly onAgent?: (agent: AgentIdentity) => void;
   /**
-   * Called when the framework of an agent that learns begins a call. The returned function gets the error of a call
-   * that fails.
+   * Called when the framework of an agent that learns begins a call. If the call fails, the returned function is called
+   * with the error.
    */
   readonly watchCall?: (agentName: string) => (error: unknown) => void;
   /** Called with the model of every agent that does not learn. */

@@ -14,14 +14,14 @@ import { openRecord } from './episode/episode-record.js';
 import { createTuner } from './tuner.js';
 
 /**
- * A tuner without an episode, for a model that is already trained. Each call is independent and nothing is kept, so
- * such a model can answer for as long as the process lives.
+ * A tuner without an episode, for a model that is already trained. Calls are independent of each other and are not
+ * recorded, so the model can answer any number of calls.
  */
 
 export type UntrackedTunerOptions = {
   readonly policy: Policy;
   readonly sampling: SamplingDefaults;
-  /** The seed of each call derives from it, the agent's name and the number of the call. */
+  /** The seed of each call is derived from this seed, the agent's name and the number of the call. */
   readonly seed: number;
   /** After it aborts, calls reject with EngineError `closed`. */
   readonly signal: AbortSignal;
@@ -38,7 +38,7 @@ export function createUntrackedTuner(options: UntrackedTunerOptions): Tuner {
       const number = numCalls.get(agent.agentName) ?? 0;
       numCalls.set(agent.agentName, number + 1);
       const identity = {
-        // Ids of answers and tool calls derive from it, so no two calls may share one.
+        // The ids of answers and tool calls are derived from this id, so each call needs its own.
         episodeId: `${episodeId}-${agent.agentName}-${number}`,
         seed: deriveSeed(options.seed, agent.agentName, number),
       };

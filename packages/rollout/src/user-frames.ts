@@ -2,7 +2,8 @@ import path from 'node:path';
 import { toErrorMessage } from '@agentjet/core';
 
 /**
- * The folders that hold our packages. Among a user's node_modules only the first exists; our repository has all three.
+ * The folders that contain our packages. In a user's node_modules only the first one exists. Our repository has all
+ * three.
  */
 const ourFolders = ['../..', '../../../adapters', '../../../trainer'].map(
   (folder) => path.resolve(import.meta.dirname, folder) + path.sep,
@@ -14,7 +15,8 @@ function framesOf(stack: string | undefined): readonly string[] {
 
 /** The stack lines in the user's own code, innermost first. */
 export function userFrames(stack: string | undefined): readonly string[] {
-  const isPlace = (line: string): boolean => /:\d+:\d+\)?$/.test(line); // rejects lines such as `async Promise.all (index 0)`
+  // Rejects lines such as `async Promise.all (index 0)`.
+  const isPlace = (line: string): boolean => /:\d+:\d+\)?$/.test(line);
   const isUsers = (line: string): boolean =>
     isPlace(line) &&
     !/node:|node_modules|<anonymous>/.test(line) &&
@@ -23,8 +25,8 @@ export function userFrames(stack: string | undefined): readonly string[] {
 }
 
 /**
- * Returns where an episode failed, innermost first. If the workflow itself threw, that is eight lines of the stack and
- * the user's first line. Otherwise it is the user's own lines.
+ * Returns where an episode failed, innermost first. If the workflow itself threw, it returns eight lines of the stack
+ * and the user's first line. Otherwise it returns only the lines in the user's code.
  */
 export function failureFrames({
   code,
@@ -43,7 +45,10 @@ export function failureFrames({
   ];
 }
 
-/** The line that says most about where an episode failed: the user's innermost line, or the innermost of all. */
+/**
+ * Returns the line that says most about where an episode failed: the user's innermost line, or the innermost line of
+ * all if none is the user's.
+ */
 export function failurePlace(error: {
   readonly code: string;
   readonly stack?: string | undefined;
@@ -51,7 +56,10 @@ export function failurePlace(error: {
   return userFrames(error.stack)[0] ?? failureFrames(error)[0];
 }
 
-/** Says what failed, why, and where in the user's code. Without the place, "x is not defined" says nothing. */
+/**
+ * Returns a message that says what failed, why, and where in the user's code. Without the location, a message such as
+ * "x is not defined" does not help.
+ */
 export function withUserFrames(what: string, error: unknown): string {
   return [`${what}: ${toErrorMessage(error)}`, ...userFrames(error instanceof Error ? error.stack : undefined)].join(
     '\n',

@@ -68,7 +68,7 @@ async function registerTypeScript(): Promise<void> {
   const { register } = await import('tsx/esm/api');
   if (isRegistered) return;
   isRegistered = true;
-  // The hook that was registered last is asked first. Ours answers what tsx asks for.
+  // The hook that was registered last is asked first. So our hook also answers the requests of tsx.
   await registerHooks({ parentURL: import.meta.url });
   register();
   process.setSourceMapsEnabled(true);

@@ -1,5 +1,5 @@
-// Hooks that resolve and load the modules of users. Nodes without `registerHooks` run them in a thread that knows no
-// TypeScript, so this file is not compiled. See src/user-module.ts.
+// Hooks that resolve and load the modules of users. Node versions without `registerHooks` run these hooks in a thread
+// that cannot load TypeScript, so this file is JavaScript. See src/user-module.ts.
 import { readFileSync } from 'node:fs';
 
 /** Our module that registered the hooks. Packages that a user's folder lacks are resolved from there. */

@@ -1,14 +1,14 @@
 import { isSameJsonText, type AssistantMessage, type ToolCall } from '@agentjet/core';
 
 /**
- * Frameworks rewrite the model's own turns: they parse and reprint arguments, drop reasoning and trim blanks. Most of
- * them carry opaque data along with a message, though. An adapter stashes the turn there as the model wrote it (plain
- * JSON). When the message returns, the adapter takes the turn back, provided that the framework's version still says
- * the same. If somebody edited the message on purpose, the edited version counts.
+ * Frameworks rewrite the model's own turns: they parse and reprint arguments, drop reasoning and trim blanks. But most
+ * of them keep opaque data together with a message. An adapter stores the turn there, as plain JSON and as the model
+ * wrote it. When the message returns, the adapter uses the stored turn if the framework's version still says the same.
+ * If the message was edited on purpose, the edited version is used.
  */
 export type ShownMessage = {
   readonly content: string;
-  /** The thinking. "" means that the framework removed it; undefined means that the framework has no field for it. */
+  /** The thinking. It is "" if the framework removed it, and undefined if the framework has no field for it. */
   readonly reasoning?: string | undefined;
   /** The order does not matter. */
   readonly toolCalls: readonly ShownToolCall[];
@@ -25,8 +25,9 @@ export type ShownToolCall = {
 export const stashKey = 'agentjet';
 
 /**
- * Returns the stashed turn, or undefined if there is none or the shown message says something else. Its thinking is the
- * shown one: the tracker restores the original, unless `context_tracker.history_policy` is `as_sent`.
+ * Returns the stashed turn, or undefined if there is none or the shown message says something else. The returned turn
+ * has the thinking of the shown message. The tracker restores the original thinking, unless
+ * `context_tracker.history_policy` is `as_sent`.
  */
 export function fromStash(stash: unknown, shown: ShownMessage): AssistantMessage | undefined {
   const message = parseStash(stash);
@@ -54,7 +55,7 @@ function isSameCall(call: ToolCall, shown: ShownToolCall | undefined): boolean {
   return isSameJsonText(text, call.arguments);
 }
 
-/** The stash went through foreign storage, so it is checked and reduced to the known fields. */
+/** Checks the stored turn and keeps only known fields, because it comes from outside of our code. */
 function parseStash(stash: unknown): AssistantMessage | undefined {
   const { content, reasoning, toolCalls } = (typeof stash === 'object' && stash !== null ? stash : {}) as Readonly<
     Record<string, unknown>

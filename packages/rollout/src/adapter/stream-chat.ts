@@ -2,7 +2,7 @@ import type { ChatDelta, ChatModel, ChatRequest, ChatResponse } from '@agentjet/
 
 /**
  * Streams a model call for frameworks that read an iterator. It yields deltas as the engine produces them and returns
- * the whole response. Leaving the loop early aborts the call, so the call leaves no sample.
+ * the whole response. If the loop is left early, the call is aborted and leaves no sample.
  */
 export async function* streamChat(
   model: ChatModel,

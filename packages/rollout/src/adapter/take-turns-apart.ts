@@ -1,6 +1,9 @@
 import type { AssistantMessage, ChatMessage, ToolMessage } from '@agentjet/core';
 
-/** Moves tool results back to their own turn. If turns were merged, all of their results follow the last of them. */
+/**
+ * Moves tool results back to their own turns. If a framework has merged turns, all of their results follow the last
+ * turn.
+ */
 export function takeTurnsApart(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const ordered: ChatMessage[] = [];
   for (let at = 0; at < messages.length; ) {

@@ -24,7 +24,7 @@ export interface Environment {
 }
 
 export type OpenSessionOptions = {
-  /** The same seed for all episodes of a task, because they must begin in the same state. */
+  /** The seed of the task. All episodes of a task have the same seed, because they must begin in the same state. */
   readonly seed: number;
   /** Aborts when nobody waits for the session any longer. */
   readonly signal: AbortSignal;
@@ -33,14 +33,14 @@ export type OpenSessionOptions = {
 };
 
 /**
- * One episode's part of the world. `step` and `call` are sent once and never repeated. If an answer gets lost, the
- * session is over and rejects with EnvironmentOutage. A mistake of the agent rejects with EnvironmentError `refused` or
- * `limit`, and the session stays usable.
+ * The part of an environment that one episode acts in. `step` and `call` are sent once and never repeated. If an answer
+ * is lost, the call rejects with EnvironmentOutage, and the session is over. If the agent makes a mistake, the call
+ * rejects with EnvironmentError `refused` or `limit`, and the session stays usable.
  */
 export interface Session {
   /** The first observation of the agent. */
   readonly observation: Observation;
-  /** Tools for the agent. Empty in a world of steps. */
+  /** The tools for the agent. Empty in an environment that is used with `step`. */
   readonly tools: readonly ToolSpec[];
   step?(action: Action): Promise<StepResult>;
   call?(tool: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult>;
@@ -103,7 +103,7 @@ function isClass(value: unknown): value is new () => unknown {
   );
 }
 
-/** Parts that every environment is opened with, in addition to its own section. */
+/** The arguments that every environment is opened with, in addition to its own section of the configuration. */
 export type EnvironmentParts = { readonly config: CommonConfig };
 
 export type EnvironmentRegistration<

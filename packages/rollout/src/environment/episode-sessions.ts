@@ -54,7 +54,10 @@ export class EpisodeSessions {
     }
   };
 
-  /** Returns the verdict of the session that was opened last. Null if there was no session or it cannot score. */
+  /**
+   * Returns the verdict of the session that was opened last. Resolves with null if there was no session, or if the
+   * session cannot score.
+   */
   evaluate = async (isNeeded: boolean): Promise<Verdict | null> => {
     const session = this.#opened.at(-1);
     if (session === undefined) return null;
@@ -91,7 +94,7 @@ export class EpisodeSessions {
         episodeId: number === 0 ? episodeId : `${episodeId}-s${number + 1}`,
       }),
     );
-    // A session that arrives too late is closed at once.
+    // If the session is opened too late, it is closed at once.
     const settled = opening.then(
       (session) => (ended.aborted ? closeQuietly(session) : undefined),
       () => undefined,
@@ -116,7 +119,10 @@ export class EpisodeSessions {
   }
 }
 
-/** Closes a session that cannot be used, because no other code knows about it. */
+/**
+ * Checks a new session and wraps it. A session that cannot be used is closed here, because no other code knows about
+ * it.
+ */
 async function guard(session: Session, options: GuardOptions): Promise<GuardedSession> {
   try {
     return new GuardedSession(session, options);

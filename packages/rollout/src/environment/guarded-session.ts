@@ -13,7 +13,7 @@ import type { Action, Observation, OpenSession, Session, StepResult, ToolResult 
 
 /**
  * Wraps a session for a workflow. Calls run one at a time, in order. A call that takes too long or gets lost ends the
- * session and fails the episode directly, because a framework may turn errors of tools into words for the agent.
+ * session and fails the episode directly, because a framework may pass errors of tools to the agent as text.
  */
 
 export type GuardOptions = {
@@ -47,7 +47,7 @@ export class GuardedSession implements OpenSession {
     this.tools = session.tools ?? [];
   }
 
-  /** The latest verdict of `evaluate`. Undefined if no call came after the last step. */
+  /** The latest verdict of `evaluate`. Undefined if `evaluate` was not called after the last step. */
   get verdict(): Verdict | undefined {
     return this.#verdict;
   }
@@ -119,7 +119,10 @@ export class GuardedSession implements OpenSession {
   }
 }
 
-/** Scoring is not an action of the agent. An environment that refuses to score is broken. */
+/**
+ * Converts a refusal to score into a failure that nobody's agent caused: scoring is not an action of the agent, so an
+ * environment that refuses it is broken.
+ */
 function asNobodysFailure(error: unknown): never {
   if (!(error instanceof EnvironmentError)) throw error;
   throw new EnvironmentError('bad_answer', error.message, { cause: error });

@@ -28,7 +28,7 @@ function tasksOf(environment: Environment, split: string): ReturnType<NonNullabl
   return tasks;
 }
 
-/** The seat becomes free once the session is closed, or once closing it has failed. */
+/** Returns the session with a `close` that also frees its seat, even if closing fails. */
 function givingBack(session: Session, seats: Seats): Session {
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= (async () => session.close())().finally(() => seats.give()));
@@ -61,7 +61,7 @@ class Seats {
     try {
       await rejectOnAbort(turn, signal);
     } catch (error) {
-      if (!this.#waiting.delete(serve)) this.give(); // a seat had just been given to it
+      if (!this.#waiting.delete(serve)) this.give(); // this request had just been given a seat
       throw error;
     }
   }

@@ -12,7 +12,7 @@ const never = new Promise<never>(() => {});
 
 type CounterOptions = { readonly onStep?: (action: unknown) => Promise<void> | void };
 
-/** Counts steps up to the task's target. Also counts its sessions. */
+/** Creates an environment that counts steps up to the task's target, and also counts its sessions. */
 function createCounter({ onStep = () => undefined }: CounterOptions = {}) {
   const seen = {
     opened: 0,

@@ -2,13 +2,14 @@ import type { Task } from '@agentjet/core';
 import type { Episode } from '../contract.js';
 
 /**
- * One try at a place of a group. If it is lost to an outage, the next attempt uses the same seed, because it is the
- * same experiment.
+ * One attempt at an episode of a group. Each episode of a group has a place in it, and each place needs one episode
+ * that counts. If an attempt is lost to an outage, the next attempt uses the same seed, because it repeats the same
+ * experiment.
  */
 export type Attempt = {
   readonly groupId: string;
   readonly task: Task;
-  /** The index of the episode among the group's `numPlaces`, from 0. */
+  /** The index of the place in the group, from 0 to `numPlaces` - 1. */
   readonly place: number;
   readonly numPlaces: number;
   /** Counts from 0. */
@@ -20,19 +21,22 @@ export type Attempt = {
 /** An attempt that finished before this process began. */
 export type RecalledAttempt = {
   readonly episode: Episode;
-  /** False if it was lost to an outage and its place was tried again. */
+  /** False if it was lost to an outage, so another attempt followed. */
   readonly isFinal: boolean;
 };
 
-/** Decides when an attempt may start and whether a lost attempt is made again. All groups of a run share it. */
+/**
+ * Decides when an attempt may start, and whether a lost attempt is followed by another. All groups of a run share one
+ * keeper.
+ */
 export interface AttemptKeeper {
-  /** Returns the attempt's outcome if it finished in an earlier process. Such an attempt is not made again. */
+  /** Returns the attempt's outcome if it finished in an earlier process. Such an attempt is not repeated. */
   recall?(attempt: Attempt): RecalledAttempt | undefined;
   /** Resolves once the attempt may start. Rejects to end the run. */
   begin(attempt: Attempt, signal: AbortSignal): Promise<void>;
   /** Called with the outcome of an attempt. Returns true to try its place again. Throws to end the run. */
   end(attempt: Attempt, episode: Episode): boolean;
-  /** Called when the judge cannot be reached and an episode has to wait for its reward. */
+  /** Called when the judge cannot be reached, so an episode has to wait for its reward. */
   judgeIsAway(episodeId: string, message: string): void;
   /**
    * Calls the listener whenever the judge answers an episode after an outage. Returns a function that removes the
@@ -53,14 +57,17 @@ function attemptId(firstId: string, attempt: number): string {
   return attempt === 0 ? firstId : `${firstId}-a${attempt}`;
 }
 
-/** Makes attempts at one place until one is kept or the place is given up. Without a keeper, it makes one attempt. */
+/**
+ * Makes attempts for one place until one attempt counts or the place is given up. Without a keeper, it makes one
+ * attempt.
+ */
 export async function runPlace(
   place: Omit<Attempt, 'attempt'>,
   options: {
     readonly keeper: AttemptKeeper | undefined;
     readonly signal: AbortSignal;
     readonly run: (attempt: Attempt) => Promise<Episode>;
-    /** Called with the outcome of an attempt that is not made again. */
+    /** Called with the outcome of an attempt that finished in an earlier process. */
     readonly onRecalled?: (episode: Episode) => void;
   },
 ): Promise<PlaceOutcome> {

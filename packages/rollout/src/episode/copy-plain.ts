@@ -1,7 +1,7 @@
 /**
- * Copies lists, plain objects, maps, sets, dates and bytes deeply. The copy shares functions and instances of other
- * classes with the original, because only their class knows how to copy them. A value that contains itself is copied
- * once.
+ * Copies lists, plain objects, maps, sets, dates and bytes deeply. Functions and instances of other classes are not
+ * copied but shared with the original, because only their class knows how to copy them. A value that contains itself is
+ * copied once.
  */
 export function copyPlain<T>(value: T, copies = new Map<unknown, unknown>()): T {
   if (typeof value !== 'object' || value === null) return value;

@@ -12,7 +12,8 @@ export type EpisodeError = {
   readonly place?: string;
   readonly stack?: string;
   /**
-   * Set if an outage caused the failure and not the agent. Such an episode never becomes a reward, under any policy.
+   * Set if an outage caused the failure, and not the agent. Such an episode never gets a reward, under any policy for
+   * failed episodes.
    */
   readonly outage?: Pick<OutageCause, 'source' | 'host'>;
 };
@@ -21,18 +22,18 @@ export type EpisodeError = {
  * Facts about the model calls of a failed episode. Errors that pass through HTTP or a program keep only their message.
  */
 type FailedCalls = {
-  /** Returns the agent whose failed call has a message that this text repeats. */
+  /** Returns the agent of a failed call whose message occurs in this text. */
   readonly failedAgent?: (text: string) => string | undefined;
   /**
-   * Returns who failed, if the text repeats the message of a call that was lost to an outage, or if the episode's last
-   * call was lost.
+   * Returns the cause of the outage if the text contains the message of a call that was lost to an outage, or if the
+   * episode's last call was lost.
    */
   readonly lostTo?: (text: string) => OutageCause | undefined;
 };
 
 /**
- * Codes of a judge or an environment that is broken or missing. The agent did not fail, but another attempt would not
- * help.
+ * Codes of errors that mean that a judge or an environment is broken or missing. The agent did not fail then, but
+ * another attempt would not help.
  */
 const othersCodes: ReadonlySet<string> = new Set([
   'judge_failed',
@@ -48,8 +49,8 @@ export function isAgentsFailure({ code, outage }: EpisodeError): boolean {
 }
 
 /**
- * Describes why an episode failed, as data. An error of ours is used as it is, even if a framework wrapped it. Any
- * other error is the user's and keeps the stack of the user's own line.
+ * Describes why an episode failed, as data. An error of AgentJet is used as it is, even if a framework has wrapped it.
+ * Any other error comes from the user's code, and keeps the part of its stack in that code.
  */
 export function toEpisodeError(thrown: unknown, { failedAgent, lostTo }: FailedCalls = {}): EpisodeError {
   const error =
@@ -91,7 +92,7 @@ function describeCause(cause: unknown): string {
   return `${describe(cause)}${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** The code of an error of the system or of a client, such as ECONNREFUSED. */
+/** Returns the code of a system error or of a client's error, such as ECONNREFUSED. */
 function codeOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && !(error instanceof AgentJetError) ? code : undefined;
@@ -107,7 +108,10 @@ function chainOf(thrown: unknown): readonly unknown[] {
   return chain;
 }
 
-/** Frameworks throw their own error and keep the error of a model call as its `cause`. */
+/**
+ * Finds an error of AgentJet among the causes, because frameworks throw their own error and keep the error of a model
+ * call as its `cause`.
+ */
 function findOwnError(thrown: unknown): AgentJetError | undefined {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 10; error = error.cause, depth++) {
     if (error instanceof AgentJetError) return error;

@@ -3,15 +3,19 @@ import inspector from 'node:inspector';
 import { EngineError, toErrorMessage, WorkflowError } from '@agentjet/core';
 import { describeTimeout, WaitClock } from './wait-clock.js';
 
-/** The life of one episode: it ends when it is closed, runs out of time, is stopped, or loses an error. */
+/**
+ * The time from the beginning of an episode to its end. The episode ends when it is closed, runs out of time, is
+ * stopped, or loses an error in a timer or a promise.
+ */
 export type EpisodeLife = {
-  /** Aborts at every kind of end. The reason names the kind. */
+  /** Aborts when the episode ends. Its reason says why. */
   readonly signal: AbortSignal;
   /** Ends the episode with an error that its own code lost. */
   readonly fail: (error: unknown) => void;
   readonly close: () => void;
   /**
-   * Ends an episode without running calls and does not abort its signal. An abort costs more than the rest of the end.
+   * Ends an episode that has no running calls. It does not abort the signal, because an abort takes longer than all
+   * other work at the end.
    */
   readonly release: () => void;
 };
@@ -37,10 +41,10 @@ export function openLife(
   const end = (reason: unknown): void => controller.abort(reason);
   const stop = (): void => {
     const cause: unknown = signal?.reason;
-    const isTold = cause instanceof WorkflowError; // such as the error that gives up a group
+    const isTold = cause instanceof WorkflowError; // such as the error for a group that was given up
     end(isTold ? cause : new WorkflowError('aborted', `Episode "${episodeId}" was stopped with its run.`, { cause }));
   };
-  // Time stops at a breakpoint but clocks do not, so there is no limit while a debugger is attached.
+  // There is no time limit while a debugger is attached, because the clock continues at a breakpoint.
   const expire = (): void => {
     if (inspector.url() === undefined)
       end(new WorkflowError('timeout', describeTimeout(timeoutMs ?? 0, timeoutName, clock.read())));
@@ -73,8 +77,8 @@ export function openLife(
 }
 
 /**
- * Makes the error without a stack. Each episode ends with this error, its origin says nothing, and a stack costs more
- * than the rest of the end.
+ * Makes the error without a stack. Every episode ends with this error, so its stack is useless, and collecting a stack
+ * takes longer than all other work at the end.
  */
 function withoutStack<Made>(make: () => Made): Made {
   const { stackTraceLimit } = Error;

@@ -16,7 +16,7 @@ import { createTunedModel } from '../model/tuned-model.js';
 import { listSwallowed, type SwallowedError } from './swallowed-errors.js';
 import { Conversations, type OnTurn } from './conversations.js';
 
-/** The counts of an episode that asked no tracked model. */
+/** The counts of an episode that called no tracked model. */
 export const nothingTracked: TrackerStats = {
   calls: 0,
   generatedTokens: 0,
@@ -28,10 +28,10 @@ export const nothingTracked: TrackerStats = {
   specialTokens: {},
 };
 
-/** What the models of an episode said: as trainable rows, as turns and as counts. */
+/** The answers of an episode's models, as trainable samples, as turns and as counts. */
 export type Recorded = Pick<Episode, 'samples' | 'turns' | 'stats' | 'calls' | 'ignoredParameters'>;
 
-/** The same record, with rows as spans. */
+/** The same record, with rows of spans instead of samples. */
 export type RecordedRows = Omit<Recorded, 'samples'> & { readonly rows: readonly SampledRow[] };
 
 export type OpenRecord = {
@@ -39,7 +39,7 @@ export type OpenRecord = {
   readonly read: () => Omit<Recorded, 'samples'>;
   /** Closes the tracker for further calls and returns the record. */
   readonly finish: () => Recorded;
-  /** Does the same without copying tokens. */
+  /** Does the same as `finish`, but does not copy tokens. */
   readonly finishRows: () => RecordedRows;
   readonly transcripts: () => readonly AgentTranscript[];
   /** Loads the calls of an earlier record of the episode into this empty one. Throws EngineError `replay_mismatch`. */
@@ -47,11 +47,11 @@ export type OpenRecord = {
 } & FailedCalls;
 
 type FailedCalls = {
-  /** Returns the agent whose failed call has a message that this text repeats. */
+  /** Returns the agent of a failed call whose message occurs in this text. */
   readonly failedAgent: (text: string) => string | undefined;
   /**
-   * Returns who failed, if the text repeats the message of a call that was lost to an outage, or if the last call was
-   * lost.
+   * Returns the cause of the outage if the text contains the message of a call that was lost to an outage, or if the
+   * last call was lost.
    */
   readonly lostTo: (text: string) => OutageCause | undefined;
   /** See `TunerOptions.watchCall`. */

@@ -4,9 +4,9 @@ import { copyPlain } from './copy-plain.js';
 import { lateJudge } from './late-verdict.js';
 
 /**
- * Turns a group judge into one judge for each place of a group. Every place that asks waits until all others have asked
- * or ended; then the group is judged once. If that fails, all of them fail, and the places that ask again are judged
- * together again.
+ * Turns a group judge into one judge for each place of a group. An episode that asks the judge waits until all other
+ * episodes of its group have asked or ended. Then the judge is asked once for the whole group. If the judge fails, all
+ * of these requests fail. Episodes that repeat their request are judged together again.
  */
 
 type Waiting = {
@@ -44,7 +44,7 @@ export class GroupVerdicts {
     };
   }
 
-  /** Marks a place that has its episode and will not ask. */
+  /** Notes that the episode of this place has ended and will not ask the judge. */
   end(place: number): void {
     this.#waiting.delete(place);
     this.#ended.add(place);

@@ -5,7 +5,7 @@ import { judgeAgain } from './judge-again.js';
 const away = (): JudgeError => new JudgeError('judge_failed', 'x', { cause: new Outage('no quota') });
 const verdict: Verdict = { reward: 1, isSuccess: true };
 
-/** `isBack` says whether the judge answers another episode during each gap. */
+/** Asks the judge again. `isBack` says whether the judge answers another episode during each gap. */
 function ask(
   answers: readonly (Error | Verdict)[],
   patienceMs: number | null = null,

@@ -20,9 +20,10 @@ const longestGapMs = 60_000;
 const sleepByTimer = (ms: number, signal: AbortSignal): Promise<void> => wait(ms, undefined, { signal });
 
 /**
- * Asks an unreachable judge again, after growing gaps, until it answers. If it answers another episode, it is asked
- * again at once. The episode is over by then, so its time limit does not count. Rejects with the judge's last error
- * once patience is over, or with any error that is not an outage.
+ * Repeats a request to a judge that cannot be reached, after growing gaps, until the judge answers. If the judge
+ * answers another episode, the request is repeated at once. The workflow has ended by then, so the time limit of the
+ * episode does not apply. Rejects with the judge's last error when the patience is over, or with any error that is not
+ * an outage.
  */
 export async function judgeAgain(
   ask: () => Promise<Verdict>,
@@ -51,7 +52,10 @@ export async function judgeAgain(
 
 type Gap = Required<Pick<JudgePatience, 'signal' | 'sleep'>> & Pick<JudgePatience, 'onBack'>;
 
-/** Sleeps for the gap. If the judge returns earlier, it resolves then, with the milliseconds that it slept. */
+/**
+ * Waits for the gap. If the judge answers another episode earlier, it resolves at once with the milliseconds that it
+ * waited.
+ */
 async function restFor(gapMs: number, { signal, sleep, onBack }: Gap): Promise<number | undefined> {
   const woken = new AbortController();
   const leave = onBack?.(() => woken.abort());

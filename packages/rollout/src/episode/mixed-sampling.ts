@@ -1,8 +1,8 @@
 import type { Sample } from '@agentjet/core';
 
 /**
- * Whether an agent began one episode at another temperature than its sibling did. Such episodes do not repeat one
- * experiment, so their group is not trained.
+ * Whether an agent began one episode at another temperature than its sibling did. Such episodes cannot be compared, so
+ * their group is not trained.
  */
 export function isSamplingMixed(episodes: readonly { readonly samples: readonly Sample[] }[]): boolean {
   const seen = new Map<string, number>();
@@ -15,7 +15,9 @@ export function isSamplingMixed(episodes: readonly { readonly samples: readonly 
   return false;
 }
 
-/** The temperature of each agent's first trained turn. Empty if the run's temperature applies to all of them. */
+/**
+ * Returns the temperature of each agent's first trained turn. Empty if the run's temperature applies to all of them.
+ */
 function firstTemperatures(samples: readonly Sample[]): ReadonlyMap<string, number> {
   const first = new Map<string, { readonly turn: number; readonly temperature: number }>();
   for (const { agentName, temperatures, turnIndices, lossMask } of samples) {

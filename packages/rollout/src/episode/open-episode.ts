@@ -12,7 +12,7 @@ import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
 
 /**
  * An episode without a workflow: the models of its agents and the record of what they said. `runEpisode` runs a
- * workflow in one. A server that lends its model to external programs opens one for each of their episodes.
+ * workflow in one. A server whose model is called by external programs opens an episode for each of their episodes.
  */
 export type OpenEpisode = EpisodeLife &
   Pick<OpenRecord, 'createModel' | 'transcripts' | 'replay' | 'failedAgent' | 'swallowed' | 'lostTo' | 'finishRows'> & {

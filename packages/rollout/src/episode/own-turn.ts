@@ -1,8 +1,8 @@
 /**
- * Hands out turns of the event loop one at a time. An engine answers a batch of calls at once, and episodes begin
- * together. Each of them then runs some milliseconds of framework code, and promises alone would run all of them before
- * the loop returns to its sockets and timers. So each continuation waits for its own turn, and the loop can look around
- * in between.
+ * Hands out turns of the event loop one at a time. An engine answers a batch of calls at once, and many episodes begin
+ * at the same time. Each of them then runs some milliseconds of framework code. With promises alone, the event loop
+ * would run the code of all episodes before it handles sockets and timers again. So each episode waits for a turn, and
+ * the loop handles sockets and timers between two turns.
  */
 const waiting: (() => void)[] = [];
 /** True if a caller has already continued in this turn of the loop or will do so in the next one. */

@@ -1,8 +1,8 @@
 import { isJsonObject, type ChatMessage, type JsonObject } from '@agentjet/core';
 
 /**
- * Reads the request and the answer of a framework's model as text for people. It knows the shapes that frameworks share
- * and no particular framework. Nothing is trained on the result, so unreadable parts are left out.
+ * Reads the request and the answer of a framework's model as text for people. It knows the shapes that most frameworks
+ * use, but no particular framework. The result is not trained, so parts that cannot be read are left out.
  */
 export function readMessages(args: readonly unknown[]): readonly ChatMessage[] {
   const [request] = args;
@@ -20,7 +20,7 @@ export function readMessages(args: readonly unknown[]): readonly ChatMessage[] {
   return [...system, ...rest];
 }
 
-/** Null for a stream and for an unknown shape. */
+/** Reads an answer. Returns null for a stream and for an unknown shape. */
 export function readAnswer(result: unknown): ChatMessage | null {
   if (!isObject(result)) return null;
   const { message, content, output, choices, generations } = result;
@@ -39,7 +39,7 @@ function messageOf(value: unknown): unknown {
 
 type Loose = Readonly<Record<string, unknown>>;
 
-/** Accepts instances of classes too. */
+/** Whether the value is an object. Instances of classes are objects too. */
 function isObject(value: unknown): value is Loose {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -87,7 +87,7 @@ function isToolCall({ type }: Loose): boolean {
   return type === 'tool-call' || type === 'function_call';
 }
 
-/** Renders calls as text to follow the words: `look_up({"name":"x"})`. */
+/** Renders tool calls as text, such as `look_up({"name":"x"})`. The text is appended to the words of the message. */
 function callsOf(message: Loose): string {
   const { toolCalls, tool_calls: snake } = message;
   const own: readonly unknown[] = isToolCall(message) ? [message] : [];

@@ -30,7 +30,7 @@ export class StreamedAnswer {
     else this.#addDelta(piece);
   }
 
-  /** Null if nothing was streamed. */
+  /** Returns the answer so far, or null if nothing was streamed. */
   read(): ChatMessage | null {
     if (this.#whole !== undefined) return this.#whole;
     if (this.#numPieces === 0) return null;

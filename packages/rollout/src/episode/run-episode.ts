@@ -81,7 +81,10 @@ export async function runEpisode(task: Task, options: EpisodeOptions, identity: 
 type Outcome = Pick<Episode, 'metadata' | 'logMetrics'> &
   (({ readonly status: 'completed' } & Verdict) | Pick<Extract<Episode, { status: 'failed' }>, 'status' | 'error'>);
 
-/** The workflow is done, but the judge could not be reached or waits for the rest of the group. */
+/**
+ * The workflow has ended, but its output has no score yet: the judge could not be reached, or it waits for the rest of
+ * the group.
+ */
 type Unscored = {
   readonly status: 'unscored';
   readonly output: CheckedOutput;
@@ -136,8 +139,8 @@ async function scoreLater(unscored: Unscored, options: EpisodeOptions, identity:
 }
 
 /**
- * Asks the judge until it answers, each time with the time limit of an episode. The limit of a group's judge starts
- * once all places have asked.
+ * Asks the judge until it answers, each time with the time limit of an episode. The time limit of a group's judge
+ * starts when all episodes of the group have asked.
  */
 async function scoreAgain(
   { output, ask, thrown }: Unscored,
@@ -189,7 +192,7 @@ type Scoring = {
   readonly environment: Verdict | null;
 };
 
-/** Asks the session while it is open, because the judge may run much later. */
+/** Asks the environment for its verdict while the session is open, because the judge may run much later. */
 async function askEnvironment(
   output: CheckedOutput,
   judge: Judge | undefined,
@@ -221,7 +224,7 @@ async function score(
   }
 }
 
-/** The transcripts are assembled only if a judge reads them. */
+/** Creates the context of the judge. The transcripts are assembled only if the judge reads them. */
 function toContext(
   { episodeId, transcripts }: OpenEpisode,
   { seed, signal, environment }: Pick<Scoring, 'seed' | 'signal' | 'environment'>,
@@ -237,7 +240,7 @@ function toContext(
   };
 }
 
-/** The workflow's own verdict. Undefined if a judge must be asked. */
+/** Returns the workflow's own verdict, or undefined if a judge must be asked. */
 function ownVerdict({ reward: given, rewards, isSuccess }: CheckedOutput): Verdict | undefined {
   const reward = given ?? (rewards === null ? undefined : mean(Object.values(rewards)));
   if (reward === undefined) return undefined;

@@ -291,10 +291,10 @@ describe('toEpisodeGroup', () => {
 
 describe('attempts', () => {
   const outage = (): Outage => new Outage('the sandbox is away', { host: 'sandbox' });
-  /** Loses the first attempts of every second place and delays none. */
+  /** Creates a keeper that loses the first attempts of every second place. It does not delay any attempt. */
   function createKeeper(maxAttempts: number): AttemptKeeper {
     return {
-      scorePatienceMs: 500, // shorter than the first gap
+      scorePatienceMs: 500, // this is shorter than the first gap
       begin: () => Promise.resolve(),
       end: ({ attempt }, episode) =>
         attempt + 1 < maxAttempts && episode.status === 'failed' && episode.error.outage !== undefined,

@@ -11,22 +11,24 @@ import { runEpisode, type EpisodeOptions } from './run-episode.js';
 import { Semaphore } from './semaphore.js';
 import { Stragglers } from './stragglers.js';
 
-/** The siblings of one task, including failed ones. */
+/** All episodes of one task, including failed ones. */
 export type TaskGroup = {
   readonly groupId: string;
   readonly task: Task;
-  /** One episode per place. */
+  /** The episodes that count, one for each place of the group. */
   readonly episodes: readonly Episode[];
-  /** Attempts that were lost to outages and made again. */
+  /** Attempts that were lost to outages and repeated. */
   readonly lost: readonly Episode[];
-  /** True if the group took much longer than the others and its running episodes were cut. It is not trained. */
+  /**
+   * True if the group took much longer than the others, so its running episodes were aborted. The group is not trained.
+   */
   readonly isGivenUp?: boolean;
 };
 
 export type GroupsOptions = Omit<EpisodeOptions, 'onGroupJudge'> & {
   /**
-   * Tasks are pulled one by one, as workers become free. Each pull is a draw: a task that occurs twice makes two
-   * groups, each with its own ids and seeds.
+   * Tasks are pulled one by one, as workers become free. Each task that is pulled makes a group with its own ids and
+   * seeds, even if the same task occurs twice.
    */
   readonly tasks: AsyncIterable<Task> | Iterable<Task>;
   /** Episodes per task. */
@@ -36,19 +38,22 @@ export type GroupsOptions = Omit<EpisodeOptions, 'onGroupJudge'> & {
   /** Workers that concurrent runs share. If it is set, `maxParallel` is ignored. Default: `maxParallel` workers. */
   readonly workers?: Semaphore | undefined;
   /**
-   * Milliseconds from the time when half of the groups are done until the unfinished ones are given up. Null (the
-   * default) means without limit. The time does not begin before all groups have begun, so `maxOpenGroups` must exceed
-   * the number of groups.
+   * When half of the groups are done, unfinished groups are given up after this number of milliseconds. Null, the
+   * default, means that they are never given up. The time starts only when all groups have begun, so `maxOpenGroups`
+   * must exceed the number of groups.
    */
   readonly stragglerPatienceMs?: number | null;
   /**
-   * The maximum number of groups that are started and not yet handed over. It bounds memory, and how far the other
-   * groups can run ahead of a slow one. Default: twice the number that fills maxParallel.
+   * The maximum number of groups that are started and not yet yielded. It limits memory, and it limits how far other
+   * groups can run ahead of a slow group. Default: twice the number that fills maxParallel.
    */
   readonly maxOpenGroups?: number;
-  /** Episode seeds derive from it, the task's id and the repeat. Use another seed for each pass over the tasks. */
+  /**
+   * The seeds of episodes are derived from this seed, the task's id and the repeat. Use another seed for each pass over
+   * the tasks.
+   */
   readonly seed: number;
-  /** Prefix of episode and group ids, which keeps passes apart. */
+  /** A prefix of the ids of episodes and groups, so that the ids of different passes differ. */
   readonly idPrefix?: string;
   readonly onEpisodeStart?: (start: { readonly episodeId: string; readonly task: Task }) => void;
   readonly onEpisode?: (episode: Episode) => void;
@@ -61,8 +66,8 @@ export type GroupsOptions = Omit<EpisodeOptions, 'onGroupJudge'> & {
 };
 
 /**
- * Runs numRepeat episodes of every task and yields complete groups in the order of the tasks, even if a later one
- * finishes first. Leaving the loop early aborts the running episodes and waits for them.
+ * Runs numRepeat episodes of every task and yields complete groups in the order of the tasks, even if a later group
+ * finishes first. If the loop is left early, the running episodes are aborted and awaited.
  */
 export async function* runGroups(options: GroupsOptions): AsyncGenerator<TaskGroup, void, undefined> {
   checkOptions(options);
@@ -105,7 +110,7 @@ type Shared = { readonly workers: Semaphore; readonly stragglers: Stragglers; re
 
 type GroupParts = { readonly verdicts: GroupVerdicts | undefined; readonly isOver: () => boolean };
 
-/** A task, drawn once. The ids of its group and episodes come from the draw; the seeds do not. */
+/** A task, drawn once. The ids of its group and episodes depend on the draw, but the seeds of the episodes do not. */
 type Draw = { readonly task: Task; readonly groupId: string; readonly seedOf: (place: number) => number };
 
 function toDraw(task: Task, earlier: number, { idPrefix = '', seed }: GroupsOptions): Draw {
@@ -140,7 +145,7 @@ function startGroup(draw: Draw, options: GroupsOptions, shared: Shared): Promise
   return group;
 }
 
-/** Undefined unless the judge judges groups. */
+/** Returns undefined if the judge does not judge groups. */
 function openVerdicts(
   { task, groupId, seedOf }: Draw,
   { judge, numRepeat: numPlaces, timeoutMs }: GroupsOptions,
@@ -180,18 +185,19 @@ function startPlace(
 }
 
 /**
- * What the failure of an agent does to its group. `drop_group` leaves the group out. `zero_reward` counts the episode
- * with reward 0. `partial_group` trains the others if at least half of the places and two episodes are filled. An
- * outage or a failure of the judge never counts as a reward: such an episode is left out.
+ * What happens to a group if an agent fails in one of its episodes. With `drop_group`, the group is not trained. With
+ * `zero_reward`, the episode counts with reward 0. With `partial_group`, the other episodes are trained if at least
+ * half of the episodes, and at least two, succeeded. If an episode fails because of an outage or the judge, it gets no
+ * reward and is left out.
  */
 export type FailedPolicy = 'drop_group' | 'zero_reward' | 'partial_group';
 
-/** The smallest share of a group's places that `partial_group` trains. It also needs at least two episodes. */
+/** The smallest fraction of a group's episodes that `partial_group` trains. It also needs at least two episodes. */
 const defaultMinShare = 0.5;
 
 /**
- * Converts a group for the trainer. Returns undefined if the group is dropped: because of its failures, because it was
- * given up, or because its siblings were sampled at different temperatures.
+ * Converts a group for the trainer. Returns undefined if the group is dropped, because of its failures, because it was
+ * given up, or because its episodes were sampled at different temperatures.
  */
 export function toEpisodeGroup(
   group: TaskGroup,
@@ -205,14 +211,17 @@ export function toEpisodeGroup(
   return episodes.length < needed ? undefined : { groupId: group.groupId, episodes };
 }
 
-/** Empty if the place is not filled. */
+/** Returns an empty list if the episode does not count. */
 function toRewarded(episode: Episode, failed: FailedPolicy): readonly RewardedEpisode[] {
   const { episodeId, samples } = episode;
   if (episode.status === 'completed') return [{ episodeId, reward: episode.reward, ...rewardsOf(episode), samples }];
   return failed === 'zero_reward' && isAgentsFailure(episode.error) ? [{ episodeId, reward: 0, samples }] : [];
 }
 
-/** A failed episode loses what it earned on the way: its reward is 0. */
+/**
+ * Returns the rewards of a completed episode. A failed episode loses the rewards that it got earlier, and its reward is
+ * 0.
+ */
 function rewardsOf({ rewards, turnRewards }: Completed): Pick<RewardedEpisode, 'rewards' | 'turnRewards'> {
   return { ...(rewards !== undefined && { rewards }), ...(turnRewards !== undefined && { turnRewards }) };
 }

@@ -7,7 +7,9 @@ export class Semaphore {
     this.#free = limit;
   }
 
-  /** Runs `work` once there is room. After `work` calls `leave`, the rest of it needs no room. */
+  /**
+   * Runs `work` as soon as fewer than `limit` holders run. When `work` calls `leave`, it stops counting as a holder.
+   */
   async run<T>(work: (leave: () => void) => Promise<T>): Promise<T> {
     await this.#acquire();
     let isInside = true;

@@ -29,7 +29,7 @@ describe('Stragglers', () => {
     const second = stragglers.run('second', never, forever);
     stragglers.allBegun();
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(looks).toBe(0); // two of two are running and an episode waits
+    expect(looks).toBe(0); // all groups have begun, but an episode waits for a worker
     await stragglers.run('third', never, async () => 'done');
     await stragglers.run('fourth', never, async () => 'done');
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,8 +1,8 @@
 import { WorkflowError } from '@agentjet/core';
 
 /**
- * Finds groups that take much longer than the others of their batch. Giving one up biases training towards short
- * episodes, so no group is given up unless `rollout.straggler_patience` is set.
+ * Finds groups that take much longer than the others of their batch. If such groups are given up, training is biased
+ * towards short episodes. So no group is given up unless `rollout.straggler_patience` is set.
  */
 
 export type StragglerOptions = {
@@ -15,8 +15,8 @@ export type StragglerOptions = {
 type Running = { readonly groupId: string; readonly stop: AbortController; isGivenUp: boolean };
 
 /**
- * Watches the groups of one batch. The patience begins when all have begun, no episode waits for a worker, and half of
- * the groups are done.
+ * Watches the groups of one batch. The patience starts when all groups have begun, no episode waits for a worker, and
+ * half of the groups are done.
  */
 export class Stragglers {
   readonly #options: StragglerOptions;

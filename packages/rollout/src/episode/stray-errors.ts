@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
  * Catches errors that a workflow loses: in a promise that nobody awaits, or in a timer that throws. Node would end the
- * process. Here each error goes to the episode whose code lost it, even if it surfaces after the episode has ended, so
- * the listeners are never removed. An error from any other code ends the process as usual. `process.exit()` in a
- * workflow ends the process too, but not silently; a program can guard against it with `failEpisodesThatExit`.
+ * process. Here the error fails the episode whose code lost it. An error may appear after its episode has ended, so the
+ * listeners are never removed. An error from any other code ends the process as usual. `process.exit()` in a workflow
+ * also ends the process, but with a message. A program can prevent this with `failEpisodesThatExit`.
  */
 type OnStray = (error: unknown) => void;
 
@@ -27,7 +27,7 @@ export function currentStrayTaker(): OnStray | undefined {
   return current.getStore();
 }
 
-/** A workflow that ends the process must not look like a successful run. */
+/** Prints an error if a workflow ends the process, because this must not look like a successful run. */
 function onExit(code: number): void {
   if (current.getStore() === undefined) return;
   console.error(`error: ${sayThatExitEnds(code)} The run has ended with it.`);

@@ -25,7 +25,7 @@ const messages = [{ role: 'user', content: 'hi' } as const];
 const openModel = (tuner: Tuner, agentName = 'a'): ChatModel => tuner.selectModel({ agentName }, (model) => model);
 const swallow = async (work: Promise<unknown>): Promise<void> => void (await work.catch(() => undefined));
 
-/** A framework's model that refuses an option before it asks the tuned model. */
+/** Acts as a framework's model that refuses an option before it asks the tuned model. */
 class NativeModel {
   readonly #model: ChatModel;
 

@@ -15,8 +15,8 @@ export type SwallowedError = {
 export type FailedCall = { readonly agentName: string; readonly message: string; readonly error: unknown };
 
 /**
- * `episodeError` is the message of the episode's error, which repeats the messages of the calls that caused it.
- * Undefined if the episode did not fail.
+ * Lists the failed calls that did not cause the episode's error. `episodeError` is the message of that error, and
+ * contains the messages of the calls that caused it. It is undefined if the episode did not fail.
  */
 export function listSwallowed(
   failures: readonly FailedCall[],

@@ -1,11 +1,11 @@
 import { isReward, rewardRange, WorkflowError, type TurnReward } from '@agentjet/core';
 
-/** A payment to an agent, with the id of the answer that it pays for (`ChatResponse.id`). */
+/** A reward for an agent, with the id of the answer that it is for (`ChatResponse.id`). */
 export type PaidTurn = { readonly agentName: string; readonly turnId: string; readonly value: number };
 
 /**
- * Collects what agents earn between their turns. A reward belongs to the latest turn that its agent had when it was
- * given.
+ * Collects the rewards that agents get during an episode. A reward belongs to the last turn that its agent had made
+ * when the reward was given.
  */
 export class TurnRewards {
   /** Ids of the latest turns. The agent that answered last comes last. */
@@ -17,7 +17,10 @@ export class TurnRewards {
     this.#latest.set(agentName, turnId);
   }
 
-  /** Throws WorkflowError `bad_reward` or `no_turn`. */
+  /**
+   * Notes a reward. Throws WorkflowError `bad_reward` for a value that is not finite, and `no_turn` if the agent has
+   * made no turn.
+   */
   give(value: number, { agent }: { readonly agent?: string } = {}): void {
     if (!isReward(value))
       throw new WorkflowError('bad_reward', `tuner.reward() got ${String(value)}. Pass ${rewardRange}.`);

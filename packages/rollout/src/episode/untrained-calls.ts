@@ -10,11 +10,11 @@ export type UntrainedCall = {
   readonly agentName: string;
   /** The model's own name. */
   readonly model: string;
-  /** How many of the request's first messages repeat the agent's previous call, including its answer. */
+  /** How many messages at the beginning of the request are also in the agent's previous call, including its answer. */
   readonly repeatedMessages: number;
   /** The messages after the repeated ones. */
   readonly messages: readonly ChatMessage[];
-  /** The answer; for a stream, the part that the agent has read. Null if there is none. */
+  /** The answer, or the part of a stream that the agent has read. Null if there is none. */
   readonly answer: ChatMessage | null;
   readonly error?: string;
   /** Milliseconds since the episode began. */
@@ -105,7 +105,10 @@ function isBeginning(beginning: readonly ChatMessage[], messages: readonly ChatM
 }
 
 const scope = new AsyncLocalStorage<UntrainedCalls>();
-/** A framework's method may call another one. Only the outer call is recorded. */
+/**
+ * Set while a recorded call runs. A framework's method may call another of its methods, and only the outer call is
+ * recorded.
+ */
 const isInside = new AsyncLocalStorage<true>();
 
 /** Runs an episode's code and records the calls of its models that do not learn in `calls`. */
@@ -114,7 +117,8 @@ export function recordUntrained<T>(calls: UntrainedCalls, work: () => T): T {
 }
 
 /**
- * Records one call of `model` in any framework's format. It belongs to `agentName` unless the episode knows the model.
+ * Records one call of `model` in any framework's format. The call belongs to the agent of the model if the episode
+ * knows this agent, and otherwise to `agentName`.
  */
 export function recordCall(model: unknown, args: readonly unknown[], call: () => unknown, agentName?: string): unknown {
   const calls = scope.getStore();

@@ -17,7 +17,10 @@ export class WaitClock {
     };
   }
 
-  /** Returns the promise of the call itself. A derived promise would reject too, and nobody would handle it. */
+  /**
+   * Measures a call, and returns the promise of the call itself. A derived promise would also reject, and no code would
+   * handle its rejection.
+   */
   measure<T>(call: () => Promise<T>): Promise<T> {
     const end = this.begin();
     try {
@@ -36,7 +39,7 @@ export class WaitClock {
   }
 }
 
-/** The message of a timeout: how the episode spent its time, and what helps. */
+/** Returns the message of a timeout. It says how the episode spent its time, and what helps. */
 export function describeTimeout(
   timeoutMs: number,
   timeoutName: string,

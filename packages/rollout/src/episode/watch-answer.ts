@@ -3,8 +3,8 @@ import { readAnswer } from './read-call.js';
 import { StreamedAnswer } from './read-stream.js';
 
 /**
- * Passes on what a call returns, unchanged: it is read when the caller reads it and not earlier. A stream is inspected
- * piece by piece as it passes.
+ * Returns the result of a call unchanged. The result is read only when the caller reads it. A stream is inspected piece
+ * by piece while the caller reads it.
  */
 
 export type CallOutcome = { readonly answer: ChatMessage | null } | { readonly error: unknown };
@@ -18,7 +18,7 @@ type Fetched = {
 type Watch = {
   /** Called once the answer is complete, has failed or was abandoned. Further calls have no effect. */
   readonly end: (outcome: CallOutcome) => void;
-  /** Runs code of the model. Calls that this code makes are part of the same call. */
+  /** Runs code of the model. Calls that this code makes are not recorded separately. */
   readonly inside: <T>(work: () => T) => T;
 };
 

@@ -54,7 +54,8 @@ it('a variable that the template does not read is counted, and so is a switch th
   expect(finish().ignoredParameters).toEqual({ a: { 'chat_template_kwargs.nonsense': 1 } });
   const silent = tuned({ family: 'chatml' });
   await silent.model.generate({ messages, thinkingOff: 'reasoning_effort' });
-  expect(silent.finish().ignoredParameters).toEqual({}); // a model without thinking ignores the variable silently
+  // A model that cannot think ignores the variable, and this is not counted.
+  expect(silent.finish().ignoredParameters).toEqual({});
 });
 
 it.each([

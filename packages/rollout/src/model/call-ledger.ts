@@ -16,7 +16,7 @@ import { findMismatch } from './schema-mismatch.js';
 
 const maxKeptAnswers = 64;
 
-/** The counts of an episode that asked no model. */
+/** The counts of an episode that called no model. */
 export const noCalls: CallCounts = {
   answered: 0,
   aborted: 0,
@@ -30,13 +30,14 @@ export const noCalls: CallCounts = {
   malformedJson: 0,
 };
 
-/** A request with an id: its parts, and its answer, which may be pending. */
+/** A request with an id: the hashes of its parts, and its answer, which may be pending. */
 type KeptAnswer = { readonly print: RequestPrint; readonly answer: Promise<ChatResponse> };
 
 /**
  * State that the calls of one episode share: their numbers (which determine their seeds), the answers for repeated
- * requests, and the counts. A repeated request gets the first one's answer, finished or pending, and never makes a
- * second sample. A call that failed or was aborted is forgotten, so its retry is a new attempt.
+ * requests, and the counts. A repeated request gets the answer of the first request, even if that answer is still
+ * pending, and never makes a second sample. A call that failed or was aborted is forgotten, so its retry is a new
+ * attempt.
  */
 export class CallLedger {
   readonly #counts = { ...noCalls };
@@ -74,7 +75,8 @@ export class CallLedger {
 
   /**
    * Begins a call that a framework makes. Call the returned function with the error that the framework threw. It counts
-   * errors that came before the model was asked, such as a refused option. The model itself counts all others.
+   * errors that were thrown before the model was asked, such as a refused option. The model counts all other errors
+   * itself.
    */
   watchCall(agentName: string): (error: unknown) => void {
     const numEnded = (): number => this.#failures.length + this.#counts.aborted;
@@ -89,16 +91,16 @@ export class CallLedger {
   }
 
   /**
-   * Returns the agent whose failed call has a message that this text repeats. Frameworks and HTTP clients pass on
-   * nothing else.
+   * Returns the agent of a failed call whose message occurs in this text. The message is compared because frameworks
+   * and HTTP clients pass on nothing else.
    */
   failedAgent(text: string): string | undefined {
     return this.#failures.findLast(({ message }) => message !== '' && text.includes(message))?.agentName;
   }
 
   /**
-   * Returns who failed, if the text repeats the message of a call that was lost to an outage, or if the episode's last
-   * call was lost. A failure right after a lost call is attributed to that call.
+   * Returns the cause of the outage if the text contains the message of a call that was lost to an outage, or if the
+   * episode's last call was lost. A failure right after a lost call is attributed to that call.
    */
   lostTo(text: string): OutageCause | undefined {
     const told = this.#failures
@@ -123,7 +125,7 @@ export class CallLedger {
     return { ...this.#counts };
   }
 
-  /** Returns 0, 1, 2, ... for each agent. */
+  /** Returns the number of the agent's next call: 0, 1, 2, and so on. */
   takeIndex(agentName: string): number {
     const index = this.#nextIndex.get(agentName) ?? 0;
     this.#nextIndex.set(agentName, index + 1);
@@ -140,7 +142,10 @@ export class CallLedger {
     return this.#answers.get(key);
   }
 
-  /** Keeps only the latest finished answers, because retries come soon or never. */
+  /**
+   * Keeps an answer for retries. Only the latest finished answers are kept, because a client retries soon or not at
+   * all.
+   */
   remember(key: string, kept: KeptAnswer): void {
     this.#answers.set(key, kept);
     kept.answer.then(

@@ -16,8 +16,8 @@ type Limits = {
 };
 
 /**
- * Refuses a request that no context can hold, before anything is rendered or encoded. Encoding tens of megabytes takes
- * seconds, and every other episode would wait. Throws EngineError `bad_request` or `context_overflow`.
+ * Refuses a request that is certainly too long, before it is rendered or encoded. It takes seconds to encode tens of
+ * megabytes, and all other episodes would wait. Throws EngineError `bad_request` or `context_overflow`.
  */
 export function checkRequestSize(request: ChatRequest, { contextLength, tokenizer, contextSetting }: Limits): void {
   const messages: readonly ChatMessage[] = Array.isArray(request.messages) ? request.messages : [];

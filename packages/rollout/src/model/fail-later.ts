@@ -4,7 +4,7 @@ const longestPauseMs = 1000;
 
 type Pace = { hasFailed: boolean; pauseMs: number };
 
-/** Keyed by the episode's signal, which all of its models share. */
+/** The pace of each episode. The key is the episode's signal, which all of its models share. */
 const paces = new WeakMap<AbortSignal, Pace>();
 
 function paceOf(signal: AbortSignal): Pace {
@@ -14,10 +14,9 @@ function paceOf(signal: AbortSignal): Pace {
 }
 
 /**
- * Rejects with the error. The episode's first error in a turn of the event loop rejects at once, and further ones
- * reject in a later turn. Otherwise a workflow that retries without a pause would block all other code: time limits,
- * Ctrl-C and other episodes. Once `signal` has aborted, nothing can succeed, and each pause is twice as long as the one
- * before.
+ * Rejects with the error. The episode's first error in a turn of the event loop rejects at once. Further errors reject
+ * in later turns. Otherwise a workflow that retries without a pause would block all other code: time limits, Ctrl-C and
+ * other episodes. Once `signal` has aborted, nothing can succeed, and each pause is twice as long as the one before.
  */
 export async function failLater(signal: AbortSignal, error: unknown): Promise<never> {
   const pace = paceOf(signal);

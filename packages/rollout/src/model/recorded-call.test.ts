@@ -43,8 +43,8 @@ const say = (...texts: readonly string[]): ChatRequest => ({
 });
 
 /**
- * Runs overlapping calls that commit out of order, one that is aborted, one that is not trained, and a rewritten
- * history.
+ * Runs an episode with overlapping calls that commit in another order, an aborted call, a call that is not trained, and
+ * a rewritten history.
  */
 async function runEpisode(): Promise<{ readonly open: OpenEpisode; readonly calls: readonly RecordedCall[] }> {
   const calls: RecordedCall[] = [];

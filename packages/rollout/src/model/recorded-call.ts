@@ -6,9 +6,9 @@ import type { CallLedger } from './call-ledger.js';
 import { toShown } from './shown-request.js';
 
 /**
- * An answered call with everything that is needed to rebuild the tracker of its episode. Replaying the begins and
- * commits in order gives the same token tree. Calls that failed or were aborted left only their numbers, which are
- * skipped.
+ * An answered call, with everything that is needed to rebuild the tracker of its episode. If the begins and commits of
+ * all calls are replayed in order, the token tree is the same. Calls that failed or were aborted are not recorded, so
+ * their numbers are skipped.
  */
 export type RecordedCall = {
   readonly agent: AgentIdentity;
@@ -18,17 +18,17 @@ export type RecordedCall = {
   readonly response: ChatResponse;
   /** The index among the calls of the episode, in the order in which they began. */
   readonly turn: number;
-  /** The index among the calls of its agent. The seed derives from it. */
+  /** The index among the calls of its agent. The call's seed is derived from it. */
   readonly index: number;
-  /** The number of answers that were committed before it began. */
+  /** The number of answers that were committed before this call began. */
   readonly numCommitted: number;
-  /** The index among the commits. Null for a call that is not trained, because it commits nothing. */
+  /** The index among the commits. Null for a call that is not trained, because such a call commits nothing. */
   readonly commit: number | null;
   /** The temperature that is recorded with each token. Undefined means the run's. */
   readonly temperature: number | undefined;
-  /** Whether the loss can compute the distribution of its tokens. */
+  /** Whether the loss can compute the distribution from which the tokens were sampled. */
   readonly isTrainable: boolean;
-  /** The hash of the prompt that its tokens were sampled from. */
+  /** The hash of the prompt's tokens. */
   readonly promptHash: string;
 };
 
@@ -37,7 +37,7 @@ export function hashPrompt(ids: Int32Array): string {
   return hash('sha256', bytes, 'base64url').slice(0, 22);
 }
 
-/** Calls that are not trained have a separate numbering. */
+/** Calls that are not trained are numbered separately. */
 export const untrainedIndex = (agentName: string): string => `${agentName}\u0000untrained`;
 
 export type ReplayParts = {
@@ -48,8 +48,8 @@ export type ReplayParts = {
 };
 
 /**
- * Replays recorded calls into an empty tracker. Throws EngineError `replay_mismatch` if a prompt comes out differently,
- * which means that the chat template, the tokenizer or a setting of the tracker has changed.
+ * Replays recorded calls into an empty tracker. Throws EngineError `replay_mismatch` if a prompt has other tokens than
+ * before, which means that the chat template, the tokenizer or a setting of the tracker has changed.
  */
 export function replayCalls(parts: ReplayParts, calls: readonly RecordedCall[]): void {
   const { tracker, ledger } = parts;

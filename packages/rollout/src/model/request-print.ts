@@ -30,8 +30,8 @@ export function printRequest(request: ChatRequest): RequestPrint {
 }
 
 /**
- * Returns the key of a call with a request id. Frameworks pass an agent's options to each of its steps, so the id
- * identifies one question, and the number of answers since the question identifies the step.
+ * Returns the key of a call with a request id. Frameworks pass the same id to each step of an agent. So the id
+ * identifies a question, and the number of answers since the question identifies the step.
  */
 export function toStepId(requestId: string, { messages }: Pick<ChatRequest, 'messages'>): string {
   const question = messages.findLastIndex(({ role }) => role === 'user');

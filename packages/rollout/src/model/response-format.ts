@@ -4,7 +4,7 @@ import { findMismatch } from './schema-mismatch.js';
 /**
  * Asks for structured output by instruction. Sampling is not constrained, because that would train the model on tokens
  * that it did not choose freely. The format is described in the system message, and an answer that is not JSON is
- * counted and not hidden.
+ * counted and returned unchanged.
  */
 export function applyResponseFormat(request: ChatRequest): ChatRequest {
   const instruction = toInstruction(request.responseFormat);

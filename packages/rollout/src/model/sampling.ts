@@ -2,10 +2,10 @@ import { EngineError, type ChatRequest, type SamplingOptions, type TokenSampling
 import type { SamplingDefaults } from '../contract.js';
 
 /**
- * How a request's temperature, top_p, top_k and seed are treated while its agent is trained. `ignore`: the
- * configuration decides, because the loss reads logprobs under the run's distribution, and a fixed seed would make all
- * repeats of a task equal. `honour`: the request decides. Its temperature is recorded with each token, and tokens
- * sampled with another top_p or top_k than the run's are not trained.
+ * How a request's temperature, top_p, top_k and seed are treated while its agent is trained. With `ignore`, the
+ * configuration decides, because the loss expects logprobs of the run's distribution, and because a fixed seed would
+ * make all repeats of a task equal. With `honour`, the request decides. Its temperature is recorded with each token,
+ * and tokens sampled with another top_p or top_k than the run's are not trained.
  */
 export type RequestSampling = 'ignore' | 'honour';
 
@@ -28,7 +28,7 @@ export type ResolvedSampling = {
 };
 
 /**
- * Fills the options that the request leaves open or may not set. `maxTokens` is reduced to the space that is left in
+ * Sets the options that the request does not set or may not set. `maxTokens` is reduced to the space that is left in
  * the context.
  */
 export function resolveSampling(
@@ -61,12 +61,15 @@ export function resolveSampling(
 
 type Cut = Pick<TokenSampling, 'temperature' | 'topP' | 'topK'>;
 
-/** The part of a distribution that is kept, for comparison. Greedy sampling keeps all of it. */
+/**
+ * Returns a string that is equal for two requests if top_p and top_k keep the same part of the distribution. Greedy
+ * sampling counts as keeping all of it.
+ */
 function cutOf({ temperature, topP, topK }: Cut): string {
   return temperature === 0 ? '1 0' : `${topP} ${Math.max(0, topK)}`;
 }
 
-/** Names the options of the request that differ from those that are used. A seed always counts as different. */
+/** Returns the names of the request's options that are not used. A seed always counts as not used. */
 function findIgnored(wanted: SamplingOptions, done: TokenSampling): readonly string[] {
   const differs = (value: number | undefined, used: number): boolean => value !== undefined && value !== used;
   return [

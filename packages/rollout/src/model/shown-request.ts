@@ -4,7 +4,7 @@ import { type CallChat, chooseCallChat } from './call-chat.js';
 import { applyResponseFormat } from './response-format.js';
 import { applyToolChoice } from './tool-choice.js';
 
-/** The request as the tracker sees it, and the given beginning of the answer. */
+/** Returns the request as the tracker sees it, and the beginning of the answer that the model is given. */
 export function toShown(
   request: ChatRequest,
   ofAgent: ChatTokenizer,

@@ -1,6 +1,6 @@
 /**
- * Aborts as soon as one of the signals does. `release` removes the listeners, because an episode's signal outlives its
- * calls.
+ * Returns a signal that aborts as soon as one of the signals aborts. `release` removes its listeners, because the
+ * signal of an episode exists longer than its calls.
  */
 export function linkSignals(signals: readonly (AbortSignal | undefined)[]): {
   readonly controller: AbortController;

@@ -2,19 +2,22 @@ import type { AssistantMessage, ChatDelta } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /**
- * Stop strings are searched for in the raw generated text outside of thinking. The token that completes one is
- * sampled and recorded like any other; only the caller's message ends before the stop string. If a stop string overlaps
- * a tool call, generation stops and the message stays as it was parsed.
+ * Stop strings are searched for in the raw generated text outside of thinking. The token that completes a stop string
+ * is sampled and recorded like any other token. Only the message for the caller ends before the stop string. If a stop
+ * string overlaps a tool call, generation stops and the message stays as it was parsed.
  */
 export type StopSearch = {
   /** Returns true once the text so far contains a stop string. */
   push(id: number): boolean;
-  /** Ends the answer. Text that could have become the beginning of thinking is searched now. */
+  /**
+   * Call it at the end of the answer. It searches text that was held back because it could have become the beginning of
+   * thinking.
+   */
   finish(): void;
   readonly found: string | undefined;
 };
 
-/** `opening` is the given beginning of the answer, which is not searched. */
+/** `opening` is the beginning of the answer that the model was given. It is not searched. */
 export function createStopSearch(
   { tokenizer, template }: ChatTokenizer,
   stops: readonly string[],
@@ -92,7 +95,7 @@ function firstStop(text: string, stops: readonly string[]): { readonly at: numbe
   return hits.sort((left, right) => left.at - right.at)[0];
 }
 
-/** The length of the tail that contains a stop string or may become one. */
+/** Returns the length of the end of the text that contains a stop string or may become one. */
 function lengthToHold(text: string, stops: readonly string[]): number {
   const hit = firstStop(text, stops);
   if (hit !== undefined) {

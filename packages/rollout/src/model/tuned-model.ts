@@ -32,8 +32,8 @@ import { createStopFilter, createStopSearch, cutAtStop } from './stop-text.js';
 
 /**
  * The model that learns. It takes and returns messages. A tracker turns the messages into tokens, and an engine
- * continues the tokens. One call is begin, generate, commit. A call that ends before the commit leaves nothing in the
- * record.
+ * continues the tokens. A call has three steps: begin, generate and commit. A call that ends before its commit leaves
+ * nothing in the record.
  */
 export type TunedChatOptions = {
   readonly agent: AgentIdentity;
@@ -45,9 +45,9 @@ export type TunedChatOptions = {
   readonly episodeId?: string | undefined;
   /** Shared by all models of the episode. */
   readonly ledger: CallLedger;
-  /** The episode's seed. The seed of each call derives from it, the agent's name and the call's number. */
+  /** The episode's seed. The seed of each call is derived from this seed, the agent's name and the call's number. */
   readonly seed: number;
-  /** Aborts when the episode ends. Its reason says why. */
+  /** Aborts when the episode ends. Its reason says why the episode ended. */
   readonly signal: AbortSignal;
   readonly modelName?: string;
   /** The setting that error messages name as the context limit. Default: `rollout.max_model_len`. */
@@ -72,7 +72,8 @@ export function createTunedModel(options: TunedChatOptions): CountingChatModel &
       const answer = answerOnce(options, name, request, callOptions).catch((error: unknown) =>
         failLater(options.signal, error),
       );
-      // The caller that awaits the answer gets the error. A workflow that has ended must not crash the process.
+      // A caller that awaits the answer gets the error. If the workflow has ended, nobody awaits the answer, and this
+      // must not crash the process.
       answer.catch(() => {});
       return answer;
     },
@@ -210,7 +211,9 @@ async function call(
     isTrainable,
     promptHash: hashPrompt(turn.promptIds),
   });
-  await ownTurn(); // the engine may have answered many calls at once, and their agents' code must not run in one turn
+  // The engine may have answered many calls at once, and the code of all their agents must not run in one turn of the
+  // event loop.
+  await ownTurn();
   return response;
 }
 
@@ -285,7 +288,9 @@ async function sample(
   }
 }
 
-/** The caller's onDelta, which may throw. Its error ends its own call, unchanged, and never reaches the engine. */
+/**
+ * Calls the caller's `onDelta`, which may throw. Its error ends this call, unchanged, and does not reach the engine.
+ */
 function createOutlet(
   { onDelta }: ChatOptions,
   controller: AbortController,
@@ -309,7 +314,7 @@ function createOutlet(
   };
 }
 
-/** The tokens since the previous delta, for a caller that wants them. */
+/** Collects the tokens since the previous delta, for a caller that wants them. */
 function createTokenLog(
   { chatTokenizer: { tokenizer } }: TunedChatOptions,
   { onTokens }: ChatOptions,
@@ -344,7 +349,7 @@ function toResponse(name: string, turn: Turn, { completion, stop }: Sampled, com
   };
 }
 
-/** After the episode, throws the reason of its signal as a new error for each call. */
+/** If the episode has ended, throws the reason as a new error for each call. */
 function checkOpen(signal: AbortSignal): void {
   if (signal.aborted) {
     throw new EngineError('closed', `This model is closed: ${toErrorMessage(signal.reason)}`, { cause: signal.reason });

@@ -3,8 +3,8 @@ import { watchCalls } from './watch-calls.js';
 
 /**
  * Marks the errors of a debug model's calls, so a failed episode knows whose call failed, and records the calls. The
- * agent gets the very model that was passed. Its call methods are replaced on the object itself, once, and behave as
- * before.
+ * agent gets the same object that was passed. The methods that make calls are replaced on this object, once, and behave
+ * as before.
  */
 
 const marked = new WeakMap<object, string>();
@@ -19,7 +19,10 @@ function mark(error: unknown, agentName: string): void {
   if (typeof error === 'object' && error !== null && !marked.has(error)) marked.set(error, agentName);
 }
 
-/** For `methods`, see `watchCalls`. Errors of a method that cannot be replaced are attributed by their type. */
+/**
+ * Watches the calls of a debug model. `watchCalls` explains `methods`. If a method cannot be replaced, its errors are
+ * attributed by their type.
+ */
 export function watchDebugModel(model: unknown, agentName: string, methods: readonly string[]): void {
   if ((typeof model !== 'object' && typeof model !== 'function') || model === null || watched.has(model)) return;
   watched.add(model);

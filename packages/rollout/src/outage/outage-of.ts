@@ -4,21 +4,19 @@ import { debugModelOf } from './debug-model-errors.js';
 import { errorChain } from './readable-error.js';
 
 /**
- * Distinguishes an outage from a failure of the agent by the call that failed. An outage never becomes a reward: the
- * attempt is made again. Three failures belong to the agent: a limit that it reached, a request that was refused as
- * wrong, and an error of a tool.
+ * Decides from the failed call whether an outage or the agent caused a failure. An outage never becomes a reward.
+ * Instead, another attempt is made. Three kinds of failures are the agent's: it reached a limit, its request was
+ * refused as wrong, or a tool returned an error.
  */
 export type OutageCause = {
   readonly source: 'debug_model' | 'judge' | 'engine' | 'environment' | 'connection' | 'workflow';
-  /**
-   * The cause of the outage: the host if the error names one, otherwise the source. A debug model also names its agent.
-   */
+  /** The host that the error names. If it names none, the source of the outage. A debug model also names its agent. */
   readonly host: string;
   /** The innermost message, which usually says the most. */
   readonly message: string;
 };
 
-/** HTTP statuses that say that the request itself was wrong: bad, too large, not processable. */
+/** HTTP statuses which mean that the request itself was wrong: bad request, too large, not processable. */
 const refusals: ReadonlySet<unknown> = new Set([400, 413, 422]);
 
 function statusOf(error: object): number | undefined {

@@ -1,12 +1,12 @@
 import { toErrorMessage } from '@agentjet/core';
 
-/** The properties that code reads from a thrown value to find out who failed, with which code, and why. */
+/** The properties that our code reads from a thrown value to find out what failed, with which code, and why. */
 const properties = ['name', 'message', 'stack', 'code', 'status', 'statusCode', 'hostname', 'host', 'address', 'port'];
 
 /**
  * Returns a version of a thrown value that is safe to inspect. User code may throw anything: a revoked proxy, or an
- * error whose cause is a getter that throws. Such a value is replaced by an error that says what is known, because
- * inspecting the value itself would end the whole run.
+ * error whose cause is a getter that throws. Inspecting such a value would end the whole run, so it is replaced by an
+ * error that says what is known.
  */
 export function toReadable(thrown: unknown): unknown {
   try {

@@ -9,9 +9,9 @@ export interface TaskReader {
   evaluationTasks(): AsyncIterable<Task>;
   /** The training tasks as a table, if the reader has one. A run then reads each task when it draws it. */
   trainingTable?(): Promise<TaskTable>;
-  /** The world of these tasks, if they come from one. The run opens its sessions and closes it. */
+  /** The environment of these tasks, if they come from an environment. The run opens its sessions and closes it. */
   readonly environment?: Environment | undefined;
-  /** What the run folder keeps about the tasks, if the reader knows it. */
+  /** Describes the tasks for the run folder, if the reader can. */
   describe?(): Promise<TasksCard>;
 }
 
@@ -65,14 +65,14 @@ export function checkTask(input: unknown, where: string): Task {
   return { taskId, mainQuery, initMessages, metadata };
 }
 
-/** Parts that every task reader is opened with, in addition to its own section. */
+/** The arguments that every task reader is opened with, in addition to its own section of the configuration. */
 export type ReaderParts = {
   readonly config: CommonConfig;
   /** The environment that `environment.protocol` names or that code set. */
   readonly environment?: Environment | undefined;
   /** Called with messages for people while tasks are read, such as progress. */
   readonly onNotice?: ((message: string) => void) | undefined;
-  /** Aborts the reading of tasks, which may take long. */
+  /** Aborts the reading of tasks, which may take a long time. */
   readonly signal?: AbortSignal | undefined;
 };
 

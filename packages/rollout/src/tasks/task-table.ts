@@ -1,6 +1,6 @@
 import { TaskError, type Task } from '@agentjet/core';
 
-/** Tasks that can be read one by one, in any order, so nobody has to hold all of them. */
+/** Tasks that can be read one by one, in any order, so they need not all be in memory. */
 export interface TaskTable {
   /** Null if the number is unknown. */
   readonly size: number | null;

@@ -18,6 +18,6 @@ export type DroppedTasks = {
   /** A description such as `exact duplicate of an earlier task`. */
   readonly reason: string;
   readonly count: number;
-  /** The places of some of them. */
+  /** Where some of these tasks are. */
   readonly examples: readonly string[];
 };

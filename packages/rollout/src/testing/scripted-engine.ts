@@ -10,7 +10,10 @@ export type ScriptedReply =
       readonly isTruncated?: boolean;
       /** Rejects with this error and does not answer. */
       readonly error?: Error;
-      /** Delay before each token. 0 yields to the event loop between tokens. Absent: all tokens come at once. */
+      /**
+       * The delay before each token. With 0, the engine yields to the event loop between tokens. Without it, all tokens
+       * come at once.
+       */
       readonly tokenDelayMs?: number;
     };
 
@@ -41,8 +44,9 @@ export type ScriptedEngine = Engine & {
 };
 
 /**
- * An engine without a model. It returns scripted replies and keeps every promise of the Engine contract: token by
- * token, stop ids, limits, aborts, overflow, and logprobs that differ from token to token and depend on the seed.
+ * Creates an engine without a model. It returns scripted replies and follows the whole Engine contract: it streams
+ * token by token, it respects stop ids, limits, aborts and the context length, and its logprobs differ from token to
+ * token and depend on the seed.
  */
 export function createScriptedEngine(options: ScriptedEngineOptions): ScriptedEngine {
   const requests: ScriptedRequest[] = [];
@@ -148,7 +152,7 @@ function checkAborted(request: GenerateRequest): void {
   }
 }
 
-/** An abort does not shorten the wait: the next check sees it, as a real engine sees it between two tokens. */
+/** Waits. An abort does not shorten the wait, because a real engine also notices an abort only between two tokens. */
 function wait(delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     if (delayMs === 0) setImmediate(resolve);

@@ -42,8 +42,8 @@ function smallTokenizer(family: TemplateFamily): ChatTokenizer {
 }
 
 /**
- * Opens the episode. Nothing has to be closed; `finish` returns the record. Replies are given in order, and the last
- * one repeats.
+ * Opens the episode. The caller does not have to close anything. `finish` returns the record. Replies are given in
+ * order, and the last one repeats.
  */
 export function openScriptedEpisode(options: ScriptedEpisodeOptions): ScriptedEpisode {
   const chatTokenizer = options.chatTokenizer ?? smallTokenizer(options.family ?? 'qwen3');

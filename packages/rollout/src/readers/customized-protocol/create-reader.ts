@@ -8,7 +8,7 @@ function isTaskReader(value: unknown): value is TaskReader {
   return has('trainingTasks') && has('evaluationTasks');
 }
 
-/** A class becomes an instance. A plain generator function becomes a reader of training tasks. */
+/** Constructs a class, and turns a plain generator function into a reader of training tasks. */
 function fromFunction(reader: Function, where: string): unknown {
   if (/^(Async)?GeneratorFunction$/.test(reader.constructor.name))
     return createTaskReader({ training: () => reader() });
