@@ -9,7 +9,7 @@ import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { HumanMessage } from '@langchain/core/messages';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-/** If content has a kind that no message can have, a clear refusal names the kind. Our own code never fails on it. */
+/** If content has a kind that no message can have, the request is refused with an error that names the kind. */
 
 let server: EndpointServer;
 

@@ -8,7 +8,7 @@ import { asModel as asAgentsModel } from '@agentjet/openai-agents';
 import type { CallCounts } from '@agentjet/rollout';
 import { openScriptedEpisode, type ScriptedEpisode } from '@agentjet/rollout/testing';
 
-/** Sends each parameter of the table through its own API to a model that says JSON, and returns what became of it. */
+/** Sends each parameter of the table through its own API to a model that says JSON, and returns the outcome. */
 
 export type Request = Record<string, unknown>;
 const schema = { type: 'object', properties: { sum: { type: 'number' } } };
@@ -254,7 +254,10 @@ async function send({ tuner }: ScriptedEpisode, protocol: Protocol, request: Req
   return text;
 }
 
-/** Native answers are objects of classes, so their text is taken from the requests that the model saw. */
+/**
+ * Returns nothing for native answers, because they are objects of classes. The requests that the model saw are compared
+ * instead.
+ */
 function toShown(_answer: unknown): string {
   return '';
 }
@@ -268,7 +271,7 @@ export type Outcome = {
   readonly seen: string;
 };
 
-/** Returns what becomes of one request. */
+/** Sends one request and returns its outcome. */
 export async function outcomeOf(
   endpointHost: EndpointServer,
   protocol: Protocol,
@@ -320,11 +323,12 @@ export const rows = wishes.flatMap((wish) =>
 );
 
 /**
- * These need an earlier answer, or a stream of the framework. The tests of the endpoint and of the adapter have them.
+ * These parameters need an earlier answer, or a stream of the framework. The tests of the endpoint and of the adapter
+ * cover them.
  */
 export const elsewhere = ['previous_response_id', 'input[].item_reference', 'includeRawChunks'];
 
-/** Values that differ from those of the smallest request. */
+/** Requests with a value that differs from the value in the smallest request. */
 const telling: Readonly<Record<string, (protocol: Protocol) => Request>> = {
   model: () => ({ model: 'other' }),
   messages: () => ({ messages: [{ role: 'user', content: 'other' }] }),

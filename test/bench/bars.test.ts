@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** The kept results must satisfy these conditions. */
+/** Checks the kept results of the benchmarks. */
 
 const read = (name: string): Readonly<Record<string, unknown>> =>
   JSON.parse(readFileSync(path.join(import.meta.dirname, 'results', `${name}.json`), 'utf8'));

@@ -1,7 +1,7 @@
 /** A benchmark is a folder next to this file with a `bench.ts` that exports `run`. */
 
 export type BenchOptions = {
-  /** Prints a line for the person who watches. */
+  /** Prints a line about the progress. */
   readonly report: (line: string) => void;
   /** The command line after the name, without `--json`. */
   readonly args: readonly string[];
@@ -23,7 +23,10 @@ export type BenchResult = {
 
 export type Bench = {
   readonly run: (options: BenchOptions) => Promise<BenchResult>;
-  /** Set if the figures are wall time, of work on one core or on all of them. A busy machine is then refused. */
+  /**
+   * Set if the figures are wall time. It says whether the work runs on one core or on all cores. The benchmark then
+   * refuses to run on a busy machine.
+   */
   readonly wallTimeOf?: 'one core' | 'all cores';
 };
 

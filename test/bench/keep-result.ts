@@ -5,9 +5,8 @@ import path from 'node:path';
 import type { BenchResult } from './bench.js';
 
 /**
- * A result is kept with the commit that it was measured at. That is true only if the files are those of the commit, so
- * a result of a changed tree is printed and not kept. Kept results do not count as changes, so benchmarks can run one
- * after another.
+ * A result is kept with the commit at which it was measured. If the files differ from those of the commit, the result
+ * is printed but not kept. Kept results do not count as changes, so benchmarks can run one after another.
  */
 export type Tree =
   | { readonly commit: string; readonly problem?: undefined }
@@ -53,8 +52,8 @@ function machine(): { readonly [key: string]: unknown } {
 }
 
 /**
- * Writes `<folder>/<name>.json`. A part changes only its own keys, and `parts` says when and where each of them was
- * measured.
+ * Writes `<folder>/<name>.json`. A partial result changes only its own keys, and `parts` says when and at which commit
+ * each part was measured.
  */
 export function keepResult(
   folder: string,

@@ -1,7 +1,7 @@
 import path from 'node:path';
 
 /**
- * A room is a package, or a folder at the root that holds no package (`test`, `tutorial`). A package is imported
+ * A room is a package, or a folder at the root that is not a package (`test`, `tutorial`). A package is imported
  * through its entry points, by name; a relative path never leaves a package. Rooms without a package import one another
  * by path, or by `#room/...`, as the arrows allow.
  */

@@ -65,8 +65,8 @@ async function takeTurns(
 }
 
 /**
- * There are two lanes for two cores: whole processes run on one, and the work of a single process on the other. The
- * soak needs little.
+ * Attacks that start whole processes run in turns, and at the same time those that need a single process run in turns,
+ * so that two cores are busy. The soak needs little processor time.
  */
 export async function causeChaos(options: ChaosOptions): Promise<ChaosReport> {
   const endsAt = performance.now() + options.minutes * 60_000;

@@ -18,7 +18,7 @@ const isOurs = (file) => typeof file === 'string' && path.resolve(file).startsWi
 const { code = 'ENOSPC' } = plan;
 const full = (file) => Object.assign(new Error(`${code}: the write failed, write '${file}'`), { code });
 
-/** Returns how many of `size` bytes may be written. It is all of them, unless this write is the chosen one. */
+/** Returns how many of `size` bytes may be written. All of them may be written, unless this write has to fail. */
 function admit(file, size) {
   if (plan.kind === 'full') {
     const admitted = Math.max(0, Math.min(size, bytesLeft));

@@ -27,7 +27,7 @@ type Headers = Readonly<Record<string, string>>;
 const changeAt = (text: string, at: number): string =>
   `${text.slice(0, at)}${text[at] === 'x' ? 'y' : 'x'}${text.slice(at + 1)}`;
 
-/** Headers of strangers, and addresses with a key in the wrong place. */
+/** Requests without a valid key: their headers, and addresses with a key in the wrong place. */
 const strangers: Readonly<Record<string, (setting: Setting, random: Random) => { headers: Headers; query?: string }>> =
   {
     none: () => ({ headers: {} }),
@@ -57,7 +57,7 @@ const strangers: Readonly<Record<string, (setting: Setting, random: Random) => {
 
 const limitMs = 60_000;
 
-/** Bytes as they go over the wire, for requests that no HTTP client would send. */
+/** The raw bytes of requests that no HTTP client would send. */
 const rawRequests: Readonly<Record<string, (body: string) => string>> = {
   'two lengths': (body) => `Content-Length: ${body.length}\r\nContent-Length: 3\r\n\r\n${body}`,
   'a length and chunks': (body) =>
@@ -74,7 +74,7 @@ const rawRequests: Readonly<Record<string, (body: string) => string>> = {
 
 /**
  * Sends bytes and reads until the other side closes, or is silent for a while, because the server waits for a body that
- * stops.
+ * is incomplete.
  */
 function sendRaw({ baseUrl }: Access, head: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl);

@@ -10,8 +10,8 @@ import { looksLikeStack, pick, type Attack, type Case, type World } from './worl
 
 /**
  * Kills runs or fills up their disk, and resumes them. The resulting run must be equal to an undisturbed one. The same
- * holds for a run that was stopped for a while, or whose folder was moved. A random kill comes from outside, by the
- * clock. A kill at a write comes from inside, with a part of the write on disk.
+ * holds for a run that was stopped for a while, or whose folder was moved. A random kill comes from another process
+ * after a random time. A kill at a write comes from the process itself, when a part of the write is on disk.
  */
 type Mishap =
   | { readonly kind: 'kill'; readonly afterMs: number }
@@ -152,7 +152,10 @@ function check(
   if (looksLikeStack(`${stdout}\n${stderr}`)) each.found('stack_traces', mishaps, stderr.slice(-1500));
 }
 
-/** `kills` sends a SIGKILL, sometimes twice, or a stop or a move. `full-disks` fails writes after a number of bytes. */
+/**
+ * `kills` sends a SIGKILL, sometimes twice, or stops the run for a while, or moves its folder. `full-disks` fails
+ * writes after a number of bytes.
+ */
 export async function createKills(world: World, modelDir: string, name: 'kills' | 'full-disks'): Promise<Attack> {
   const folder = path.join(world.folder, `${name}-whole`);
   mkdirSync(folder, { recursive: true });

@@ -24,7 +24,7 @@ type Setting = {
   readonly world: World;
   readonly subject: Subject;
   /**
-   * The folder where each case works. It is the same each time, because a run knows its files by their absolute paths.
+   * The folder where each case works. It is always the same folder, because a run stores absolute paths of its files.
    */
   readonly folder: string;
   /** The files that are put there for each case: a job with a run of four steps, and its model. */

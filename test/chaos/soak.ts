@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startHost, type Host } from './start-host.js';
 
-/** Runs episodes over the wire, one after another, at a steady pace. If memory grows at a steady pace, it leaks. */
+/** Runs episodes over HTTP, one after another, at a steady pace. If memory grows steadily, there is a leak. */
 export type Soak = {
   readonly episodes: number;
   readonly calls: number;

@@ -11,9 +11,9 @@ export type Host = {
 };
 
 /**
- * V8 lets its heap grow tens of MB above what is in use, depending on the load of the machine, and gives them back at
- * any time. In a quarter of an hour that is a slope of 70 MB per hour, up or down. A small nursery keeps the heap close
- * to what is in use.
+ * V8 lets its heap grow tens of MB above what is in use, depending on the load of the machine, and returns this memory
+ * at any time. In a quarter of an hour this can look like a slope of 70 MB per hour, up or down. A small nursery keeps
+ * the heap close to what is in use.
  */
 const steadyHeap = ['--expose-gc', '--max-semi-space-size=1'];
 

@@ -1,6 +1,6 @@
 import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 
-/** The counters. A counter that must be 0 is a problem, and each problem is reported with the case that found it. */
+/** Counters that must be 0. If a case increases one of them, the case is reported. */
 const problems = ['wrong_ends', 'silent_differences', 'stack_traces', 'hangs', 'let_in'] as const;
 export type Problem = (typeof problems)[number];
 export type Tried = 'kills' | 'mutations' | 'requests';
@@ -15,7 +15,10 @@ export type Finding = {
   readonly words: string;
 };
 
-/** One case as an attack sees it. Everything in it is drawn from `random`, so the same seed and index make it again. */
+/**
+ * One case as an attack sees it. Everything in it is drawn from `random`, so the same seed and index give the same
+ * case.
+ */
 export type Case = {
   readonly index: number;
   readonly random: Random;
@@ -44,10 +47,7 @@ export const createWorld = (seed: number, folder: string): World => ({
   findings: [],
 });
 
-/**
- * Runs one case of an attack. An error that the attack itself did not expect is a defect of the attack, and ends
- * everything.
- */
+/** Runs one case of an attack. If the attack throws an error, the attack has a defect, and all attacks end. */
 export async function runCase({ seed, findings }: World, attack: Attack, index: number): Promise<void> {
   await attack.runCase({
     index,

@@ -29,7 +29,7 @@ const createConfig = (modelDir: string, order: 'pool' | 'drawn') =>
     onnx: { numThreads: 1 },
   }) as const;
 
-/** Batches of three reach from one pass into the next. */
+/** With five tasks, batches of three extend from one pass into the next. */
 const tasks: readonly Task[] = Array.from({ length: 5 }, (_none, index) => ({
   taskId: `t${index}`,
   mainQuery: `Say ${index}.`,

@@ -14,7 +14,7 @@ const longRun = { trainer_common: { save_freq: 2, total_training_steps: 7, val_b
 
 /**
  * Takes two turns with pauses that are different each time, so the calls that are sampled together differ from run to
- * run. If there is a file `hold`, the fifth step waits until it is gone, however late the test acts.
+ * run. If there is a file `hold`, the fifth step waits until the test removes the file.
  */
 const restless = {
   'agent.ts': `
@@ -117,7 +117,8 @@ it('Ctrl-C twice: exits at once, though an episode would never end', async () =>
   await running.waitFor(/Stopping/);
   running.child.kill('SIGINT');
   const { code, signal } = await running.finished;
-  expect([130, 'SIGINT']).toContain(code ?? signal); // the run does not wait for a backbone that is still in native code
+  // The run does not wait for a backbone that is still in native code.
+  expect([130, 'SIGINT']).toContain(code ?? signal);
 });
 
 it('a full disk ends the run with the reason, and what was saved before can be resumed', async () => {

@@ -14,7 +14,7 @@ import { writeTinyModel } from './support/tiny-model.js';
 let server: Server;
 let baseUrl: string;
 let modelDir: string;
-/** Requests with this in their last message are refused for lack of credit. */
+/** Requests whose last message contains this string are refused because their account has no credit. */
 let unpaid = '';
 let numCalls = 0;
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
         response.end('{"error": {"message": "no credit is left"}}');
         return;
       }
-      const isLazy = messages.at(-1)?.content.includes('3') === true; // fails one task
+      const isLazy = messages.at(-1)?.content.includes('3') === true; // so the agent fails at one task
       const message = { content: isLazy ? '-' : `abcdef ${messages.at(-1)?.content.slice(-1) ?? ''}` };
       response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }], usage: {} }));
     });
@@ -65,7 +65,7 @@ it('collects answers, imitates the good ones, and continues with reinforcement l
     .split('\n');
   expect(lines).toHaveLength(6);
 
-  // now two training tasks ask what the evaluation asks
+  // now two training tasks have the same questions as the evaluation
   const again = toJsonLines([1, 2].map((at) => ({ task_id: `again${at}`, main_query: `say  ${at}` })));
   writeFileSync(path.join(folder, 'test.jsonl'), again);
   const imitated = await runAjet(folder, [
@@ -101,7 +101,7 @@ it('keeps what was collected before it was killed, and asks nothing twice', asyn
   const before = numCalls;
   const first = lastJson((await runAjet(folder, collect('debug.collect=4'))).stdout);
   const file = path.join(textOf(first['run_dir']), 'transcripts.jsonl');
-  appendFileSync(file, '{"episode_id":"train4-r0","mess'); // a kill may leave such a cut line
+  appendFileSync(file, '{"episode_id":"train4-r0","mess'); // a kill may leave such an incomplete line
   const second = lastJson((await runAjet(folder, [...collect(), '--resume'])).stdout);
   expect(second).toMatchObject({ run_dir: first['run_dir'], collected: { episodes: 6 } });
   expect(numCalls - before).toBe(6);

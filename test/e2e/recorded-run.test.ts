@@ -8,8 +8,9 @@ import { runAjet, startAjet, type Finished } from './support/run-ajet.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
 /**
- * A killed ordinary run samples nothing again that its ledger holds. It makes the steps since its checkpoint from
- * recorded tokens, keeps the episodes that had finished, and ends with the weights of a run that was never killed.
+ * If an ordinary run was killed, it does not repeat any sampling that its ledger holds. It repeats the steps since its
+ * checkpoint from recorded tokens, keeps the episodes that had finished, and ends with the same weights as a run that
+ * was never killed.
  */
 
 const train = ['--conf', 'job.yaml'];
@@ -94,7 +95,7 @@ async function readLedger<T>(run: string, read: (store: LmdbStore) => T): Promis
 
 const readState = (run: string): Promise<LedgerState> => readLedger(run, (store) => foldStore(store).state);
 
-/** Returns the names of the ended episodes within their steps. */
+/** Returns the names of the episodes that have ended. A name says where the episode is in its step. */
 const endedIn = ({ episodes }: LedgerState): readonly string[] =>
   [...episodes.values()].filter(({ end }) => end !== undefined).map(({ claimId }) => claimId.split(' ').at(-1) ?? '');
 

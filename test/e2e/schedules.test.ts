@@ -7,7 +7,7 @@ import { createScratchFolder } from './support/job-folder.js';
 import { readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
-/** The number of steps and the learning rates of a run if some of its steps teach nothing. */
+/** Checks the number of steps and the learning rates of a run in which some steps train nothing. */
 
 let modelDir: string;
 beforeAll(async () => {

@@ -10,7 +10,8 @@ import { readEpisodes, readMetrics } from './support/read-run.js';
 import { writeTinyModel } from './support/tiny-model.js';
 
 /**
- * Some settings mean the same in an ordinary run and in a swarm. Both train one configuration and one workflow here.
+ * Some settings mean the same in an ordinary run and in a swarm. These tests train one configuration and one workflow
+ * in both.
  */
 
 /** Makes four steps of two groups of two episodes. */

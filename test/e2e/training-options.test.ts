@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 type TrainerKeys = Readonly<Record<string, unknown>>;
 
-/** Follows options from the YAML file through loop and backbone to metrics.jsonl. */
+/** Trains with options of the YAML file, and returns what metrics.jsonl says about them. */
 async function trainWith(trainer: TrainerKeys, sections: TrainerKeys = {}) {
   const folder = createJobFolder(modelDir);
   const yaml = createJobYaml(modelDir, {

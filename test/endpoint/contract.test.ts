@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-/** Anthropic's API always says how long an answer may be. */
+/** This case is left out for Anthropic's API, whose requests always say how long an answer may be. */
 const cannotLeaveOpen = 'Options that a call leaves open come from the run, and each call has its own seed.';
 
 const checks: readonly (readonly [string, readonly string[], () => Promise<AdapterReport>])[] = [

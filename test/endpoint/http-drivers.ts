@@ -4,7 +4,7 @@ import type { EndpointHost, ModelOptions, OpenAIEndpoint, Tuner } from '@agentje
 import { OpenAI } from 'openai';
 import { openaiDriver } from '../adapters/openai-driver.js';
 
-/** The SDKs' own clients over HTTP, as the contract suite sees an adapter. */
+/** Drivers for the SDKs' own clients over HTTP. The contract suite uses each of them like an adapter. */
 type Overload<C> = (tuner: Tuner, options: ModelOptions<C>) => C;
 
 function overHttp<C>(host: EndpointHost, connect: (access: OpenAIEndpoint) => C): Overload<C> {

@@ -1,5 +1,5 @@
 /**
- * Does every backbone that a CPU can run compute the same, and does a run learn through it? On a random model of a few
+ * Does every backbone that runs on a CPU compute the same, and does a run learn with it? On a random model of a few
  * thousand weights it compares logprobs, and the gradient of one batch, with those of plain transformers
  * (../parity/golden.json and golden-gradient.safetensors). On the nano model it trains the frozen-lake tutorial for ten
  * steps.
@@ -63,8 +63,8 @@ type Rows = { readonly rows: Record<string, Row>; readonly seconds: Record<strin
 const noRows = (): Rows => ({ rows: {}, seconds: {} });
 
 /**
- * With `--only` it starts from what was kept of all backbones at this very commit, so that they can be measured one
- * after another.
+ * Returns the kept results of the other backbones at the same commit. `--only` starts from them, so that backbones can
+ * be measured one after another.
  */
 export function othersOf(kept: string, at: { readonly commit: string | null; readonly steps: number }): Rows {
   const found = JSON.parse(kept) as Record<string, unknown>;

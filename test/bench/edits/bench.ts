@@ -53,7 +53,8 @@ async function editOnce(driver: Driver, kind: EditKind, endpointHost: EndpointHo
   const endpoint = tuner.asOpenAIEndpoint({ agentName: 'clerk' });
   await driver.run({ tuner, endpoint }, kind.edit);
   const text = engine.requests[1]?.text ?? '';
-  const afterQuestion = text.slice(text.indexOf('Move the money.')); // the tools come before it, and their words are not an answer
+  // The tools come before the question, and their words must not count as an answer.
+  const afterQuestion = text.slice(text.indexOf('Move the money.'));
   const isShown =
     kind.shown.every((part) => afterQuestion.includes(part)) &&
     !kind.hidden.some((part) => afterQuestion.includes(part));

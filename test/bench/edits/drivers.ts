@@ -11,8 +11,8 @@ import { OpenAI } from 'openai';
 import { type EditableTurn, tool } from './edit-kinds.js';
 
 /**
- * Asks, lets `edit` change the model's turn in the framework's own message object, with everything that the framework
- * carries in it, answers the remaining calls, and asks again.
+ * Asks the model, and lets `edit` change the model's turn in the framework's own message object, including the
+ * framework's hidden fields. Then it answers the remaining calls and asks again.
  */
 export type Driver = {
   readonly name: string;

@@ -8,7 +8,7 @@ export type EditableCall = {
   readonly args: Readonly<Record<string, unknown>>;
 };
 
-/** An edit of a human or a guard to a turn, and what the next prompt must and must not contain because of it. */
+/** An edit that a human or a guard makes to a turn, and what the next prompt must and must not contain after it. */
 export type EditKind = {
   readonly name: string;
   /** The model's answer. */
@@ -18,7 +18,10 @@ export type EditKind = {
   readonly hidden: readonly string[];
 };
 
-/** `limit` has a default that no edit below uses, because a value that is filled in would not be an edit. */
+/**
+ * `limit` has a default that no edit below uses. Otherwise the default would be filled in, and the edit would change
+ * nothing.
+ */
 export const tool: ToolSpec = {
   name: 'transfer',
   description: 'Moves money.',

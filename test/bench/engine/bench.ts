@@ -1,9 +1,9 @@
 /**
- * How fast does the embedded backbone train and sample, compared with eager PyTorch on the same CPU? Both have the same
- * shapes and threads, float32, and one process each. They take turns, and the figure is the median of the ratios of
- * neighbouring turns. Ours goes through the public backbone: worker thread, scheduler, sampler and messages included. A
- * machine with other work on it is refused, because PyTorch's threads spin and then take several times as long. Ratios
- * of processor time are kept too.
+ * How fast does the embedded backbone train and sample, compared with eager PyTorch on the same CPU? Each runs in one
+ * process, with the same shapes, the same number of threads, and float32. They take turns, and the figure is the median
+ * of the ratios of neighbouring turns. The embedded backbone is measured through its public interface, which includes
+ * its worker thread, scheduler, sampler and messages. The benchmark refuses a busy machine, because PyTorch's threads
+ * spin and then take several times as long. Ratios of processor time are kept too.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -29,7 +29,7 @@ const concurrencies = [1, 8, 32, 64] as const;
 const decodeSize: Size = '4.8M';
 const optimizer = adamOptions(1e-5, { weightDecay: 0.01, maxGradNorm: 1 });
 
-/** One workload for ours, and the command that makes PyTorch run the same. */
+/** One workload for the embedded backbone, and the command that makes PyTorch run the same workload. */
 type Contest = {
   readonly label: string;
   readonly tokens: number;
@@ -102,7 +102,7 @@ async function playAll(
 
 const noTorch: Cost = { wall: NaN, cpu: NaN };
 
-/** The first turn of each warms up and does not count. */
+/** Lets both run in turns. The first turn of each is a warm-up and does not count. */
 async function play(
   { tokens, ours, torch: command }: Contest,
   torch: TorchProcess | null,

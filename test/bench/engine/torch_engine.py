@@ -96,8 +96,7 @@ class Trainer:
 
 
 class Cache:
-    """A static cache [B, key_heads, S, head] per layer. One new token sees all before it, so there is no mask; query
-    heads are folded into rows."""
+    """A static cache [B, key_heads, S, head] per layer. A new token sees all tokens before it, so no mask is needed. Query heads are folded into rows."""
 
     def __init__(self, model, rows, size):
         shape = (rows, model.key_heads, size, model.head)

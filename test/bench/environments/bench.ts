@@ -113,7 +113,10 @@ function endOf(episode: Episode): 'completed' | 'outage' | 'failed' {
   return episode.error.outage === undefined ? 'failed' : 'outage';
 }
 
-/** A session ends a moment after its socket has closed. */
+/**
+ * Counts sessions that are still open. It waits a moment first, because a session ends only after its socket has
+ * closed.
+ */
 async function countLeaked(world: CounterWorld): Promise<number> {
   for (let look = 0; look < 300 && world.open.size > 0; look++) await wait(100);
   return world.open.size;

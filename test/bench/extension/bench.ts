@@ -5,8 +5,8 @@ import type { BenchOptions, BenchResult } from '../bench.js';
 
 /**
  * How many files does somebody have to change to add an entry of each kind? Every recipe of CONTRIBUTING.md is followed
- * in a copy of the repository: its patch is applied, its command is run, then the suite of the kind. The benchmark
- * counts the files outside of the new folder that git reports as changed.
+ * in a copy of the repository: its patch is applied, its command is run, and then the test suite for this kind of entry
+ * runs. The benchmark counts the files outside of the new folder that git reports as changed.
  */
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {

@@ -1,8 +1,8 @@
 /**
- * How much of a run survives a world that fails? It measures the share of drawn places that reached an optimizer step,
- * and tokens that were sampled in vain, at 0%, 8% and 30% random outages. It also checks that a run continues by itself
- * after a total outage. The engine is scripted and every group has different rewards, so only an outage can empty a
- * place.
+ * How much of a run survives outages? At 0%, 8% and 30% random outages, it measures the fraction of planned episodes
+ * that reached an optimizer step, and the tokens that were sampled in vain. It also checks that a run continues by
+ * itself after a total outage. The engine is scripted and every group has different rewards, so an episode is missing
+ * only because of an outage.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,11 +22,11 @@ const numRepeat = 8;
 const chatTokenizer = createChatTokenizer(createChatTokenizerFiles('chatml'));
 
 type RunFigures = {
-  /** The share of drawn places that reached an optimizer step. */
+  /** The fraction of planned episodes that reached an optimizer step. */
   readonly filledShare: number;
-  /** Tokens of attempts that the world lost, divided by all sampled tokens. */
+  /** Tokens of attempts that were lost to outages, divided by all sampled tokens. */
   readonly wastedShare: number;
-  /** Episodes that were trained although the world lost them. */
+  /** Episodes that were trained although they were lost to an outage. */
   readonly outagesTrained: number;
   readonly outages: number;
   readonly steps: number;
@@ -87,7 +87,7 @@ async function readFigures(experiment: string, world: FlakyWorld, numSteps: numb
   };
 }
 
-/** Everything fails for some seconds from the second step on. The run must pause and continue by itself. */
+/** Makes everything fail for some seconds from the second step on. The run must pause and continue by itself. */
 async function runThroughOutage(seconds: number, seed: number) {
   const world = createFlakyWorld(0, seed);
   let pausedAt: number | undefined;

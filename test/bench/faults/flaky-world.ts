@@ -2,20 +2,21 @@ import { createRandom, Outage } from '@agentjet/core';
 import type { WorkflowFunction } from '@agentjet/rollout';
 
 /**
- * An agent in a world that fails. It makes three model calls, and the world may break before each of them or after the
- * last. `share` of the attempts are lost at random; while `isDown`, all are lost.
+ * An agent with a service that fails. The agent makes three model calls, and the service may fail before each call or
+ * after the last. The fraction `share` of the attempts is lost at random. While `isDown` is true, all attempts are
+ * lost.
  */
 export type FlakyWorld = {
   readonly share: number;
   isDown: boolean;
-  /** The attempts that the world lost. */
+  /** The number of attempts that were lost to outages. */
   outages: number;
   readonly workflow: WorkflowFunction;
 };
 
 const numCalls = 3;
 
-/** Rewards differ between the places of a group, so every group has a gradient. */
+/** Returns a reward that differs between the episodes of a group, so every group has a gradient. */
 function rewardOf(episodeId: string): number {
   return Number(/-r(\d+)/.exec(episodeId)?.[1] ?? 0) % 4;
 }

@@ -8,12 +8,12 @@ export type FidelityAgent<M> = {
   readonly overHttp?: (endpoint: OpenAIEndpoint) => M;
   /**
    * Asks the questions one after the other in one conversation, through the framework's agent with the tools `add` and
-   * `look_up`. Every call succeeds. `isStreamed` chooses the framework's streaming way.
+   * `look_up`. Every tool call succeeds. If `isStreamed` is true, the framework streams.
    */
   readonly converse: (model: M, questions: readonly string[], isStreamed: boolean) => Promise<void>;
 };
 
 export const systemPrompt = 'You are a careful assistant.';
 export const toolNames = ['add', 'look_up'] as const;
-/** The number is more than any script has. */
+/** This number is larger than the number of steps in any script. */
 export const maxSteps = 50;

@@ -1,7 +1,7 @@
 /**
  * Does the next prompt continue exactly the ids that the model generated? Random conversations (odd JSON, escapes,
- * unknown keys, parallel calls, thinking, blanks, emoji, broken call blocks, unknown tools) go through each framework's
- * own agent loop, half of them streamed: over our native model, and over the framework's own client and HTTP.
+ * unknown keys, parallel calls, thinking, blanks, emoji, broken call blocks, unknown tools) go through the agent loop
+ * of each framework, with our native model and with the framework's own client over HTTP. Half of them are streamed.
  */
 import { startEndpointServer } from '@agentjet/endpoint';
 import type { EndpointHost } from '@agentjet/rollout';
@@ -17,15 +17,18 @@ import { measure } from './measure.js';
 /** Shares are 0..1, or null if the framework has no client. */
 export type FidelityResult = Readonly<Record<string, FrameworkFidelity>>;
 export type FrameworkFidelity = {
-  /** The number of transitions of each way. */
+  /** The number of transitions that were measured for each of the ways. */
   readonly transitions: number;
   readonly native: number;
   /**
-   * Uses a template that takes thinking out of earlier turns, as Qwen3's does. Each question then begins a new branch.
+   * The share with a template that removes thinking from earlier turns, as Qwen3's does. Each question then begins a
+   * new branch.
    */
   readonly native_unedited: number;
   readonly http: number | null;
-  /** Goes over HTTP, and the model sees what the framework sends back. It shows what the tracker makes up for. */
+  /**
+   * The share over HTTP if the model sees exactly what the framework sends back. It shows how much the tracker repairs.
+   */
   readonly http_as_sent: number | null;
   readonly wrong_splices: number;
 };

@@ -41,7 +41,7 @@ const values = [
 ];
 const keys = ['a', 'b', 'note', 'zzz', '__proto', 'A', 'ключ', '1'];
 
-/** Values that a framework may spell differently when it gives the model's answer back. */
+/** Creates replies with values that a framework may spell differently when it sends the model's answer back. */
 export function createReplies(seed: number): { next(): string } {
   const random = createRandom(seed);
   return { next: () => randomReply(random) };
@@ -65,7 +65,7 @@ function randomCall(random: Random): string {
   return callText(name, randomArguments(random));
 }
 
-/** Writes them as the templates of Qwen do. */
+/** Writes a tool call in the form of Qwen's templates. */
 function callText(name: string, args: string): string {
   return `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`;
 }

@@ -8,11 +8,12 @@ export type RecordedCall = { readonly sent: ChatRequest; readonly engine: Script
 export type TransitionCounts = { readonly transitions: number; readonly kept: number; readonly wrongSplices: number };
 
 /**
- * Takes the calls of one conversation in order. Counts the prompts that continue exactly the ids of the call before,
- * and those that put ids of one turn in the place of another.
+ * Takes the calls of one conversation in order. Counts the prompts that continue exactly the ids of the previous call,
+ * and the prompts in which the ids of one turn replace those of another.
  */
 export function countTransitions(calls: readonly RecordedCall[], chatTokenizer: ChatTokenizer): TransitionCounts {
-  // A prompt that continues exact ids holds the turns before it by construction. Only the others need a check.
+  // If a prompt continues the exact ids, its earlier turns are right by construction. Only the other prompts need a
+  // check.
   const missed = calls.flatMap((call, at) =>
     at === 0 || goesOnFrom(call, calls[at - 1]) ? [] : [{ call, earlier: calls.slice(0, at) }],
   );
@@ -52,7 +53,7 @@ function hasWrongSplice(
   );
 }
 
-/** Compares letter by letter, or with the output of a template that takes thinking out. */
+/** Compares letter by letter, or with the output of a template that removes thinking. */
 function isPrinted(ownText: string, shown: string, template: ChatTokenizer['template']): boolean {
   if (ownText === shown) return true;
   const [own, printed] = [template.parse(ownText), template.parse(shown)];

@@ -38,7 +38,7 @@ export function judgeLearning(before: Outcomes, after: Outcomes): Learning {
 
 /** Returns P(at least `heads` of `tosses`). */
 function tailOfFairCoin(heads: number, tosses: number): number {
-  let probability = 0.5 ** tosses; // of exactly k heads
+  let probability = 0.5 ** tosses; // the probability of exactly k heads
   let tail = 0;
   for (let k = 0; k <= tosses; k++) {
     if (k >= heads) tail += probability;

@@ -44,7 +44,7 @@ export class Attacker {
       });
       sent.once('error', () => finish(0));
       if (stallsMs === undefined) return void write(sent, bytes, progress);
-      sent.write(bytes.subarray(0, 1)); // then send nothing more
+      sent.write(bytes.subarray(0, 1)); // after this byte, nothing more is sent
       setTimeout(() => sent.destroy(), stallsMs);
     });
   }
@@ -57,7 +57,7 @@ export class Attacker {
         answer += chunk.toString('latin1');
         socket.destroy();
       });
-      socket.on('error', () => {}); // closed by the server, as it should be
+      socket.on('error', () => {}); // the server closed the connection, as it should
       socket.once('close', () => resolve({ status: Number(answer.split(' ')[1] ?? 0), sentBytes: 0 }));
       socket.setTimeout(2000, () => socket.destroy());
       socket.write(body);

@@ -1,4 +1,4 @@
-/** Requests that no server may grant. */
+/** A request that the server must refuse. */
 export type Attack = {
   readonly name: string;
   readonly method: string;
@@ -7,9 +7,9 @@ export type Attack = {
   readonly body?: string | Uint8Array;
   /** Sends only a part of the body, and then nothing. The connection is cut after this many milliseconds. */
   readonly stallsMs?: number;
-  /** Bytes that are not HTTP. */
+  /** Set if the request has bytes that are not HTTP. */
   readonly isRaw?: true;
-  /** Has no valid key and a large body, which should not be read. */
+  /** Set if the request has a large body and no valid key. The body should not be read. */
   readonly isUnkeyed?: true;
 };
 
@@ -142,7 +142,7 @@ function withWrongRoles({ observer, worker, runningKey, running, runningClaim, e
   ];
 }
 
-/** Requests with a valid key. */
+/** Returns requests with a valid key and a body that must be refused. */
 function withBadBodies({ worker, running }: Target): readonly Attack[] {
   const headers = bearer(worker);
   const endPath = `${api}/episodes/${running}/end`;

@@ -1,7 +1,7 @@
 /**
  * What happens to a swarm's server under requests that it must refuse? It sends 10,000 requests to a real server
  * process: no key, wrong, expired, foreign and wrong-role keys, and bodies that are huge, deep, slow, cut short or not
- * JSON at all. None may be let in, none may bring the server down, and what it had acknowledged must not change.
+ * JSON at all. The server must refuse every request and must not end, and what it had acknowledged must not change.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -76,7 +76,7 @@ async function attack(dir: string, { count, report }: Options): Promise<BenchRes
   };
 }
 
-/** Opens two episodes of two clients, one of them ended, and makes keys of all roles, and one that has expired. */
+/** Opens two episodes of two clients and ends one of them. Makes a key for each role, and a key that has expired. */
 async function prepare(requests: Requests, { url, key }: ServerProcess): Promise<Target> {
   await postTasks(requests, url, 1000, key);
   const ended = await claim(requests, url, key);

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { API, SymbolFlags } from 'typescript/unstable/sync';
 
 /**
- * Returns exported names that two files or more declare, as the TypeScript compiler sees the exports of each file. A
+ * Returns exported names that at least two files declare, as the TypeScript compiler sees the exports of each file. A
  * re-export from another file is not a declaration.
  */
 export function findDeclaredTwice(

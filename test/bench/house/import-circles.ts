@@ -6,8 +6,8 @@ import type { Source } from './sources.js';
 const doors = new Map(workspaces().flatMap((workspace) => Object.entries(workspace.doors)));
 
 /**
- * Reads `import`, `export ... from` and `import()`. `values` leaves out those that name only types, which are gone when
- * the code runs.
+ * Returns what a file imports by `import`, `export ... from` and `import()`. With `values`, imports of types alone are
+ * left out, because they do not exist when the code runs.
  */
 function importedBy({ file, text }: Source, wanted: 'all' | 'values'): readonly string[] {
   const { module } = parseSync(file, text);

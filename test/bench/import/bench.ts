@@ -17,7 +17,8 @@ export const wallTimeOf = 'one core';
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
   const rounds = numberOption(args, '--rounds', 11);
   const [importing, empty]: [number[], number[]] = [[], []];
-  timeStart("await import('agentjet')"); // reads the files once, so that the first round is like the others
+  // The files are read once before the rounds, so that the first round is like the others.
+  timeStart("await import('agentjet')");
   for (let round = 0; round < rounds; round++) {
     importing.push(timeStart("await import('agentjet')"));
     empty.push(timeStart(''));

@@ -1,4 +1,4 @@
-// Imports one module in a fresh process and prints what that loaded: `node probe.mjs agentjet`.
+// Imports one module in a fresh process and prints the files that were loaded: `node probe.mjs agentjet`.
 import { Session } from 'node:inspector';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';

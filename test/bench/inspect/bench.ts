@@ -1,8 +1,9 @@
 /**
  * How long does `ajet inspect` take for an episode of 50,000 tokens? It times the whole command, from the start of the
  * process to its end, as text and as a page. Episodes come from the real tracker, with the nano model's tokenizer, and
- * are in a run folder among siblings of the same size. There is a conversation in one row; one whose template strips
- * the thoughts, so that each call forks and the rows are many times the tree; and many short calls.
+ * are in a run folder among siblings of the same size. There are three kinds of episodes. The first is a conversation
+ * in one row. The second has a template that strips thoughts, so that each call forks, and the rows have many times the
+ * tokens of the tree. The third has many short calls.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Is a reward ever given without a verdict? A server scores candidates that attack the judge. In 60% of the calls it
- * answers 429, 401, 500, nonsense, the candidate's own text, or nothing. The program that judges is killed once and
- * started again.
+ * Is a reward ever given without a verdict? A judging model, which a server imitates, scores candidates that attack the
+ * judge. In 60% of the calls the server answers 429, 401, 500, nonsense, the candidate's own text, or nothing. The
+ * program that judges is killed once and started again.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -16,9 +16,9 @@ export type FaultyJudge = {
 
 export type Seen = {
   requests: number;
-  /** Requests that had the candidate anywhere but in its JSON string. */
+  /** The number of requests that had the candidate's text outside of its JSON string. */
   outside: number;
-  /** Requests for each candidate. */
+  /** The number of requests for each candidate. */
   readonly asked: Map<number, number>;
   /** Scores given, by candidate. */
   readonly scores: Map<number, Set<number>>;
@@ -54,7 +54,7 @@ export async function startFaultyJudge({
     seen.asked.set(at, (seen.asked.get(at) ?? 0) + 1);
     const fault = random.next() < faultShare ? faults[random.int(faults.length)] : undefined;
     if (fault !== undefined) return fail(response, fault, candidateAt(at));
-    // The attacks claim 10. The server itself never gives it.
+    // The attacks claim a score of 10, and the server never gives this score.
     const score = random.int(10);
     seen.scores.set(at, (seen.scores.get(at) ?? new Set()).add(score));
     say(response, JSON.stringify({ code, reason: 'seen', score }));
@@ -80,8 +80,8 @@ async function readBody(request: AsyncIterable<Buffer>): Promise<{ messages: { r
 }
 
 /**
- * The candidate is the one JSON string of the third message. A repair repeats the judge's words, which may be the
- * candidate's: as JSON in its second line, and nowhere else.
+ * The candidate is the one JSON string of the third message. If the judge's answer has to be repaired, a request
+ * repeats this answer, which may contain the candidate's text. It does so only as JSON in its second line.
  */
 function readRequest({ messages }: { messages: { role: string; content: string }[] }): {
   at: number;

@@ -1,8 +1,8 @@
 /**
  * What is the most that one server process of a swarm can do? Its ledger is one thread, so processor time is the limit.
- * The benchmark measures the processor time of a whole episode without calls, and of a model call, with more and more
- * clients, next to a bare echo in the same run. Then it measures the memory of running episodes, and the disk space of
- * ended ones. The engine answers at once.
+ * The benchmark measures the processor time of a whole episode without calls, and of a model call, with a growing
+ * number of clients, and that of a bare echo in the same run. Then it measures the memory of running episodes, and the
+ * disk space of ended ones. The engine answers at once.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,8 +47,8 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
 }
 
 /**
- * `..._per_second` is what a core that does nothing else could do, from processor time. `wall_...` is what was done,
- * clients included.
+ * `..._per_second` is computed from processor time: it is the rate of a core that does nothing else. `wall_...` is the
+ * rate by wall time, in which the clients also used the processors.
  */
 type Row = {
   readonly clients: number;
@@ -125,7 +125,7 @@ type Timed = { readonly cpuMs: number; readonly wallMs: number };
 
 const perSecond = (count: number, ms: number): number => Math.round((1000 * count) / ms);
 
-/** Returns the bytes that are really used on the disk, because the files of the store are made large at once. */
+/** Returns the bytes that are really used on the disk, because the store creates its files with their full size. */
 function sizeOf(dir: string): number {
   const files = readdirSync(dir, { recursive: true }).map((name) => statSync(path.join(dir, String(name))));
   return files.filter((stats) => stats.isFile()).reduce((sum, { blocks }) => sum + 512 * blocks, 0);
@@ -133,7 +133,7 @@ function sizeOf(dir: string): number {
 
 /**
  * Measures the memory of episodes that run at the same time, each with one call, and the longest stall of the server's
- * loop on the way there.
+ * event loop until all of them run.
  */
 async function holdEpisodes(dir: string, held: number) {
   const clients = 256;
@@ -141,7 +141,7 @@ async function holdEpisodes(dir: string, held: number) {
   const swarm = await ServerProcess.start('swarm', dir);
   try {
     await postTasks(requests, swarm.url, 2000);
-    await swarm.lookForStalls(); // started only here, because it costs processor time
+    await swarm.lookForStalls(); // stalls are measured only from here on, because measuring them takes processor time
     const before = (await swarm.usage()).rssMb;
     const numbers = Array.from({ length: held }, (_none, index) => index);
     await inParallel(numbers, clients, async () => {

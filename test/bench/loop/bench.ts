@@ -1,8 +1,8 @@
 /**
  * How long do agents keep the event loop from its sockets and timers? It runs the math agent of the tutorial in each
  * framework, at the default settings: 64 episodes at once, in lockstep, because the scripted engine answers all of them
- * together. Figures are CPU time of the main thread between two turns of a timer, the 99.9th percentile, the median of
- * several runs.
+ * together. The figure is the CPU time of the main thread between two turns of a timer: the 99.9th percentile of a run,
+ * and the median of several runs.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -17,8 +17,8 @@ export function threadCpuMs(): number {
 const lookMs = 10;
 
 /**
- * Measures how long the event loop kept a timer waiting, in CPU time of its thread, because on a busy machine wall time
- * would count what other programs did. Stop it to get the stretches, in ms.
+ * Measures how long the event loop kept a timer waiting, in CPU time of its thread. On a busy machine, wall time would
+ * include the work of other programs. Call the returned function to stop. It returns the waits in ms.
  */
 export function measureStalls(): () => readonly number[] {
   const stalls: number[] = [];

@@ -11,7 +11,10 @@ export type MemoryCase = {
   readonly episodes: number;
   readonly promptTokens: number;
   readonly answerTokens: number;
-  /** Tokens that each call really samples. There are fewer than `answerTokens` if only the room counts. */
+  /**
+   * The number of tokens that each call really samples. It is smaller than `answerTokens` if the case needs only the
+   * memory for a longer answer.
+   */
   readonly sampledTokens: number;
   readonly packTokens: number;
 };

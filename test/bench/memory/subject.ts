@@ -17,7 +17,9 @@ function randomIds({ random, vocabSize }: Workload, length: number): readonly nu
   return Array.from({ length }, () => random.int(vocabSize));
 }
 
-/** Makes answers that share their prompt, as a group of episodes does. Without sharing each has its own prompt. */
+/**
+ * Makes answers that share their prompt, as a group of episodes does. Without sharing, each answer has its own prompt.
+ */
 function createSamples(workload: Workload): Sample[] {
   const { groups, episodes, promptTokens, answerTokens } = workload;
   return Array.from({ length: groups }, () => {

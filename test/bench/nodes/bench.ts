@@ -5,9 +5,9 @@ import { run as runJob } from '../../nightly/nodes.js';
 import type { BenchOptions, BenchResult } from '../bench.js';
 
 /**
- * Do `npm start` and `npm test` pass without a warning on every Node that we support? The job `.ci/nightly nodes` asks.
- * This benchmark prints the result that the job has kept, with its commit. It runs the job if there is no result, or
- * with `--fresh` (an hour).
+ * Do `npm start` and `npm test` pass without a warning on every Node that we support? The job `.ci/nightly nodes`
+ * measures this, and this benchmark prints the result that the job has kept, with its commit. It runs the job if there
+ * is no result, or with `--fresh` (an hour).
  */
 
 type Nodes = Readonly<Record<string, NodeOutcome>>;

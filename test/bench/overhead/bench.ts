@@ -1,6 +1,6 @@
 /**
- * What do adapter and tracker add to a call? The overhead is the time of a call of the framework's model minus the time
- * that the engine needed for it, for calls that add one question to a history of a given size, at several numbers of
+ * How much time do adapter and tracker add to a call? The overhead is the time of a call of the framework's model minus
+ * the engine's time for it. Each call adds one question to a history of a given size, with several numbers of
  * concurrent conversations. The figures are those of the slowest adapter in each cell.
  */
 import { setTimeout } from 'node:timers/promises';
@@ -27,11 +27,11 @@ const chatTokenizer = rememberLongTexts(createChatTokenizer(createChatTokenizerF
 const answer = chatTokenizer.tokenizer.encode('The answer is 42, since six times seven is that.<|im_end|>');
 /** A new conversation begins after this many, so the histories stay near the size that they are measured at. */
 const callsPerConversation = 16;
-/** Calls until the code is compiled. */
+/** The number of calls after which the code is compiled. */
 const numWarm = 200;
 /**
- * The calls that the engine answers in a second at any concurrency. Our share of a core is then this times the
- * overhead.
+ * The number of calls that the engine answers in a second, at any concurrency. This number times the overhead is the
+ * fraction of a core that we use.
  */
 const callsPerSecond = 250;
 
@@ -80,7 +80,8 @@ async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, byt
   const engine = createSteadyEngine({ answer, concurrency, callsPerSecond });
   const overheads = await Promise.all(
     Array.from({ length: concurrency }, async (_, index) => {
-      await setTimeout((1000 * index) / callsPerSecond); // one after another, or the first calls would wait for each other
+      // Conversations start one after another, because otherwise the first calls would wait for each other.
+      await setTimeout((1000 * index) / callsPerSecond);
       const added: number[] = [];
       while (added.length < calls / concurrency) {
         const ask = await openConversation(driver, engine, bytes);
@@ -94,8 +95,8 @@ async function measureCell<M, H>(driver: AdapterDriver<M, H>, { concurrency, byt
 }
 
 /**
- * Opens a conversation with a history of this many bytes. Each further question returns what it cost in addition to the
- * engine, in milliseconds.
+ * Opens a conversation with a history of this many bytes. The returned function asks a further question, and returns
+ * the time in milliseconds that the call took in addition to the engine's time.
  */
 async function openConversation<M, H>(
   driver: AdapterDriver<M, H>,
@@ -136,7 +137,10 @@ function openTuner(episodeId: string, engine: SteadyEngine): Tuner {
   });
 }
 
-/** First calls are not measured, because their long texts are tokenized once for all conversations. */
+/**
+ * Returns a tokenizer that encodes each long text only once for all conversations. This is fair because first calls,
+ * which have the long texts, are not measured.
+ */
 function rememberLongTexts({ tokenizer, template }: ChatTokenizer): ChatTokenizer {
   const known = new Map<string, Int32Array>();
   const encode = (text: string): Int32Array => {

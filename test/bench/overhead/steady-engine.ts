@@ -1,8 +1,8 @@
 import { createRandom, type Engine } from '@agentjet/core';
 
 /**
- * An engine of steady throughput. With more calls at once each takes longer, as in a batching engine. It answers with
- * fixed tokens after a random time, and records how long each call took.
+ * An engine with constant throughput. If more calls run at once, each call takes longer, as in a batching engine. It
+ * answers with fixed tokens after a random time, and records how long each call took.
  */
 export type SteadyEngine = Engine & {
   /** Milliseconds that the engine itself took, by the caller's seed. */

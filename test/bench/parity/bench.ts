@@ -1,7 +1,7 @@
 /**
  * Do the embedded engine, the GPU worker and plain transformers compute the same logits, gradients and ten steps? It
- * uses the nano model. `--tiny` takes a random model instead, and `--write-golden` makes golden.json from the answers
- * of transformers on that model.
+ * uses the nano model. With `--tiny` it uses a random model instead. With `--write-golden` it writes the answers of
+ * transformers for that model to golden.json.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -31,7 +31,8 @@ const goldenFiles = {
 };
 
 /**
- * The answers of plain transformers. `gradients` are the relative distances of each backbone's gradient from its own.
+ * The answers of plain transformers. `gradients` has the relative distance of each backbone's gradient from that of
+ * transformers.
  */
 type Oracle = Answer & {
   readonly gradients: Readonly<Record<string, number>>;

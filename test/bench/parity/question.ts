@@ -1,4 +1,4 @@
-/** The batch for every implementation, and the answers of one of our backbones. */
+/** This file makes the batch for every implementation, and gets the answers of our backbones. */
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -66,7 +66,7 @@ export type Question = {
   readonly rows: readonly { readonly ids: readonly number[]; readonly weights: readonly number[] }[];
 };
 
-/** In Qwen3 heads are wider than hidden_size / heads, and each is normalized. */
+/** In Qwen3, a head is wider than hidden_size / heads, and each head is normalized. */
 const qwen3 = {
   ...configJson,
   model_type: 'qwen3',
@@ -89,7 +89,10 @@ export async function createQuestion(modelDir: string): Promise<Question> {
   return { modelDir, samples, probes: createProbes(vocabSize), rows: toRows(samples) };
 }
 
-/** Asks one backbone. Its gradient is left in `gradientDir` as weights that fell by `gradientScale` times it. */
+/**
+ * Asks one backbone. The weights in `gradientDir` afterwards differ from the model's weights by `gradientScale` times
+ * the gradient.
+ */
 export async function ask(
   create: Create,
   { modelDir, samples, probes }: Question,
@@ -111,7 +114,7 @@ export async function ask(
   return { probes: found, losses };
 }
 
-/** Returns the norm of the gradient of each weight, from what `ask` left. */
+/** Returns the norm of the gradient of each weight, computed from the weights that `ask` wrote. */
 export async function readGradientNorms(
   modelDir: string,
   gradientDir: string,
@@ -120,7 +123,7 @@ export async function readGradientNorms(
   return Object.fromEntries([...gradient].map(([name, values]) => [name, Math.hypot(...values)]));
 }
 
-/** Returns the gradient of each weight, from what `ask` left. */
+/** Returns the gradient of each weight, computed from the weights that `ask` wrote. */
 export async function readGradient(modelDir: string, gradientDir: string): Promise<ReadonlyMap<string, Float64Array>> {
   const [before, after] = [await readWeights(modelDir), await readWeights(gradientDir)];
   return new Map(
@@ -172,7 +175,7 @@ export async function inScratchFolder<Result>(work: (dir: string) => Promise<Res
   }
 }
 
-/** Returns the same beginnings with many last tokens, which together give the normalised logits of a row. */
+/** Returns rows that differ only in their last token. Their answers together are the normalized logits of a row. */
 function createProbes(vocabSize: number): readonly (readonly number[])[] {
   const random = createRandom(9);
   const beginnings = [1, 5, 14].map((length) => Array.from({ length }, () => random.int(vocabSize)));

@@ -4,12 +4,12 @@ import { createAnswerJudge } from '@agentjet/judges';
 import type { JudgeContext } from '@agentjet/rollout';
 
 /**
- * Does the judge `answer` pay right answers and nothing else? Each file of `files` has one form per line: the right
- * answer, what the agent says, and whether that should be paid. Authors b and c knew only the judge's page: b wrote
+ * Does the judge `answer` reward right answers and nothing else? Each file of `files` has one form per line: the right
+ * answer, what the agent says, and whether that should be rewarded. Authors b and c knew only the judge's page: b wrote
  * half of `answers.jsonl`, and c wrote `blind-answers.jsonl`. Author d had read the code, and wrote
- * `style-answers.jsonl` before the judge was asked about any of it. Authors e and f knew neither page nor code when
- * writing `second-blind-answers.jsonl` and `third-blind-answers.jsonl`. `later-answers.jsonl` has forms that found
- * mistakes, and forms like them; they are tested and not counted.
+ * `style-answers.jsonl` before the judge was asked about any of its forms. Authors e and f knew neither page nor code
+ * when they wrote `second-blind-answers.jsonl` and `third-blind-answers.jsonl`. `later-answers.jsonl` has forms that
+ * revealed mistakes, and similar forms. These are tested but not counted.
  */
 
 export const files = [
@@ -51,7 +51,10 @@ export async function judgeAllForms() {
   };
 }
 
-/** Returns the forms of a file, those that were paid and should not be, and those that should be and were not. */
+/**
+ * Returns the forms of a file, the forms that were rewarded but should not be, and the forms that should be rewarded
+ * but were not.
+ */
 export async function judgeForms(name: string) {
   const file = await readFile(new URL(`data/${name}`, import.meta.url), 'utf8');
   const forms = file

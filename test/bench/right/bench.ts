@@ -1,6 +1,7 @@
 /**
  * Are training and rewards correct? Each file next to this one measures one section: judges, gradients, model families,
- * tokens, parameters. `--only gradients,answers` measures some of them, and the kept result changes only in these.
+ * tokens, parameters. `--only gradients,answers` measures only these sections, and changes only their keys in the kept
+ * result.
  */
 
 import { existsSync } from 'node:fs';

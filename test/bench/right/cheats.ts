@@ -1,4 +1,7 @@
-/** Does the judge `tests` pay programs that cheat, and those that are right? The earlier judge is asked too. */
+/**
+ * Does the judge `tests` reward programs that cheat, and programs that are right? The earlier judge is measured for
+ * comparison.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createTestsJudge } from '@agentjet/judges';
@@ -14,7 +17,7 @@ export type CheatFigures = {
   readonly honest: { readonly tried: number; readonly paid: number };
 };
 
-/** A language without a sandbox here counts with its kept figures, and says so. */
+/** If this machine has no sandbox for a language, the kept figures of the language are used, and a line says so. */
 export async function measureCheats({ report }: Pick<BenchOptions, 'report'>): Promise<CheatFigures> {
   const measured: CheatFigures[] = [];
   for (const language of ['python', 'javascript'] as const)
@@ -62,7 +65,7 @@ async function namesOf(programs: readonly JudgedProgram[], pays: Payer): Promise
   return names;
 }
 
-/** A cheat is paid if the judge gives any reward for it. */
+/** Returns a function that says whether the judge gives any reward for a program. */
 function payer(runner: CodeRunner, language: ProgramLanguage): Payer {
   const options = { language, testsField: 'tests', outputField: 'answer', agent: null, limits: judgeLimits };
   const judge = createTestsJudge(runner, options);
@@ -97,7 +100,7 @@ function openOrSay(language: ProgramLanguage, report: (line: string) => void): C
   }
 }
 
-/** Figures of results/tests-judge.json. */
+/** Returns the figures of a language in results/tests-judge.json. */
 function keptFigures(language: ProgramLanguage, report: (line: string) => void): CheatFigures {
   const file = path.join(import.meta.dirname, '../results/tests-judge.json');
   if (!existsSync(file)) throw new Error(`There is no sandbox for ${language} here, and no kept result in ${file}.`);

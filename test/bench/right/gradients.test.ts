@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { backbones, inScratchFolder, python } from '../parity/question.js';
 import { gradientError, settings } from './gradients.js';
 
-/** A part of the weights is enough to notice a wrong support, and takes a second. */
+/**
+ * Only every sixteenth weight is checked. This takes a second, and is enough to notice if the wrong tokens were kept.
+ */
 const stride = 16;
 
 const chosen = settings.filter(({ name }) =>

@@ -1,7 +1,7 @@
 /**
- * Does training follow the distribution that was sampled, if top-p or top-k cut it? Each backbone samples rows from a
- * tiny model and trains on them. Its gradient, read off the weights, is compared with one in double precision
- * (reference-model.ts).
+ * If top-p or top-k cut the distribution, does training use the same cut distribution as sampling? Each backbone
+ * samples rows from a tiny model and trains on them. Its gradient, which is computed from the change of the weights, is
+ * compared with a gradient in double precision (reference-model.ts).
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ const changes = {
 
 export type Setting = Omit<ReferenceLoss, 'clip'> & { readonly name: string; readonly numPasses: number };
 
-/** Twelve, the product of the two numbers. */
+/** All twelve combinations of a cut and a loss. */
 export const settings: readonly Setting[] = Object.entries(cuts).flatMap(([cut, limits]) =>
   Object.entries(changes).map(([change, values]) => ({ name: `${cut}, ${change}`, ...limits, ...values })),
 );
@@ -64,8 +64,8 @@ const config: ReferenceConfig & { readonly [key: string]: unknown } = {
 const epsilon = 1e8;
 const optimizer = adamOptions(0, { beta1: 0, beta2: 0, epsilon });
 /**
- * The first of several steps must leave a model that can still be trained. The last step only has to be readable
- * exactly.
+ * The first of several steps must leave a model that can still be trained. From the last step, only the gradient has to
+ * be computed, as exactly as possible.
  */
 const [smallScale, readableScale] = [0.02, 1000];
 const clip = 0.2;
@@ -97,7 +97,7 @@ export async function gradientError(
   }
 }
 
-/** Makes a step, so that the weights differ from those of the KL term. */
+/** Makes a step, so that the weights differ from the reference weights of the KL term. */
 async function leaveReference(backbone: Backbone): Promise<void> {
   const lesson = toSample({ ids: [3, 1, 4, 9, 5, 17, 2], promptLength: 1, advantage: 1 }, { logprobs: [], index: 0 });
   const { packs } = packFor(backbone, [lesson], { maxPackTokens: 64 });
@@ -166,7 +166,7 @@ function toSample(
   };
 }
 
-/** Its samples bring their advantages. */
+/** An algorithm that takes the advantages from the samples. */
 const given: Algorithm = { name: 'given', credit: ({ episodes }) => episodes.flatMap(({ samples }) => samples) };
 
 function toGroup(samples: readonly Sample[]) {

@@ -16,8 +16,8 @@ type OldRunTest = (
 ) => Promise<{ readonly isPassed: boolean }>;
 
 /**
- * Returns whether that judge pays a program, by its own code from the history; null if the history does not reach back
- * so far.
+ * Opens that judge with its own code from the history. The result says whether the judge rewards a program. Resolves
+ * with null if the history does not reach back so far.
  */
 export async function openOldJudge(
   limits: object,

@@ -1,6 +1,6 @@
 /**
  * A decoder of the Qwen2 shape and the truncated policy loss in double precision, written from their definitions. It
- * uses nothing of the product. Gradients are central differences, so no derivative is written twice.
+ * uses no code of the product. Gradients are central differences, so no derivative has to be written by hand.
  */
 
 /** The content of config.json; `tie_word_embeddings` is true. */
@@ -17,7 +17,7 @@ export type ReferenceConfig = {
 /** Tensors by their names in transformers; linear weights are [out, in]. */
 export type Tensors = ReadonlyMap<string, Float64Array>;
 
-/** Ids after the prompt were sampled. */
+/** A row of ids. The ids after the prompt were sampled. */
 export type SampledRow = {
   readonly ids: readonly number[];
   readonly promptLength: number;
@@ -82,7 +82,7 @@ function attention(states: readonly number[][], named: Named, config: ReferenceC
   });
 }
 
-/** Returns one vector for each head. */
+/** One vector for each head. */
 type Heads = readonly (readonly number[])[];
 
 function headsOf(size: number): (vector: readonly number[]) => Heads {
@@ -109,7 +109,7 @@ function turnsAt(position: number, half: number, theta: number) {
   return found;
 }
 
-/** The halves of a head are the two coordinates that rotate together. */
+/** Rotates a head. Value i of the first half and value i of the second half rotate together. */
 function rotate(vector: readonly number[], position: number, theta: number): number[] {
   const half = vector.length / 2;
   const angles = turnsAt(position, half, theta);
@@ -126,8 +126,8 @@ function normalize(state: readonly number[], weight: Float64Array, epsilon: numb
 }
 
 /**
- * Applies top-k first, then top-p on what it leaves. The token that reaches the mass is kept, and of equals the lower
- * id.
+ * Applies top-k first, and then top-p to the remaining tokens. The token with which the sum of probabilities reaches
+ * top-p is kept. Among equal tokens, the one with the lower id comes first.
  */
 export function keptTokens(logits: readonly number[], { temperature, topP, topK }: Sampling): readonly number[] {
   const probabilities = softmax(logits.map((logit) => logit / temperature));

@@ -6,8 +6,8 @@ import { hardTexts } from './data/hard-texts.js';
 
 /**
  * Do our tokenizers give the ids of the Rust library? `data/hard_texts.py` trained a small vocabulary for the
- * pre-tokenizer of each model, and kept the Rust library's ids of the same texts. nano has its own vocabulary;
- * `single-word` has added tokens with all their options.
+ * pre-tokenizer of each model, and kept the Rust library's ids of the same texts. The tokenizer `nano` has its own
+ * vocabulary. `single-word` has added tokens with all of their options.
  */
 export const tokenizerNames = ['smollm2', 'qwen2.5', 'qwen3', 'llama3', 'nano', 'single-word'] as const;
 export type TokenizerName = (typeof tokenizerNames)[number];

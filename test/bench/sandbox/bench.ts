@@ -1,6 +1,6 @@
 /**
- * Can code escape from a sandbox? It tries known ways out of sandboxes in each one that runs here, and measures how
- * long a start takes.
+ * Can code escape from a sandbox? In each sandbox that runs on this machine, it tries known ways to escape, and
+ * measures how long a start takes.
  */
 import { openCodeRunner, SandboxError, type CodeRunner } from '@agentjet/sandbox';
 import { javascriptPrograms, pythonPrograms, type RunnerPrograms } from '@agentjet/sandbox/testing';

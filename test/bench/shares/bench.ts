@@ -1,7 +1,8 @@
 /**
- * How far do batches differ from the parts that their shares should have? It runs a server with its ledger on disk, a
- * client for each share over HTTP, steps in both modes, a restart and other parts in between, and a share whose client
- * is gone. `--steps N` is per phase.
+ * By how much do batches differ from the fractions that are configured for the shares of tasks? It runs a server with
+ * its ledger on disk, and a client for each share over HTTP. There are steps in the strict and in the elastic mode.
+ * Between them, the server is restarted, the fractions are changed, and the client of one share is stopped. `--steps N`
+ * is the number of steps in each phase.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +30,7 @@ export async function run({ report, args }: BenchOptions): Promise<BenchResult> 
         ...testSettings,
         rules: { ...testSettings.rules, batchSize, parts: first, isElastic },
         sharePatienceMs: 500,
-        saveFreq: 0, // otherwise the first manifests would be retired
+        saveFreq: 0, // with checkpoints, the first manifests would be removed
         totalEpochs: Infinity,
       },
       app: { needsKey: false },
@@ -68,7 +69,9 @@ async function phase(server: SwarmServer, { steps, shares, parts }: Phase): Prom
   await server.close();
 }
 
-/** `max_group_error` covers every batch that waited for all shares, and all such batches together. */
+/**
+ * `max_group_error` is the largest error of a single batch that waited for all shares, or of all such batches together.
+ */
 function summarize(state: LedgerState, strictSteps: number): Readonly<Record<string, number>> {
   const errors = [...state.manifests.values()]
     .filter(({ step, groups }) => step <= strictSteps && groups.length === batchSize)

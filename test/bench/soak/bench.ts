@@ -68,7 +68,7 @@ async function soak(dir: string, { minutes, report }: Options): Promise<BenchRes
   return summarize({ samples, log, minutes, lost, account });
 }
 
-/** Samples of the server until the time is over. Every minute a commit of its store fails. */
+/** Takes samples of the server until the time is over. Every minute it makes a commit of the server's store fail. */
 async function watch(
   server: ServerProcess,
   { minutes, startMs, report, log }: Options & { readonly startMs: number; readonly log: SoakLog },
@@ -106,7 +106,7 @@ async function accountOf({ url }: ServerProcess): Promise<Readonly<Record<string
     const response = await fetch(`${url}/swarm/v1/server`);
     if (response.ok)
       return ((await response.json()) as { readonly account: Readonly<Record<string, unknown>> }).account;
-    await sleep(200); // it recovers from the last fault
+    await sleep(200); // the server recovers from the last fault
   }
 }
 

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Requests } from '../swarm/requests.js';
 
-/** The results that all clients have seen so far. */
+/** What all clients have seen so far. */
 export type SoakLog = {
   readonly startMs: number;
   /** The times of ends, since the start. */
   readonly latencies: { readonly atMs: number; readonly ms: number }[];
   /** Episodes whose ends got their receipt. */
   readonly acknowledged: Set<string>;
-  /** Counts of faults, by their names. */
+  /** The number of faults, by their names. */
   readonly counts: Record<string, number>;
 };
 
@@ -23,7 +23,7 @@ type Options = {
 };
 
 const callsPerEpisode = 3;
-/** The average time between two requests: an agent's tools take that long. */
+/** The average time between two requests, which an agent spends in its tools. */
 const thinkMs = 5000;
 const leaseSeconds = 20;
 
@@ -44,7 +44,7 @@ export class SoakClient {
         if (episode === undefined) await this.#think(signal, 200);
         else await this.#play(episode, signal);
       } catch {
-        await this.#think(signal, 500); // the server recovers, or the episode is gone
+        await this.#think(signal, 500); // because the server is recovering, or the episode is gone
       }
     }
   }
@@ -82,7 +82,8 @@ export class SoakClient {
       messages.push({ role: 'user', content: `What is ${call} times ${call}?` });
       messages.push({ role: 'assistant', content: await this.#call(episode, messages) });
       if (!this.#strikes('client vanished', 0.005)) continue;
-      this.#life++; // and sends nothing: the episode becomes free when its lease ends or the client starts again
+      // The client sends nothing, so its episode becomes free when the lease ends or the client starts again.
+      this.#life++;
       return;
     }
     await this.#end(episode);

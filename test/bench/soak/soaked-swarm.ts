@@ -47,7 +47,7 @@ const slowEngine: Engine = {
   },
 };
 
-/** Makes a sync fail on request. The server then forgets its state and folds the store again. */
+/** Makes a sync fail on request. The server then forgets its state and computes it again from the store. */
 function withFaults(store: Store, fails: () => boolean): Store {
   return new Proxy(store, {
     get(target, name) {

@@ -1,9 +1,10 @@
 /**
- * What does sampling ahead of training gain? It trains the frozen-lake tutorial with max_staleness 0, 1 and 2 and the
- * same seeds. It measures seconds of a step and success, as the median of several seeds, in two worlds. One world
- * answers at once: sampler and trainer of the embedded backbone share the processor, and sampling ahead has nothing to
- * fill. In the other, walks wait for their world, as agents wait for tools. On separate GPUs both run at once
- * (trainer/torch/bench/apart.py).
+ * How much faster is a run that samples ahead of training? It trains the frozen-lake tutorial with max_staleness 0, 1
+ * and 2 and the same seeds. It measures the seconds of a step and the success, as the median of several seeds, in two
+ * environments. The first environment answers at once. Sampler and trainer of the embedded backbone share the
+ * processor, so sampling ahead cannot use any idle time. In the second environment, the agent has to wait, as agents
+ * wait for tools. trainer/torch/bench/apart.py measures the same on separate GPUs, which sample and train at the same
+ * time.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';

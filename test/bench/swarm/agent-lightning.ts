@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inParallel, Requests } from './requests.js';
 
 /**
- * Runs the server of agent-lightning under the same requests: tasks in, claims, rewards and ends. Its default store is
+ * Runs the server of agent-lightning under the same requests: tasks, claims, rewards and ends. By default, its store is
  * in memory.
  */
 
@@ -22,7 +22,7 @@ export type AgentLightning = {
 const venv = process.env['AJET_BENCH_AGENTLIGHTNING'] ?? path.join(homedir(), '.cache/ajet-bench/agentlightning-0.3.0');
 const agl = path.join(venv, 'bin/agl');
 
-/** Installs it into a separate folder. A string says why that cannot be done. */
+/** Installs it into a separate folder. If this fails, it returns the reason. */
 export function installAgentLightning(report: (line: string) => void): string | undefined {
   if (existsSync(agl)) return undefined;
   report(`installing agentlightning ${agentLightningVersion} into ${venv}`);
@@ -107,7 +107,7 @@ export class AgentLightningServer {
     return rollout;
   }
 
-  /** The reward is a span; the attempt ends with a status. */
+  /** Ends a rollout. In agent-lightning the reward is a span, and the attempt ends with a status. */
   async #end({ rollout_id, attempt }: Rollout): Promise<void> {
     const now = Date.now() / 1000;
     const ids = { rollout_id, attempt_id: attempt.attempt_id, sequence_id: 1 };

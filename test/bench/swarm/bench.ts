@@ -1,7 +1,8 @@
 /**
- * What does the swarm cost its server, and what does a kill cost the swarm? It measures processor time of a claim, of
- * an end, and of what a model call adds to an ordinary one, each over a bare echo of the same bytes, in turns in one
- * run. Then it measures two loads, restarts after SIGKILL, and agent-lightning under the same requests.
+ * How much processor time does the server of a swarm need, and how much time does a kill cost? It measures the
+ * processor time of a claim, of an end, and of a model call beyond that of an ordinary run. Each is compared with a
+ * bare echo of the same bytes, in turns in one run. Then it measures two loads, restarts after SIGKILL, and
+ * agent-lightning under the same requests.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,10 @@ import { claim, Conversation, end, endBody, playMix, postTasks, wordsOf, type Mi
 const quietEchoMs = 5;
 const system = wordsOf(2000);
 
-/** Most code is compiled by then: an end has been answered about as often as an echo after six rounds. */
+/**
+ * After this number of rounds, most code is compiled. An end has then been answered about as often as an echo after six
+ * rounds.
+ */
 const warmRounds = 18;
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
@@ -51,7 +55,10 @@ const round = (value: number): number => Math.round(value * 1000) / 1000;
 
 type Over = { readonly claim: number; readonly end: number; readonly call: number };
 
-/** Milliseconds of processor time per request, of one round. `call` is what a call costs more than an ordinary one. */
+/**
+ * Milliseconds of processor time per request, of one round. `call` is the additional time of a call in comparison with
+ * a call of an ordinary run.
+ */
 type Round = Over & {
   readonly echo: Over;
   readonly swarmCall: number;
@@ -164,7 +171,7 @@ async function measureRound(requests: Requests, { echo, endpoint, swarm }: Serve
   };
 }
 
-/** Measures the time of an echo, one at a time. */
+/** Measures the time of single echoes, one after another. */
 async function measureP99(requests: Requests, { url }: ServerProcess): Promise<number> {
   const latencies: number[] = [];
   for (let index = 0; index < 100; index++) {
@@ -209,7 +216,7 @@ async function measureMixes(dir: string, { args, report }: Options) {
   return { summary, details, longestStallMs };
 }
 
-/** Measures the time from SIGKILL to the first answered call, with a long day in the store. */
+/** Measures the time from SIGKILL to the first answered call, with a store that has the records of a long day. */
 async function measureRestart(dir: string, { args, report }: Options) {
   const episodes = numberOption(args, '--episodes', 10_000);
   const calls = 10;
@@ -234,7 +241,10 @@ async function measureRestart(dir: string, { args, report }: Options) {
   return { seconds, cpu_seconds: cpuMs / 1000, episodes, calls: episodes * calls };
 }
 
-/** Two steps of the nano model are made again from recorded tokens. The time of a start without them is subtracted. */
+/**
+ * Measures how long a start takes that repeats two steps of the nano model from recorded tokens. The time of a start
+ * without repeated steps is subtracted.
+ */
 async function measureRedo(dir: string, report: (line: string) => void) {
   const requests = new Requests(16);
   const stepOf = async ({ url }: ServerProcess): Promise<number> => {
@@ -270,8 +280,8 @@ async function measureRedo(dir: string, report: (line: string) => void) {
 }
 
 /**
- * Measures the time from the death of a client, which says nothing, to the first episode of its next life under the
- * same name.
+ * Measures the time from the sudden end of a client to its first episode after it was started again under the same
+ * name.
  */
 async function measureClientRestart(dir: string, report: (line: string) => void): Promise<number> {
   const requests = new Requests(2);
@@ -279,7 +289,7 @@ async function measureClientRestart(dir: string, report: (line: string) => void)
   await postTasks(requests, server.url, 100);
   const first = await claim(requests, server.url);
   const body = { client: 'bench', life: 'bench', episodes: [first.episode_id] };
-  await requests.post(`${server.url}/swarm/v1/heartbeats`, body); // a client says so once a second
+  await requests.post(`${server.url}/swarm/v1/heartbeats`, body); // a client sends a heartbeat once a second
   const start = performance.now();
   const again = { claim_id: 'again', client: 'bench', life: 'next', wait_seconds: 10 };
   for (;;) {
@@ -301,7 +311,8 @@ async function measureClientRestart(dir: string, report: (line: string) => void)
 const numResults = 1000;
 
 /**
- * Counts what is left of 1,000 acknowledged results after SIGKILL, here and there, and what a claim and an end cost.
+ * Compares a swarm with agent-lightning: how many of 1,000 acknowledged results are left after SIGKILL, and how much
+ * time a claim and an end take.
  */
 async function compareWithAgentLightning(dir: string, report: (line: string) => void) {
   const ours = await measureOwn(dir);

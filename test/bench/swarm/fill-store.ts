@@ -1,6 +1,9 @@
 import type { Swarm } from '@agentjet/swarm-server/swarm';
 
-/** Writes episodes with calls straight into the swarm of this process: what a store holds after a long day. */
+/**
+ * Writes episodes with calls directly into the swarm of this process, so that the store is as large as after a long
+ * day.
+ */
 export async function fillStore(
   swarm: Swarm,
   { episodes, calls }: { readonly episodes: number; readonly calls: number },

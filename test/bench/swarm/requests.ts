@@ -1,6 +1,8 @@
 import { Agent, request } from 'node:http';
 
-/** Sends requests over kept connections, a fixed number at a time. The sender's own work is not measured. */
+/**
+ * Sends a fixed number of requests at a time over connections that stay open. The sender's own work is not measured.
+ */
 export class Requests {
   readonly #agent: Agent;
 

@@ -1,5 +1,5 @@
 /**
- * A server in its own process: `server-child.ts <echo|endpoint|swarm|nano> <folder>`. It says `{ url, key }` when it
+ * A server in its own process: `server-child.ts <echo|endpoint|swarm|nano> <folder>`. It prints `{ url, key }` when it
  * listens, and answers `usage` with its processor time, its memory and its longest stall.
  */
 import { serve } from '@hono/node-server';
@@ -49,7 +49,7 @@ const settings: SwarmServerOptions['settings'] = {
   maxFileEntries: 1_000_000,
 };
 
-/** Any server does this: it reads a JSON body and writes one. */
+/** Starts a server that does only what every server does: it reads a JSON body and writes one. */
 async function startEcho(): Promise<Serving> {
   const app = new Hono();
   app.post('/echo', async (context) => context.json(await context.req.json<object>()));
@@ -65,7 +65,8 @@ async function startEcho(): Promise<Serving> {
 /** Serves the model calls of an ordinary run, without a swarm. */
 async function startEndpoint(): Promise<Serving> {
   const host = await startEndpointServer();
-  setInterval(() => undefined, 60_000); // the endpoint alone does not keep a process alive
+  // Without this timer the process would end, because the endpoint does not keep it alive.
+  setInterval(() => undefined, 60_000);
   let episodes: readonly OpenEpisode[] = [];
   const open = (count: number): readonly { readonly url: string; readonly key: string }[] => {
     for (const episode of episodes) episode.finish();

@@ -12,7 +12,10 @@ export type Usage = {
 
 type Kind = 'echo' | 'endpoint' | 'swarm' | 'guarded' | 'soak' | 'nano';
 
-/** Node's options as `deploy` starts a server. A soak keeps Node's own setting, which shows sooner what is held. */
+/**
+ * The options of Node with which `deploy` starts a server. A soak does not use them, because a leak shows sooner with
+ * Node's default.
+ */
 export const nodeFlags = ['--max-semi-space-size=64'];
 
 /** A server in a child process. It can be asked for its processor time, and killed. */
@@ -48,7 +51,7 @@ export class ServerProcess {
     return new ServerProcess(child, ready);
   }
 
-  /** How often it ended although nobody killed it. */
+  /** How often the process ended although it was not killed. */
   get numExits(): number {
     return this.#numExits;
   }
@@ -58,7 +61,7 @@ export class ServerProcess {
   usage = (): Promise<Usage> => this.#ask<Usage>({ ask: 'usage' });
   /** From now on `usage` reports how long its loop kept a timer waiting, which costs some processor time. */
   lookForStalls = (): Promise<unknown> => this.#ask({ ask: 'stalls' });
-  /** Opens episodes of an ordinary run; earlier ones are over. */
+  /** Opens episodes of an ordinary run, and ends the earlier ones. */
   openEpisodes = async (count: number): Promise<readonly { readonly url: string; readonly key: string }[]> =>
     (
       await this.#ask<{ readonly opened: readonly { readonly url: string; readonly key: string }[] }>({
@@ -68,7 +71,7 @@ export class ServerProcess {
     ).opened;
   fill = (episodes: number, calls: number): Promise<unknown> => this.#ask({ ask: 'fill', episodes, calls });
 
-  /** Kills it without warning, as a power cut does, or the kernel when memory is short. */
+  /** Kills the process without warning, as a power cut or the kernel does. */
   kill(): Promise<void> {
     this.#isWanted = false;
     return new Promise((resolve) => {

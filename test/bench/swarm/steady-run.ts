@@ -7,7 +7,7 @@ import { openSwarmModel, type SwarmModel } from '@agentjet/swarm-server';
 import { createChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
 import { createChatTokenizerFiles } from '@agentjet/tokenizer/testing';
 
-/** A model whose engine answers at once, so only the server's own work is measured. */
+/** The tokenizer of a model whose engine answers at once, so only the server's own work is measured. */
 export const chatTokenizer: ChatTokenizer = createChatTokenizer(createChatTokenizerFiles('qwen3'));
 
 const answer = chatTokenizer.tokenizer.encode('The answer is 42, since six times seven is that.<|im_end|>');

@@ -43,7 +43,7 @@ export function end(
   return requests.post(`${url}/swarm/v1/episodes/${episode_id}/end`, endBody(reward), key);
 }
 
-/** Makes the model calls of one episode. Each continues the answer before it. */
+/** Makes the model calls of one episode. Each call continues the previous answer. */
 export class Conversation {
   readonly #requests: Requests;
   readonly #address: string;
@@ -57,7 +57,7 @@ export class Conversation {
     this.#messages = [{ role: 'system', content: system }];
   }
 
-  /** The id of the newest call. */
+  /** The body of the next call. */
   get body(): string {
     return JSON.stringify({ model: 'm', messages: this.#messages });
   }

@@ -6,9 +6,9 @@ import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 import { writeParquet } from './write-parquet.js';
 
 /**
- * How long until the first task of a large file? Each opening is a fresh process, like a run. The first reads and
- * checks every row, and the next ones find the index in the cache. A first opening of the same rows as Parquet follows.
- * A busy machine makes the figures larger.
+ * How long does it take until the first task of a large file is read? Each opening is a fresh process, like a run. The
+ * first opening reads and checks every row. Later openings find the index in the cache. The same rows are then opened
+ * as a Parquet file. A busy machine makes the figures larger.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');

@@ -1,5 +1,5 @@
-// Opens a file of tasks as a run does, on the built packages, and prints the cost. The most memory that the process
-// ever had counts.
+// Opens a file of tasks as a run does, on the built packages, and prints the cost. The memory is the largest that the
+// process ever had.
 import { readFileSync } from 'node:fs';
 import { createFileReader } from '@agentjet/data';
 

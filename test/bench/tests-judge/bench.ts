@@ -1,6 +1,6 @@
 /**
- * What does it cost the judge `tests` to decide outside of the program's process, and whom does it pay? The earlier
- * judge is the reference.
+ * How much time does the judge `tests` need to decide outside of the program's process, and which programs does it
+ * reward? The earlier judge is the reference.
  */
 import { createTestsJudge } from '@agentjet/judges';
 import { openCodeRunner } from '@agentjet/sandbox';

@@ -5,9 +5,9 @@
  *
  * Everything is measured twice. `whole` is the tracker as it is used, over a BPE tokenizer and a Jinja template; growth
  * and the times of a call come from it. `own` is over a toy tokenizer and a template in plain code, so that only the
- * tracker's time is left; the tokens per second come from it. Each request repeats its whole history, and comparing
- * that with what was seen takes some nanoseconds per message. This is the one part that grows faster than the tokens,
- * and most of what `own` grows beyond 2.
+ * tracker's time is left; the tokens per second come from it. Each request repeats its whole history, and it takes some
+ * nanoseconds per message to compare the history with what was seen. Only this part grows faster than the tokens. It is
+ * the main reason why the growth of `own` is above 2.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -118,8 +118,8 @@ function warmUp(episode: Episode, chatTokenizer: ChatTokenizer): void {
 type Run = Omit<Measured, 'calls' | 'retainedBytes'>;
 
 /**
- * Returns CPU seconds of one episode, as the mean of several, which are all kept until the last is over. A collector
- * moves living objects, so each size has to leave the same amount.
+ * Returns CPU seconds of one episode, as the mean of several, which are all kept until the last is over. The garbage
+ * collector moves living objects, so each size must keep the same amount alive.
  */
 function runOften(episode: Episode, times: number, chatTokenizer: ChatTokenizer): Run {
   const start = process.cpuUsage();
@@ -135,8 +135,8 @@ function runOften(episode: Episode, times: number, chatTokenizer: ChatTokenizer)
 
 /**
  * Measures the memory of tracker and samples when the episode is over, as the median of several measurements, because
- * the remains of an earlier episode may go in between. It is separate from the timed rounds, because forced collections
- * slow down later work.
+ * the remains of an earlier episode may be collected during a measurement. It is separate from the timed rounds,
+ * because forced collections slow down later work.
  */
 function retainedBytes(episode: Episode, chatTokenizer: ChatTokenizer): number {
   return median(Array.from({ length: 5 }, () => retainedOnce(episode, chatTokenizer)));
@@ -149,7 +149,10 @@ function retainedOnce(episode: Episode, chatTokenizer: ChatTokenizer): number {
   return played.samples.length > 0 ? bytes : NaN;
 }
 
-/** Takes the best round, and for each call its median over the rounds, which leaves other work on the machine out. */
+/**
+ * Takes the best round, and for each call its median over the rounds, which excludes most of the other work on the
+ * machine.
+ */
 function summarise(calls: number, runs: readonly Run[], bytes: number): Measured {
   const callsMs = (runs[0]?.callsMs ?? []).map((_, at) => median(runs.map((run) => run.callsMs[at] ?? NaN)));
   return {

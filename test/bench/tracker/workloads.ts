@@ -9,7 +9,7 @@ import {
 } from '@agentjet/context-tracker';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
-/** Everything that agents and engines would have made, so that only the tracker's own work is timed. */
+/** Makes the requests and answers of agents and engines in advance, so that only the tracker's own work is timed. */
 export type Workload = (size: number, chatTokenizer: ChatTokenizer) => Episode;
 
 export type Episode = { readonly play: (tracker: ContextTracker, clock: CallClock) => void };
@@ -31,7 +31,7 @@ export const system: ChatMessage = {
   content: 'You are a careful agent. Read what the tool says, think about the next move, and answer in one line.',
 };
 
-/** Plays from the first call to everything that a rollout asks of an episode. */
+/** Makes all calls of an episode, and then reads everything that a rollout reads from an episode. */
 export function playEpisode({ play }: Episode, chatTokenizer: ChatTokenizer): Played {
   const clock: CallClock = { calls: [] };
   const tracker = createContextTracker({ episodeId: 'bench', chatTokenizer });

@@ -1,7 +1,8 @@
 /**
  * How much faster is a training step on token trees than on the same rows without sharing (B1), on the embedded
- * backbone? The times include packing. Layouts take turns. The headline is the ratio of the least CPU time of each,
- * which is the same on a busy machine; the result has wall times too. It also measures how far the gradients are apart.
+ * backbone? The times include packing. Layouts take turns. The main figure is the ratio of the smallest CPU times,
+ * which is the same on a busy machine. The result also has wall times. The benchmark also measures the difference of
+ * the gradients.
  */
 
 import type { Sample } from '@agentjet/core';
@@ -13,7 +14,7 @@ import { createWorkloads, type Workload } from './workloads.js';
 
 type Model = ReturnType<typeof createRandomOnnxModel>;
 
-/** With learning rate 0 every turn sees the same weights. */
+/** The learning rate is 0, so every turn has the same weights. */
 const still = adamOptions(0);
 
 export async function run({ report, args }: BenchOptions): Promise<BenchResult> {

@@ -3,11 +3,11 @@ import { packTrees, type Sharing } from '@agentjet/trainer';
 
 /** Ways to lay out the same rows, all within the same token budget. All have the same gradient. */
 export const layouts = {
-  /** B0: every row padded to the longest. */
+  /** B0: every row is padded to the length of the longest. */
   padded_rows: (rows) => pack(rows.map(padTo(longest(rows))), 'none'),
-  /** B1, the reference: rows, with nothing shared and no padding that the engine can avoid. */
+  /** B1, the reference: rows share nothing, and have no padding that the engine can avoid. */
   rows: (rows) => pack(rows, 'none'),
-  /** B2: a row that another row of its episode continues is absorbed by it; branches share nothing. */
+  /** B2: if a row of an episode continues another row, the two are merged. Branches share nothing. */
   linear: (rows) => pack(rows, 'linear'),
   /** B3: prompts are shared at any depth, trained tokens are not. */
   prompt: (rows) => pack(rows, 'prompt'),

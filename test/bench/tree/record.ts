@@ -1,7 +1,7 @@
 /**
- * Keeps a group of recorded episodes for the bench, with one row for each model call: `tsx test/bench/tree/record.ts
- * <run>/episodes/step-000001.jsonl <beginning of the episodes' ids>`. werewolves.json is a group of
- * tutorial/werewolves, sampled by the nano model.
+ * Keeps a group of recorded episodes for the benchmark, with one row for each model call: `tsx
+ * test/bench/tree/record.ts <run>/episodes/step-000001.jsonl <beginning of the episodes' ids>`. werewolves.json is a
+ * group of tutorial/werewolves, sampled by the nano model.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

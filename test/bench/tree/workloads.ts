@@ -97,7 +97,7 @@ function longPrompt(chatTokenizer: ChatTokenizer): CallsOf {
   };
 }
 
-/** Runs one agent under the tracker, which records what each call really saw. */
+/** Runs one agent with the tracker, which records the tokens that each call really saw. */
 function track(
   episodeId: string,
   chatTokenizer: ChatTokenizer,

@@ -46,9 +46,9 @@ export function listCheckpoints(run: string): readonly string[] {
 }
 
 /**
- * Reads the episodes without what may differ in another run of the same seed: times, and the last digit of logprobs,
- * which depends on which other calls were answered at the same time. In an on-policy run, that digit enters no
- * gradient.
+ * Reads the episodes without values that may differ in another run with the same seed: times, and the last digit of
+ * logprobs. This digit depends on which other calls were answered at the same time. In an on-policy run, the gradient
+ * does not depend on it.
  */
 export function readRepeatableEpisodes(run: string): readonly Row[] {
   return readEpisodes(run).map(({ seconds: _seconds, seconds_judging: _judging, spans = [], samples, ...row }) => ({

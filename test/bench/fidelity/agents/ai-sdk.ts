@@ -47,7 +47,8 @@ export const aiSdkAgent: FidelityAgent<LanguageModel> = {
 type Messages = readonly ModelMessage[];
 
 /**
- * Returns the messages of all steps. ai 7 has them under another name; its `response` has only those of the last step.
+ * Returns the messages of all steps. In ai 7 they have another name, because its `response` has only the messages of
+ * the last step.
  */
 async function allMessages(result: {
   readonly response: PromiseLike<{ readonly messages: Messages }> | { readonly messages: Messages };
