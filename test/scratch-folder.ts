@@ -7,7 +7,7 @@ let folder: string | undefined;
 
 /**
  * Files that tests, and programs that they start, put under the temporary folder are removed with the run. Each project
- * of the configuration calls this function, and then the root calls it too, but one folder is enough.
+ * of the configuration calls this function, and then the root also calls it. Only the root makes a folder.
  */
 export function setup(project: TestProject): void {
   if (!project.isRootProject()) return;

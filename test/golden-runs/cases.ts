@@ -1,6 +1,7 @@
 /**
- * Small runs in which the rules of a training loop decide which episodes are trained, drawn again, left out, or sampled
- * by older weights. Each is run once undisturbed, and again with a kill at each of the points and a resume.
+ * Small runs in which the rules of a training loop decide which episodes are trained, sampled again, left out, or
+ * sampled by older weights. Each case runs once without interruption. For each point of `kills`, it then runs again, is
+ * killed at this point, and is resumed.
  */
 
 export type Task = { readonly task_id: string; readonly main_query: string; readonly metadata: object };
@@ -8,11 +9,11 @@ export type Task = { readonly task_id: string; readonly main_query: string; read
 export type GoldenCase = {
   readonly name: string;
   readonly tasks: readonly Task[];
-  /** Sections of the configuration. */
+  /** Keys of the configuration that differ from those of the other cases, by section. */
   readonly changes: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /**
    * The points where the process dies; see `job/agent.ts` and `job/backbone.ts`. Steps 2 and 4 are saved, so step 3 is
-   * made again after `decided 3`.
+   * repeated after a kill at `decided 3`.
    */
   readonly kills: readonly string[];
   /** The error that ends the run at the third step. The run is then resumed without the cause. */

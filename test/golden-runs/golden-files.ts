@@ -7,7 +7,8 @@ const dir = path.join(import.meta.dirname, 'golden');
 const baselineFile = path.join(dir, 'baseline.json');
 
 /**
- * `processor` has tutorials, which train with onnxruntime. They have the same last digits only on the same processor.
+ * The processor on which the tutorials were trained. They train with onnxruntime, which gives the same last digits only
+ * on the same processor.
  */
 export type Baseline = { readonly commit: string; readonly processor: string };
 
@@ -16,7 +17,7 @@ export const readBaseline = (): Baseline => JSON.parse(readFileSync(baselineFile
 export const writeBaseline = (baseline: Baseline): void =>
   writeFileSync(baselineFile, `${JSON.stringify(baseline, null, 2)}\n`);
 
-/** Reads a golden file. If the file is not kept, the result has no rows. */
+/** Reads a golden file. If the file does not exist, the result has no rows. */
 export function readGolden(name: string): Kept {
   const read = (file: string): readonly Row[] => (existsSync(file) ? readRows(file) : []);
   return Object.fromEntries(
@@ -30,7 +31,7 @@ export function writeGolden(name: string, kept: Partial<Kept>): void {
     writeFileSync(path.join(dir, name, `${file}.jsonl`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 }
 
-/** Returns `rows` in the keys that the golden rows have, because later versions may add keys. */
+/** Returns `rows` with only the keys of the golden rows, because later versions may add keys. */
 export function inKeysOf(golden: readonly Row[], rows: readonly Row[]): readonly Row[] {
   return rows.map((row, index) => pickAll(golden[index] ?? row, row));
 }

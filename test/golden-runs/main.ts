@@ -7,9 +7,9 @@ import { runCase } from './run-case.js';
 import { runTutorial, tutorials } from './tutorials.js';
 
 /**
- * `npm run golden` makes the golden files again. They hold the results of the baseline commit's code, so any other code
- * is refused. `npm run golden -- --new-baseline` takes the present commit as the baseline. A changed tree is always
- * refused.
+ * `npm run golden` writes the golden files. They hold the results of the baseline commit's code, so the command refuses
+ * any other code. `npm run golden -- --new-baseline` makes the current commit the baseline. The command always refuses
+ * a changed tree.
  */
 
 const code = ['packages', 'adapters', 'trainer', 'tutorial'];

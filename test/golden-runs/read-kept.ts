@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { listCheckpoints, readEpisodes, readRows, type Row } from '../e2e/support/read-run.js';
 
-/** Lists which keys of each file repeat, and which do not. */
+/** Lists the keys of each file that have the same values in a repeated run, and the keys that do not. */
 export const contract = JSON.parse(readFileSync(path.join(import.meta.dirname, 'repeats.json'), 'utf8')) as Readonly<
   Record<'repeats' | 'varies', Readonly<Record<KeptName, readonly string[]>>>
 >;
@@ -12,7 +12,10 @@ export const keptNames = ['metrics', 'evaluations', 'episodes', 'checkpoints'] a
 export type KeptName = (typeof keptNames)[number];
 export type Kept = Readonly<Record<KeptName, readonly Row[]>>;
 
-/** Reads what a run has left, without what varies. Turns and samples of episodes are long, so they are kept as sums. */
+/**
+ * Reads the files of a run, without values that vary between runs. Turns and samples of episodes are long, so only
+ * their hashes are kept.
+ */
 export function readKept(run: string): Kept {
   return {
     metrics: readRows(path.join(run, 'metrics.jsonl')).map((row) => withoutVarying('metrics', row)),

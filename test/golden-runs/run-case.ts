@@ -38,8 +38,8 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
 const train = ['--conf', 'job.yaml'];
 
 /**
- * Runs the case to its end, and returns what it has left. With `dieAt` the process is killed there, and the run
- * resumed.
+ * Runs the case to its end, and returns the results in its run folder. With `dieAt`, the process is killed at this
+ * point, and the run is resumed.
  */
 export function runCase(golden: GoldenCase, dieAt?: string): Promise<Kept> {
   return inFolder(async (folder) => {

@@ -8,14 +8,14 @@ import { readKept, type Kept } from './read-kept.js';
 
 export type Tutorial = { readonly name: string; readonly folder: string; readonly file: string };
 
-/** Their last digits depend on the processor: see repeats.json. */
+/** The tutorials of the golden runs. Their last digits depend on the processor. repeats.json has the details. */
 export const tutorials: readonly Tutorial[] = [
   { name: 'tutorial-1', folder: 'frozen-lake', file: 'frozen_lake.yaml' },
   { name: 'tutorial-2', folder: 'math-agent', file: 'math_agent.yaml' },
   { name: 'tutorial-3', folder: 'werewolves', file: 'werewolves.yaml' },
 ];
 
-/** At the baseline commit the folders have numbers. */
+/** Finds the configuration of a tutorial. At the baseline commit, the names of the folders begin with numbers. */
 function findConfiguration({ folder, file }: Tutorial): string {
   const dir = path.join(root, 'tutorial');
   const found = readdirSync(dir).find((name) => name.replace(/^\d+-/, '') === folder);
@@ -26,8 +26,8 @@ function findConfiguration({ folder, file }: Tutorial): string {
 const timeoutMs = 20 * 60_000;
 
 /**
- * Makes 20 steps with two threads, as the golden files have them. Episodes are not kept: they are long, and the figures
- * follow from them.
+ * Makes 20 steps with two threads, as the golden files have them. Episodes are not kept, because they are long, and the
+ * figures depend on them anyway.
  */
 export async function runTutorial(tutorial: Tutorial): Promise<Partial<Kept>> {
   const folder = mkdtempSync(path.join(tmpdir(), 'golden-'));

@@ -12,7 +12,10 @@ type Program = Known['program'];
 const isSection = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `X` is a name that the message fills in, so anything may follow it. An empty section is open to any keys. */
+/**
+ * Whether a path of keys is a setting. `X` is a value that the message fills in, so any keys may follow it. An empty
+ * section accepts any keys.
+ */
 function isSetting([key = '', ...rest]: readonly string[], section: unknown, settings: unknown): boolean {
   if (!isSection(section)) return false;
   if (key === 'X' || (Object.keys(section).length === 0 && section !== settings)) return true;
@@ -71,7 +74,10 @@ function wrongWords(words: readonly string[], program: Program, path: string): r
 
 const flagName = (word: string): string => word.replace(/[^\w-].*$/, '');
 
-/** Matches another tool and its arguments, up to the end of the command or sentence. Its flags are not checked. */
+/**
+ * Matches another tool and its arguments, up to the end of the command or sentence. The flags of other tools are not
+ * checked.
+ */
 const otherTool =
   /`(?!ajet\b)[a-z][\w-]* [^`]*`|(?<![\w-])(?:npm|npx|node|pip|python3?|docker|podman|bwrap|vllm|ray|ssh|scp|torchrun|curl|git|X(?= --))(?![\w-])(?:(?!\. )[^`"';\n])*/g;
 

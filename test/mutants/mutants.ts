@@ -7,7 +7,7 @@ export type Mutant = {
   readonly mutated: string;
 };
 
-/** The five mistakes that tree training invites. */
+/** Five mistakes that are easy to make in tree training. */
 export const mutants: readonly Mutant[] = [
   {
     name: 'a token is seen one beyond the end of its subtree: `<` for `<=` in the mask',
@@ -41,7 +41,7 @@ export const mutants: readonly Mutant[] = [
   },
 ];
 
-/** The tests that must notice. */
+/** The tests that must notice the mistakes. */
 export const killers: readonly string[] = [
   'trainer/src/packing/',
   'trainer/src/backbones/embedded/training/tree-equals-rows.test.ts',

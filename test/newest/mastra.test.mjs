@@ -1,4 +1,4 @@
-/** Mastra takes the model of @agentjet/ai-sdk. This test runs in the project that project.mjs makes. */
+/** Tests Mastra, which uses the model of @agentjet/ai-sdk. This test runs in the project that project.mjs makes. */
 import { expectContinuation, openScriptedEpisode } from '@agentjet/adapter-kit';
 import { asModel } from '@agentjet/ai-sdk';
 import { Agent } from '@mastra/core/agent';

@@ -1,7 +1,7 @@
 /**
- * Makes a project as a user would have it: the newest majors of the frameworks and Node 24 from the npm registry
- * (package.json and its lock are next to this file), our packages as they are published, and the tests that both have
- * to pass.
+ * Makes a project like that of a user. It has the newest majors of the frameworks and Node 24 from the npm registry
+ * (package.json and its lock are next to this file), our packages as they are published, and the tests that must pass
+ * with both.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

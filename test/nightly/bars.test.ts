@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 
-/** The kept results of nightly jobs must satisfy these conditions. */
+/** Checks the kept results of nightly jobs. */
 
 const read = (name: string): Readonly<Record<string, unknown>> =>
   JSON.parse(readFileSync(path.join(import.meta.dirname, 'results', `${name}.json`), 'utf8'));

@@ -19,7 +19,10 @@ const largestMargin = 0.01;
 type TypeCounts = Readonly<Record<string, { readonly equal: number; readonly tensors: number }>>;
 type Reading = { readonly model: string; readonly types: TypeCounts; readonly differs: readonly string[] };
 
-/** Reads GGUF files as the Python package `gguf` does, and exports models that llama.cpp answers with as we do. */
+/**
+ * Checks that we read GGUF files in the same way as the Python package `gguf`, and that llama.cpp gives the same
+ * answers with exported models as our engine.
+ */
 export async function run(): Promise<NightlyOutcome> {
   const problem = makeEnvironment(here) ?? installLlamaCpp();
   if (problem !== undefined) return { passed: false, isSkipped: true, summary: problem, details: {} };
@@ -67,7 +70,7 @@ async function compareAll(scratch: string): Promise<NightlyOutcome> {
   };
 }
 
-/** Reads a whole model that has the types of 4 and 6 bits in blocks of 256. */
+/** Reads a whole model with tensors of 4 and 6 bits in blocks of 256. */
 async function readLargerModel(scratch: string, cacheDir: string): Promise<Reading> {
   const model = joinedModels.find(({ name }) => name === 'qwen2.5-coder-0.5b');
   if (model === undefined) throw new Error('There is no qwen2.5-coder-0.5b to join.');
@@ -76,7 +79,7 @@ async function readLargerModel(scratch: string, cacheDir: string): Promise<Readi
   return compareReading(file, (await openGguf(file, { cacheDir })).dir);
 }
 
-/** Returns whether the Python package makes the same golden files of packages/gguf again. */
+/** Returns whether the Python package still makes the golden files of packages/gguf. */
 function makesSameGolden(scratch: string): boolean {
   const again = path.join(scratch, 'golden');
   mkdirSync(again);
@@ -111,7 +114,10 @@ function python(args: readonly string[]): string {
   return stdout;
 }
 
-/** Rounding may swap two tokens that are equally likely. */
+/**
+ * Returns whether the greedy answers are equal, except where rounding swapped two tokens that are almost equally
+ * likely.
+ */
 function isSameGreedy({ f16 }: ExportComparison): boolean {
   return f16.partings.every(({ margin }) => margin < largestMargin);
 }

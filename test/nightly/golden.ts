@@ -17,7 +17,7 @@ async function differencesOf(tutorial: Tutorial): Promise<readonly string[]> {
   });
 }
 
-/** Makes the golden runs, killed ones too, and 20 steps of three tutorials. */
+/** Makes the golden runs, including those with a kill, and 20 steps of three tutorials. */
 export async function run(): Promise<NightlyOutcome> {
   const matrix = runLongTests(['test/golden-runs']);
   const { commit, processor } = readBaseline();

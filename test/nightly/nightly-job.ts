@@ -5,8 +5,8 @@
 export type NightlyOutcome = {
   readonly passed: boolean;
   /**
-   * The job cannot run on this machine, and the summary says why. This is not a failure, and no result replaces an
-   * earlier one.
+   * Whether the job cannot run on this machine. The summary then says why. This does not count as a failure, and the
+   * earlier result stays.
    */
   readonly isSkipped?: boolean;
   /** One line for the person who reads the log: the counts, or why the job could not run. */
@@ -15,7 +15,7 @@ export type NightlyOutcome = {
   readonly details: { readonly [key: string]: unknown };
 };
 
-/** `keep` writes what is known so far. If a job is killed at its limit, this remains. */
+/** `keep` writes the result so far. If a job is killed at its limit, this result remains. */
 export type NightlyJob = { readonly run: (keep: (soFar: NightlyOutcome) => void) => Promise<NightlyOutcome> };
 
 /** The jobs, existing and planned, with the question of each. */

@@ -4,8 +4,8 @@ import { runCommands, type NodeOutcome } from '../nodes/run-commands.js';
 import type { NightlyOutcome } from './nightly-job.js';
 
 /**
- * Runs `npm start` and `npm test` of the commit under each Node that we support. Under the newest it also runs them as
- * an ordinary user in an odd folder.
+ * Runs `npm start` and `npm test` of the commit under each Node that we support. Under the newest Node, it also runs
+ * them as an ordinary user in a folder with an unusual name.
  */
 export async function run(keep: (soFar: NightlyOutcome) => void): Promise<NightlyOutcome> {
   try {

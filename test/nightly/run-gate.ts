@@ -19,7 +19,7 @@ type Options = {
   readonly env?: Readonly<Record<string, string>>;
   /** Called after each cell. */
   readonly keep: (soFar: NightlyOutcome) => void;
-  /** Tests replace it. */
+  /** The path of the gate's program. Tests replace it. */
   readonly program?: string;
 };
 

@@ -10,7 +10,7 @@ const [jobFile = '', outcomeFile = '', soFarFile = ''] = process.argv.slice(2);
 
 let known: NightlyOutcome | undefined;
 
-/** A kill may come at any time, so the file is always whole. */
+/** Replaces the file in one step, because a kill may come at any time. */
 function keep(soFar: NightlyOutcome): void {
   known = soFar;
   writeFileSync(`${soFarFile}.new`, JSON.stringify(soFar));

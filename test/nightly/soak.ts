@@ -3,7 +3,7 @@ import type { NightlyOutcome } from './nightly-job.js';
 
 const minutes = Number(process.env['SOAK_MINUTES'] ?? 15);
 const mostMbPerHour = 20;
-/** Connections of the client come and go. */
+/** The number of open files may grow by this much, because connections of the client come and go. */
 const mostNewFiles = 16;
 
 /**

@@ -58,7 +58,7 @@ export async function startJob(name: string, { folder, limitMs }: JobOptions): P
 
 const readOutcome = (file: string): NightlyOutcome => JSON.parse(readFileSync(file, 'utf8')) as NightlyOutcome;
 
-/** If the job has no outcome, this returns what it kept before it ended. */
+/** Returns the outcome of a job that has written none: the result that it kept before it ended, marked as failed. */
 function lost(isTooLong: boolean, minutes: number, code: number | null, soFarFile: string): NightlyOutcome {
   const summary = isTooLong
     ? `it was ended after ${minutes} minutes, its limit`

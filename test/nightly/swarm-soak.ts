@@ -3,7 +3,7 @@ import type { NightlyOutcome } from './nightly-job.js';
 
 const minutes = process.env['SOAK_MINUTES'] ?? '30';
 const mostMbPerHour = 20;
-/** Connections of clients come and go. */
+/** The number of handles may grow by this much, because connections of clients come and go. */
 const mostNewHandles = 16;
 
 /**

@@ -5,8 +5,7 @@ import { root } from '../../.ci/workspaces.mjs';
 import type { NightlyOutcome } from './nightly-job.js';
 
 /**
- * Runs tests that need an environment, after a program has made it. A skipped test did not run, so a job that skips
- * some has not passed.
+ * Runs a program that makes an environment, and then tests that need it. If a test is skipped, the job has not passed.
  */
 export function runInEnvironment(setup: string, tests: readonly string[]): NightlyOutcome {
   const made = spawnSync(process.execPath, [path.join(root, setup)], { stdio: 'inherit' });
@@ -15,7 +14,7 @@ export function runInEnvironment(setup: string, tests: readonly string[]): Night
   return runLongTests(tests);
 }
 
-/** True if the tests that are skipped elsewhere should run too. */
+/** Runs tests, including the long ones that are skipped elsewhere. */
 export function runLongTests(tests: readonly string[]): NightlyOutcome {
   process.env['AJET_LONG_TESTS'] = '1';
   const { seconds, ...counts } = runVitest(tests);

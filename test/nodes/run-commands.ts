@@ -11,7 +11,7 @@ export type NodeOutcome = {
   readonly passed: number;
   readonly failed: number;
   readonly warnings: number;
-  /** The lines that were counted, and those that name what failed. */
+  /** The lines that were counted, and the lines that name failures. */
   readonly lines: readonly string[];
   readonly place: string;
   readonly minutes: number;
@@ -61,7 +61,10 @@ function cloneInto(scratch: string): Place {
   return { dir, home, ids: {} };
 }
 
-/** Only root can become another user; other users are ordinary already. */
+/**
+ * Copies the sources without `.git`. Only root can switch to another user, and any other user is already an ordinary
+ * one.
+ */
 function copyWithoutGit(scratch: string): Place {
   const ids = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
   const [dir, home] = [path.join(scratch, 'agentjet'), path.join(scratch, 'home')];
@@ -74,7 +77,9 @@ function copyWithoutGit(scratch: string): Place {
 
 const ofOurCaller = /^(npm_|NODE_(OPTIONS|NO_|PENDING_|REDIRECT_)|AJET_|TSX_|VITEST|INIT_CWD$|PROPERTY_SEED$|XDG_)/i;
 
-/** Returns the environment of a user's terminal, without the npm, the test runner or the settings that run this. */
+/**
+ * Returns the environment of a user's terminal, without the variables of npm, of the test runner and of our settings.
+ */
 function environmentOf(release: NodeRelease, { home }: Place): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !ofOurCaller.test(name));
   const PATH = [...installNode(release), process.env['PATH'] ?? ''].join(path.delimiter);

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * A registry on this machine that answers `npm publish` and `npm install`. It keeps packages in memory, never takes a
- * version twice, and sends npm to `upstream` for packages that it does not have.
+ * A registry on this machine that answers `npm publish` and `npm install`. It keeps packages in memory, refuses a
+ * version that it already has, and redirects npm to `upstream` for packages that it does not have.
  */
 
 export type LoopbackRegistry = {

@@ -7,7 +7,7 @@ import { tryPublishing } from './try-publishing.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 let dir = '';
-/** A repository with one package, and an npm that only writes down what it would publish. */
+/** Makes a repository with one package, and an npm that only notes what it would publish. */
 beforeEach(() => {
   dir = mkdtempSync(path.join(tmpdir(), 'provenance-'));
   for (const name of ['publish.mjs', 'workspaces.mjs'])

@@ -5,9 +5,10 @@ import { runCommand } from '../bench/first-hour/run-command.js';
 import { startLoopbackRegistry } from './loopback-registry.js';
 
 /**
- * Publishes all packages to a registry on this machine with the script that the workflow runs: first a part, as if it
- * had been interrupted, then the rest, then nothing. A project in an empty folder installs from there and trains one
- * step.
+ * Publishes all packages to a registry on this machine with the script that the workflow runs. The script runs three
+ * times: the first run publishes only a part, as if it had been interrupted, the second run publishes the rest, and the
+ * third run has nothing to publish. Then a project in an empty folder installs the packages from this registry and
+ * trains one step.
  */
 
 export type Trial = {
@@ -21,8 +22,8 @@ export type Trial = {
 const root = path.resolve(import.meta.dirname, '../..');
 const numBeforeTheBreak = 5;
 /**
- * npm recognizes a workflow with an identity by these variables. It would then record in a public log, for ever, the
- * origin of packages that were only tried.
+ * npm recognizes a workflow with an identity by these variables. It would then write the origin of these trial packages
+ * to a public log for ever.
  */
 const withoutIdentity = {
   GITHUB_ACTIONS: undefined,
@@ -65,7 +66,7 @@ async function npmSetting(name: string): Promise<string> {
 
 /**
  * Writes the user's own settings of npm, which may name a proxy, and adds a token. npm does not publish without a
- * token, and this registry reads none.
+ * token, and this registry ignores it.
  */
 async function writeSettings(folder: string, registry: string): Promise<string> {
   const own = await npmSetting('userconfig');
@@ -75,7 +76,7 @@ async function writeSettings(folder: string, registry: string): Promise<string> 
   return file;
 }
 
-/** Follows the README with the registry named. Returns how many steps were trained. */
+/** Runs the commands of the README with this registry. Returns how many steps were trained. */
 async function trainOneStep(dir: string, registry: string): Promise<number> {
   mkdirSync(dir, { recursive: true });
   const run = (line: string): ReturnType<typeof runCommand> => runCommand(line, { cwd: dir, env: withoutIdentity });

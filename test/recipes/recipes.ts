@@ -12,7 +12,7 @@ export type Recipe = {
   readonly command: readonly [program: string, ...args: readonly string[]];
 };
 
-/** The tools of this repository, by their place in a copy of it. */
+/** The tools of this repository, by their paths in a copy of it. */
 const manual = ['node_modules/.bin/tsx', '--tsconfig', 'tsconfig.check.json', '.ci/manual.mjs'] as const;
 const packages = [process.execPath, '.ci/packages.mjs'] as const;
 

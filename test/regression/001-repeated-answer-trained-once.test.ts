@@ -18,7 +18,7 @@ const user = (content: string): ChatMessage => ({ role: 'user', content });
 type Term = string;
 
 /**
- * Conversations that continue, are asked again or have their end cut off. There are so few answers that they repeat.
+ * Makes conversations that continue, are repeated, or lose their end. There are few different answers, so they repeat.
  */
 function runAgent(
   random: Random,

@@ -13,8 +13,8 @@ import { readEpisodes, readMetrics, type Row } from '../e2e/support/read-run.js'
 import { writeTinyModel } from '../e2e/support/tiny-model.js';
 
 /**
- * Runs agents that nobody would write on purpose, through the public interface. None of them may lose an episode, train
- * an outage, or train a token other than once.
+ * Runs agents that nobody would write on purpose, through the public interface. With none of them may an episode be
+ * lost, an outage be trained, or a token be trained more or less than once.
  */
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -37,7 +37,10 @@ type Ran = {
   readonly evaluations: readonly object[];
 };
 
-/** Runs two tasks with four repeats each in one step. Every failure would be a reward of 0 if it could. */
+/**
+ * Runs two tasks with four repeats each in one step. Failures of agents count as a reward of 0, so an outage that
+ * counts as such a failure would be trained.
+ */
 async function runJob(
   agent: Agent,
   { config = {}, judge, fails = () => false, evaluates }: JobOptions = {},
@@ -93,7 +96,10 @@ function isFirstTry(name: string, { attempt, episodeId }: Tuner): boolean {
 const placesOf = (episodes: readonly Row[]): number =>
   new Set(episodes.map((row) => `${String(row['task_id'])} ${String(row['repeat_index'])}`)).size;
 
-/** Expects all places, each trained token sampled once, and nothing of a failed world trained. */
+/**
+ * Expects that all episodes are there, that each sampled token is trained once, and that no episode that was lost to an
+ * outage is trained.
+ */
 function expectWhole({ episodes, metrics }: Ran): void {
   expect(placesOf(episodes)).toBe(2 * numRepeat);
   for (const row of episodes) {

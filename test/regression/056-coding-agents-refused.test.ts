@@ -3,9 +3,9 @@ import { openScriptedEpisode } from '@agentjet/rollout/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /**
- * Codex 0.169.0 and Claude Code 2.1.197 send requests of this form with their default configuration. The texts here
- * are different, and there are fewer tools. Codex got 400 on its first call. Claude Code found no route for counting,
- * so it asked the model, and each count was trained.
+ * Codex 0.169.0 and Claude Code 2.1.197 send requests of this form with their default configuration. The texts here are
+ * different, and there are fewer tools. Codex got 400 on its first call. Claude Code did not find the route that counts
+ * tokens. It asked the model instead, and each of these calls was trained.
  */
 
 let server: EndpointServer;

@@ -2,7 +2,7 @@ import { configuration } from 'agentjet';
 import { expect, it } from 'vitest';
 
 /**
- * `debug.base_url` may hold a user and a password. They went into config.yaml, into the report that shows it, and into
+ * `debug.base_url` may hold a user and a password. They were written into config.yaml, into the report, and into
  * errors.
  */
 

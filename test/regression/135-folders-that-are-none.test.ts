@@ -7,7 +7,7 @@ import { summarizeEpisodes } from '@agentjet/inspect';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
-/** If a run's folder was a file or a circle of links, the command printed a stack. */
+/** The command printed a stack if the path of a run's folder was a file, or a link that leads to itself. */
 
 async function createRun(): Promise<RunFolder> {
   const experimentDir = mkdtempSync(path.join(tmpdir(), 'folders-'));

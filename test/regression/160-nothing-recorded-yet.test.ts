@@ -5,8 +5,8 @@ import { createRunFolder, openRunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 
 /**
- * A run that was rewound before its first record, as each start of a server does, reported later that its sums had
- * changed.
+ * Each start of a server rewinds the run, even before the run has its first record. Such a run later reported that its
+ * hashes had changed.
  */
 it('says nothing of changed sums if a run was put back before its first record', async () => {
   const dir = await mkdtemp(path.join(tmpdir(), 'sums-'));

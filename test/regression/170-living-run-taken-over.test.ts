@@ -32,7 +32,7 @@ it('a server takes the run of a living one over and trains; that one says so and
     await expect.poll(() => pidOf(claim), { timeout: 20_000 }).toBe(second.child.pid);
     const folder = await openRunFolder(run);
     await expect(folder.recordStep({ step: 1 })).rejects.toMatchObject({ code: 'run_in_use' });
-    await folder.close(); // takes nothing from its owner
+    await folder.close(); // this does not release the folder of the new owner
     expect(pidOf(claim)).toBe(second.child.pid);
     const [, url = ''] = await second.waitFor(/Serving the swarm at (\S+)/);
     const stateOf = async (): Promise<unknown> =>

@@ -7,8 +7,8 @@ import { endRequestSchema, parseRequest, type ClaimedEpisode } from '@agentjet/s
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 /**
- * Two finite rewards of 1.7e308 and 1.6e308 in one group were accepted. Their sum is not finite, and neither were the
- * group's advantages, so the model was given up after three tries, and after every restart.
+ * Two finite rewards of 1.7e308 and 1.6e308 in one group were accepted. Their sum is not finite, so the advantages of
+ * the group were not finite either. The model failed three times and training stopped, also after every restart.
  */
 
 let dir = '';
@@ -72,7 +72,8 @@ it('leaves a group out that a store has them of, and trains the others', async (
     const { episode_id, task_id, place } = await runOne(index);
     const reward = task_id === 't0' ? [1.7e308, 1.6e308][place] : place;
     const defaults = { is_success: null, metadata: {}, log_metrics: {} };
-    await swarm.server.swarm?.end(episode_id, { ...end, ...defaults, reward: reward ?? 0 }); // not over the wire
+    // This does not go over HTTP, so the request is not checked.
+    await swarm.server.swarm?.end(episode_id, { ...end, ...defaults, reward: reward ?? 0 });
   }
   await expect.poll(() => swarm?.server.swarm?.describe().version, { timeout: 30_000 }).toBe(1);
   const { state, account, dropped_by_reason: dropped } = swarm.server.swarm?.describe() ?? {};

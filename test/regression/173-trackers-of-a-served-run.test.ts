@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { onlyRun } from '../e2e/support/read-run.js';
 import { startAjet, type Running } from '../e2e/support/run-ajet.js';
 
-/** `ajet swarm serve` took `trainer_common.logger` and sent no metrics. */
+/** `ajet swarm serve` accepted `trainer_common.logger` but sent no metrics. */
 
 const tasks = Array.from({ length: 8 }, (_none, index) => ({ taskId: `t${index}`, mainQuery: `Say ${index}` }));
 
@@ -26,7 +26,7 @@ async function say(task: Task, tuner: Tuner): Promise<{ readonly reward: number 
   return { reward: 1 };
 }
 
-/** Counts how often the event files of a run have the figure. */
+/** Counts how often the event files of a run contain the figure. */
 function countOf(figure: string, run: string): number {
   const dir = path.join(run, 'tensorboard');
   const texts = existsSync(dir) ? readdirSync(dir).map((name) => readFileSync(path.join(dir, name), 'latin1')) : [];

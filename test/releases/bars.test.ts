@@ -7,8 +7,8 @@ import { formatReleases, readAllResults, releasesPage } from './releases-page.js
 import { listVersions, readResults } from './store.js';
 
 /**
- * Each tutorial must satisfy this on its held-out tasks, in the newest kept result. Values are medians of three seeds
- * unless the entry says "every".
+ * Checks the newest kept result of each tutorial on its held-out tasks. Values are medians of three seeds unless the
+ * entry says "every".
  */
 
 const newest = listVersions().flatMap((version) => readResults(version));
@@ -27,8 +27,9 @@ const gain = (tutorial: string): number =>
   medianOf(tutorial, ({ success_after: later, success_before: before }) => (later ?? 0) - (before ?? 1));
 
 /**
- * Returns how much more of one family is solved after training. Results keep single outcomes after training, and before
- * it only their sum. The comparison assumes that all tasks solved before were of this family.
+ * Returns how much more of one family is solved after training. Results keep the outcome of each task after training,
+ * but only the sum before it. So the comparison assumes that all tasks that were solved before training were of this
+ * family.
  */
 function leastGain(
   { outcomes, success_before: before }: Pick<SeedResult, 'outcomes' | 'success_before'>,
@@ -48,8 +49,8 @@ describe('the kept results meet the bars of the tutorials', () => {
     }
   });
 
-  // The untrained nano solves none, so a factor of two would not be a bar. Reinforcement learning begins with the
-  // imitating model here.
+  // The untrained nano solves none of these tasks, so twice its success would still be 0. Here, reinforcement learning
+  // begins with a model that was trained by imitation.
   it('countdown: at least 0.6, and 0.1 more than imitation alone', () => {
     for (const { seed, stages, success_before: before } of seedsOf('countdown'))
       expect(stages?.at(-1)?.success_after, `seed ${seed}`).toBe(before);

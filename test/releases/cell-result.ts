@@ -16,15 +16,15 @@ export type JudgeAgreement = {
 };
 
 /**
- * The wall time of a run and its parts. A judge is asked while others sample, so its time is within `sampling` and
- * `evaluation`.
+ * The wall time of a run and its parts. The judge is asked while other episodes are sampled, so its time is part of
+ * `sampling` and `evaluation`.
  */
 type Seconds = {
   readonly sampling: number;
   readonly training: number;
   /** Missing in older results, which did not record it. */
   readonly evaluation?: number;
-  /** Start, checkpoints and all that no other part names. Missing in the same results as `evaluation`. */
+  /** The start, checkpoints and everything else. Missing in the same results as `evaluation`. */
   readonly rest?: number;
   readonly total: number;
   /** The sum over all episodes, which run at the same time. Missing in the same results as `evaluation`. */

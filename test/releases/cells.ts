@@ -4,7 +4,7 @@ import path from 'node:path';
 
 /**
  * The cells of the release table: a tutorial on a backbone. A tutorial joins release tracking by one entry here.
- * `minutes` is what three seeds take on two cores; it only orders the cells.
+ * `minutes` is how long three seeds take on two cores. It is used only to order the cells.
  */
 export type Cell = {
   readonly tutorial: string;
@@ -13,8 +13,8 @@ export type Cell = {
   readonly overrides: readonly string[];
   readonly model: string;
   /**
-   * The start of the run, with the same seed: the model that `ajet sft` makes, or what a first week of users leaves.
-   * See `prepare-cell.ts`.
+   * What the run begins with, if not the cell's model: the model that `ajet sft` makes with the same seed, or the model
+   * after a first week of users. See `prepare-cell.ts`.
    */
   readonly begins?: 'imitation' | 'first week';
   /**
@@ -30,16 +30,13 @@ export type Cell = {
   /** A server trains, and `ajet swarm run -- <program>` runs this program for it. */
   readonly servedProgram?: readonly string[];
   readonly minutes: number;
-  /**
-   * Something that it needs and `npm install` does not install, with how to get it. It is looked for before the cell is
-   * run.
-   */
+  /** A requirement that `npm install` does not install, and how to install it. The cell runs only if it is found. */
   readonly needs?: { readonly what: string; readonly isHere: () => boolean };
   /** The environment of the run. */
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** `npm run setup:clients` makes it. Without it the Python of the machine is used. */
+/** The Python that `npm run setup:clients` makes. Without it, the Python of the machine is used. */
 const clientsPython = path.resolve(import.meta.dirname, '../endpoint/python/.venv/bin/python');
 const python = process.env['AJET_PYTHON'] ?? (existsSync(clientsPython) ? clientsPython : 'python3');
 
@@ -243,7 +240,8 @@ export function cellName({ tutorial, backbone }: Pick<Cell, 'tutorial' | 'backbo
 }
 
 /**
- * Returns the cells that the command line asks for, or all if it names none. Throws Error for a name that no cell has.
+ * Returns the cells that the command line asks for, or all cells if it names none. Throws Error for a name that no cell
+ * has.
  */
 export function chooseCells(wanted: {
   readonly only?: string | undefined;

@@ -8,12 +8,12 @@ import { readBaseline, toGateRun } from './store.js';
 
 /**
  * The gate of one cell. If a seed of the baseline gives the same metrics to the last digit, nothing has changed and the
- * cell is green after one run. Otherwise three other seeds are judged by the band of the baseline's.
+ * cell is green after one run. Otherwise three other seeds are compared with the band of the baseline's seeds.
  */
 
 /**
- * True if the newest result's first seed gives the same run again. Its configuration may have new settings by now:
- * equal metrics show that they change nothing. Metrics that differ may still be as good, so other seeds decide then.
+ * True if the newest result's first seed gives the same run again. Its configuration may have new settings by now, but
+ * equal metrics show that they change nothing. If the metrics differ, they may still be as good, so other seeds decide.
  */
 async function isUnchanged(cell: Cell, newest: CellResult, say: (line: string) => void): Promise<boolean> {
   const [known] = newest.seeds;
@@ -32,7 +32,10 @@ export function newlyFailed(newest: Pick<CellResult, 'seeds'>, seeds: readonly S
   return seeds.length === 0 ? [] : failed.map((task) => describeChange(task, newest.seeds[0], seeds[0]));
 }
 
-/** Shows the episode of the first seed of each. The older format of results says only that a task was solved. */
+/**
+ * Shows the episode of a task before and now, each from the first seed. Older results say only that the task was
+ * solved.
+ */
 function describeChange(task: string, before: SeedResult | undefined, now: SeedResult | undefined): string {
   const shown = (seed: SeedResult | undefined): string => {
     if (seed?.endings === undefined) return 'solved, but the result is of an older format, without episodes';

@@ -3,8 +3,8 @@ import { medianAbsoluteDeviation } from './statistics.js';
 
 /**
  * The gate decides whether a cell still learns as well and as fast as its baseline. It sees only numbers, so that it
- * can be tried on planted regressions. The baseline is every seed of the last releases; the seeds under test are
- * different ones. One step's reward never decides, and no threshold is zero.
+ * can be tested on planted regressions. The baseline is every seed of the last releases. The seeds under test are
+ * different ones. The reward of a single step never decides, and no threshold is zero.
  */
 
 /** One run's figures that the gate compares. */
@@ -56,15 +56,18 @@ function fallenFigures(baseline: readonly GateRun[], runs: readonly GateRun[]): 
 }
 
 /**
- * Returns the least gain that does not count as lost: half of the baseline's gain, or less if the baseline's own seeds
- * vary so much. If little is gained, half of it is less than the difference between seeds.
+ * Returns the smallest gain that does not count as lost. It is half of the baseline's gain, or less if the gains of the
+ * baseline's seeds vary more than that. If the gain is small, half of it is smaller than the difference between seeds.
  */
 function leastGain(baseline: readonly GateRun[]): number {
   const usual = baseline.map(gainOf);
   return Math.min(median(usual) / 2, median(usual) - bandOf(usual));
 }
 
-/** Red if at least two of three rounds are slower than 0.93 of the baseline's median ratio. */
+/**
+ * Returns a reason to call the cell red if at least two of three rounds are slower than 0.93 of the baseline's median
+ * ratio.
+ */
 function slowRounds(baseline: readonly GateRun[], runs: readonly GateRun[]): readonly string[] {
   const speeds = (from: readonly GateRun[]): readonly number[] =>
     from.flatMap(({ speed }) => (speed === null ? [] : [speed]));
@@ -79,7 +82,7 @@ function slowRounds(baseline: readonly GateRun[], runs: readonly GateRun[]): rea
   ];
 }
 
-/** Returns the reasons of one set of seeds to call the cell red; there are none if it is not. */
+/** Returns the reasons to call the cell red that one set of seeds gives. Without reasons, the cell is not red. */
 function reasonsAgainst(baseline: readonly GateRun[], runs: readonly GateRun[], mostLost: number): readonly string[] {
   const least = leastGain(baseline);
   const lost = runs.filter((run) => gainOf(run) < least);
@@ -93,8 +96,7 @@ function reasonsAgainst(baseline: readonly GateRun[], runs: readonly GateRun[], 
 
 /**
  * Returns the verdict on a cell. `run(seeds)` trains with these seeds. It is called once with `seeds` and, if the
- * result looks bad, once more with `moreSeeds`. The verdict is then that of all seeds, so that one unlucky seed does
- * not decide.
+ * result looks bad, once more with `moreSeeds`. All seeds together then decide, so that one unlucky seed does not.
  */
 export async function judgeCell(options: {
   readonly baseline: readonly GateRun[];

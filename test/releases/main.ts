@@ -9,10 +9,10 @@ import { readCommit } from './release-identity.js';
 import { writeReleasesPage } from './releases-page.js';
 
 /**
- * `npm run releases` trains the cells and keeps their results under the present version. With `--gate` it keeps
- * nothing, and says whether the present code still learns as well and as fast as the kept releases did. `--minutes 80`
- * begins with another cell each day, and starts no cell that could take longer than the remaining time. `--progress`
- * prints what is known after each cell, one line each.
+ * `npm run releases` trains the cells and keeps their results under the current version. With `--gate` it keeps
+ * nothing, and says whether the current code still learns as well and as fast as the kept releases. `--minutes 80`
+ * begins with another cell each day, and does not start a cell that could take longer than the remaining time.
+ * `--progress` prints what is known after each cell, one line each.
  */
 
 const values = parseOptions({

@@ -1,8 +1,7 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 
 /**
- * Parses the options of a command line. An unknown option, or one without its value, ends the program with a line that
- * says so.
+ * Parses the options of a command line. If an option is unknown or lacks its value, the program ends with a message.
  */
 export function parseOptions<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>>['values'] {
   try {

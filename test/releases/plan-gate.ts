@@ -8,11 +8,11 @@ const mostSeeds = 7;
 const seedsOfMinutes = 3;
 
 type Limits = {
-  /** The minutes of the whole gate; Infinity for as long as it takes. */
+  /** The minutes that the whole gate may take. Infinity means no limit. */
   readonly minutes: number;
   /**
-   * Any count of days. It says where the round begins, so that every cell has its turn although one night holds only
-   * some.
+   * The number of the day. It decides with which cell the gate begins, so that all cells have their turn although a
+   * night has time for only some of them.
    */
   readonly day: number;
   /** The time in milliseconds. Tests replace it. */
@@ -27,8 +27,8 @@ export type GatePlan = {
 };
 
 /**
- * Plans the order in which cells are gated, and whether one still fits into the time. Without a limit the order is the
- * given one.
+ * Plans the order of the cells, and decides whether a cell still fits into the time. Without a limit, the order does
+ * not change.
  */
 export function planGate(chosen: readonly Cell[], { minutes, day, now = Date.now }: Limits): GatePlan {
   const begin = now();

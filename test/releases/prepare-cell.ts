@@ -36,7 +36,7 @@ async function runAjet(cell: Cell, command: readonly string[], place: Place & { 
   return findRunDir(runs);
 }
 
-/** Moves the last checkpoint to a folder whose name is always the same. */
+/** Moves the last checkpoint to a folder with a fixed name. */
 async function takeModel(runDir: string, target: string): Promise<string> {
   const checkpoints = path.join(runDir, 'checkpoints');
   const names = (await readdir(checkpoints)).filter((name) => name.startsWith('step-')).toSorted();

@@ -8,9 +8,7 @@ import { parse } from 'yaml';
 import type { JudgeAgreement, SeedResult, Stage } from './cell-result.js';
 import { mean } from './statistics.js';
 
-/**
- * Reads what the release table keeps of one run from its run folder. The folder contains all that is needed.
- */
+/** Reads the result of one run for the release table. The run folder contains everything that is needed. */
 
 type Line = { readonly [key: string]: unknown };
 
@@ -54,8 +52,8 @@ function taskOf({ task_id: task, episode_id: id }: Line): string {
 }
 
 /**
- * Reads the evaluation after `step`: the success of each task, for which every repeat must succeed, and how a task's
- * episode has ended. If an episode failed, it is the first that did.
+ * Reads the evaluation after `step`: whether each task succeeded, which requires that every repeat succeeds, and how an
+ * episode of the task ended. If episodes failed, it is the first that failed.
  */
 export async function readHeldOut(
   runDir: string,
@@ -87,7 +85,7 @@ async function readJudging(runDir: string): Promise<number> {
   return seconds;
 }
 
-/** Returns what the judge says of an evaluation in addition to the success, or no field if it says nothing. */
+/** Returns the parts of the judge's rewards in an evaluation, or no field if there are none. */
 function partsOf(field: 'parts_before' | 'parts_after', line: Line | undefined): Pick<SeedResult, typeof field> {
   const parts = Object.entries(line ?? {}).flatMap(([key, value]) =>
     key.startsWith('judge/') && typeof value === 'number' ? [[key.slice('judge/'.length), value] as const] : [],
@@ -95,7 +93,7 @@ function partsOf(field: 'parts_before' | 'parts_after', line: Line | undefined):
   return parts.length === 0 ? {} : { [field]: Object.fromEntries(parts) };
 }
 
-/** Returns the folder of the only run below an experiment folder, which may also keep what its readers made. */
+/** Returns the folder of the only run in an experiment folder. This folder may also contain files of task readers. */
 export async function findRunDir(experimentDir: string): Promise<string> {
   const [experiment = ''] = await readdir(experimentDir);
   const names = (await readdir(path.join(experimentDir, experiment))).filter((name) => /^\d{4}-/.test(name));
@@ -181,8 +179,8 @@ export async function readSeedResult(
 }
 
 /**
- * Returns the hash of the resolved configuration without what differs from place to place: seed, experiment folder, and
- * the beginnings `roots` of paths and addresses.
+ * Returns the hash of the resolved configuration without the values that differ between runs and machines: the seed,
+ * the experiment folder, and the beginnings `roots` of paths and addresses.
  */
 export async function hashConfig(runDir: string, roots: readonly string[]): Promise<string> {
   const written = await readFile(path.join(runDir, 'config.yaml'), 'utf8');

@@ -1,6 +1,6 @@
-// Release speeds are measured against this fixed amount of single-precision arithmetic and of object churn in plain
-// JavaScript, mixed about as in a training run on the CPU. It must never change, because figures of older releases are
-// ratios to it.
+// This calculation is the reference for the speed of releases. It is a fixed amount of single-precision arithmetic and
+// of creating objects in plain JavaScript, mixed about as in a training run on the CPU. It must never change, because
+// the figures of older releases are ratios to its time.
 const size = 192;
 const fill = (seed) => Float32Array.from({ length: size * size }, (_, index) => Math.sin(index * seed));
 

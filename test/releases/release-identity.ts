@@ -6,7 +6,7 @@ import path from 'node:path';
 import { microModelDir } from '@agentjet/micro';
 import { nanoModelDir } from '@agentjet/nano';
 
-/** A result's origin: version, commit, machine, libraries, model. */
+/** Finds out where a result comes from: version, commit, machine, libraries and model. */
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -25,7 +25,7 @@ export function currentVersion(): string {
 /** Files that `npm run releases` itself writes, because cells are recorded one after another. */
 const ownFiles = [':!test/releases/results', ':!test/releases/RELEASES.md'];
 
-/** Returns the commit, and whether the working tree is exactly it except for kept results. */
+/** Returns the commit, and whether the working tree equals it except for kept results. */
 export function readCommit(): { readonly commit: string; readonly clean: boolean } {
   return {
     commit: git('rev-parse', '--short=12', 'HEAD'),
@@ -50,7 +50,7 @@ export function libraryVersions(): Readonly<Record<string, string>> {
       try {
         return [[name, readManifest(path.join('node_modules', name)).version] as const];
       } catch {
-        return []; // it is not among the installed packages
+        return []; // this package is not installed
       }
     }),
   );
@@ -63,7 +63,7 @@ const packaged = new Map([
 
 /**
  * Returns the hash of a model's weights. `nano` and `micro` are the packaged ones; any other name is a folder. Throws
- * Error if it holds none.
+ * Error if the folder has no weights.
  */
 export function hashModel(model: string): string {
   const dir = packaged.get(model) ?? model;

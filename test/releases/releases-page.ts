@@ -4,7 +4,7 @@ import { median } from '../bench/bench.js';
 import type { CellResult, SeedResult } from './cell-result.js';
 import { listVersions, readResults } from './store.js';
 
-/** Makes `RELEASES.md` from the kept results: a row per cell and version, newest version first. */
+/** Makes `RELEASES.md` from the kept results, with a row for each cell and version, newest version first. */
 
 const two = (value: number): string => value.toFixed(2);
 

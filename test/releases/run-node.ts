@@ -5,7 +5,7 @@ import path from 'node:path';
 export const root = path.resolve(import.meta.dirname, '../..');
 export const ajet = path.join(root, 'packages/cli/dist/main.js');
 
-/** This file is loaded with a program and writes its processor time. */
+/** A file that is loaded with a program and writes the program's processor time. */
 export const reporter = path.join(import.meta.dirname, 'report-cpu.mjs');
 
 export type Ended = {

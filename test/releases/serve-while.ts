@@ -3,8 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 type Place = { readonly cwd: string; readonly env?: Readonly<Record<string, string>> };
 
 /**
- * Starts a server, Node with these arguments, and ends it properly after `work` is done with it. `Address` is the
- * object that it prints when it listens.
+ * Starts a server with Node and these arguments, runs `work`, and then ends the server properly. `Address` is the
+ * object that the server prints when it listens.
  */
 export async function serveWhile<Address, Result>(
   args: readonly string[],
@@ -21,7 +21,7 @@ export async function serveWhile<Address, Result>(
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   try {
     const died = ended.then((code) => Promise.reject(new Error(`The server ended with ${code}:\n${errors}`)));
-    died.catch(() => undefined); // after the work, the server is expected to end
+    died.catch(() => undefined); // after the work, the end of the server is expected
     return await Promise.race([readAddress<Address>(child.stdout).then(work), died]);
   } finally {
     child.kill('SIGTERM');

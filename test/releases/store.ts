@@ -36,8 +36,8 @@ export function writeResult(result: CellResult, dir = resultsDir): string {
 }
 
 /**
- * Returns results of a cell in its last releases, newest first. A release is a version: its results are replaced until
- * the next.
+ * Returns results of a cell in its last releases, newest first. A release is a version. Its results are replaced until
+ * the next version.
  */
 export function readBaseline(
   cell: { readonly tutorial: string; readonly backbone: string; readonly model: string },
@@ -58,7 +58,7 @@ export function toGateRun(seed: SeedResult): GateRun {
     before: seed.success_before ?? seed.success_at['5'] ?? 0,
     after: seed.success_after ?? seed.success_mean_last_20,
     areaUnderCurve: seed.area_under_curve,
-    // Seeds sample different amounts. That alone does not make a seed slower.
+    // Seeds sample different numbers of tokens, and this must not count as a difference in speed.
     speed: seed.speed * seed.generated_tokens,
   };
 }

@@ -9,9 +9,7 @@ import { openaiAgentsDriver } from '../adapters/openai-agents-driver.js';
 import { openaiDriver } from '../adapters/openai-driver.js';
 import { reactDriver } from '../adapters/react-driver.js';
 
-/**
- * Each adapter keeps each of its promises if the tuned model is in another process, at the other end of a connection.
- */
+/** Runs the contract suite of each adapter with a tuned model in another process. */
 
 let server: EndpointServer;
 let numCalls = 0;

@@ -8,7 +8,7 @@ import { errorSchema, routes } from '@agentjet/swarm-wire';
 import { configuration } from 'agentjet';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-/** The answers of routes must be what the protocol says. */
+/** Checks the answers of all routes against the protocol. */
 
 let dir = '';
 let server: SwarmServer;
@@ -40,7 +40,7 @@ afterEach(async () => {
 type Sent = { readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> };
 type Body = Readonly<Record<string, unknown>>;
 
-/** Sends a request, and throws unless the answer is as the protocol says. `ids` replace `{names}`. */
+/** Sends a request, and throws if the answer does not match the protocol. `ids` replace `{names}` in the path. */
 async function ask(method: string, route: string, { body, headers = {} }: Sent = {}, query = ''): Promise<Body> {
   const found = routes.find((each) => {
     const pattern = new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
@@ -111,7 +111,7 @@ it('each route that has a schema answers what its schema says', async () => {
   await ask('get', '/checkpoints');
   const described = routes.filter(({ answers }) => Object.values(answers).some((schema) => schema !== undefined));
   const left = described.map(({ method, path: name }) => `${method} ${name}`).filter((name) => !seen.has(name));
-  expect(left).toEqual(['delete /run']); // of a server that waits for runs
+  expect(left).toEqual(['delete /run']); // only a server that waits for runs has this route
 });
 
 describe('an episode', () => {

@@ -10,8 +10,8 @@ import { errorCodes, errorSchema } from '@agentjet/swarm-wire';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 /**
- * Requests that nobody should send, and damage to a store. Each gets a code of the closed list, and afterwards the
- * server still says what it had acknowledged before.
+ * Sends bad requests, and damages stores. Each gets one of the known error codes, and afterwards the server still
+ * reports everything that it had acknowledged before.
  */
 
 let dir = '';
@@ -337,7 +337,7 @@ it('a request without a valid key is answered before its body is read', async ()
 it('a second server on the store of a living one is refused', async () => {
   const server = await startUsed();
   const before = await seen(server);
-  // Another live process owns the store: the parent.
+  // The parent process, which is alive, owns the store.
   const { hostname } = await import('node:os');
   vi.spyOn(process, 'pid', 'get').mockReturnValue(process.ppid);
   const store = await LmdbStore.open(path.join(dir, 'other'));

@@ -9,7 +9,10 @@ import { createProgramWorkflow, programsEnded, routeModels, SwarmClient } from '
 import { serveSwarm } from '@agentjet/swarm-server';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-/** Episodes around programs that know nothing of a swarm. They find the address of their model in their environment. */
+/**
+ * Episodes around programs that know nothing of a swarm. They read the address of their model from environment
+ * variables.
+ */
 
 const dir = mkdtempSync(path.join(tmpdir(), 'black-box-'));
 let server: EndpointServer;
@@ -79,7 +82,7 @@ describe('a program', () => {
     expect(shown).toBe(cwd);
     const home = path.dirname(codex);
     for (const other of others) expect(path.dirname(other)).toBe(home);
-    // Codex makes no helpers in a folder for temporary files, and runs no command without them.
+    // Codex runs commands only with its helpers, and does not create these in a folder for temporary files.
     expect(path.relative(others.at(-1) ?? '', codex)).toMatch(/^\.\./);
   });
 
@@ -113,7 +116,7 @@ describe('a program', () => {
     const over = new AbortController();
     const { tuner } = open([]);
     const running = createProgramWorkflow(stays)(task, { ...tuner, signal: over.signal });
-    running.catch(() => undefined); // as if its client had stopped: nobody waits for it
+    running.catch(() => undefined); // its client has stopped, so nobody waits for it
     const { existsSync, readFileSync } = await import('node:fs');
     await expect.poll(() => existsSync(ready) && readFileSync(ready, 'utf8'), { timeout: 20_000 }).toMatch(/\d/);
     over.abort(new Error('Ctrl-C'));

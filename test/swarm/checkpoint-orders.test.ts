@@ -32,7 +32,7 @@ async function openTrainer(): Promise<TrainerPort> {
     save: async (step) => {
       numSavings++;
       if (saving === 'fails') throw new Error('The disk is full.');
-      if (saving === 'waits') await new Promise(() => undefined); // until the end of the test
+      if (saving === 'waits') await new Promise(() => undefined); // this never resolves
       await trainer.save(step);
     },
   };
@@ -74,12 +74,12 @@ it('an order whose checkpoint cannot be saved has failed, is not carried out lat
   const server = await startWithStep();
   saving = 'fails';
   const { swarm } = server;
-  await order(server); // the order is accepted or gets no answer, because its checkpoint fails at once
+  await order(server); // the order gets an answer or not, because its checkpoint fails at once
   await expect.poll(() => server.swarm !== undefined && server.swarm !== swarm).toBe(true);
   await expect.poll(() => server.swarm?.describe().state).toBe('rolling');
   expect(await ask(server)).toEqual(openedAgain);
   expect(await order(server)).toEqual(openedAgain);
-  await setTimeout(5 * settings.tickMs); // an order that was still wanted would be carried out by now
+  await setTimeout(5 * settings.tickMs); // if the order were still open, it would be carried out by now
   expect([numSavings, server.swarm?.describe().state]).toEqual([1, 'rolling']);
 });
 
@@ -88,7 +88,7 @@ it('an order that a server has not carried out has failed for the next one', asy
   saving = 'waits';
   expect(await order(first)).toMatchObject({ state: 'accepted' });
   await expect.poll(() => numSavings).toBe(1);
-  first.swarm?.close(); // like a kill: nothing more is written
+  first.swarm?.close(); // as after a kill, nothing more is written
   saving = 'works';
   const next = await servers.start({ openTrainer, settings });
   expect(await ask(next)).toEqual(openedAgain);

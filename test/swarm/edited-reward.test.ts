@@ -5,7 +5,7 @@ import { claimRequestSchema, endRequestSchema, type ClaimedEpisode } from '@agen
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 
-/** The reward of clients is edited while an evaluation is open. */
+/** Edits the code of the reward while an evaluation is open. */
 
 let servers = new MemoryServers();
 let recorded: (Evaluated & { readonly step: number })[] = [];

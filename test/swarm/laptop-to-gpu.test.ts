@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from './free-port.js';
 
-/** The tutorial over a real sshd on loopback, with new keys, and a folder for each of the two machines. */
+/** Runs the tutorial over a real sshd on loopback, with new keys, and with a folder for each of the two machines. */
 
 const root = path.resolve(import.meta.dirname, '../..');
 const sshd = ['/usr/sbin/sshd', '/usr/local/sbin/sshd'].find((file) => existsSync(file));
@@ -78,7 +78,7 @@ afterAll(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** The model is small enough for a test; otherwise the commands are those of the page. */
+/** The commands are those of the page, except that the model is small enough for a test. */
 const settings = [
   'data.train_batch_size=2',
   'rollout.num_repeat=2',

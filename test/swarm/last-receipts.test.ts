@@ -5,7 +5,9 @@ import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 
-/** A sent end gets its receipt, even if the server is about to stop or to open its model again. */
+/**
+ * If a client has sent an end, it gets its receipt, even if the server stops or opens its model again at the same time.
+ */
 
 let servers = new MemoryServers();
 
@@ -91,7 +93,7 @@ it('asks a waiting claim to come again, if the server stops', async () => {
   const server = await start();
   for (const name of ['a', 'b', 'c', 'd']) await claim(server, name);
   const waiting = post(server, '/episodes', { claim_id: 'e', client: 'me', life: '1', wait_seconds: 20 });
-  await sleep(100); // the claim comes first; if it came last, the connection would be refused
+  await sleep(100); // the claim must arrive before the server closes, because later the connection would be refused
   await server.close();
   expect(await waiting).toMatchObject({
     status: 503,

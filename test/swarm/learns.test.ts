@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FrozenLake, type LakeMap } from '#tutorial/frozen-lake/frozen-lake.js';
 import { drawTasks } from '#tutorial/frozen-lake/lake-tasks.js';
 
-/** The smallest task that learns: one look at a lake, and a reward for one of the four directions. */
+/** Trains the smallest task: the model sees a lake once, and gets a reward for one of the four directions. */
 
 let dir = '';
 beforeEach(async () => {

@@ -3,13 +3,13 @@ import { SwarmServer, type SwarmServerOptions } from '@agentjet/swarm-server';
 import { createCountingTrainer, testSettings } from '@agentjet/swarm-server/testing';
 import { expect } from 'vitest';
 
-/** The servers of one test, over one disk in memory, with a trainer that counts. */
+/** The servers of one test, which share a disk in memory and a trainer that counts. */
 export class MemoryServers {
   readonly disk = new MemoryDisk();
   readonly trainer = createCountingTrainer();
   readonly #started: SwarmServer[] = [];
 
-  /** Resolves when it gives out episodes. */
+  /** Starts a server. Resolves when the server gives out episodes. */
   async start(options: Partial<SwarmServerOptions> = {}): Promise<SwarmServer> {
     const server = await SwarmServer.start({
       openStore: async () => new MemoryStore(this.disk),

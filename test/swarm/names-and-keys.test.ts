@@ -3,7 +3,7 @@ import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MemoryServers } from './memory-servers.js';
 
-/** A client's name belongs to its key, as long as the server hears of the client or its episodes run. */
+/** A client's name belongs to its key as long as the client sends requests or its episodes run. */
 
 let servers = new MemoryServers();
 let commander = '';

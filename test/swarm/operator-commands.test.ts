@@ -16,7 +16,7 @@ let server: SwarmServer;
 let commander = '';
 let trainer = createCountingTrainer();
 let numClaims = 0;
-/** Makes it slow to open a model again, and makes saving fail. */
+/** These variables make reopening a model slow, and make saving fail. */
 let slowMs = 0;
 
 async function openTrainer(): Promise<TrainerPort> {

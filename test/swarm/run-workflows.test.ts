@@ -51,7 +51,7 @@ const tasksOf = (count: number) =>
 
 type Ended = Extract<SwarmEvent, { readonly type: 'episode_ended' }>;
 
-/** Runs until all tasks are done. Returns the ended episodes in that order, and the notices. */
+/** Runs until all tasks are done. Returns the episodes in the order in which they ended, and the notices. */
 async function run(
   swarm: ServedSwarm,
   workflow: Parameters<SwarmClient['run']>[0],
@@ -76,7 +76,7 @@ async function run(
 
 let numSaid = 0;
 
-/** Siblings get different rewards, so there is something to train. */
+/** Gives the episodes of a task different rewards, so there is something to train. */
 async function say(task: Task, tuner: Tuner): Promise<{ readonly reward: number }> {
   const client = asModel(tuner, { agentName: 'solver' });
   const { choices } = await client.chat.completions.create({

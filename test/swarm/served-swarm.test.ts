@@ -120,7 +120,7 @@ describe('an episode', () => {
     const other = { client: 'other', life: 'one' };
     await send(server, '/episodes', { body: { ...other, claim_id: 'o', count: 4 } });
     const waiting = send(server, '/episodes', { body: { ...claim, wait_seconds: 20 } });
-    await sleep(100); // the claim comes first; if it came last, it would be refused in any case
+    await sleep(100); // the claim must arrive before the server closes, because later it would be refused in any case
     const [left, again] = [
       { client: 'me', life: 'one', episodes: [], leaving: true },
       { client: 'me', life: 'two', episodes: [] },

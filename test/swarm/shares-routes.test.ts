@@ -65,7 +65,7 @@ async function claim(server: SwarmServer, can: readonly string[], more: object =
 const end = (server: SwarmServer, { episode_id }: Claimed, client: string): Promise<Answer> =>
   send(server, `/episodes/${episode_id}/end`, { client, status: 'completed', reward: Math.random() });
 
-/** Runs the episodes that are offered to a client of these shares, at most this many. */
+/** Runs the episodes that a client of these shares gets, but at most `most` of them. */
 async function runAll(server: SwarmServer, can: readonly string[], most = 100): Promise<string> {
   let shares = '';
   for (let count = 0; count < most; count++) {
@@ -150,9 +150,9 @@ it('a claim that waits is answered as soon as a share without a client lends its
   await tell(server, 'b', 40);
   let count = 0;
   for (let next = await claim(server, ['a']); next !== undefined; next = await claim(server, ['a'])) count++;
-  expect(count).toBeLessThanOrEqual(3); // its part of the batch
+  expect(count).toBeLessThanOrEqual(3); // this is its part of the batch
   expect(await claim(server, ['a'], { wait_seconds: 30 })).toMatchObject({ share: 'a' });
-}, 20_000); // before its wait is over
+}, 20_000); // this is shorter than the wait of the claim
 
 it('a key for some shares claims no other, and scores no other', async () => {
   const server = await start();

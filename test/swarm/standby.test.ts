@@ -127,7 +127,8 @@ it('a run whose commander was answered begins after a kill, and one that cannot 
   const key = standby.firstKey ?? '';
   await standby.close();
   const answered = { config: { model: { path: './not-there' } }, run: null };
-  await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(answered)); // the files that a kill leaves
+  // A kill at this moment leaves these files.
+  await writeFile(path.join(dir, 'server', 'run.json'), JSON.stringify(answered));
   standby = await open();
   const operator = new SwarmOperator({ url: standby.url, key });
   await expect

@@ -9,7 +9,7 @@ import { algorithms, backbones } from '@agentjet/trainer/registrations';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freePort } from './free-port.js';
 
-/** Servers that are stopped while their model is being opened, which takes longer than a client waits. */
+/** Stops servers while their model is being opened, which takes longer than a client waits. */
 
 let dir = '';
 let numOpening = 0;
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** Opens until the signal stops it. */
+/** Never finishes opening the model. It rejects when the signal aborts. */
 function open(_section: unknown, { signal }: BackboneParts): Promise<Backbone> {
   numOpening++;
   return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));

@@ -83,7 +83,7 @@ async function end(server: SwarmServer, episodeId: string, more: object = {}): P
   return send(server, 'POST', `/episodes/${episodeId}/end`, { body });
 }
 
-/** Runs all episodes that are offered. The reward is the place. */
+/** Runs all episodes that a client gets. The reward of an episode is the number of its place. */
 async function runAll(server: SwarmServer, prefix: string): Promise<void> {
   for (let index = 0; ; index++) {
     const episode = await claim(server, `${prefix}${index}`);
@@ -353,7 +353,7 @@ describe('keys', () => {
     const lab = await make({ name: 'lab', role: 'worker', reward_bounds: [0, 1], max_episodes: 1 });
     const other = await make({ name: 'other', role: 'worker' });
     const id = (await claim(server, 'a', lab))?.episode_id ?? '';
-    expect(await claim(server, 'b', lab)).toBeUndefined(); // one at a time
+    expect(await claim(server, 'b', lab)).toBeUndefined(); // this key may run only one episode at a time
     const foreign = { client: 'me', status: 'completed', reward: 1 };
     const route = `/episodes/${id}/end`;
     expect(codeOf(await send(server, 'POST', route, { key: other, body: foreign }))).toEqual([403, 'foreign_episode']);

@@ -11,7 +11,7 @@ import { expect, it } from 'vitest';
 /** The GPU worker's Python, here on the CPU. `npm run setup:torch` makes it. */
 const python = process.env['AJET_TORCH_PYTHON'] ?? path.resolve('trainer/torch/.venv/bin/python');
 
-/** Processes that this one has started and that run the torch worker. */
+/** Returns the processes that run the torch worker and were started by this process. */
 function findWorkers(): readonly number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.map(Number).filter((pid) => {
@@ -80,7 +80,7 @@ it.skipIf(process.platform !== 'linux' || !existsSync(python))(
   400_000,
 );
 
-/** Each step was decided once, and the recomputed weights have another incarnation. */
+/** Expects that each step was decided once, and that recomputed weights have a new incarnation. */
 async function expectSound(runDir: string): Promise<void> {
   const store = await LmdbStore.open(path.join(runDir, 'ledger'), { isReadOnly: true });
   const { state } = foldStore(store);

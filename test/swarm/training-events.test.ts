@@ -31,7 +31,7 @@ async function openTrainer(): Promise<TrainerPort> {
   return { ...trainer, optimize: async (...step) => (check(), trainer.optimize(...step)) };
 }
 
-/** Ends the episodes for one step, whose manifest is written. */
+/** Ends the episodes for one step, and waits until its manifest is written. */
 async function fillBatch({ swarm }: SwarmServer): Promise<void> {
   const tasks = ['a', 'b'].map((task_id, index) => ({ task_id, index, hash: 'h' }));
   await swarm?.addTasks({ tasks, total: tasks.length });

@@ -1,7 +1,8 @@
 import { trainingEventSchema } from '@agentjet/swarm-wire';
 
 /**
- * Returns all training events that an open server has sent, from the first one on. A stream that ends is opened again.
+ * Returns all training events that an open server has sent, from the first one on. If the stream ends, it is opened
+ * again.
  */
 export class TrainingWatch {
   readonly said: string[] = [];

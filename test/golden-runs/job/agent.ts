@@ -1,12 +1,12 @@
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 
-/** What happens to the episodes of a task, by their places in its group. */
+/** What happens to the episodes of a task. Lists contain the numbers of episodes in the group. */
 type Mishaps = {
-  /** They throw after their first answer. */
+  /** Episodes that throw after their first answer. */
   readonly fails?: readonly number[];
-  /** Their first attempt is lost to the world. */
+  /** Episodes whose first attempt is lost to an outage. */
   readonly lost?: readonly number[];
-  /** Every attempt of the whole group is lost until the group is drawn again. */
+  /** Whether all attempts of the first group are lost. The next group of the same task succeeds. */
   readonly isGroupLost?: boolean;
   /** All episodes get this reward. */
   readonly reward?: number;

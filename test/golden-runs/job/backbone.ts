@@ -4,9 +4,9 @@ import { createTinyBackbone } from '@agentjet/trainer/testing';
 import { BackboneError, defineBackbone, setting, z, type Backbone } from 'agentjet';
 
 /**
- * The tiny model as a backbone of a real run. Its samples follow from seed and weights, and its training from the
- * batch, to the last digit. With `ahead` each batch is sampled by the oldest weights that its step allows, so the clock
- * decides nothing.
+ * The tiny model as a backbone of a real run. Its samples depend only on seed and weights, and its training only on the
+ * batch, to the last digit. With `ahead`, each batch is sampled by the oldest weights that its step allows, so the
+ * result does not depend on timing.
  */
 
 type Engine = Backbone['engine'];
@@ -114,13 +114,13 @@ type Ahead = {
   readonly ahead: number;
   readonly totalSteps: number;
   readonly create: () => Backbone;
-  /** Undefined for the prompt of an evaluation. */
+  /** Gives the step of a training prompt, or undefined for the prompt of an evaluation. */
   readonly stepOf: (promptIds: Int32Array) => number | undefined;
 };
 
 const versionDir = (version: number): string => path.resolve('versions', String(version));
 
-/** Makes one optimizer step a batch. Weights are kept in files, so that a resumed process has them too. */
+/** Makes one optimizer step for each batch. Weights are kept in files, so that a resumed process also has them. */
 function sampledAhead(backbone: Backbone, { ahead, totalSteps, create, stepOf }: Ahead): Backbone {
   const samplers = new Map<number, Promise<Engine>>();
   const load = async (version: number): Promise<Engine> => {
@@ -166,8 +166,8 @@ class BegunSteps {
   }
 
   /**
-   * It does not wait in a resumed run, because a batch may have ended there before. Rejects if nothing is sampled
-   * ahead.
+   * Waits until the batch of a step is begun. In a resumed run it does not wait, because the batch may have ended
+   * before the kill. Rejects if nothing is sampled ahead.
    */
   async reached(step: number): Promise<void> {
     if (process.env['GOLDEN_RESUMED'] !== undefined) return;

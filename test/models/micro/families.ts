@@ -2,7 +2,7 @@ import { createRandom, deriveSeed, type Random, type Task } from '@agentjet/core
 import { pick } from '../shared/teacher.js';
 import { isForEvaluation } from '#tutorial/math-agent/reasoning-gym/reasoning-gym.js';
 
-/** Problems in the words of two families of reasoning-gym, so that making the model needs no Python. */
+/** Makes problems with the words of two families of reasoning-gym, so that the model can be made without Python. */
 
 const animals: Readonly<Record<number, readonly string[]>> = {
   0: ['snake', 'sea slug', 'jellyfish', 'flatworm', 'leech'],

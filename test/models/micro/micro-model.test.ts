@@ -16,7 +16,9 @@ import { micro } from './micro.js';
 import { otherPages } from './other-documents.js';
 import sums from './sums.json' with { type: 'json' };
 
-/** The loss in nats per answer token is mostly the teachers' own randomness. */
+/**
+ * The highest allowed loss of each course, in nats per answer token. Most of the loss is the teachers' own randomness.
+ */
 const highestLosses: Readonly<Record<string, number>> = {
   'learning-to-ask': 0.6,
   office: 0.25,

@@ -6,14 +6,14 @@ import { courses } from './courses.js';
 const vocabSize = 1280;
 const contextLength = 2048;
 
-/** The lessons are those of nano, and copying comes first for the same reason. */
+/** The lessons are those of nano. The copying lesson comes first for the same reason. */
 const lessons: readonly LessonPlan[] = [
   { lesson: 'copying', numSteps: 800, tokensPerStep: 2048 },
   { lesson: 'reading', numSteps: 100, tokensPerStep: 4096 },
   { lesson: 'answering', numSteps: 900, tokensPerStep: 4096 },
 ];
 
-/** The lessons end before the cosine does, so that something is left for reinforcement learning. */
+/** The cosine schedule is longer than the lessons, so that the model can still improve by reinforcement learning. */
 const optimizer = createOptimizer(2400);
 
 /** The model is twice as large as nano, with twice as many words and four tools. */

@@ -15,7 +15,10 @@ import { lakeTeacher } from './teachers/lake-teacher.js';
 import { mathTeacher } from './teachers/math-teacher.js';
 import { villageTeacher } from './teachers/village-teacher.js';
 
-/** Each framework spells the same tool in its own way, and the model has to read them all. */
+/**
+ * The same workflow in each framework. Frameworks describe a tool in different words, and the model has to understand
+ * all of them.
+ */
 const mathWorkflows: Readonly<Record<string, WorkflowSource>> = {
   langgraph: solveWithLangGraph,
   react: solveWithReact,

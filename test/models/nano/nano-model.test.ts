@@ -10,8 +10,8 @@ import { recordTranscripts } from '../shared/record-transcripts.js';
 import { measureLoss } from '../shared/train-lessons.js';
 
 /**
- * The loss in nats per answer token is mostly the teachers' own randomness. A model that cannot copy has 0.5 in
- * math-agent, and 0.35 in werewolves.
+ * Returns the highest allowed loss of a course, in nats per answer token. Most of the loss is the teachers' own
+ * randomness. A model that cannot copy has a loss of 0.5 in math-agent, and of 0.35 in werewolves.
  */
 function highestLoss(course: string): number {
   if (course === 'frozen-lake') return 0.6;

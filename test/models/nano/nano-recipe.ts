@@ -1,7 +1,7 @@
 import type { LessonPlan } from '../shared/lesson-plan.js';
 import { createConfigJson, createOptimizer } from '../shared/qwen2-recipe.js';
 
-/** Everything that decides what the nano model becomes. The same recipe makes the same data. */
+/** Everything that the nano model depends on. The same recipe makes the same data. */
 export const recipe = {
   seed: 20261121,
   vocabSize: 640,
@@ -18,9 +18,9 @@ export const recipe = {
 export const configJson = createConfigJson(recipe);
 
 /**
- * The answers repeat numbers and names out of the questions. If a model learns from transcripts alone, copying appears
- * early or late by luck of their order. After the first lesson it appears within the first hundreds of steps of
- * `answering`.
+ * The answers repeat numbers and names from the questions, so the model has to learn to copy. If it learns from
+ * transcripts alone, it depends on their order when it learns to copy. After the first lesson, it copies within the
+ * first hundreds of steps of `answering`.
  */
 export const lessons: readonly LessonPlan[] = [
   { lesson: 'copying', numSteps: 800, tokensPerStep: 2048 },

@@ -2,7 +2,7 @@ import { createRandom, type Random, type Sample } from '@agentjet/core';
 
 export type CopyOptions = { readonly numTokens: number; readonly seed: number };
 
-/** Numbers of tokens: in the repeated piece, in a whole row, and (at most) between two repetitions. */
+/** The limits of the number of tokens in the repeated piece, in a whole row, and between two repetitions. */
 const [shortestPiece, longestPiece] = [2, 8];
 const [shortestRow, longestRow] = [32, 48];
 const longestGap = 4;

@@ -7,7 +7,8 @@ import { type Merge, trainBpe } from './train-bpe.js';
 const addedTokenPattern = new RegExp(addedTokens.map((token) => token.replace(/[|/]/g, '\\$&')).join('|'));
 
 /**
- * Learns merges from transcripts that were recorded byte by byte. Bytes, merges and added tokens fill the vocabulary.
+ * Learns merges from transcripts that were recorded byte by byte. The vocabulary consists of bytes, merges and added
+ * tokens.
  */
 export async function learnMerges(recipe: Recipe): Promise<readonly Merge[]> {
   const { seed, contextLength, courses, vocabSize } = recipe;

@@ -1,6 +1,6 @@
 /**
- * In `copying`, pieces of random tokens are repeated. In `reading`, whole transcripts are learned as text. In
- * `answering`, only the teacher's words are learned.
+ * A lesson of the model. In `copying`, it learns to repeat pieces of random tokens. In `reading`, it learns whole
+ * transcripts as text. In `answering`, it learns only the teacher's words.
  */
 export type LessonPlan = {
   readonly lesson: 'copying' | 'reading' | 'answering';

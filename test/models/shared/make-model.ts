@@ -8,7 +8,7 @@ import { createTokenizerConfig, createTokenizerJson, turnEnd } from './tokenizer
 import type { Merge } from './train-bpe.js';
 import { type LessonReport, trainLesson } from './train-lessons.js';
 
-/** The stages from random weights to a model that has had its lessons. The same seed makes the same model. */
+/** The stages in which a model is made, from random weights to the last lesson. The same seed makes the same model. */
 
 async function writeJson(file: string, content: unknown): Promise<void> {
   await writeFile(file, `${JSON.stringify(content)}\n`);
@@ -45,7 +45,7 @@ export async function createUntrained(
 
 /**
  * Records transcripts of all courses in the tokens of `dir`: as many episodes as each course says, or `numEpisodes` of
- * each.
+ * each course.
  */
 export async function recordCourses(
   recipe: Recipe,
@@ -67,7 +67,7 @@ export async function recordCourses(
   return recorded;
 }
 
-/** Takes the model of the folder `from` through all lessons to the folder `to`. */
+/** Trains the model of the folder `from` in all lessons, and writes it to the folder `to`. */
 export async function teach(
   recipe: Recipe,
   { from, to }: { readonly from: string; readonly to: string },

@@ -30,7 +30,7 @@ export const createConfigJson = (size: Qwen2Size) => ({
   torch_dtype: 'float32',
 });
 
-/** Uses one warmup, and one cosine over `totalSteps`. */
+/** Returns the settings of an optimizer with a warmup and then one cosine over `totalSteps`. */
 export const createOptimizer = (totalSteps: number): OptimizerOptions => ({
   learningRate: 2e-3,
   beta1: 0.9,

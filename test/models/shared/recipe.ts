@@ -3,21 +3,21 @@ import type { Environment, Judge, WorkflowSource } from '@agentjet/rollout';
 import type { LessonPlan } from './lesson-plan.js';
 import type { Teacher } from './teacher.js';
 
-/** A tutorial's own workflow on its training split, with a teacher in the place of the model. */
+/** A tutorial's own workflow on its training split. A teacher answers instead of the model. */
 export type Course = {
   readonly name: string;
   readonly workflow: WorkflowSource;
   readonly judge?: Judge;
   readonly environment?: Environment;
   readonly teacher: Teacher;
-  /** The tasks; none of them is one that the tutorial evaluates on. */
+  /** Draws tasks that the tutorial does not evaluate on. */
   readonly drawTasks: (options: { readonly seed: number; readonly count: number }) => readonly Task[];
   readonly numEpisodes: number;
-  /** The number of further tasks from which the tokenizer is learned. */
+  /** The number of additional tasks from which the tokenizer is learned. */
   readonly numSpelled: number;
 };
 
-/** Everything that decides what a small model becomes. The same recipe makes the same data. */
+/** Everything that a small model depends on. The same recipe makes the same data. */
 export type Recipe = {
   /** The model's name, also in `model.path`. */
   readonly name: string;
@@ -32,6 +32,6 @@ export type Recipe = {
   readonly courses: readonly Course[];
   readonly lessons: readonly LessonPlan[];
   readonly optimizer: OptimizerOptions;
-  /** Words of the model card: those after "A language model of N parameters", and those that describe the teachers. */
+  /** Text for the model card: what follows "A language model of N parameters", and what describes the teachers. */
   readonly card: { readonly purpose: string; readonly teachers: string };
 };

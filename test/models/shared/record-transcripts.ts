@@ -52,7 +52,10 @@ async function* runCourse(
   for await (const { episodes } of groups) yield* episodes;
 }
 
-/** Runs a course from its tasks to its samples. A failed episode is a mistake in the teacher, and is thrown. */
+/**
+ * Runs a course from its tasks to its samples. If an episode fails, the teacher has a mistake, and this function
+ * throws.
+ */
 export async function recordTranscripts(course: Course, options: RecordOptions): Promise<Transcripts> {
   const samples: Sample[] = [];
   let numSuccesses = 0;

@@ -10,8 +10,8 @@ import type { Transcripts } from './record-transcripts.js';
 import { trainLesson } from './train-lessons.js';
 
 /**
- * How the recipe begins: sums of the tokenizer, of the random weights and of the first transcripts of each course, and
- * the losses of the first steps. A change of any of these changes the model that the recipe makes.
+ * Facts about the beginning of a recipe: hashes of the tokenizer, of the random weights and of the first transcripts of
+ * each course, and the losses of the first steps. If one of these changes, the recipe makes another model.
  */
 export type RecipeSums = {
   readonly tokenizer: string;
@@ -47,7 +47,10 @@ async function takeFirstSteps(recipe: Recipe, dir: string, seed: number): Promis
   }
 }
 
-/** It takes seconds. The same seed gives the same sums everywhere, and the same losses on one kind of processor. */
+/**
+ * Computes these facts, which takes seconds. The same seed gives the same hashes everywhere, and the same losses on one
+ * kind of processor.
+ */
 export async function sumRecipe(recipe: Recipe, seed: number): Promise<RecipeSums> {
   const dir = await mkdtemp(path.join(tmpdir(), `${recipe.name}-sums-`));
   const sum = async (file: string): Promise<string> => sumBytes(await readFile(path.join(dir, file)));

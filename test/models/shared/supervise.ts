@@ -2,8 +2,8 @@ import type { Sample } from '@agentjet/core';
 import type { LessonPlan } from './lesson-plan.js';
 
 /**
- * In `reading`, every token except the first has to be predicted. Otherwise only the tokens of the loss mask have to
- * be: repetitions, or the teacher's words.
+ * Marks the tokens that the model has to predict. In `reading`, these are all tokens except the first. In the other
+ * lessons, these are the tokens of the loss mask: repetitions, or the teacher's words.
  */
 export function supervise(sample: Sample, lesson: LessonPlan['lesson']): Sample {
   if (lesson !== 'reading') return { ...sample, advantages: Float32Array.from(sample.lossMask) };

@@ -2,7 +2,7 @@ import { type Completion, createRandom, type Engine, type GenerateRequest } from
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { Teacher } from './teacher.js';
 
-/** An engine whose tokens a teacher writes, so that transcripts take the same path as samples. */
+/** An engine that answers with a teacher's tokens, so that transcripts are recorded in the same way as samples. */
 export class TeacherEngine implements Engine {
   readonly contextLength: number;
   readonly #chatTokenizer: ChatTokenizer;

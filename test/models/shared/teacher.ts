@@ -2,7 +2,7 @@ import type { Random } from '@agentjet/core';
 
 /**
  * Writes the transcripts that a tiny model is made from. A teacher sees the prompt as text and answers in the right
- * form, but with poor judgement, so that something is left for reinforcement learning.
+ * form, but with poor judgement, so that the model can still improve by reinforcement learning.
  */
 export type Teacher = (prompt: string, random: Random) => string;
 

@@ -5,13 +5,13 @@ import type { Merge } from './train-bpe.js';
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The split of Qwen's tokenizers, digit by digit. `AutoTokenizer` of transformers 5 puts that split into every model of
- * type qwen2 and does not read the split of tokenizer.json.
+ * The rule by which Qwen's tokenizers split text, with each digit separate. `AutoTokenizer` of transformers 5 uses this
+ * rule for every model of type qwen2, and ignores the rule in tokenizer.json.
  */
 const wordPattern =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
-/** The same split for JavaScript, whose regular expressions cannot ignore case for one group alone. */
+/** The same rule for JavaScript, whose regular expressions cannot ignore case for only one group. */
 export const wordRegExp = new RegExp(wordPattern.replace('(?i:', '(?:'), 'gu');
 
 const digits = Array.from('0123456789');
@@ -21,12 +21,12 @@ const digits = Array.from('0123456789');
  */
 const digitPairs = digits.flatMap((left) => digits.map((right) => left + right));
 
-/** Marks of the ends of turns and documents, which no person's text contains. */
+/** Marks for the ends of turns and documents. Text that people write does not contain them. */
 const specialTokens = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'];
-/** Marks of the tool form. Each is one token, and still counts as text. */
+/** Marks of tool calls. Each mark is one token, but counts as text. */
 const markTokens = ['<tools>', '</tools>', '<tool_call>', '</tool_call>', '<tool_response>', '</tool_response>'];
 
-/** The last tokens of the vocabulary. No lesson of copying copies them. */
+/** The last tokens of the vocabulary. The copying lesson does not use them. */
 export const endsAndMarks: readonly string[] = [...specialTokens, ...markTokens];
 
 export const addedTokens: readonly string[] = [...digitPairs, ...endsAndMarks];

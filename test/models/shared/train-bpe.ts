@@ -29,8 +29,8 @@ function countPairs(words: readonly Word[]): Map<string, number> {
 }
 
 /**
- * Returns the most frequent pair. Among equals it is the first in code-unit order, so the result depends only on the
- * texts.
+ * Returns the most frequent pair. Among equally frequent pairs it returns the first in code-unit order, so the result
+ * depends only on the texts.
  */
 function findBest(counts: ReadonlyMap<string, number>): string | undefined {
   let best: string | undefined;
@@ -53,7 +53,8 @@ function applyMerge(pieces: readonly string[], [left, right]: Merge): readonly s
 
 /**
  * Learns byte-pair encoding (Gage 1994; Sennrich et al. 2016) over the words that `pattern` finds. It joins the most
- * frequent neighbours, `numMerges` times or until no pair occurs twice. Merges come in the order in which they apply.
+ * frequent pair of neighbours, `numMerges` times or until no pair occurs twice. Returns the merges in the order in
+ * which they apply.
  */
 export function trainBpe(
   texts: Iterable<string>,

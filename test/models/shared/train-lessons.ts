@@ -10,7 +10,7 @@ export type LessonReport = LessonPlan & {
   readonly rowTokens: number;
   readonly treeTokens: number;
   readonly seconds: number;
-  /** The loss in nats per supervised token: each step's, the first, and the mean of the last twenty. */
+  /** Losses in nats per supervised token: of each step, of the first step, and the mean of the last twenty steps. */
   readonly losses: readonly number[];
   readonly firstLoss: number;
   readonly lastLoss: number;
@@ -25,7 +25,10 @@ function mean(values: readonly number[]): number {
 
 type Draw = { readonly vocabSize: number; readonly seed: number };
 
-/** Ends and marks come last in the vocabulary, and are not copied. */
+/**
+ * Returns the samples of a lesson. The copying lesson leaves out ends and marks, which are the last tokens of the
+ * vocabulary.
+ */
 function drawSamples(
   lesson: LessonPlan['lesson'],
   transcripts: readonly Sample[],

@@ -65,9 +65,9 @@ async function makeModel(recipe: Recipe, seed: number, outDir: string): Promise<
 }
 
 /**
- * The program `npm run train:<name>`: transcripts, tokenizer, random weights, lessons, model card.
- * `-- --seed 7 --out <folder>` makes another model in another folder. `-- --sums` only writes how the recipe begins, as
- * `sums.json` in `recipeDir`.
+ * The program `npm run train:<name>`. It records transcripts, learns the tokenizer, makes random weights, trains the
+ * lessons and writes the model card. `-- --seed 7 --out <folder>` makes another model in another folder. `-- --sums`
+ * only writes the facts about the beginning of the recipe to `sums.json` in `recipeDir`.
  */
 export async function trainModel(
   recipe: Recipe,

@@ -1,7 +1,7 @@
-// `node ask-llama.mjs REQUEST ANSWER [--check]` writes what llama.cpp computes with a GGUF file. Runs in the folder
-// that has node-llama-cpp. REQUEST: { model, cases: [{ text, promptIds, answerIds }] }. ANSWER: for each case the ids
-// of the text, and at each place of the answer the token that llama.cpp would write, its log-probability, and that of
-// the token of the answer.
+// `node ask-llama.mjs REQUEST ANSWER [--check]` writes what llama.cpp computes with a GGUF file. It runs in the folder
+// that has node-llama-cpp. REQUEST is { model, cases: [{ text, promptIds, answerIds }] }. For each case, ANSWER has the
+// ids of the text. For each token of the answer it has the token that llama.cpp would write, the log-probability of
+// that token, and the log-probability of the answer's token.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';

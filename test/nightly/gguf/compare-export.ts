@@ -7,7 +7,7 @@ import { askLlamaCpp, type LlamaAnswer, type LlamaCase } from './llama-cpp.js';
 import { prompts } from './prompts.js';
 
 /**
- * The place where two answers first differ. `margin` says by how many nats llama.cpp prefers its own token to ours.
+ * The position where two answers first differ. `margin` says by how many nats llama.cpp prefers its own token to ours.
  */
 type Parting = { readonly prompt: number; readonly at: number; readonly margin: number };
 
@@ -15,7 +15,7 @@ export type ExportComparison = {
   readonly model: string;
   readonly prompts: number;
   readonly tokens: number;
-  /** The number of prompts that both cut into the same tokens. */
+  /** The number of prompts that both encode as the same tokens. */
   readonly same_prompt_tokens: number;
   readonly f16: { readonly same_answers: number; readonly partings: readonly Parting[]; readonly gap: Gap };
   readonly q8_0: { readonly same_answers: number; readonly gap: Gap };

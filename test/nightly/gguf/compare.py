@@ -1,6 +1,6 @@
 """python compare.py FILE.gguf FOLDER: compares each tensor of a model folder with what the package `gguf` reads, bit for bit.
 
-Prints JSON: for each type how many tensors are equal and how many there are, and the names of those that differ.
+Prints JSON with the number of equal tensors and of all tensors for each type, and the names of tensors that differ.
 """
 
 import json, sys
@@ -38,7 +38,7 @@ source = json.load(open(f"{folder}/model_source.json"))
 heads = {part: reader.fields[f"{arch}.attention.{key}"].contents() for part, key in (("attn_q", "head_count"), ("attn_k", "head_count_kv"))}
 tensors = {tensor.name: tensor for tensor in reader.tensors}
 if source["merged_head"]:
-    # the folder has the finer of the two as its embedding
+    # the folder has the more precise of the two as its embedding
     bits = {name: tensors[name].n_bytes for name in ("token_embd.weight", "output.weight")}
     finer = max(bits, key=lambda name: bits[name])
     tensors["token_embd.weight"] = tensors[finer]

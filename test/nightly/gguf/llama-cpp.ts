@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** llama.cpp on this machine's CPU, in the npm package node-llama-cpp, which brings it compiled. */
+/** Runs llama.cpp on this machine's CPU. The npm package node-llama-cpp contains a compiled version. */
 
 const version = '3.21.1';
 const folder = path.join(import.meta.dirname, '.venv', 'llama');
 
-/** The package of the platform's own binary. */
+/** The package with the binary for each platform. */
 const platforms: Readonly<Record<string, string>> = {
   'linux-x64': 'linux-x64',
   'linux-arm64': 'linux-arm64',
@@ -24,7 +24,7 @@ export function installLlamaCpp(): string | undefined {
   if (platform === undefined) return `node-llama-cpp has no binary for ${process.platform}-${process.arch}`;
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, 'package.json'), '{"private":true}');
-  // Without --omit=optional npm would bring the CUDA and Vulkan builds as well, 700 MB.
+  // Without --omit=optional, npm would also install the CUDA and Vulkan builds, which have 700 MB.
   const packages = [`node-llama-cpp@${version}`, `@node-llama-cpp/${platform}@${version}`];
   const asked = [
     'install',
@@ -51,17 +51,17 @@ export type LlamaCase = {
   readonly answerIds: readonly number[];
 };
 
-/** One place of an answer. */
+/** What llama.cpp says about one token of an answer. */
 export type LlamaPlace = {
   /** The token with the highest probability, and its log-probability. */
   readonly best: number;
   readonly logprob: number;
-  /** The log-probability of the token of the answer; null if it is 0. */
+  /** The log-probability of the answer's token. Null if its probability is 0. */
   readonly ours: number | null;
 };
 
 export type LlamaAnswer = {
-  /** Token ids of the text. Special tokens in it are read as such. */
+  /** The token ids of the text. Special tokens in the text become single ids. */
   readonly ids: readonly number[];
   readonly places: readonly LlamaPlace[];
 };

@@ -10,8 +10,8 @@ import { pythonOf } from '../../../.ci/python-environment.mjs';
 export const skyrlPython = pythonOf(import.meta.dirname);
 
 /**
- * Compiling is most of the job on a CPU, so the next run reads what one run has compiled. It is removed with the
- * environment.
+ * On a CPU, most of the time is spent on compiling, so compiled programs are kept for the next run. They are removed
+ * with the environment.
  */
 const compileOnce = {
   JAX_COMPILATION_CACHE_DIR: path.join(import.meta.dirname, '.venv', 'compiled'),
@@ -56,7 +56,7 @@ async function readAddress({ stdout }: ChildProcess): Promise<string> {
   throw new Error('it printed no address');
 }
 
-/** The server prints the address a moment before it listens. */
+/** Waits until the server answers, because it prints the address a moment before it listens. */
 async function untilHealthy(url: string): Promise<string> {
   for (;;) {
     const answer = await fetch(`${url}/api/v1/healthz`).catch(() => undefined);
@@ -65,7 +65,7 @@ async function untilHealthy(url: string): Promise<string> {
   }
 }
 
-/** The server ends its engine itself. */
+/** Ends the server, which ends its engine itself. */
 async function end(server: ChildProcess, ended: Promise<unknown>): Promise<void> {
   if (server.exitCode === null && server.signalCode === null) server.kill('SIGTERM');
   await ended;

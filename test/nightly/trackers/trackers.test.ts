@@ -9,8 +9,8 @@ import { root } from '../../../.ci/workspaces.mjs';
 import { runAjet } from '../../e2e/support/run-ajet.js';
 
 /**
- * This test is part of `.ci/nightly trackers`. The real libraries follow a short run. They have no network and keep
- * what they get.
+ * This test is part of `.ci/nightly trackers`. The real libraries follow a short run. They have no network, so they
+ * keep what they get on disk.
  */
 const isAsked = isInstalled(import.meta.dirname) && process.env['AJET_LONG_TESTS'] === '1';
 const numSteps = 3;
@@ -21,7 +21,7 @@ describe.skipIf(!isAsked)('the real libraries of the trackers', { timeout: 300_0
   let said = '';
   let rewards: readonly number[] = [];
 
-  /** Reads what a library keeps for later, as one character per byte. */
+  /** Reads the files in which a library keeps records until it has a network, as one character per byte. */
   const readKept = (ending: string): string => {
     const file = readdirSync(run, { recursive: true, encoding: 'utf8' }).find((name) => name.endsWith(ending));
     return readFileSync(path.join(run, file ?? `no file *${ending}`), 'latin1');

@@ -11,9 +11,9 @@ import { createTinyBackbone } from '@agentjet/trainer/testing';
 
 /**
  * A task in which every part of the training matters. The model answers each of four cues (ids 0 to 3) with one token,
- * and one of four (ids 4 to 7) is right. Because answers are one token long, a mask that is off by one shows; because
- * there are four cues, a batch that lost its groups shows. An episode has three cues, and its reward is the share of
- * right answers, 0..1.
+ * and one of four (ids 4 to 7) is right. Answers have one token, so a mask that is off by one changes the result. There
+ * are four cues, so a batch that lost its groups also changes the result. An episode has three cues, and its reward is
+ * the share of right answers, 0..1.
  */
 
 const numCues = 4;

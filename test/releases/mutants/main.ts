@@ -8,17 +8,17 @@ import { judgeCell, type GateRun, type Verdict } from '../gate.js';
 import { regressions } from './regressions.js';
 
 /**
- * `npm run releases:mutants` tries the gate itself. Each planted regression must turn it red. Of 40 reruns of the
- * unchanged code with other seeds at most one may turn it red. The rule "equal metrics are green" is not tried: only
- * seeds other than the baseline's are trained. The outcome is kept in `results/gate.json`, unless the working tree
- * differs from its commit.
+ * `npm run releases:mutants` tests the gate itself. Each planted regression must turn it red. Of 40 reruns of the
+ * unchanged code with other seeds, at most one may turn it red. The rule that equal metrics are green is not tested,
+ * because only seeds other than the baseline's are trained. The outcome is kept in `results/gate.json`, unless the
+ * working tree differs from its commit.
  */
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const isJson = process.argv.includes('--json');
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Five releases of three seeds keep this many seeds. */
+/** The number of seeds that five releases of three seeds keep. */
 const numBaselineSeeds = 15;
 const numReruns = 40;
 const mostFalseAlarms = 1;

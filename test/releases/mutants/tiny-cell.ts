@@ -11,7 +11,7 @@ import { plainLoss } from '@agentjet/trainer/testing';
 
 /**
  * The smallest cell: the tiny model learns the cue task through the real loop, credit and packing, in less than a
- * second. The gate is tried on it with planted regressions.
+ * second. The gate is tested with this cell and planted regressions.
  */
 
 /**

@@ -10,9 +10,9 @@ import { type RecipeRun, tabulateRecipe, type TutorialRow } from './recipe-table
 /**
  * `npm run releases:recipe -- --model 20261121=<folder> --model 7=<folder>` trains the tutorials on models that `npm
  * run train:nano -- --seed 7 --out <folder>` made, and keeps their results in `nano.json`. With `--recipe micro` it
- * trains the tutorials of micro on models that `npm run train:micro` made, and keeps `micro.json`. It does not repeat a
- * kept run of a model with the same weights, and drops runs of other weights with the same recipe seed. Each run uses
- * one thread, so the figures do not depend on the cores.
+ * trains the tutorials of micro on models that `npm run train:micro` made, and keeps `micro.json`. If a run of a model
+ * with the same weights is kept, it is not repeated. Kept runs of other weights with the same recipe seed are removed.
+ * Each run uses one thread, so the figures do not depend on the cores.
  */
 
 type Kept = { readonly tutorials: readonly TutorialRow[]; readonly runs: readonly RecipeRun[] };

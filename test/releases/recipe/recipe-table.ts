@@ -25,7 +25,7 @@ export type TutorialRow = {
   readonly after: { readonly [recipeSeed: string]: number };
   /** The largest allowed distance of a model from the median model. */
   readonly band: number;
-  /** Null for fewer than three models, which say too little about the recipe. */
+  /** Null for fewer than three models, which are too few to judge the recipe. */
   readonly within_noise: boolean | null;
 };
 

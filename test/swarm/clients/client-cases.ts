@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Arguments, ClientDriver, DriverOptions, Outcome, SeenEpisode, Verb } from './client-driver.js';
 
-/** Every client of the swarm can do this, in every language. Each case has a client with a different name. */
+/** A case that every client of the swarm must pass, in every language. Each case has a client with a different name. */
 export type ClientCase = {
   readonly name: string;
   readonly check: (bench: ClientBench) => Promise<void>;
@@ -10,9 +10,9 @@ export type ClientCase = {
 export type ClientBench = {
   readonly client: ClientDriver;
   readonly open: (options?: Partial<DriverOptions>) => ClientDriver;
-  /** All clients read the same table. */
+  /** The tasks, which are the same for all clients. */
   readonly tasks: readonly object[];
-  /** Names and values are the same as on the wire. */
+  /** The same tasks in the form of the protocol. */
   readonly rows: object;
 };
 
@@ -127,7 +127,7 @@ export const clientCases: readonly ClientCase[] = [
   },
 ];
 
-/** Clients can also do this if the server has several models. */
+/** Cases for a server with several models. */
 export const policyCases: readonly ClientCase[] = [
   {
     name: 'learns which targets each policy has',

@@ -1,7 +1,7 @@
 /** One client of the swarm, driven by name and arguments: a library, or a program such as curl. */
 export interface ClientDriver {
   readonly name: string;
-  /** Returns the answer, or the code of the error. Arguments are those of the wire. */
+  /** Returns the answer, or the code of the error. The arguments have the names of the protocol. */
   ask(verb: Verb, args: Arguments): Promise<Outcome>;
   close(): Promise<void>;
 }
@@ -12,7 +12,7 @@ export type Outcome = { readonly ok: Readonly<Record<string, unknown>> } | { rea
 
 export type DriverOptions = { readonly url: string; readonly key: string; readonly client: string };
 
-/** The cases need to know this of a claimed episode. */
+/** What the cases need to know about a claimed episode. */
 export type SeenEpisode = {
   readonly episode_id: string;
   readonly task_id: string;

@@ -29,7 +29,7 @@ const tasks = Array.from({ length: 6 }, (_none, index) => ({
   metadata: { z: [index, null, 'é'], a: { answer: `${index + 1}`, deep: { y: true, b: 0.5 } } },
 }));
 
-/** Rows as the wire has them, with the hash that the page of the protocol defines: JSON with sorted keys. */
+/** Rows in the form of the protocol. The protocol's page defines their hash: that of JSON with sorted keys. */
 const rows = {
   tasks: tasks.map(({ taskId, mainQuery, metadata: { z, a } }, index) => {
     const { answer, deep } = a;

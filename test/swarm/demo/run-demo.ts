@@ -29,7 +29,7 @@ export type DemoResult = {
   readonly seconds: number;
 };
 
-/** Lists what the demo should show and this run of it did not, one line each. */
+/** Lists what this run of the demo failed to show, one line each. */
 export function complaintsAbout(result: DemoResult): readonly string[] {
   const { success_before: before, success_after: later, lost, doubled, seconds } = result;
   const gains = Object.entries(before).map(([share, success]) => ({ share, gain: (later[share] ?? 0) - success }));

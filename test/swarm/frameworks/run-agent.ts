@@ -24,7 +24,7 @@ export type AgentOutcome = {
   readonly calls: number;
   /** Answers that did not continue the tokens of earlier ones, by cause. */
   readonly forks: Readonly<Record<string, number>>;
-  /** Prompts that the model read, special tokens included. */
+  /** The prompts that the model read, with special tokens. */
   readonly prompts: readonly string[];
   /** The states of the episodes at the server. */
   readonly states: readonly string[];
@@ -32,8 +32,8 @@ export type AgentOutcome = {
 };
 
 /**
- * Plays a model that calls the tool and gives the answer after it has read the result. smolagents wants the answer as a
- * tool call, too, and with `tool_choice: required` the server has already begun the call.
+ * Plays a model that calls the tool and gives the answer after it has read the result. smolagents also wants the answer
+ * as a tool call. With `tool_choice: required`, the server has already written the beginning of the call.
  */
 function reply({ text }: ScriptedRequest): string {
   const isBegun = text.endsWith(begun);
@@ -96,7 +96,7 @@ export async function runAgent(framework: Framework): Promise<AgentOutcome> {
   }
 }
 
-/** smolagents writes its tool calls into the next prompt in other words, so the second answer begins a new row. */
+/** smolagents writes its tool calls into the next prompt in a different form, so the second answer begins a new row. */
 const forksOf: Partial<Record<Framework, AgentOutcome['forks']>> = { smolagents: { edited: 1 } };
 
 /**

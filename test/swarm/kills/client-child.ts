@@ -1,6 +1,6 @@
 /**
- * A client as a process that may be killed: `client-child.ts <url> <name> <file of receipts>`. It ends when all tasks
- * are done.
+ * Runs a client in a process that may be killed: `client-child.ts <url> <name> <file of receipts>`. It ends when all
+ * tasks are done.
  */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +37,10 @@ const worker = new Worker({
 });
 await worker.run();
 
-/** Makes one call, with one idempotency key for all its tries, until the server is back and answers. */
+/**
+ * Makes one call. If the server does not answer, it repeats the call with the same idempotency key until the server is
+ * back.
+ */
 async function ask(episode: ClaimedEpisode, { agent, messages, signal }: Call): Promise<unknown> {
   const key = crypto.randomUUID();
   for (;;) {

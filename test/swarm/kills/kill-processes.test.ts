@@ -23,7 +23,7 @@ it('keeps the parts of two policies apart while servers are killed', async () =>
     const report = await killProcesses(dir, { numKills: 2, numTasks: 12, numPolicies: 2 });
     expect(report).toMatchObject({ lost: 0, doubled: 0, sampled_again: 0 });
     expect(report.kills.server).toBe(1);
-    expect(report.acknowledged).toBeGreaterThanOrEqual(48); // each policy's part of each episode
+    expect(report.acknowledged).toBeGreaterThanOrEqual(48); // an episode counts once for each policy
     expect(report.trained_share).toBeGreaterThanOrEqual(0.95);
   } finally {
     await rm(dir, { recursive: true, force: true });

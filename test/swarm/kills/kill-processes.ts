@@ -8,21 +8,27 @@ import { checkpointsOf, findRun, findWrongWeights, foldRun } from './replay-weig
 
 /**
  * Kills real processes on a real store with a real model by SIGKILL at random moments: servers, clients and the
- * engine's thread in turn. At the end all work may finish. Every receipt of a client must be in the ledger. The
- * weights must be, to the last bit, those that result from making every step once and in order. With two policies,
- * all of this holds for the parts of each policy.
+ * engine's thread in turn. At the end all work may finish. Every receipt of a client must be in the ledger. The weights
+ * must equal, to the last bit, those of a run that makes every step once and in order. With two policies, this must
+ * hold for each policy.
  */
 
 export type KillReport = {
-  /** `worker` is the embedded engine, a thread of the server. It is terminated, and the server lives. */
+  /**
+   * The number of kills. `worker` is the embedded engine, which is a thread of the server. Only this thread is
+   * terminated, and the server continues.
+   */
   readonly kills: { readonly server: number; readonly worker: number; readonly client: number };
-  /** Episodes. With several policies it counts their parts. */
+  /** The number of acknowledged episodes. With several policies, an episode counts once for each policy. */
   readonly acknowledged: number;
   readonly trained: number;
-  /** Acknowledged episodes that could be trained: without `failed`, `superseded` and `non_finite_gradient`. */
+  /**
+   * The fraction of acknowledged episodes that were trained, without episodes that were dropped as `failed`,
+   * `superseded` or `non_finite_gradient`.
+   */
   readonly trained_share: number;
   readonly dropped_by_reason: Readonly<Partial<Record<DropReason, number>>>;
-  /** Attempts that were lost although their client lived. */
+  /** Attempts that were lost although their client was alive. */
   readonly sampled_again: number;
   readonly lost: number;
   readonly doubled: number;
@@ -73,7 +79,10 @@ export async function killProcesses(
   return { kills, ...(await compare(dir, numPolicies)) };
 }
 
-/** A server that ends by itself is a bug, even if the next one loses nothing. Its standard error has the cause. */
+/**
+ * Throws if a server has ended although it was not killed. This is a bug, even if the next server loses nothing. The
+ * server's standard error has the cause.
+ */
 function requireNoDeath(deaths: readonly string[]): void {
   if (deaths.length > 0) throw new Error(`A server that nobody killed has ended ${deaths.join(' and ')}.`);
 }
@@ -198,7 +207,7 @@ async function endEngine(server: ChildProcess): Promise<number> {
   return said;
 }
 
-/** Processes that have to end. */
+/** Processes that were killed on purpose. */
 const killed = new WeakSet<ChildProcess>();
 
 export async function killChild(child?: ChildProcess): Promise<void> {

@@ -1,9 +1,9 @@
 /**
  * `npm run swarm:kills -- --kills 20 [--policies 2] [--json]` kills real processes. Servers on LMDB and clients over
  * HTTP get SIGKILL at random moments, while the nano model is trained. The thread of the embedded engine is terminated
- * while its server lives (`kills.worker`; on torch it is a process, which `test/swarm/torch-worker.test.ts` kills). At
- * the end receipts, ledger and weights must agree, the weights to the last bit. The exit code is 1 if anything was lost
- * or doubled.
+ * while its server continues (`kills.worker`). The torch worker is a process, which `test/swarm/torch-worker.test.ts`
+ * kills. At the end, receipts, ledger and weights must agree, the weights to the last bit. The exit code is 1 if an
+ * episode was lost or trained twice.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -15,7 +15,7 @@ export function findRun(dir: string): string {
   return path.join(experiment, run);
 }
 
-/** Folds the ledger of a run without a server. */
+/** Computes the state of a run's ledger without a server. */
 export async function foldRun(
   run: string,
 ): Promise<{ readonly state: LedgerState; readonly records: RecordIndex; readonly close: () => Promise<void> }> {
@@ -37,9 +37,9 @@ export function checkpointsOf(run: string, policy: string): readonly number[] {
 }
 
 /**
- * Finds the policies whose newest checkpoint is wrong. The servers were killed and made steps again. The checkpoint
- * must hold the same bytes as making every step after the oldest checkpoint once and in order. The records of earlier
- * steps may be gone.
+ * Finds the policies whose newest checkpoint is wrong. The servers were killed and have repeated steps. This function
+ * loads the oldest checkpoint and makes every later step once and in order. The newest checkpoint must hold the same
+ * bytes as the result. It begins at the oldest checkpoint because the records of earlier steps may be removed.
  */
 export async function findWrongWeights(run: string, scratch: string, numPolicies: number): Promise<readonly string[]> {
   const { state, records, close } = await foldRun(run);

@@ -4,8 +4,8 @@ import { configuration, type AgentJetConfig } from 'agentjet';
 export const agents = ['main', 'second'] as const;
 
 /**
- * Small batches on the nano model and few checkpoints, so that most kills lose steps that have to be made again. With a
- * port the second policy waits there for a torch worker that somebody else starts.
+ * Small batches on the nano model and few checkpoints, so that after most kills some steps have to be repeated. With a
+ * port, the second policy waits at this port for a torch worker that another program starts.
  */
 export function createServedConfig(experimentDir: string, numPolicies: number, workerPort = 0): AgentJetConfig {
   const attached = { backbone: 'torch', torch: { launch: 'attach', listenPort: workerPort } };

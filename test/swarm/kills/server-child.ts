@@ -1,7 +1,7 @@
 /**
- * A swarm server as a process that may be killed: `server-child.ts <folder> <port> <number of policies> [<port for a
- * torch worker>]`. It prints "ready" when it listens. SIGUSR2 ends the thread of its engine in the middle of its work,
- * and then it prints "worker ended".
+ * Runs a swarm server in a process that may be killed: `server-child.ts <folder> <port> <number of policies> [<port for
+ * a torch worker>]`. It prints "ready" when it listens. SIGUSR2 ends the thread of its engine in the middle of its
+ * work, and then it prints "worker ended".
  */
 import { once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';

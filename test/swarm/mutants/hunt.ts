@@ -1,6 +1,6 @@
 /**
- * Looks for a violation in the sources next to it: scripted scenarios first, then seeds from 1. It prints one line of
- * JSON.
+ * Looks for a violation in the sources next to this file. It runs the scripted scenarios first, and then seeds from 1
+ * on. It prints one line of JSON.
  */
 import { toErrorMessage } from '@agentjet/core';
 import { scenarios } from '../scenarios/scenarios.js';

@@ -11,7 +11,7 @@ import { testSettings } from '@agentjet/swarm-server/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { TrainingWatch } from '../watch-training.js';
 
-/** One server has two models, a planner's and a worker's, and the worker's dies. */
+/** A server has one model for a planner and one for a worker, and the worker's model dies. */
 
 let dir = '';
 let run: ServedRun;
@@ -56,7 +56,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** The real weights of a policy, until `kill`. Then neither steps nor calls work until they are opened again. */
+/** The real weights of a policy. After `kill`, steps and calls fail until the weights are opened again. */
 class Breakable {
   readonly policy: ServedPolicy;
   canOpen = true;
@@ -90,7 +90,7 @@ class Breakable {
   };
 }
 
-/** Returns the same object except for one method, which is checked first. */
+/** Returns the same object, but calls `check` before one of its methods. */
 function breaking<Thing extends object>(thing: Thing, method: keyof Thing, check: () => void): Thing {
   return new Proxy(thing, {
     get: (target, name) => {

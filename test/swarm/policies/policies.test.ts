@@ -119,7 +119,7 @@ it('two models learn different answers to the same question, each in its own ste
   const running = new SwarmClient({ url, key: firstKey }).run(walk, { tasks, parallel: 16 });
   const stepOf = (name: string): number => first.server.swarm?.describe().policies?.[name]?.step ?? 0;
   await expect.poll(() => stepOf('planner') >= 2 && stepOf('worker') >= 1, { timeout: 120_000 }).toBe(true);
-  await first.close(); // nothing is saved: the steps since the newest checkpoint are made again
+  await first.close(); // nothing is saved, so the steps since the newest checkpoint are repeated
   const served = await serve(Number(new URL(url).port), first.runDir, { logger: ['console', 'tensorboard'] });
   expect(await running).toMatchObject({ reason: 'stopped' });
   const { policies: told } = served.server.swarm?.describe() ?? {};
@@ -127,7 +127,7 @@ it('two models learn different answers to the same question, each in its own ste
   expect(told).toMatchObject({ planner: { step: 6, state: 'complete' }, worker: { step: 4, state: 'complete' } });
   for (const [policy, steps] of [['planner', [1, 2, 3, 4, 5, 6]] as const, ['worker', [1, 2, 3, 4]] as const])
     expect(linesOf(served.runDir, `policies/${policy}/metrics.jsonl`).map(({ step }) => step)).toEqual(steps);
-  // The figures from before the tracker was named are sent too. A step that is made again may be sent twice.
+  // The tracker also gets the figures from before it was configured. It may get a repeated step twice.
   expect(countOf('train/reward_mean', served.runDir, 'planner')).toBeGreaterThanOrEqual(6);
   expect(countOf('train/reward_mean', served.runDir, 'worker')).toBeGreaterThanOrEqual(4);
   expect(gainOf(served.runDir, 'planner')).toBeGreaterThan(0.3);

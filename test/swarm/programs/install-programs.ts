@@ -15,7 +15,7 @@ export function installProgram({ package: name, version, command }: Program): { 
   const bin = path.join(dir, 'node_modules/.bin');
   if (existsSync(path.join(bin, command))) return { bin };
   mkdirSync(dir, { recursive: true });
-  // Their scripts put the binary of this platform in its place.
+  // The install scripts of these packages install the binary for this platform.
   const manifest = { private: true, dependencies: { [name]: version }, allowScripts: { [name]: true } };
   writeFileSync(path.join(dir, 'package.json'), JSON.stringify(manifest));
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';

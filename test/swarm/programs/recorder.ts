@@ -19,7 +19,7 @@ export type Recorder = {
   readonly close: () => Promise<void>;
 };
 
-/** Passes everything on to `target` and keeps it. */
+/** Starts a server that forwards all requests to `target` and keeps them. */
 export async function startRecorder(target: string): Promise<Recorder> {
   const exchanges: Exchange[] = [];
   let numRequests = 0;

@@ -77,7 +77,7 @@ export async function runProgram(program: Program, bin: string): Promise<Program
         timeoutSeconds: 240,
         signal: stop.signal,
         onEvent: ({ type }) => {
-          if (type === 'episode_ended') stop.abort(); // its batch is never full, so the run would wait
+          if (type === 'episode_ended') stop.abort(); // the batch is never full, so without this the run would wait
         },
       },
     );

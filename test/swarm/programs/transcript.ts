@@ -4,8 +4,9 @@ import { answer, word } from './programs.js';
 import type { Exchange } from './recorder.js';
 
 /**
- * The requests of a program in an episode. The texts are those of its makers, so only their length and hash are kept,
- * and equal texts stay equal. An id from an earlier answer is `<answer 0.2>`, the second of the first answer.
+ * The requests of a program in an episode. The texts belong to the program's makers, so only their lengths and hashes
+ * are kept. Equal texts have equal hashes. An id from an earlier answer becomes a name such as `<answer 0.2>`, the
+ * second id of the first answer.
  */
 export type Transcript = {
   readonly package: string;
@@ -49,8 +50,8 @@ function abridge(body: unknown, names: ReadonlyMap<string, string>): unknown {
 }
 
 /**
- * Returns the same value with other strings. `key` is the name of the property that holds the string, or the list that
- * does.
+ * Returns the same value with other strings. `key` is the name of the property that holds the string, or that holds the
+ * list with the string.
  */
 function mapStrings(value: unknown, change: (text: string, key: string) => string, key = ''): unknown {
   if (typeof value === 'string') return change(value, key);

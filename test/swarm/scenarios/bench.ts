@@ -21,7 +21,7 @@ export class Bench {
     this.world.hasFaults = false;
   }
 
-  /** Starts a server, which takes the store over from any other. */
+  /** Starts a server, which takes the store over from any other server. */
   async serve(): Promise<{ readonly swarm: Swarm; readonly life: Life }> {
     const { world, disk, checkpoints, broken, settings } = this;
     const life = new Life(world);
@@ -42,7 +42,7 @@ export class Bench {
       onEnd: () => {},
     });
     const swarm = await this.settle(opening);
-    await this.settle(life.wait(500)); // the weights are open
+    await this.settle(life.wait(500)); // then the weights are open
     return { swarm, life };
   }
 

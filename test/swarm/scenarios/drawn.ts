@@ -15,8 +15,8 @@ function createBench(rules: Partial<LedgerRules> = {}, settings: Partial<SwarmSe
 }
 
 /**
- * While a step is evaluated, nothing of the next batch is sampled, because a client would have to wait for its answers
- * that long.
+ * While a step is evaluated, the next batch is not sampled, because its calls would have to wait until the evaluation
+ * ends.
  */
 export const nextBatchWaits: Scenario = async () => {
   const bench = createBench({}, { testFreq: 1, numEvaluationTasks: 1, evaluationPlaces: 1 });
@@ -35,7 +35,7 @@ export const nextBatchWaits: Scenario = async () => {
   ];
 };
 
-/** A place is not tried again if its group can no longer be trained. */
+/** If a group can no longer be trained, its lost attempts are not repeated. */
 export const doomedPlace: Scenario = async () => {
   const bench = createBench({ failedEpisodePolicy: 'drop_group' }, { numPlaces: 3 });
   const { swarm } = await bench.serve();
@@ -50,7 +50,7 @@ export const doomedPlace: Scenario = async () => {
   ];
 };
 
-/** The records of a dropped group stay until the step that reports on it is in a checkpoint. */
+/** The records of a dropped group are kept until the step that reports this group is in a checkpoint. */
 export const idleGroupKept: Scenario = async () => {
   const disk = new MemoryDisk();
   const store = new MemoryStore(disk);
@@ -75,7 +75,7 @@ export const idleGroupKept: Scenario = async () => {
   ];
 };
 
-/** The rank of a group is its name in an ordinary run. */
+/** The rank of a group is the id that the group has in an ordinary run. */
 export const rankOfADraw: Scenario = async () => {
   const bench = createBench({ maxAttempts: 1 });
   const { swarm } = await bench.serve();

@@ -4,15 +4,15 @@ import { Bench, claimRequest, endRequest } from './bench.js';
 import { doomedPlace, idleGroupKept, nextBatchWaits, rankOfADraw } from './drawn.js';
 
 /**
- * Scenarios for bugs that random tests seldom find. Each is the smallest that shows its bug. It returns a list of what
- * went wrong, which is empty if nothing did.
+ * Scenarios for bugs that random tests seldom find. Each scenario is the smallest that shows its bug. It returns a list
+ * of what went wrong. The list is empty if everything was right.
  */
 export type Scenario = () => Promise<readonly string[]>;
 
 const when = (isWrong: boolean, violation: string): readonly string[] => (isWrong ? [violation] : []);
 
 /**
- * A failed sync leaves pages that can be read and are never written. A server that believes a later sync loses them.
+ * After a failed sync, some pages can be read but are never written. If a server trusts a later sync, it loses them.
  */
 const failedSync: Scenario = async () => {
   const bench = new Bench();
@@ -65,7 +65,8 @@ function createSignal(): { readonly promise: Promise<void>; readonly resolve: ()
 }
 
 /**
- * A manifest in a newer file decides about a group. An open group keeps the older file with that group's other records.
+ * A manifest in a newer file decides about a group whose records are in an older file. An open group keeps the older
+ * file.
  */
 const manifestOfAnOlderGroup: Scenario = async () => {
   const disk = new MemoryDisk();
@@ -169,7 +170,7 @@ const busySync: Scenario = async () => {
   return when(numCalls > 100, `an end waited while ${numCalls} calls were recorded`);
 };
 
-/** A power cut lost a claim. Its id is opened again, and its old episode is gone. */
+/** A power cut lost a claim. If the client repeats the claim, it gets a new episode, and the old episode is gone. */
 const lostClaim: Scenario = async () => {
   const bench = new Bench();
   const { swarm, life } = await bench.serve();
@@ -186,7 +187,7 @@ const lostClaim: Scenario = async () => {
   ];
 };
 
-/** On a full disk claims and calls are refused first, so that ends still fit. */
+/** On a disk that is nearly full, claims and calls are refused first, so that there is still room for ends. */
 const fullDisk: Scenario = async () => {
   const bench = new Bench();
   const { swarm } = await bench.serve();
@@ -202,7 +203,7 @@ const fullDisk: Scenario = async () => {
   );
 };
 
-/** A group whose first attempt never ends is given up as well, because its patience counts from the claim. */
+/** A group is given up even if its first attempt never ends, because its patience is counted from the claim. */
 const claimThatNeverEnds: Scenario = async () => {
   let now = 0;
   const ledger = new Ledger({ now: () => now, rules: { groupPatienceMs: 1000 }, journal: () => {} });

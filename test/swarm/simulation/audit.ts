@@ -13,12 +13,12 @@ import {
 import { firstParts, type RunSettings } from './settings.js';
 
 /**
- * Records what clients learned, and checks whether the server ever contradicts it. It never reads the server's own
- * state for that.
+ * Records what clients learned from answers, and checks whether the server ever contradicts it. What clients learned is
+ * never read from the server's own state.
  */
 export class Audit {
   readonly violations = new Set<string>();
-  /** Maps an episode to the body of its end that got a receipt. */
+  /** Maps an episode to the body of the end that got a receipt. */
   readonly receipts = new Map<string, string>();
   /** Maps an episode to the calls whose answer its agent has seen. */
   readonly answered = new Map<string, Set<string>>();
@@ -26,9 +26,9 @@ export class Audit {
   readonly scores = new Map<string, number>();
   readonly configs: { readonly revision: number; readonly fromStep: number }[] = [];
   readonly #served = new Map<string, number>();
-  /** The carry of each share after a step of a policy. */
+  /** What was rounded off the number of groups of each share, after a step of a policy. */
   readonly #owed = new Map<string, GroupsByShare>();
-  /** Under `order: drawn`, the first draw that a step of a policy does not cover. */
+  /** With `order: drawn`, the first draw that no step of the policy covers yet. */
   readonly #windows = new Map<string, number>();
   /** The contents of the first manifest that named a group. */
   readonly #taken = new Map<string, Taken>();
@@ -37,7 +37,7 @@ export class Audit {
     if (!condition) this.violations.add(violation);
   }
 
-  /** Within one incarnation of a policy, a version always has the same weights. */
+  /** Checks that a version always means the same weights within one incarnation of a policy. */
   served({ policy, version, incarnation }: Served, hash: number | undefined): void {
     this.require(hash !== undefined, `a call of version ${version} was answered without weights`);
     const key = `${policy} ${incarnation}:${version}`;
@@ -79,7 +79,7 @@ export class Audit {
     }
   }
 
-  /** A batch does not depend on which of its groups began first. */
+  /** Checks that the groups of a batch are in the order of their draws, whichever of them began first. */
   #order(state: LedgerState, { step, groups }: ManifestRecord): void {
     const found = groups.flatMap(({ groupId }) => state.groups.get(groupId) ?? []);
     const isInOrder = found.every((group, at) => {
@@ -89,7 +89,7 @@ export class Audit {
     this.require(isInOrder, `step ${step} has its groups in another order than that of their draws`);
   }
 
-  /** A step covers that many draws in their order, each once. The last steps of a run may cover fewer. */
+  /** Checks that a step covers `batchSize` draws in their order, each once. The last steps of a run may cover fewer. */
   #window(
     state: LedgerState,
     { step, groups, idle = [], policy = defaultPolicy }: ManifestRecord,
@@ -108,7 +108,10 @@ export class Audit {
     this.require(cut.length === 0, `${cut[0]?.groupId} is doomed, and was not tried to its end`);
   }
 
-  /** A whole batch is within one group of its parts, and the rounding is carried over every restart. */
+  /**
+   * Checks that a full batch differs from the configured parts by less than one group, and that rounding errors are
+   * carried over to later batches, also over restarts.
+   */
   #shares(state: LedgerState, manifest: ManifestRecord, { run, rules }: ManifestRules): void {
     const { step, groups, shares, policy = defaultPolicy } = manifest;
     const parts = partsAt(state, firstParts, step, policy);
@@ -136,9 +139,10 @@ export class Audit {
   }
 
   /**
-   * After one policy has taken a group, its places are closed and its rewards stay, also for the other policies. If a
-   * power cut removed a manifest before it was synced, the manifest has had no effect, and the group may have been
-   * rescored since. The manifest of the same step replaces it, because the fold accepts only one.
+   * Checks that a group does not change after one policy has taken it: its places are closed and its rewards stay, also
+   * for the other policies. If a power cut removed a manifest before it was synced, the manifest has had no effect, and
+   * the group may have been rescored since. A new manifest of the same step then replaces it, because the ledger
+   * accepts only one.
    */
   #sameForAll(state: LedgerState, groupId: string, taken: Taken): void {
     const known = this.#taken.get(groupId);
@@ -153,8 +157,8 @@ type Taken = { readonly policy: string; readonly step: number; readonly episodes
 type Served = { readonly policy: string; readonly version: number; readonly incarnation: number };
 
 /**
- * Returns by how many groups a policy may exceed the others. If two policies lack groups of different shares, one of them
- * has one group too many.
+ * Returns by how many groups a policy may exceed the others. If two policies lack groups of different shares, one of
+ * them gets one group too many.
  */
 const mostSurplus = ({ policies, shares }: RunSettings): number =>
   policies.length > 1 && shares !== undefined ? 1 : 0;

@@ -8,7 +8,7 @@ import type { Network } from './network.js';
 import type { ServerProcess } from './server-process.js';
 import type { World } from './world.js';
 
-/** A program that runs agents against the swarm, dies, and comes back with the newest code. */
+/** A program that runs agents for the swarm, dies, and starts again with the newest code. */
 export class ClientProcess {
   readonly #options: ClientOptions;
   #life: Life;

@@ -1,12 +1,15 @@
 import type { Host } from '@agentjet/ledger';
 import type { World } from './world.js';
 
-/** One life of a process. After it is killed, its timers never fire and its promises never settle. */
+/**
+ * The life of a process, from its start to its end. After it is killed, its timers never fire and its promises never
+ * settle.
+ */
 export class Life {
   readonly host: Host;
   readonly world: World;
   isAlive = true;
-  /** How far its clock has jumped ahead. */
+  /** By how much its clock has jumped ahead. */
   jumpedMs = 0;
 
   constructor(world: World, skew = 1) {

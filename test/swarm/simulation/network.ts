@@ -4,11 +4,11 @@ import type { Audit } from './audit.js';
 import type { Life } from './life.js';
 import type { World } from './world.js';
 
-/** The function by which a process answers requests; undefined while it does not listen. */
+/** A process that answers requests. */
 export type Listener = { readonly life: Life; readonly swarm: Swarm };
 
 /**
- * Carries requests between clients and servers. It loses, doubles, delays and reorders them, and cuts connections in
+ * Carries requests between clients and servers. It loses, repeats, delays and reorders them, and cuts connections in
  * one direction.
  */
 export class Network {

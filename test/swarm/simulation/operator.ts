@@ -60,7 +60,7 @@ export class Operator {
   async score(): Promise<void> {
     while (!this.isStopped) {
       await this.#life.wait(150 + this.#world.about(200));
-      const isHasty = this.#world.chance(0.05); // does not wait for the whole group
+      const isHasty = this.#world.chance(0.05); // a hasty scorer does not wait for the whole group
       const { groups } = await this.order((swarm) => swarm.unscored(isHasty || this.#world.chance(0.1)));
       const [group] = groups;
       if (group === undefined) continue;
@@ -73,7 +73,7 @@ export class Operator {
         () => this.#audit.scores.set(group.group_id, revision),
         () => undefined,
       );
-      if (this.#world.chance(0.9)) await put; // otherwise another is sent before this one is answered
+      if (this.#world.chance(0.9)) await put; // otherwise the next request is sent before this one is answered
     }
   }
 }

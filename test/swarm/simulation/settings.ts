@@ -9,12 +9,12 @@ export type RunSettings = {
   readonly oversubscribe: number;
   readonly maxStaleness: number;
   readonly repeatsExactly: boolean;
-  /** Clients leave all rewards to the scorer. */
+  /** Whether clients leave all rewards to the scorer. */
   readonly isJudged: boolean;
-  /** Two shares, a and b; undefined means no shares. */
+  /** How the two shares a and b divide batches. Undefined means no shares. */
   readonly shares: 'strict' | 'elastic' | undefined;
   readonly order: 'pool' | 'drawn';
-  /** There are fewer clients and longer waits. */
+  /** Whether there are fewer clients and longer waits. */
   readonly isQuiet: boolean;
 };
 
@@ -34,10 +34,10 @@ export function drawSettings(seed: number): RunSettings {
   };
 }
 
-/** The settings that the run begins with. */
+/** The parts of the shares at the beginning of a run. */
 export const firstParts = { a: 0.6, b: 0.4 };
 
-/** The second of two policies has larger batches, and saves more often. */
+/** Returns the settings of a policy. The second of two policies has larger batches, and saves more often. */
 export function toSwarmSettings(run: RunSettings, policy = run.policies[0]): SwarmSettings {
   const isSecond = policy !== run.policies[0];
   const cutsDoomed = run.order === 'pool';

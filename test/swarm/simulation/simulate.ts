@@ -20,8 +20,9 @@ import { ToyCheckpoints, type ToyWeights } from './toy-trainer.js';
 import { World } from './world.js';
 
 /**
- * Makes one run: clients, a scorer, an operator and servers, with faults from the seed for a while, then calm, until
- * the swarm drains. At the end the ledger, the weights and the audit of what clients learned must agree.
+ * Makes one run with clients, a scorer, an operator and servers. For a while, faults happen that depend on the seed.
+ * Then there are no more faults, and the run continues until all work is done. At the end, the ledger, the weights and
+ * the audit of what clients learned must agree.
  */
 
 export type RunResult = {
@@ -128,7 +129,10 @@ function createParts(world: World): Parts {
 /** The shares that clients run, if there are shares. */
 const abilities = [['a'], ['b'], ['a', 'b']];
 
-/** Waits until nothing has been open for a while, because an evaluation may begin after the last step. */
+/**
+ * Waits until no work has been open for a while. It waits this long because an evaluation may begin after the last
+ * step.
+ */
 async function drain({ world, servers }: Parts): Promise<void> {
   let quietSeconds = 0;
   for (const endMs = world.now + drainMs; world.now < endMs && quietSeconds < 8; ) {
@@ -156,7 +160,7 @@ function foldAtEnd(disk: MemoryDisk, audit: Audit): LedgerState | undefined {
 }
 
 /**
- * Checks the equation: every acknowledged episode is trained exactly once, or dropped for a reason, and nothing is left
+ * Checks that every acknowledged episode is trained exactly once, or dropped for a reason, and that no episode is left
  * over.
  */
 function checkEnd(state: LedgerState, audit: Audit): void {
@@ -183,7 +187,7 @@ function checkEnd(state: LedgerState, audit: Audit): void {
   }
 }
 
-/** Every policy trains its part of every acknowledged episode exactly once, or drops it for a reason. */
+/** Checks that the policy has trained every acknowledged episode exactly once, or dropped it for a reason. */
 function checkPolicy(
   state: LedgerState,
   { policy, weights }: { readonly policy: string; readonly weights: ToyWeights | undefined },

@@ -5,8 +5,8 @@ import type { TrainerPort } from '@agentjet/swarm-server/swarm';
 import type { Life } from './life.js';
 
 /**
- * A trainer whose weights are a hash chain of everything that was ever applied to them, with a list of it. "Trained
- * once, in order" is thus an equation.
+ * A trainer whose weights are a list of everything that was ever applied to them, with a hash chain over it. So a test
+ * can check exactly that each episode was trained once, and in order.
  */
 export type ToyWeights = {
   readonly step: number;
@@ -21,7 +21,10 @@ type AppliedStep = {
   readonly before: AppliedStep | undefined;
 };
 
-/** Checkpoints outlive processes. One that was interrupted while it was written is not whole. */
+/**
+ * Checkpoints, which continue to exist when a process ends. If writing a checkpoint was interrupted, the checkpoint is
+ * not whole.
+ */
 export class ToyCheckpoints {
   readonly kept = new Map<number, { readonly weights: ToyWeights; isWhole: boolean }>([
     [0, { weights: { step: 0, hash: 1, last: undefined }, isWhole: true }],
@@ -43,7 +46,7 @@ export class ToyTrainer implements TrainerPort {
     this.#onCheckpoint = options.onCheckpoint;
   }
 
-  /** The answer to calls. */
+  /** The weights that answer calls. */
   get published(): ToyWeights | undefined {
     return this.#published;
   }

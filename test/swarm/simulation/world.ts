@@ -1,13 +1,13 @@
 import { createRandom } from '@agentjet/core';
 
 /**
- * A virtual clock and one source of chance, both from a seed. Events run one after another. All promises settle between
- * two events, so a run is the same each time.
+ * A virtual clock, and random numbers from a seed. Events run one after another. All promises settle between two
+ * events, so the same seed always gives the same run.
  */
 export class World {
   readonly seed: number;
   readonly random: () => number;
-  /** Faults happen while this is true. A run ends in calm. */
+  /** Whether faults happen. At the end of a run there are none. */
   hasFaults = true;
   now = 0;
   numEvents = 0;

@@ -23,7 +23,7 @@ function findHidden(prompt: string): readonly TopicName[] {
 }
 
 /**
- * Asks what it should ask one time in four. Otherwise it asks by habit or asks a random question. Reinforcement
+ * In one of four cases it chooses the right topic. Otherwise it chooses a topic by habit or at random. Reinforcement
  * learning cannot strengthen a topic that a model never asks about.
  */
 function chooseTopic(prompt: string, random: Random): TopicName {

@@ -2,7 +2,7 @@ import type { Random } from '@agentjet/core';
 import { days, type Kind } from '#tutorial/office/jobs.js';
 import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
-/** Reads what a job says. */
+/** What a job says. */
 type Read = {
   readonly kind: Kind;
   readonly person: string;
@@ -43,7 +43,7 @@ function look(job: Read, random: Random): string {
   return lookIn(random.next() < firstLook[job.kind] ? 'contacts' : 'calendar', job);
 }
 
-/** Each kind of job, except writing, has a wrong action that comes more often than the right one. */
+/** Chooses an action. For each kind of job except writing, a wrong action is more frequent than the right one. */
 function actOnContact({ kind, person, text, amount, day }: Read, record: Record, random: Random): string {
   const { mail, account } = record;
   const chance = random.next();

@@ -4,8 +4,8 @@ import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 const opposites: Readonly<Record<Direction, Direction>> = { up: 'down', down: 'up', left: 'right', right: 'left' };
 
 /**
- * The probability of a random direction; otherwise, the probability of walking straight on; otherwise, the probability
- * of looking for the goal.
+ * The probability of a random direction, the probability of walking straight ahead if the direction is not random, and
+ * the probability of looking for the goal in all other cases.
  */
 const slipRate = 0.1;
 const habitRate = 0.5;
@@ -15,7 +15,7 @@ function directionOf(line: string): Direction {
   return directions.find((direction) => line.startsWith(direction)) ?? directions[0];
 }
 
-/** Its last answer. There is none at the start. */
+/** Returns the teacher's last answer, or undefined at the start. */
 function findLast(prompt: string): Direction | undefined {
   const [, answer] = /.*<\|im_start\|>assistant\n(\w+)<\|im_end\|>/s.exec(prompt) ?? [];
   return directions.find((direction) => direction === answer);
@@ -27,9 +27,9 @@ function firstNonEmpty(...choices: readonly (readonly string[])[]): readonly str
 }
 
 /**
- * Often walks straight on, even against the edge, if there is not a hole ahead. Otherwise it takes any ice, but does
- * not turn back, and sometimes goes closer to the goal. So the model learns the skills of a good walker, but its
- * likeliest answer is a bad one.
+ * Often walks straight ahead, even against the edge, unless there is a hole ahead. Otherwise it walks onto any ice
+ * without turning back, and sometimes it walks towards the goal. So the model learns everything that a good walker
+ * needs, but its most likely answer is a bad one.
  */
 export const lakeTeacher: Teacher = (prompt, random) => {
   const lines = lastMessage(prompt).split('\n');

@@ -20,8 +20,8 @@ function chooseOperator(right: Operator, random: Random): Operator {
 }
 
 /**
- * Calls the calculator with both numbers of the problem. It takes an operation for its opposite more often than for
- * itself, and sometimes swaps the numbers. Then it repeats what the calculator says.
+ * Calls the calculator with both numbers of the problem. It confuses an operation with its opposite in most cases, and
+ * sometimes swaps the numbers. Then it repeats what the calculator says.
  */
 export const mathTeacher: Teacher = (prompt, random) => {
   const message = lastMessage(prompt);
