@@ -115,7 +115,7 @@ function python(args: readonly string[]): string {
 }
 
 /**
- * Returns whether the greedy answers are equal, except where rounding swapped two tokens that are almost equally
+ * Returns whether the greedy answers are equal. They may differ if rounding swapped two tokens that are almost equally
  * likely.
  */
 function isSameGreedy({ f16 }: ExportComparison): boolean {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { microModelDir } from '@agentjet/micro';
 import { nanoModelDir } from '@agentjet/nano';
 
-/** Finds out where a result comes from: version, commit, machine, libraries and model. */
+/** Finds the origin of a result: version, commit, machine, libraries and model. */
 
 const root = path.resolve(import.meta.dirname, '../..');
 

@@ -1,6 +1,7 @@
 """The PyTorch side of the engine benchmark. It reads one JSON command per line, and writes one JSON answer per line.
 
-It is what a careful user writes in eager PyTorch on the CPU: F.linear, fused scaled-dot-product attention, fused AdamW,
+It is what a careful user writes in eager PyTorch on the CPU: F.linear, fused scaled-dot-product attention, fused
+AdamW,
 a static key-value cache, and one prefill pass. It uses float32 and the given number of threads. Legend: B rows, T
 tokens, D hidden size.
 
@@ -96,7 +97,8 @@ class Trainer:
 
 
 class Cache:
-    """A static cache [B, key_heads, S, head] per layer. A new token sees all tokens before it, so no mask is needed. Query heads are folded into rows."""
+    """A static cache [B, key_heads, S, head] per layer. A new token sees all tokens before it, so no mask is needed.
+    Query heads are folded into rows."""
 
     def __init__(self, model, rows, size):
         shape = (rows, model.key_heads, size, model.head)

@@ -1,6 +1,9 @@
-"""python make_golden.py FOLDER: makes small GGUF files, and what the package `gguf` reads from them, for the tests of packages/gguf.
+"""python make_golden.py FOLDER: makes small GGUF files, and what the package `gguf` reads from them, for the tests of
+packages/gguf.
 
-types.json holds blocks of every type, drawn at random, and their values. llama.gguf, qwen2.gguf and qwen3.gguf are whole tiny models. NAME.json has the SHA-256 of each tensor in the model folder: float32, little endian. tiny.whl is a wheel that contains llama.gguf.
+types.json holds blocks of every type, drawn at random, and their values. llama.gguf, qwen2.gguf and qwen3.gguf are
+whole tiny models. NAME.json has the SHA-256 of each tensor in the model folder: float32, little endian. tiny.whl is a
+wheel that contains llama.gguf.
 """
 
 import base64, hashlib, json, os, sys, zipfile

@@ -11,7 +11,8 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 
 def load(folder: str) -> PreTrainedModel:
-    """Opens an adapter with peft. SkyRL pins peft 0.18.1, which does not work with transformers 5.8. The environment of trainer/torch has newer versions of both."""
+    """Opens an adapter with peft. SkyRL pins peft 0.18.1, which does not work with transformers 5.8. The environment
+    of trainer/torch has newer versions of both."""
     adapter = os.path.join(folder, "adapter_config.json")
     if not os.path.exists(adapter):
         return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)

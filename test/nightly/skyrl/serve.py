@@ -1,7 +1,8 @@
 """Starts SkyRL's server and its engine on a free port of the loopback: `python serve.py <EngineConfig as JSON>` prints
 the address.
 
-SkyRL's own start command must be a child of `uv run`, and also starts the engine with `uv run`. This program runs both in its own interpreter.
+SkyRL's own start command must be a child of `uv run`, and also starts the engine with `uv run`. This program runs both
+in its own interpreter.
 """
 
 import json

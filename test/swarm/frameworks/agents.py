@@ -1,7 +1,8 @@
 """One agent with one tool in each framework, run for a swarm:
 `agents.py <autogen|crewai|langchain|smolagents> <server>`.
 
-The framework knows nothing of the swarm. It gets the address, the key and the name of its model, as for any OpenAI-compatible model.
+The framework knows nothing of the swarm. It gets the address, the key and the name of its model, as for any
+OpenAI-compatible model.
 """
 
 import asyncio
