@@ -3,7 +3,7 @@ import type { MetricsRecord } from '@agentjet/run-folder';
 import { stepsKept, type EpisodeFacts, type Finding, type Rule } from './rule.js';
 import { rules as allRules } from './rules.js';
 
-/** The diagnosis of a run in progress. It asks each rule after every step until the rule finds something. */
+/** Diagnoses a run in progress. After every step, it asks each rule that has not found anything yet. */
 export class Diagnosis {
   readonly #config: CommonConfig;
   #steps: readonly MetricsRecord[] = [];

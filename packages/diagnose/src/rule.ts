@@ -32,6 +32,9 @@ export type Finding = {
 export interface Rule {
   /** The name in snake_case. */
   readonly name: string;
-  /** Undefined if the records do not show the problem. It is called after every step, so it must be cheap. */
+  /**
+   * Returns a finding, or undefined if the records do not show the problem. It is called after every step, so it must
+   * be fast.
+   */
   find(records: RunRecords): Finding | undefined;
 }

@@ -10,7 +10,7 @@ import type { ModelName } from './model-name.js';
  * `.no_exist/<commit>/<file>` for a file that is known to be missing in the commit.
  */
 
-/** The place of a model in the cache. */
+/** The folder of a model in the cache. */
 export type CacheFolder = {
   readonly dir: string;
   blob(etag: string): string;

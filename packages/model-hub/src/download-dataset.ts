@@ -77,7 +77,7 @@ async function download(
   return { commit: model.commit, revision: name.revision, dir, paths };
 }
 
-/** Undefined if a file is missing, or if it is not known whether one is missing. */
+/** Returns the files in the cache. Undefined if a file is missing, or if this is not known. */
 async function findCached(
   settings: HubSettings,
   name: ModelName,

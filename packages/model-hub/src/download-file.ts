@@ -56,7 +56,9 @@ async function downloadAlone(client: HubClient, request: BlobRequest): Promise<v
   }
 }
 
-/** False if another process has made the blob in the meantime. */
+/**
+ * Waits until this process may download the blob. Resolves with false if another process has downloaded it meanwhile.
+ */
 async function claimBlob(client: HubClient, { blob, onWait }: BlobRequest, claim: string): Promise<boolean> {
   for (let isFirst = true; ; isFirst = false) {
     if (await isPresent(blob)) return false;
@@ -86,7 +88,8 @@ async function receiveAll(client: HubClient, request: BlobRequest, incomplete: s
   const { name, file } = request;
   let attempt = 0;
   for (let size = await sizeOf(incomplete); size !== file.size; ) {
-    if (size > file.size) await rm(incomplete, { force: true }); // it belongs to another file or was written twice, so the download starts again
+    // It belongs to another file or was written twice, so the download starts again.
+    if (size > file.size) await rm(incomplete, { force: true });
     let failure: unknown;
     try {
       await receive(client, request, incomplete);
@@ -129,7 +132,7 @@ async function receive(
   }
 }
 
-/** 0 for the whole file. */
+/** Returns the position of the first byte of a response. It is 0 if the response has the whole file. */
 function firstByteOf({ status, headers }: Response): number {
   return status === 206 ? Number(/^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1] ?? Number.NaN) : 0;
 }

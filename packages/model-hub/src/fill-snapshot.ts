@@ -10,7 +10,7 @@ import { showModelName, type ModelName } from './model-name.js';
 
 export type DownloadProgress = { readonly doneBytes: number; readonly totalBytes: number };
 
-/** One commit of a repository, and its place in the cache. */
+/** One commit of a repository, and its folder in the cache. */
 export type SnapshotJob = {
   readonly client: HubClient;
   readonly name: ModelName;
@@ -43,13 +43,16 @@ export async function getFiles(job: SnapshotJob, files: readonly HubFile[]): Pro
   }
 }
 
-/** If links are not allowed, other programs keep a file only in the snapshot. */
+/**
+ * Whether the file is in the cache. If links are not allowed, other programs keep a file only in the snapshot and not
+ * as a blob.
+ */
 async function isHere({ folder, model }: SnapshotJob, { etag, path: file, size }: HubFile): Promise<boolean> {
   const places = [folder.blob(etag), path.join(folder.snapshot(model.commit), file)];
   return (await Promise.all(places.map(sizeOf))).includes(size);
 }
 
-/** Content is requested by commit, because a branch may move during a download. */
+/** Returns the name with the commit as its revision, because a branch may move during a download. */
 function at({ name, model }: SnapshotJob): ModelName {
   return { ...name, revision: model.commit };
 }

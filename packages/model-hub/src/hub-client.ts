@@ -20,7 +20,7 @@ export type HubClient = {
   readonly pauseMs: number;
 };
 
-/** The maximum number of consecutive attempts that bring nothing. */
+/** The maximum number of consecutive attempts that receive no bytes. */
 const maxAttempts = 6;
 const longestPauseMs = 15_000;
 
@@ -65,7 +65,10 @@ export async function openContent(
   return response;
 }
 
-/** Calls `ask` until its answer is usable. Failures that may pass (no connection, 429, 5xx) are tried again. */
+/**
+ * Calls `ask` until its answer is usable. It is called again after failures that may be temporary (no connection, 429,
+ * 5xx).
+ */
 async function askAgain(client: HubClient, name: ModelName, ask: () => Promise<Response>): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -79,8 +82,8 @@ async function askAgain(client: HubClient, name: ModelName, ask: () => Promise<R
 }
 
 /**
- * Waits before the next attempt. Attempt 0 brought something, so it needs no wait. If another attempt cannot help,
- * throws BackboneError `hub_unreachable` or the error itself.
+ * Waits before the next attempt. There is no wait after attempt 0, because the attempt before it has received bytes. If
+ * another attempt cannot help, throws BackboneError `hub_unreachable` or the error itself.
  */
 export async function pauseAfter(
   client: HubClient,
@@ -108,7 +111,8 @@ async function request(
       'user-agent': 'agentjet',
       'accept-encoding': 'identity', // a range of a compressed file is not a range of the file
       ...options.headers,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), // fetch drops it on a redirect to another host
+      // Fetch drops it on a redirect to another host.
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     signal:
       options.method === undefined ? (signal ?? null) : signal === undefined ? stall : AbortSignal.any([signal, stall]),
@@ -144,7 +148,7 @@ async function askForFile(client: HubClient, name: ModelName, sibling: unknown):
   return /^\w[\w-]*$/.test(etag) && Number.isSafeInteger(size) ? { path, size, etag } : undefined;
 }
 
-/** A refusal that may pass. */
+/** A refusal that may be temporary. */
 class Busy extends Error {
   readonly retryAfterMs: number | undefined;
 
@@ -200,7 +204,7 @@ function unreachable({ settings }: HubClient, name: ModelName, reason: string, c
   );
 }
 
-/** fetch hides the reason in its cause. */
+/** Returns the reason of a failed request, which `fetch` puts into the cause of its error. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && cause.name === 'TimeoutError') return 'it does not answer';

@@ -1,6 +1,7 @@
 /**
- * Memory for the bytes of many end records. Allocating or freeing memory for each record costs more than filling it.
- * Taken bytes are never reused: a slab is freed when none of its bytes are in use.
+ * Memory for the bytes of many end records. They share memory, because allocating and freeing memory for each record
+ * takes longer than filling it. Bytes that were taken are never taken again. A slab is freed when none of its bytes are
+ * in use.
  */
 export class ByteSlab {
   #bytes = new Uint8Array(0);
@@ -8,7 +9,10 @@ export class ByteSlab {
   #floats = new Float32Array(0);
   #used = 0;
 
-  /** The offset of `length` free bytes, a multiple of four. Their content is undefined. */
+  /**
+   * Returns the offset of `length` free bytes. The offset is a multiple of four, and the content of the bytes is
+   * undefined.
+   */
   take(length: number): number {
     if (this.#used + length > this.#bytes.length) this.#begin(Math.max(slabBytes, length));
     const start = this.#used;
@@ -32,7 +36,8 @@ export class ByteSlab {
   }
 
   #begin(length: number): void {
-    const { buffer: memory } = Buffer.allocUnsafeSlow(Math.ceil(length / 4) * 4); // zeroing would double the cost
+    // The bytes are not set to 0, because this would take as long as filling them.
+    const { buffer: memory } = Buffer.allocUnsafeSlow(Math.ceil(length / 4) * 4);
     this.#bytes = new Uint8Array(memory);
     this.#shorts = new Uint16Array(memory);
     this.#floats = new Float32Array(memory);

@@ -1,6 +1,6 @@
 /**
- * Counts for the metrics of a step: answers of the models that learn (`answers`), and answers of these that the token
- * limit cut (`answers_cut`).
+ * Counts answers for the metrics of a step: all answers of the models that learn (`answers`), and those of them that a
+ * token limit cut (`answers_cut`).
  */
 export function countAnswers(
   episodes: readonly { readonly turns: readonly { readonly isTruncated: boolean }[] }[],

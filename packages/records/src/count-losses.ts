@@ -1,9 +1,9 @@
 import type { Episode, TaskGroup } from '@agentjet/rollout';
 
 /**
- * Counts for the metrics of a step: attempts that were lost to an outage (`outages`), the tokens that they had
- * generated, and attempts whose judge gave no verdict (`judge_unavailable`), which never get a reward. Counts of zero
- * are left out.
+ * Counts lost attempts for the metrics of a step: attempts that were lost to an outage (`outages`), the tokens that
+ * they had generated, and attempts whose judge gave no verdict (`judge_unavailable`). None of these attempts gets a
+ * reward. Counts of zero are left out.
  */
 export function countLosses({
   episodes,
@@ -21,7 +21,7 @@ export function countLosses({
   };
 }
 
-/** Error codes of a judge that failed by itself, or whose answer is not a verdict. */
+/** Error codes which mean that the judge failed, or that its answer is not a verdict. */
 const codesOfJudges: ReadonlySet<string> = new Set(['judge_failed', 'bad_verdict']);
 
 function lacksVerdict(attempt: Episode): boolean {

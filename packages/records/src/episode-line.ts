@@ -3,7 +3,9 @@ import { toTurnRecord } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
 
-/** The line of an episode in episodes/, in ordinary runs and in swarms. `EpisodeRecord` documents its keys. */
+/**
+ * Returns the line of an episode in episodes/, for ordinary runs and for swarms. `EpisodeRecord` documents its keys.
+ */
 export function toEpisodeLine(episode: Episode): EpisodeRecord {
   const { task, stats, calls } = episode;
   const outcome =
@@ -33,7 +35,7 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
     ...(hasAny(episode.ignoredParameters) && { ignored_parameters: episode.ignoredParameters }),
     generated_tokens: stats.generatedTokens,
     trained_tokens: stats.trainedTokens,
-    /** 1: each generated token is trained exactly once; null if nothing was generated. */
+    /** It is 1 if each generated token is trained exactly once, and null if nothing was generated. */
     trained_over_generated: stats.generatedTokens === 0 ? null : stats.trainedTokens / stats.generatedTokens,
     metadata: episode.metadata,
     log_metrics: episode.logMetrics,
@@ -42,7 +44,7 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
   };
 }
 
-/** The part of a task's text that a record keeps. The episode's tokens hold the whole text. */
+/** Returns the part of a task's text that a record keeps. The whole text is in the episode's tokens. */
 export function shortenQuery(query: string): string {
   if (query.length <= maxQueryLength) return query;
   const rest = ` ... (${query.length} characters)`;
@@ -51,7 +53,9 @@ export function shortenQuery(query: string): string {
 
 const maxQueryLength = 4000;
 
-/** A call of an agent that does not learn: the new messages of its request, and the answer. */
+/**
+ * Converts a call of an agent that does not learn. The record has only the new messages of the request, and the answer.
+ */
 function toCallRecord(call: NonNullable<Episode['untrainedCalls']>[number]) {
   const said = ({ role, content }: { readonly role: string; readonly content: string }) => ({ role, content });
   return {
@@ -72,7 +76,7 @@ function hasAny(counts: object): boolean {
   return Object.keys(counts).length > 0;
 }
 
-/** The parts of a verdict in addition to the reward. */
+/** Returns the fields of a verdict other than the reward. */
 function toVerdictRecord({ rewards, parts, reason }: Extract<Episode, { readonly status: 'completed' }>) {
   return {
     ...(rewards !== undefined && { rewards }),

@@ -1,8 +1,8 @@
 import type { Episode } from '@agentjet/rollout';
 
 /**
- * Values that are averaged over episodes, by metric name: parts of a judge's reward, rewards of single targets, and
- * rewards of turns. Empty for an episode that has only one reward.
+ * Returns the values that are averaged over episodes, by metric name: parts of a judge's reward, rewards of single
+ * targets, and rewards of turns. Empty for an episode that has only one reward.
  */
 export function toEpisodeMeans(episode: Episode): Readonly<Record<string, number>> {
   const {

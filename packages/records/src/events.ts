@@ -10,7 +10,7 @@ export type TranscriptCall = {
   readonly seconds: number;
   /** In milliseconds since the episode began. */
   readonly beganMs: number;
-  /** Present for an agent that does not learn: the model that answers it. */
+  /** The model of an agent that does not learn. Absent for an agent that learns. */
   readonly untrainedModel?: string;
 } & ({ readonly response: ChatResponse } | { readonly error: string });
 
@@ -19,7 +19,7 @@ export type EpisodeTranscript = { readonly episode: Episode; readonly calls: rea
 
 /** The loss of the model on answers that it was not trained on. */
 export type HeldOutLoss = {
-  /** The number of optimizer steps before it. */
+  /** The number of optimizer steps before the measurement. */
   readonly step: number;
   /** Nats per imitated token. */
   readonly loss: number;
@@ -33,7 +33,7 @@ export type Phase = 'evaluate' | 'sample' | 'train' | 'debug';
 
 /** The results of the model on the evaluation tasks. */
 export type Evaluation = {
-  /** The number of optimizer steps before it. */
+  /** The number of optimizer steps before the measurement. */
   readonly step: number;
   readonly episodes: number;
   readonly failedEpisodes: number;
@@ -42,8 +42,7 @@ export type Evaluation = {
    */
   readonly unscoredEpisodes?: number;
   /**
-   * The number of places that were still empty when the server stopped waiting for its clients. Absent if there are
-   * none.
+   * The number of episodes that clients had not finished when the server stopped waiting for them. Absent if it is 0.
    */
   readonly missingEpisodes?: number;
   /** Share of the scored episodes that succeeded, 0..1. A failed episode is not a success. */
@@ -71,9 +70,9 @@ export type StepMetrics = Readonly<Record<string, number>>;
 
 /** How a job ended. */
 export type JobResult = {
-  /** Null if nothing is written: backbone `debug`. */
+  /** Null if no files are written, as with the backbone `debug`. */
   readonly runDir: string | null;
-  /** Folder of the tuned model in the Hugging Face layout; null when nothing was trained. */
+  /** The folder of the tuned model in the Hugging Face layout. Null if nothing was trained. */
   readonly modelDir: string | null;
   /** Null if there was no evaluation. */
   readonly successBefore: number | null;
@@ -98,7 +97,10 @@ export type SftResult = Pick<
   'modelDir' | 'policyVersion' | 'seconds' | 'secondsTraining' | 'secondsEvaluating' | 'isInterrupted'
 > & {
   readonly runDir: string;
-  /** Nats per token on the held-out examples; null if there are none or no evaluation was asked for. */
+  /**
+   * The loss on the held-out examples in nats per token. Null if there are no such examples, or no evaluation was
+   * requested.
+   */
   readonly lossBefore: number | null;
   readonly lossAfter: number | null;
   readonly examples: number;
@@ -118,9 +120,9 @@ export type RunPlan = {
   readonly unit?: 'example';
 };
 
-/** The events of a job, in order, for the part that displays them. */
+/** The events of a job, in order, for programs that display them. */
 export type JobEvent =
-  /** `modelSummary`: parameters, memory and time of the model, if they are known before the start. */
+  /** `modelSummary` has the parameters, memory and time of the model, if they are known before the start. */
   | {
       readonly type: 'run_started';
       readonly runDir: string;
@@ -131,7 +133,7 @@ export type JobEvent =
   | { readonly type: 'phase_started'; readonly phase: Phase; readonly step: number; readonly episodes: number }
   | { readonly type: 'episode_finished'; readonly phase: Phase; readonly step: number; readonly episode: Episode }
   | { readonly type: 'phase_finished'; readonly phase: Phase; readonly step: number; readonly seconds: number }
-  /** `subject`: the model folder, if it is evaluated outside of a run. */
+  /** `subject` is the model folder, if the model is evaluated outside of a run. */
   | { readonly type: 'evaluated'; readonly evaluation: Evaluation; readonly subject?: string }
   | {
       readonly type: 'step_finished';

@@ -7,10 +7,10 @@ import { toEpisodeLine } from './episode-line.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
 
-/** The episodes of a task: the last one of each place, and the earlier attempts that were lost to outages. */
+/** The episodes of a task: those that count, and earlier attempts that were lost to outages. */
 export type SampledGroup = Pick<TaskGroup, 'groupId' | 'episodes' | 'lost' | 'isGivenUp'>;
 
-/** The report of a step about a group, in ordinary runs and in swarms. */
+/** Returns the report about a group that a step records, in ordinary runs and in swarms. */
 export function toGroupReport(group: SampledGroup): GroupReport {
   const { episodes, lost } = group;
   return {
@@ -34,17 +34,19 @@ export function toGroupReport(group: SampledGroup): GroupReport {
   };
 }
 
-/** The lines of a group in an evaluation. Such a group has no report. */
+/** Returns the lines of a group in an evaluation, which has no report. */
 export const toGroupLines = ({ groupId, episodes }: SampledGroup): readonly EpisodeRecord[] =>
   episodes.map((episode) => ({ ...toEpisodeLine(episode), group_id: groupId }));
 
-/** Only an episode that fills a place is trained. */
+/** Removes the samples of an attempt that does not count, because it is not trained. */
 const withoutSamples = (episode: Episode): Episode => ({ ...episode, samples: [] });
 
-/** Codes of episodes that were ended from outside. */
+/** Error codes of episodes that were aborted, so that they have only a part of their tokens. */
 const cutCodes: ReadonlySet<string> = new Set(['stale', 'timeout', 'aborted']);
 
-/** An attempt that its agent ended itself was not cut short, even if it failed. */
+/**
+ * Returns the length of an attempt. If the agent ended the attempt itself, it counts as complete, even if it failed.
+ */
 function toAttemptLength(episode: Episode): AttemptLength {
   const { episodeId, seconds, stats } = episode;
   const isCut = episode.status === 'failed' && (episode.error.outage !== undefined || cutCodes.has(episode.error.code));

@@ -4,8 +4,8 @@ import type { ByteSlab } from './byte-slab.js';
 export type IdWidth = 2 | 3 | 4;
 
 /**
- * Stores token ids in as few bytes as the largest of them needs; a negative one needs four. `bits` is the bitwise OR of
- * all ids, so the ids need not be scanned.
+ * Stores token ids with as few bytes per id as the largest id needs. A negative id needs four. `bits` is the bitwise OR
+ * of all ids, so that this function does not have to scan them.
  */
 export function packIds(ids: Int32Array, bits: number, slab: ByteSlab): PackedIds {
   if (bits >>> 24 !== 0) return { width: 4, bytes: new Uint8Array(ids.slice().buffer) };
@@ -29,7 +29,7 @@ function packIn3(ids: Int32Array): Uint8Array {
   return bytes;
 }
 
-/** The ids that `packIds` was given. */
+/** Returns the ids that `packIds` stored. */
 export function unpackIds(bytes: Uint8Array, width: IdWidth): Int32Array {
   const ids = new Int32Array(bytes.length / width);
   for (let at = 0, from = 0; at < ids.length; at++, from += width) {

@@ -12,7 +12,10 @@ const intsIn = (bytes: Uint8Array): Int32Array => new Int32Array(copyOf(bytes));
 
 export const floatsIn = (bytes: Uint8Array): Float32Array => new Float32Array(copyOf(bytes));
 
-/** Typed arrays must begin at multiples of four bytes, but bytes of a record begin anywhere. */
+/**
+ * Copies bytes to a new buffer, because typed arrays must begin at multiples of four bytes and the bytes of a record
+ * may begin anywhere.
+ */
 const copyOf = (bytes: Uint8Array): ArrayBuffer => Uint8Array.from(bytes).buffer;
 
 const toBase64 = ({ buffer, byteOffset, byteLength }: Int32Array | Float32Array): string =>

@@ -18,13 +18,13 @@ import { openRows, type RowSpans } from './sealed-rows.js';
  * missing.
  */
 export type EndContent = {
-  /** The step's id of the episode, if it differs from the ledger's. */
+  /** The episode's id in its step, if it differs from that in the ledger. */
   readonly name?: string;
   /** The version of the weights that answered the episode, if no recorded call states it. */
   readonly incarnation?: number;
   readonly task_id?: string;
   readonly main_query?: string;
-  /** The place in its group. */
+  /** The index of the episode's place in its group. */
   readonly repeat_index?: number;
   readonly seed?: number;
   /** Default: 1. */
@@ -71,14 +71,14 @@ type StoredSpan = {
 
 type Swallowed = NonNullable<EndContent['swallowed_errors']>[number];
 
-/** An attempt of a swarm. If its end record states the place or the task, that value wins. */
+/** An attempt of a swarm. If its end record states the place or the task, that value is used. */
 export type Ended = {
   readonly episodeId: string;
-  /** The values for fields that the end record omits. */
+  /** The values of fields that the end record leaves out. */
   readonly seat?: { readonly taskId: string; readonly place: number; readonly attempt: number; readonly seed: number };
   /** Undefined if the attempt was lost before it ended. */
   readonly end: EndRecord | undefined;
-  /** The current reward: rewards may be revised. Null if there is none yet. */
+  /** The current reward, because rewards may be revised. Null if there is none yet. */
   readonly reward: number | null;
   readonly isSuccess: boolean | null;
   readonly rewards?: TargetRewards | undefined;
@@ -86,7 +86,7 @@ export type Ended = {
   readonly dropped?: string | undefined;
 };
 
-/** The episode of an end record, in the form of an ordinary run. It contains the turns and rows of `policy`. */
+/** Returns the episode of an end record in the form of an ordinary run. It contains the turns and rows of `policy`. */
 export function readEnd(ended: Ended, policy: string): Episode {
   const { end, episodeId, seat } = ended;
   const content = contentOf(end, policy);
@@ -120,10 +120,10 @@ export function readEnd(ended: Ended, policy: string): Episode {
   };
 }
 
-/** A record has only the id and the text of its task. */
+/** Returns a task with only the id and the text, because a record has no other fields of its task. */
 const toTask = (taskId: string, mainQuery = ''): Task => ({ taskId, mainQuery, initMessages: [], metadata: {} });
 
-/** The content of the end record, with the parts of the policy. */
+/** Returns the content of the end record for one policy. */
 export function contentOf(end: EndRecord | undefined, policy: string): EndContent {
   const content = (end?.content ?? {}) as EndContent;
   return { ...content, ...content.policies?.[policy] };
@@ -177,7 +177,10 @@ function lost(code: string, message: string, source: 'connection' | 'judge' | 'w
   return { status: 'failed', error: { code, message, outage: { source, host: source } } };
 }
 
-/** Messages of a foreign client are kept as one call of an agent without a name. */
+/**
+ * Converts the recorded messages. If they come from another client than ours, they become one call of an agent without
+ * a name.
+ */
 function toUntrainedCalls(messages: EndContent['messages']): readonly UntrainedCall[] | undefined {
   if (messages === undefined || messages.length === 0) return undefined;
   if (messages.every(isCall)) return messages as readonly UntrainedCall[];

@@ -12,7 +12,10 @@ type Said = {
   readonly isTrained?: boolean;
 };
 
-/** An episode of answers to a growing history of each agent; the last one begins anew, and the same is asked twice. */
+/**
+ * Plays an episode in which each agent answers a growing history. The last request begins a new history, and one
+ * request is repeated.
+ */
 function play(answers: readonly Said[]) {
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer, temperature: 0.7 });
   for (const [at, { agent, version, ...options }] of answers.entries()) {

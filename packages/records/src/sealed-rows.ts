@@ -5,9 +5,9 @@ import { packIds, unpackIds, type IdWidth } from './packed-ids.js';
 import { floatsIn } from './packed-numbers.js';
 
 /**
- * A row in spans: `spans` lists `start, end, version, turn` of each one. The bytes of its record hold the ids first,
- * then the logprobs of the spans, row after row. An id takes `width` bytes, because most bytes of an end record are
- * ids.
+ * A row as a list of spans: `spans` has the numbers `start, end, version, turn` of each span. The bytes of its record
+ * hold the ids first, then the logprobs of the spans, row after row. An id takes `width` bytes, because most bytes of
+ * an end record are ids.
  */
 export type RowSpans = {
   readonly agent: string;
@@ -33,7 +33,7 @@ export function sealRows(rows: readonly SampledRow[]): SealedRows {
 
 const slab = new ByteSlab();
 
-/** Rows as an end record keeps them, without advantages. */
+/** Reads the rows of an end record. They have no advantages. */
 export function openRows(
   episodeId: string,
   rows: readonly RowSpans[],
@@ -54,7 +54,7 @@ function toRowSpans({ agentName, targetTag, spans, hasTemperatures }: SampledRow
   return hasTemperatures ? { ...row, temperatures: spans.map(({ temperature }) => Math.fround(temperature)) } : row;
 }
 
-/** Visits one span after the other. */
+/** Packs the logprobs of one span after the other. */
 function packLogprobs(spans: readonly SampledSpan[]): Uint8Array {
   let length = 0;
   for (const { start, end } of spans) length += end - start;
@@ -101,7 +101,7 @@ function openSpans(episodeId: string, row: RowSpans, { ids, logprobs }: RowNumbe
   };
 }
 
-/** The row that a tracker made this sample from. */
+/** Returns the row from which a tracker made this sample. */
 export function toSampledRow(sample: Sample): SampledRow {
   const { agentName, targetTag, ids, lossMask, temperatures } = sample;
   const spans: SampledSpan[] = [];

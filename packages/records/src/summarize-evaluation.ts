@@ -7,7 +7,7 @@ import { toEpisodeMeans } from './episode-means.js';
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
 
-/** Means by name, each over the episodes that logged this name. */
+/** Returns the mean of each name over the episodes that logged this name. */
 function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
   const names = new Set(logged.flatMap((metrics) => Object.keys(metrics)));
   const valuesOf = (name: string): number[] => logged.flatMap((metrics) => metrics[name] ?? []);
@@ -21,8 +21,8 @@ function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<
 const isScored = (episode: Episode): boolean => episode.status === 'completed' || isAgentsFailure(episode.error);
 
 /**
- * Summarizes an evaluation of an ordinary run or a swarm. `groups` holds for each task the last episode of each place.
- * A failure of the agent has reward 0 and is not a success. Episodes that were lost to an outage or to the judge are
+ * Summarizes an evaluation of an ordinary run or a swarm. `groups` holds the episodes that count, for each task. A
+ * failure of the agent has reward 0 and is not a success. Episodes that were lost to an outage or to the judge are
  * counted separately: they are not wrong answers.
  */
 export function summarizeEvaluation(groups: readonly (readonly Episode[])[]): EvaluationSummary {
@@ -51,7 +51,9 @@ function toCutAnswers(episodes: readonly Episode[]): Pick<Evaluation, 'answers' 
   return { answers, cutAnswers };
 }
 
-/** The shares of tasks of which at least one episode, or every episode, succeeded. Lost episodes are left out. */
+/**
+ * Returns the shares of tasks of which at least one episode, or every episode, succeeded. Lost episodes are left out.
+ */
 function summarizePasses(groups: readonly (readonly Episode[])[]): Pick<Evaluation, 'passes'> {
   const numRepeat = Math.max(0, ...groups.map(({ length }) => length));
   if (numRepeat < 2) return {};
@@ -70,7 +72,7 @@ function summarizePasses(groups: readonly (readonly Episode[])[]): Pick<Evaluati
   };
 }
 
-/** The line of an evaluation in evaluations.jsonl. */
+/** Returns the line of an evaluation in evaluations.jsonl. */
 export function toEvaluationRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation): MetricsRecord {
   return {
     step,

@@ -14,13 +14,16 @@ export const stateFile = 'state.json';
 
 const sumOf = (body: JsonObject): string => createHash('sha256').update(JSON.stringify(body)).digest('hex');
 
-/** Throws BackboneError `non_finite_weights`, and then writes no seal. */
+/** Writes the seal. Throws BackboneError `non_finite_weights`, without writing a seal, if a weight is not finite. */
 export async function sealCheckpoint(dir: string, state: JsonObject): Promise<void> {
   const body = { ...state, files: await sumFiles(dir) };
   await writeFile(path.join(dir, stateFile), `${JSON.stringify({ ...body, sha256: sumOf(body) })}\n`);
 }
 
-/** Returns the fields of a seal, or undefined if it is missing, not JSON, or changed. Throws BackboneError `older_format` for a seal without sums. */
+/**
+ * Returns the fields of a seal, or undefined if it is missing, not JSON, or changed. Throws BackboneError
+ * `older_format` for a seal without SHA-256 sums.
+ */
 export async function readSeal(dir: string): Promise<JsonObject | undefined> {
   const text = await readRegularFile(path.join(dir, stateFile)).catch(() => 'null');
   const seal = parseJsonObject(text);

@@ -12,9 +12,9 @@ export type TrainingState = {
   /** Number of finished steps. */
   readonly step: number;
   readonly policyVersion: number;
-  /** Number of groups that the source has given so far, including skipped and dropped ones. */
+  /** The number of groups that the source has given so far, including skipped and dropped groups. */
   readonly groupsDrawn: number;
-  /** The draws of these groups; a resumed run draws the others. Absent: they were the first draws, see `drawsOf`. */
+  /** The draws of these groups. A resumed run makes only the other draws. Default: the first draws, as in `drawsOf`. */
   readonly draws?: Draws;
 };
 
@@ -32,9 +32,10 @@ const bestFile = 'best';
 export const checkpointName = (step: number): string => `step-${String(step).padStart(6, '0')}`;
 
 /**
- * The checkpoints of a run: `step-000020/` and so on; `latest`, a text file with the name of the newest one; and `best`, with the name of
- * the one with the best evaluation, if the run keeps it. A checkpoint is written next to its place and renamed: a folder with the right
- * name is always complete, and the previous checkpoint stays until then.
+ * The checkpoints of a run: `step-000020/` and so on; `latest`, a text file with the name of the newest checkpoint; and
+ * `best`, with the name of the checkpoint with the best evaluation, if the run keeps it. A checkpoint is written under
+ * a temporary name and then renamed. So a folder with the right name is always complete, and the previous checkpoint
+ * exists until then.
  */
 export class Checkpoints {
   readonly dir: string;
@@ -79,9 +80,9 @@ export class Checkpoints {
   }
 
   /**
-   * Returns the newest undamaged checkpoint, or undefined if there is none. If one is broken, `onBroken` is called and the previous one
-   * is tried. Throws BackboneError `checkpoint` if all are broken, because a run must not begin anew just because its disk is
-   * failing.
+   * Returns the newest undamaged checkpoint, or undefined if there is none. If a checkpoint is broken, `onBroken` is
+   * called and the previous checkpoint is tried. Throws BackboneError `checkpoint` if all are broken, because a run
+   * must not start from the beginning only because its disk is failing.
    */
   async latest(onBroken?: (problem: string) => void): Promise<Checkpoint | undefined> {
     let firstProblem: BackboneError | undefined;
@@ -115,8 +116,8 @@ export class Checkpoints {
   }
 
   /**
-   * Removes leftovers of killed writers, sets aside checkpoints after `lastStep` (as `abandoned-step-000040`: the run continues
-   * without them), and corrects `latest`. Resolves to the names of those set aside.
+   * Removes leftovers of killed writers, renames checkpoints after `lastStep` (such as `abandoned-step-000040`) so that
+   * the run does not use them, and corrects `latest`. Resolves to the new names of the renamed checkpoints.
    */
   async rewind(lastStep: number): Promise<readonly string[]> {
     for (const name of await readFolder(this.dir))
@@ -138,7 +139,7 @@ export class Checkpoints {
     return (await this.#names()).map(stepOf);
   }
 
-  /** Writes the name of this step's checkpoint into `best`. From then on it is kept at any age. */
+  /** Writes the name of this step's checkpoint into `best`. This checkpoint is then kept, however old it is. */
   async markBest(step: number): Promise<void> {
     const name = (await this.#names()).find((each) => stepOf(each) === step);
     if (name !== undefined) await replaceFile(path.join(this.dir, bestFile), `${name}\n`);
@@ -165,7 +166,7 @@ export class Checkpoints {
   }
 }
 
-/** Names the real folder in an error, because people do not know the temporary one. */
+/** Replaces the temporary folder in an error by the real folder, because people do not know the temporary name. */
 function named(thrown: unknown, temporary: string, dir: string): unknown {
   if (!(thrown instanceof BackboneError)) return thrown;
   return new BackboneError(thrown.code, thrown.message.replaceAll(temporary, dir), { cause: thrown });
@@ -175,7 +176,7 @@ function stepOf(name: string): number {
   return Number(name.slice('step-'.length));
 }
 
-/** Removes a folder so that nobody sees it half removed. */
+/** Removes a folder. It is renamed first, so that a half-removed folder never has the name of a checkpoint. */
 async function removeWhole(dir: string): Promise<void> {
   const aside = path.join(path.dirname(dir), `.${path.basename(dir)}.removing`);
   await rm(aside, { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { filterJsonLines, readJsonLineAt, readJsonLines, readLineBeginnings } fr
 
 /** The beginning of every line. */
 const lineStart = '{"episode_id":';
-/** The maximum number of bytes of a line in which its id is searched. */
+/** The id is searched in at most this number of bytes at the beginning of a line. */
 const maxIdBytes = 4096;
 
 export const episodeFileName = (step: number): string => `step-${String(step).padStart(6, '0')}.jsonl`;
@@ -67,8 +67,9 @@ export class EpisodeFiles {
   }
 
   /**
-   * Removes the files of later steps and cuts the others to complete records. Episodes of evaluations outside of `evaluatedSteps` are
-   * removed too, because such an evaluation was cut short and is repeated. Resolves to descriptions of what was wrong.
+   * Removes the files of later steps, and removes incomplete records from the other files. It also removes the episodes
+   * of evaluations that are not in `evaluatedSteps`, because such an evaluation did not finish and is repeated.
+   * Resolves to descriptions of what was wrong.
    */
   async rewind(lastStep: number, evaluatedSteps: ReadonlySet<number>): Promise<readonly string[]> {
     const repairs: string[] = [];
@@ -85,7 +86,10 @@ export class EpisodeFiles {
   }
 }
 
-/** Throws BackboneError `run_folder` for a line that no run has written, `older_format` for one of an older version. */
+/**
+ * Throws BackboneError `run_folder` for a line that no run has written, and `older_format` for a line of an older
+ * version.
+ */
 function toRecord(line: Readonly<Record<string, unknown>>, place: string): RecordedEpisode {
   const { episode_id: id, step, phase, samples } = line;
   if (typeof id !== 'string' || !Array.isArray(samples))

@@ -11,11 +11,14 @@ export type SampleRecord = {
   readonly policy_versions: readonly number[];
 };
 
-/** `train`: sampled for a step of training. `evaluation`: sampled to measure the model, and never trained. */
+/**
+ * Episodes of `train` are sampled for a training step. Episodes of `evaluation` are sampled to measure the model, and
+ * are never trained.
+ */
 export type EpisodePhase = 'train' | 'evaluation';
 
 /**
- * One line of an episodes file, as its writer gives it; the folder adds `step` and `phase`. Ordinary runs and swarms write the same
+ * One line of an episodes file, without `step` and `phase`, which the folder adds. Ordinary runs and swarms write the same
  * keys. An episode of a run has the following keys. A key in brackets is absent if it has no value.
  * ```
  * episode_id, step, phase, group_id
@@ -58,7 +61,7 @@ export function toSampleRecord(sample: Sample): SampleRecord {
   };
 }
 
-/** Keeps seven digits, which are the precision of a float32, and removes the tail of its double. */
+/** Rounds to seven digits, which is the precision of a float32. */
 function shorten(value: number): number {
   return Number(value.toPrecision(7));
 }

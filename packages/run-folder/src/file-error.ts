@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { BackboneError, toErrorMessage } from '@agentjet/core';
 
-/** `elsewhere`: a place that the user can choose instead. */
+/** Reasons and repairs by error code. `elsewhere` names what the user can choose instead. */
 const reasons: Readonly<Record<string, (elsewhere: string) => string>> = {
   ENOSPC: () => 'the disk is full. Free some space, then continue with --resume',
   EDQUOT: () => 'the disk quota is used up. Free some space, then continue with --resume',

@@ -1,4 +1,7 @@
-/** Masks of the exponent bits that are all set in an infinity or NaN, by safetensors' name of the type. Integers have none. */
+/**
+ * Masks of the exponent bits, by safetensors' name of the type. In an infinity or NaN, all of these bits are set.
+ * Integers have no mask.
+ */
 const exponents: Readonly<Record<string, { readonly words: 2 | 4 | 8; readonly mask: number }>> = {
   F32: { words: 4, mask: 0x7f800000 },
   BF16: { words: 2, mask: 0x7f80 },

@@ -30,8 +30,8 @@ export async function appendJsonLine(file: string, value: unknown): Promise<void
 export type KeptLines = { readonly broken: number; readonly torn: boolean };
 
 /**
- * Keeps the lines for which `keep` is true, unchanged, in one atomic write; does nothing if it keeps all. A torn last line and lines
- * that are not JSON objects are removed and counted.
+ * Keeps the lines for which `keep` is true, unchanged, in one atomic write. It writes nothing if it keeps all lines. A
+ * torn last line and lines that are not JSON objects are removed and counted.
  */
 export async function filterJsonLines(
   file: string,

@@ -4,7 +4,7 @@ export type Series = {
   readonly name: string;
   readonly points: readonly { readonly x: number; readonly y: number }[];
   readonly color: string;
-  /** `line` (default), `faint`: a thin pale line, `dots`: a line with a mark at each point. */
+  /** `line` is the default, `faint` is a thin pale line, and `dots` is a line with a mark at each point. */
   readonly style?: 'line' | 'faint' | 'dots';
 };
 
@@ -12,7 +12,7 @@ export type LineChart = {
   readonly title: string;
   readonly xLabel: string;
   readonly series: readonly Series[];
-  /** Bounds that the y axis includes in any case. */
+  /** Bounds that the y axis always includes. */
   readonly yRange?: readonly [number, number];
   readonly width?: number;
   readonly height?: number;

@@ -29,7 +29,10 @@ export async function sumModel(dir: string, isWanted = isPartOfModel): Promise<F
 /** A changed file of the model folder, with the beginnings of its sums. Null if the file was or is missing. */
 export type ModelChange = { readonly file: string; readonly before: string | null; readonly after: string | null };
 
-/** Returns nothing if a side has no files, as for a run whose model folder is not on this machine. */
+/**
+ * Returns the changed files. Returns an empty list if one side has no files, as for a run whose model folder is not on
+ * this machine.
+ */
 export function compareModels(before: FileSums, after: FileSums): readonly ModelChange[] {
   if (Object.keys(before).length === 0 || Object.keys(after).length === 0) return [];
   const short = (sums: FileSums, file: string): string | null => sums[file]?.sha256.slice(0, 12) ?? null;

@@ -58,7 +58,10 @@ async function fillRunFolder(dir: string, { configYaml, code = {}, ...options }:
   return new RunFolder(dir, options);
 }
 
-/** Opens an existing run folder. Throws BackboneError `run_folder` for any other folder, `older_format` for one of an older version. */
+/**
+ * Opens an existing run folder. Throws BackboneError `run_folder` for any other folder, and `older_format` for a run of
+ * an older version.
+ */
 export async function openRunFolder(dir: string, options: RunFolderOptions = {}): Promise<RunFolder> {
   const isRun = await stat(path.join(dir, runFiles.config)).then(
     (entry) => entry.isFile(),
@@ -86,8 +89,8 @@ async function sayWhereRunsAre(dir: string): Promise<string> {
 }
 
 /**
- * Returns the run of an experiment that was written last, by the times of its files. Names follow the wall clock, which may have been
- * set back. Undefined if there is none.
+ * Returns the run of an experiment that was written last, by the times of its files. The names are not used, because
+ * they come from the wall clock, which may have been set back. Resolves with undefined if there is no run.
  */
 export async function findLatestRun(experimentDir: string, experimentName: string): Promise<string | undefined> {
   const parent = path.resolve(experimentDir, experimentName);

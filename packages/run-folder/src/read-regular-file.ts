@@ -1,7 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { BackboneError } from '@agentjet/core';
 
-/** Throws BackboneError `run_folder` for a pipe or a device, which may never end. Also throws the errors of `stat`. */
+/**
+ * Throws BackboneError `run_folder` for a pipe or a device, because reading it may never end. Also throws the errors of
+ * `stat`.
+ */
 export async function checkHasEnd(file: string): Promise<void> {
   const entry = await stat(file);
   if (!entry.isFile() && !entry.isDirectory())

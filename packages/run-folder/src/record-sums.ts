@@ -88,8 +88,8 @@ export async function noteRecords(dir: string, names: readonly string[]): Promis
 }
 
 /**
- * Lets `change` cut records as a resumed run does, and records the sums of the rest. A kill in between leaves no sums, rather than
- * sums of records that no longer exist.
+ * Lets `change` remove records, as a resumed run does, and then writes the sums of the remaining records. The old sums
+ * are removed first. After a kill in between, the run has no sums, instead of sums of records that no longer exist.
  */
 export async function whileCut<T>(dir: string, change: () => Promise<T>): Promise<T> {
   const file = path.join(dir, runFiles.sums);
@@ -119,8 +119,8 @@ export async function cutUnknown(dir: string): Promise<readonly string[]> {
 }
 
 /**
- * Describes changes in the records since they were written. A file that only grew counts as changed if the run has no writer: a writer
- * may be about to record the sum, or may have been killed before it could.
+ * Describes changes in the records since they were written. A file that only grew counts as changed only if the run has
+ * no writer, because a writer may be about to record the sum, or was killed before that.
  */
 export async function findChangedRecords(dir: string): Promise<readonly string[]> {
   const { sums, isBroken } = await readSums(dir);

@@ -59,7 +59,7 @@ pre { background: #f6f8fa; padding: 1rem; border-radius: 6px; overflow: auto; ma
 
 const ofAnUpdate = new Set(['loss', 'grad_norm', 'entropy', 'kl', 'logprob_gap_max']);
 
-/** A step that trained nothing has no entropy, which is different from an entropy of 0. */
+/** Removes the entropy of a step that trained nothing, because this step has no entropy, and not an entropy of 0. */
 function withoutUnmeasured(record: MetricsRecord): MetricsRecord {
   if (record['trained_tokens'] !== 0) return record;
   return { step: record.step, ...Object.fromEntries(Object.entries(record).filter(([key]) => !ofAnUpdate.has(key))) };
@@ -108,7 +108,7 @@ function renderMetricsChart(title: string, keys: readonly string[], metrics: rea
   return renderLineChart({ title, xLabel: 'step', series, width: 560, height: 280 });
 }
 
-/** For a long run, shows every nth step, so that the page stays small. */
+/** Renders the table of steps. For a long run it shows only every nth step, so that the page stays small. */
 function renderTable(metrics: readonly MetricsRecord[]): string {
   const stride = Math.ceil(metrics.length / 500);
   const rows = metrics.filter((_, index) => index % stride === 0 || index === metrics.length - 1);

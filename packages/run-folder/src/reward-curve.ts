@@ -21,7 +21,7 @@ export function renderRewardCurve(metrics: Records, evaluations: Records): strin
   });
 }
 
-/** Renders the curve of a run that imitates. */
+/** Renders the loss of a run that imitates. */
 function renderLossCurve(metrics: Records, evaluations: Records): string {
   const loss = pointsOf(metrics, 'loss');
   const series: Series[] = [
@@ -44,7 +44,7 @@ function windowOf(count: number): number {
   return Math.max(1, Math.min(20, Math.round(count / 8)));
 }
 
-/** Returns the mean over the last steps; the window is shorter at the start. */
+/** Returns the moving average over the last steps. At the start, it averages fewer steps. */
 function movingAverage(points: readonly { readonly x: number; readonly y: number }[]) {
   const size = windowOf(points.length);
   return points.map(({ x }, index) => {

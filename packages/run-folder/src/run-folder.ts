@@ -121,7 +121,10 @@ export class RunFolder {
     );
   }
 
-  /** Writes the episodes, then the line in metrics.jsonl, then the curve. Without its line, a step is not recorded. */
+  /**
+   * Writes the episodes, then the line in metrics.jsonl, then the curve. A step counts as recorded only if it has its
+   * line.
+   */
   async recordStep(metrics: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
     await writing(this.episodes.dir, () => this.episodes.append({ step: metrics.step, phase: 'train' }, episodes));
@@ -131,7 +134,10 @@ export class RunFolder {
     await this.#drawCurve();
   }
 
-  /** Writes the episodes, then the line in evaluations.jsonl, then the curve. Without its line, an evaluation is not recorded. */
+  /**
+   * Writes the episodes, then the line in evaluations.jsonl, then the curve. An evaluation counts as recorded only if
+   * it has its line.
+   */
   async recordEvaluation(evaluation: MetricsRecord, episodes: readonly EpisodeRecord[] = []): Promise<void> {
     await this.#checkOwned();
     await writing(this.episodes.dir, () =>
@@ -253,12 +259,15 @@ export class RunFolder {
     await claimWriting(this.#path('writer'), { takesOver: true });
   }
 
-  /** Ends this process's claim on the folder. */
+  /** Releases the folder, so that another process can write it. */
   async close(): Promise<void> {
-    await releaseWriting(this.#path('writer')).catch(() => undefined); // the claim ends with its process anyway
+    await releaseWriting(this.#path('writer')).catch(() => undefined); // the claim also ends when the process ends
   }
 
-  /** Throws BackboneError `run_folder` if the folder is gone, `run_in_use` if another process has taken it over. */
+  /**
+   * Throws BackboneError `run_folder` if the folder does not exist any more, and `run_in_use` if another process has
+   * taken it over.
+   */
   async #checkOwned(): Promise<void> {
     if (!existsSync(this.#path('config')))
       throw new BackboneError(

@@ -1,6 +1,9 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 
-/** The content of `tasks.json`: for each side the number of tasks, their sources, and what was left out. */
+/**
+ * The content of `tasks.json`: the number of tasks, their sources, and what was left out, for training and for
+ * evaluation.
+ */
 export type TasksRecord = { readonly training: SideRecord; readonly evaluation: SideRecord };
 
 type SideRecord = {
@@ -8,7 +11,7 @@ type SideRecord = {
   readonly sources: readonly { readonly location: string; readonly sha256: string | null }[];
 };
 
-/** Describes which sources at the same place have changed. */
+/** Describes sources whose content has changed although their location is the same. */
 export function findChangedSources(before: JsonObject, { training, evaluation }: TasksRecord): readonly string[] {
   const earlier = new Map([...sumsOf(before['training']), ...sumsOf(before['evaluation'])]);
   const changed = [...training.sources, ...evaluation.sources].filter(({ location, sha256 }) => {

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { makeFolders } from '@agentjet/core';
 
 /**
- * A folder exists as a whole or not at all: it is written under a temporary name, flushed to disk, and renamed. A kill at any
- * moment leaves the previous state, and the next write removes the leftovers of the killed one.
+ * A folder exists as a whole or not at all: it is written under a temporary name, flushed to disk, and renamed. A kill
+ * at any moment leaves the previous state. The next write removes the leftovers of the killed write.
  */
 
 /** Lets `write` fill an empty folder, then moves it to `dir` in place of any existing folder. If `write` or the disk fails, it rejects with that error and `dir` is unchanged. */
@@ -55,7 +55,10 @@ async function removeLeftovers(target: string): Promise<void> {
   }
 }
 
-/** Leftovers of this process count as those of a dead one: it writes a folder only once at a time, so they are from an earlier write. */
+/**
+ * Returns false for this process, because it writes a folder only once at a time. Its leftovers are from an earlier
+ * write, and can be removed.
+ */
 function isAlive(pid: number): boolean {
   if (pid === process.pid) return false;
   try {

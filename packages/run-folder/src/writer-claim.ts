@@ -42,9 +42,9 @@ function readBootId(): string | null {
 const self = (): Writer => ({ owner, host: hostname(), pid: process.pid, boot: readBootId(), heartbeat: Date.now() });
 
 /**
- * Claims the folder for this process by writing `file`, and renews the claim until `releaseWriting` or the end of the process. Throws
- * BackboneError `run_in_use` if another live process has a claim, unless this process takes the folder over: then the other one may not
- * write any more. Claims of killed processes are ignored.
+ * Claims the folder for this process by writing `file`, and renews the claim until `releaseWriting` or the end of the
+ * process. Throws BackboneError `run_in_use` if another live process has a claim, unless this process takes the folder
+ * over. The other process may not write any more after that. Claims of killed processes are ignored.
  */
 export async function claimWriting(file: string, { takesOver = false }: ClaimOptions = {}): Promise<void> {
   clearInterval(claimed.get(file));
@@ -70,7 +70,10 @@ const isOthers = (text: string): boolean => {
   return writer !== undefined && writer.owner !== owner && isOtherAndAlive(writer);
 };
 
-/** Only one process can make the link, even on a network disk, and that process has the claim. */
+/**
+ * Makes a link to the claim. Only one process can make this link, even on a network disk, and that process has the
+ * claim.
+ */
 async function takePlace(file: string, takesOver: boolean): Promise<void> {
   const temporary = path.join(path.dirname(file), `.${path.basename(file)}.writing-${process.pid}-${owner}`);
   try {
@@ -123,8 +126,10 @@ export async function checkWriting(file: string): Promise<void> {
 
 async function beat(file: string): Promise<void> {
   const writer = toWriter(await readText(file));
-  if (writer?.owner !== owner || !claimed.has(file)) return; // taken over, or removed with its folder
-  await replaceFile(file, JSON.stringify(self()), { isFlushed: false }).catch(() => undefined); // the next beat may succeed
+  // The claim was taken over, or removed together with the folder.
+  if (writer?.owner !== owner || !claimed.has(file)) return;
+  // The next heartbeat may succeed.
+  await replaceFile(file, JSON.stringify(self()), { isFlushed: false }).catch(() => undefined);
 }
 
 function removeAll(): void {
@@ -161,7 +166,9 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Returns undefined for an empty file or one torn by a kill, which nobody claims. */
+/**
+ * Parses a claim. Returns undefined for an empty or incomplete file, which a kill may leave and which claims nothing.
+ */
 function toWriter(text: string): Writer | undefined {
   const value: unknown = parseJsonObject(text);
   if (!isJsonObject(value)) return undefined;
@@ -183,10 +190,14 @@ function isOtherAndAlive({ owner: id, pid, host, boot, heartbeat }: Writer): boo
   return pid !== process.pid && !isZombie(pid) && isRunning(pid);
 }
 
-/** Returns whether the process was killed but nobody has read its exit code, so that signals still find it. Linux only; elsewhere false. */
+/**
+ * Returns whether the process has ended but its parent has not read its exit code, so that it still seems to exist.
+ * Always false on systems other than Linux.
+ */
 function isZombie(pid: number): boolean {
   try {
-    const status = readFileSync(`/proc/${pid}/stat`, 'utf8'); // "4242 (node) Z ...", and the name may contain any character
+    // "4242 (node) Z ...", and the name may contain any character.
+    const status = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return status.slice(status.lastIndexOf(')') + 2).startsWith('Z');
   } catch {
     return false;

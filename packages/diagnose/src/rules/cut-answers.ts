@@ -1,8 +1,8 @@
 import type { Rule } from '../rule.js';
 
-/** A smaller share costs little, and a few answers are cut in most runs. */
+/** The smallest share that is reported. A few answers are cut in most runs, and a smaller share does little harm. */
 const leastShare = 0.05;
-/** With fewer answers, a share of 5% cannot be measured. */
+/** The smallest number of answers that is judged. With fewer answers, a share of 5% cannot be measured. */
 const leastAnswers = 20;
 
 const sum = (values: readonly (number | undefined)[]): number =>

@@ -1,8 +1,8 @@
 import type { Rule } from '../rule.js';
 
 /**
- * Finds model calls that failed while the episode continued. The framework made a tool result from the error, and the
- * agent is trained on it.
+ * Finds model calls that failed while the episode continued. The framework passed the error to the agent as a tool
+ * result, and the agent is trained on what it does with it.
  */
 export const swallowedErrors: Rule = {
   name: 'swallowed_errors',
