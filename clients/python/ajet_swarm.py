@@ -68,8 +68,8 @@ class Gone(SwarmError):
 
 
 class Outage(Exception):
-    """Raise this from a workflow if the world failed, not the agent. The attempt is made again and never becomes a
-    reward."""
+    """Raise this from a workflow if an outside service failed, not the agent. The episode then gets no reward, and
+    another attempt follows."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,8 @@ class SwarmClient:
             self._forget(episode_id)
 
     def heartbeat(self, episode_ids: Optional[List[str]] = None, leaving: bool = False) -> Json:
-        """Renews leases. `run` and `claim` call it by themselves. The server answers with the episodes that are gone."""
+        """Renews leases. `run` and `claim` call it by themselves. The server answers with the episodes that are
+        gone."""
         ids = list(self._running) if episode_ids is None else episode_ids
         body = {"client": self.client, "life": self._life, "episodes": ids, "leaving": leaving}
         if self._asks_after is not None:
@@ -277,7 +278,7 @@ class SwarmClient:
         output)`.
 
         Without `reward_fn`, the output of the workflow is the reward: a number, or a dict (see `Output`). An exception
-        is a failed episode. An Outage or a connection error is an outage, and the attempt is made again. Returns counts
+        is a failed episode. An Outage or a connection error is an outage, and another attempt follows. Returns counts
         after the server stops or has no more tasks. Ctrl-C gives all running episodes back.
         """
         known: Dict[str, Json] = {}
@@ -354,7 +355,7 @@ class SwarmClient:
             with self._lock:
                 counts[outcome] += 1
                 state.outages = state.outages + 1 if outcome == "outages" else 0
-            if state.outages > 0:  # another claim would only use up the attempts of another place
+            if state.outages > 0:  # during an outage, another claim would only waste an attempt
                 self._closed.wait(min(60.0, 0.5 * 2 ** min(state.outages - 1, 7)))
 
     def _run_episode(self, workflow: Any, reward_fn: Any, known: Dict[str, Json], episode: Episode) -> str:
@@ -477,8 +478,8 @@ class _RunState:
 
 
 class _Connection(http.client.HTTPConnection):
-    """A server that refuses a long body answers before it has read the whole body, and the client cannot send the rest.
-    The answer counts."""
+    """Sends a request. A server that refuses a long body answers before it has read the whole body. The client then
+    cannot send the rest, but it still reads the answer."""
 
     def send(self, data: Any) -> None:
         try:
@@ -566,8 +567,8 @@ def _is_gone(error: BaseException) -> bool:
 
 
 def _is_outage(error: BaseException) -> bool:
-    """Returns whether the world failed and not the agent: a connection failed, or a server had an internal error. A
-    request that was refused as wrong is the agent's error."""
+    """Returns whether the cause was an outage and not the agent: a connection failed, or a server had an internal
+    error. A request that was refused as wrong is the agent's error."""
     for one in _chain(error):
         if isinstance(one, Outage):
             return True

@@ -7,7 +7,7 @@ export function toLangChainError(thrown: unknown): unknown {
   return Object.assign(createError(thrown), { cause: thrown });
 }
 
-/** LangChain's other models use this name too for an error of the option `timeout`. */
+/** Creates an error with the name that LangChain's other models use if their option `timeout` expires. */
 function createTimeoutError(message: string): Error {
   return Object.assign(new LangChainError(message), { name: 'TimeoutError' });
 }

@@ -10,7 +10,7 @@ import { AgentJetJob } from './job.js';
 import type { JobOptions } from './job-options.js';
 import { configuration } from './registrations.js';
 
-/** Tests kinds that are in none of our files: given in code, or named by a path. */
+/** Tests entries that are not registered in our packages: they are given in code, or named by a path. */
 
 let dir: string;
 beforeAll(() => {

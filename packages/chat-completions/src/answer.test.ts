@@ -33,7 +33,9 @@ const deltas: readonly ChatDelta[] = [
 const body: ChatCompletionBody = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const wireCall = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"b": 2,  "a":1.0}' } };
 
-/** Gives each choice the answer that `generate` makes from its index, after its deltas. */
+/**
+ * Opens a call. Each choice gets the deltas, and then the answer that `generate` makes from the index of the choice.
+ */
 function openCall(
   generate: (index: number) => Promise<ChatResponse> = async () => thought,
   reported: NonNullable<ChatResponse['logprobs']> = [],

@@ -1,6 +1,6 @@
 import { AgentJetError, toErrorMessage } from '@agentjet/core';
 
-/** An error as the wire shows it: an HTTP status and the parameter that it names. */
+/** An error as HTTP clients get it, with a status and the parameter that it names. */
 export class ApiError extends AgentJetError {
   readonly status: number;
   readonly parameter: string | undefined;

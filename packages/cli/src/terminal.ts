@@ -58,10 +58,10 @@ class RunClock {
 class PhaseTotals {
   readonly #total: number;
   readonly #startedAt = performance.now();
-  /** Episodes that fill a place. */
+  /** Episodes that count. Each place of a group needs one such episode. */
   finished = 0;
   #failed = 0;
-  /** Attempts that were lost to outages. Most of them are made again. */
+  /** Attempts that were lost to outages. Most of them are repeated. */
   #lost = 0;
   #rewardSum = 0;
   #tokens = 0;

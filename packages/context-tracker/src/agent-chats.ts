@@ -54,7 +54,7 @@ export class AgentChats {
     this.#options = options;
   }
 
-  /** `ofCall`: the template of one call, if it has another one. */
+  /** `ofCall` is the template of a single call, if this differs from its agent's template. */
   of(agent: AgentIdentity, ofCall?: ChatTokenizer): ChatSide {
     if (ofCall !== undefined) return this.#sideOf(ofCall);
     const key = `${agent.agentName.length} ${agent.agentName} ${agent.targetTag}`;

@@ -51,7 +51,10 @@ export type ContextTrackerOptions = {
   readonly historyPolicy?: HistoryPolicy;
   /** Default: `split`. */
   readonly specialTokensInText?: SpecialTokensInText;
-  /** The run's temperature. If any commit of an episode has a temperature, the tokens of the others get this one. Default: 1. */
+  /**
+   * The run's temperature. If some commits of an episode have a temperature, the tokens of all other commits get this
+   * one. Default: 1.
+   */
   readonly temperature?: number;
 };
 

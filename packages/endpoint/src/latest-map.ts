@@ -4,9 +4,9 @@
 export class LatestMap<V> extends Map<string, V> {
   readonly #limit: number;
   /**
-   * Continues from the last key that it returned. A map remembers the places of deleted keys for a while, and walking
-   * over them for each new key would cost more than everything else. A key that is set again moves to the end, so all
-   * remaining keys come after the last one.
+   * An iterator that continues after the last key that it returned. A new iterator for each new key would be slow,
+   * because a map keeps the slots of deleted keys for a while and an iterator has to skip them. A key that is set again
+   * moves to the end, so all remaining keys come after the last returned key.
    */
   #oldest = this.keys();
 

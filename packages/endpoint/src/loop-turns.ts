@@ -1,6 +1,6 @@
 /**
- * Admits bodies, or answers, a few at a time. Otherwise many concurrent ones, or a few large ones, would be handled
- * without a turn of the event loop in between, and nothing else would be answered meanwhile.
+ * Admits bodies, or answers, a few at a time. Otherwise many concurrent bodies, or a few large ones, would be handled
+ * in a single turn of the event loop, and all other requests would wait.
  */
 export class LoopTurns {
   readonly #queue: { readonly bytes: number; readonly go: () => void }[] = [];
@@ -8,7 +8,7 @@ export class LoopTurns {
   #passed = 0;
   #isScheduled = false;
 
-  /** Undefined if the bytes may be handled at once. */
+  /** Returns a promise to wait for, or undefined if the bytes may be handled at once. */
   take(bytes: number): Promise<void> | undefined {
     this.#schedule();
     if (this.#queue.length > 0 || this.#passed >= bytesPerTurn) {
@@ -39,5 +39,5 @@ export class LoopTurns {
   }
 }
 
-/** These take about 20 ms to handle. */
+/** The bytes that one turn of the event loop may handle, which takes about 20 ms. */
 const bytesPerTurn = 64 * 1024;

@@ -6,7 +6,7 @@ export type GgufSource = {
   readonly sha256: string;
   /** The number of tensors of each type. */
   readonly tensor_types: Readonly<Record<string, number>>;
-  /** True if the weights were rounded once, so they are not the original ones. */
+  /** True if the weights were rounded when the GGUF file was made, so they are not the original weights. */
   readonly quantized: boolean;
   /** Whether the file had the embedding twice. The folder has it once. */
   readonly merged_head: boolean;

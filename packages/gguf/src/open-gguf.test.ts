@@ -207,7 +207,7 @@ describe('a bad file is refused by name', () => {
     const at = bytes.indexOf('blk.1.ffn_up.weight') + 'blk.1.ffn_up.weight'.length + 4 + 2 * 8;
     bytes.writeUInt32LE(id, at);
     expect(await refusal(write('type.gguf', bytes))).toContain(
-      `tensor "blk.1.ffn_up.weight" has type ${name}; read are F32, F16, BF16, Q4_0`,
+      `tensor "blk.1.ffn_up.weight" has type ${name}; supported are F32, F16, BF16, Q4_0`,
     );
   });
 

@@ -12,8 +12,8 @@ export type OpenWork = {
 };
 
 /**
- * Limits how long something may take: leases of episodes, groups from their first claim, ends that wait for a reward.
- * None of this is recorded: after a recovery every time limit begins anew.
+ * The time limits of the ledger: the leases of episodes, the time of groups since their first claim, and the time that
+ * ends wait for a reward. They are not recorded, so after a recovery every time limit starts again.
  */
 export class Patience {
   readonly #clock: LeaseClock;
@@ -81,7 +81,10 @@ export class Patience {
     return next === Infinity ? undefined : Math.max(0, next - now);
   }
 
-  /** Nothing waits for a closed group. That is checked only if the group is due by `untilMs`. */
+  /**
+   * Returns when the time of a group is over. Returns Infinity if it has no time limit, or if it is closed, because a
+   * closed group waits for nothing. To save time, this is checked only if the group is due by `untilMs`.
+   */
   #groupDueMs(
     state: LedgerState,
     group: LedgerGroup,

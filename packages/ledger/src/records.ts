@@ -4,8 +4,9 @@ import type { FailedEpisodePolicy } from './rules.js';
 import type { ShareAccount } from './shares.js';
 
 /**
- * The entries of the ledger. The state is the fold of its records and nothing else: a change without a record has not happened.
- * A record contains everything that its effect depends on, so folding needs neither configuration nor time.
+ * The entries of the ledger. The state is computed only from its records (this is called folding them), so a change
+ * without a record has not happened. A record contains everything that its effect depends on, so folding needs neither
+ * configuration nor time.
  */
 export type LedgerRecord =
   | GroupRecord
@@ -57,7 +58,7 @@ export type GroupRecord = {
   readonly revision: string;
   /** Revision of the configuration that gives the group its sampling settings. */
   readonly configRevision: number;
-  /** Whether it belongs to a window of `order: drawn`: a step covers it even if it was dropped. */
+  /** Whether the group was drawn with `order: drawn`. A step then covers the group even if it was dropped. */
   readonly isDrawn?: boolean;
   /** The policies that train on it. Absent: only `default`. */
   readonly policies?: readonly string[];
@@ -89,7 +90,7 @@ export type CallRecord = {
   readonly requestId: string;
   readonly version: number;
   readonly incarnation: number;
-  /** The policy that answered; the version is one of its weights. Absent: `default`. */
+  /** The policy that answered, to whose weights the version belongs. Absent: `default`. */
   readonly policy?: string;
   readonly content?: unknown;
   /** Numbers of the content. They are stored as bytes, because they would be long as JSON. */
@@ -138,7 +139,7 @@ export type EndRecord = {
   readonly bytes?: readonly Uint8Array[];
 };
 
-/** `policy`: the policy whose turn it is. Absent: `default`. */
+/** `policy` is the policy that sampled the turn. Absent: `default`. */
 export type PolicyTurnReward = TurnReward & { readonly policy?: string };
 
 export type TargetRewards = Readonly<Record<string, number>>;
@@ -179,7 +180,7 @@ export type GroupDroppedRecord = {
   readonly kind: 'group_dropped';
   readonly groupId: string;
   readonly reason: DropReason;
-  /** Whether the draw makes another group. */
+  /** Whether another group is made for the same draw. */
   readonly returns: boolean;
 };
 

@@ -64,7 +64,7 @@ export class StreamStop extends Error {
   }
 }
 
-/** The agent has seen words that are in no answer. */
+/** Creates the error for a repeated call whose answer differs from what the agent has already seen. */
 function diverged(): StreamStop {
   return new StreamStop(
     new EngineError(

@@ -33,7 +33,7 @@ export type Request<Answer> = {
   readonly openStream?: (() => AnswerStream<Answer>) | undefined;
 };
 
-/** A longer answer cannot come from a model. */
+/** The maximum size of an answer. A model does not write a longer one. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
 /** Sends one request. Rejects only if the signal aborts, or with StreamStop. */
@@ -80,8 +80,8 @@ const isEventStream = ({ ok, headers }: Response): boolean =>
 const hasError = (text: string): boolean => (parseJsonObject(text)?.['error'] ?? null) !== null;
 
 /**
- * Reads the text that no stream took, even if the connection was cut, because a server may cut a long answer after its
- * error.
+ * Reads the body. If there is a stream, the stream gets the text. If the connection breaks after an error has arrived,
+ * the error is returned, because a server may send an error and then close the connection.
  */
 async function readBody(response: Response, leash: Leash, stream: AnswerStream<object> | undefined): Promise<string> {
   const decoder = new TextDecoder();

@@ -77,9 +77,9 @@ export type JobResult = {
   /** Null if there was no evaluation. */
   readonly successBefore: number | null;
   readonly successAfter: number | null;
-  /** Wall time of this process, loading included. */
+  /** The wall time of this process, including loading. */
   readonly seconds: number;
-  /** Episodes of training steps. */
+  /** The part in which episodes of training steps were sampled. */
   readonly secondsSampling: number;
   readonly secondsTraining: number;
   readonly secondsEvaluating: number;

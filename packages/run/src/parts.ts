@@ -14,8 +14,8 @@ export type Run = {
   /** Requests a checkpoint when it would take too long to repeat the steps since the last one. */
   readonly recovery: RecoveryBudget;
   /**
-   * Holds model calls while the weights change. A local run needs no gate: it samples nothing during a step, or its
-   * engine samples and trains in turns.
+   * Holds model calls while the weights change. An ordinary run needs no gate, because it does not sample during a
+   * step, or because its engine samples and trains in turns.
    */
   readonly gate?: Gate | undefined;
   readonly driver: Driver;

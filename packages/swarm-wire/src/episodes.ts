@@ -61,7 +61,7 @@ export const claimedEpisodeSchema = z.strictObject({
   key: z.string(),
   /** The targets that learn according to the server's configuration. If it is absent, the workflow decides. */
   trainable_targets: z.array(z.string()).optional(),
-  /** The targets of each policy, on a server with several policies. An end may name rewards by either. */
+  /** The targets of each policy, on a server with several policies. Rewards in an end may name policies or targets. */
   policies: z.record(z.string(), z.array(z.string())).optional(),
 });
 

@@ -43,7 +43,9 @@ const checkpointSchema = z.strictObject({
 
 export const checkpointsAnswerSchema = z.strictObject({ checkpoints: z.array(checkpointSchema) });
 
-/** `run` is the name of an earlier run of a waiting server, which continues with this configuration. */
+/**
+ * `run` is the name of an earlier run of a server that waits for runs. This run is continued with the configuration.
+ */
 export const runRequestSchema = z.strictObject({
   config: z.record(z.string(), z.unknown()),
   run: z.string().optional(),

@@ -13,7 +13,10 @@ import type { ToolWatch } from './tools/tool-watch.js';
 import { findUnreadForm } from './tools/unread-form.js';
 
 export type ChatTemplateOptions = {
-  /** Jinja source, for conversations with or without tools. If the model has a second one for tools, that is `withTools`. */
+  /**
+   * The Jinja source, for conversations with or without tools. If the model has a second source for conversations with
+   * tools, it is `withTools`.
+   */
   readonly source: string;
   readonly sourceWithTools?: string;
   readonly stopIds: readonly number[];

@@ -9,9 +9,9 @@ type FilterOptions = { readonly rubric: string; readonly maxTokens: number };
 const names = ['code', 'verdict', 'reason'] as const;
 
 /**
- * Asks a model whether the trace is worth training on. Text of people and of the agent is a JSON string in the prompt, and the verdict must
- * repeat a code that they cannot know. Rejects with Outage if the model cannot be reached. An answer without a verdict drops the trace,
- * with that reason.
+ * Asks a model whether the trace is worth training on. Text of people and of the agent is a JSON string in the prompt,
+ * and the verdict must repeat a code that they cannot know. Rejects with Outage if the model cannot be reached. If the
+ * answer has no verdict, the trace is dropped, and this is counted as the reason.
  */
 export async function askFilter(
   { messages, answer }: Trace,

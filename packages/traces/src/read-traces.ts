@@ -30,7 +30,10 @@ export async function readTraces(files: readonly string[]): Promise<readonly Tra
   return newestOfCalls([...traces.values()]);
 }
 
-/** Each tool counts ids from 1: if an id is taken by another question, the trace gets an id such as `1#2`. */
+/**
+ * Gives the trace a unique id. Some tools number their traces from 1, so if another question has the same id, the trace
+ * gets an id such as `1#2`.
+ */
 function withOwnId(trace: Trace, known: ReadonlyMap<string, Trace>): Trace {
   const question = JSON.stringify(trace.messages);
   for (let at = 1; ; at++) {

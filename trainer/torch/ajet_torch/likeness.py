@@ -1,8 +1,8 @@
 """Checks that the worker computes what the model's own code computes: both run a forward pass over the same weights,
 once at the start.
 
-Ours runs in one pack, over two rows and a tree of two more. transformers' own attention runs over each of the four rows
-alone.
+The worker's pass runs over one pack of two rows and a tree of two more rows. The pass of transformers' own attention
+runs over each of the four rows separately.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .pack import LossTerms, TreePack, to_device
 
 OWN_ATTENTION = "eager"
 SMALL_WINDOW = 64
-"""If a window has at most this many tokens, the rows are longer than the window."""
+"""If the model's attention window has at most this many tokens, the rows are made longer than the window."""
 LIMITS = {torch.float64: 1e-6, torch.float32: 1e-4}
 COARSE_LIMIT = 0.15
 """The limit in mean nats per token. In 16-bit types the logits of improbable tokens differ by up to an eighth, and GPUs

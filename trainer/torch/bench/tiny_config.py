@@ -1,8 +1,8 @@
 """Makes a configuration of every causal language model that transformers knows, shrunk until it trains on a CPU in a
 moment.
 
-The code names no family. It finds sizes by the names that configurations use for them. It gives every probability of
-dropout, scale and cap a value that shows if a forward pass leaves it out.
+The code does not contain names of model families. It finds sizes by the names that configurations use for them. It
+gives every dropout probability, scale and cap a value with which the result is wrong if a forward pass leaves it out.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ UNSET = ("n_routed_experts", "head_dim", "num_key_value_heads", "final_logit_sof
 
 
 def tiny_config(model_type: str, shows: bool = True) -> PretrainedConfig:
-    """Raises the errors of the configuration's own class. If `shows` is False, dropout, scales and caps are those of
-    the
-    class."""
+    """Returns the configuration. If `shows` is False, dropout, scales and caps have the defaults of the class. Raises
+    the errors of the class."""
     kind = CONFIG_MAPPING[model_type]
     return kind(**shrunk(kind, shows))
 
 
 def shrunk(kind: type[PretrainedConfig], shows: bool) -> dict[str, Any]:
-    """Returns arguments of the class: those of its defaults that are sizes or that show."""
+    """Returns arguments of the class: new values for those of its settings that are sizes, or that must show in the
+    result."""
     defaults = kind()
     given = {name: value for name, value in defaults.to_dict().items() if name in _arguments(kind) or name in kind.attribute_map}
     table = (*SHOWN, *SIZES) if shows else SIZES

@@ -62,7 +62,8 @@ def start_ray(num_workers: int) -> None:
 
 
 def end_children() -> None:
-    """A Ray that did not start leaves processes that would slow the next one down. The driver has no other processes."""
+    """A Ray that did not start leaves processes that would slow the next one down. The driver has no other
+    processes."""
     children = psutil.Process().children(recursive=True)
     for child in children:
         with suppress(psutil.NoSuchProcess):
@@ -99,9 +100,8 @@ def check_resources(config: DriverConfig) -> bool:
 
 
 def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any:
-    """Opens verl's worker group. Each worker has one GPU or CPU. Their places are taken first, so that only Ray, not
-    verl,
-    is imported for the address."""
+    """Opens verl's worker group. Each worker has one GPU or CPU. Their resources are reserved first, and only Ray is
+    imported for the address of the first worker, not verl."""
     from verl.single_controller.ray import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
 
     from .worker import RowWorker

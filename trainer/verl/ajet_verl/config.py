@@ -13,8 +13,8 @@ class DriverConfig:
     """Options of the driver.
 
     - ray_address: the cluster to join, `auto` or host:port; an empty string starts Ray on this machine.
-    - num_nodes, gpus_per_node: nodes with that many processes each, one a GPU, or as many on CPUs if the cluster has no
-      GPU.
+    - num_nodes, gpus_per_node: the number of nodes, and of processes on each node. Each process has one GPU, or runs on
+      a CPU if the cluster has no GPU.
     - dtype: the dtype of the compute; masters and moments are float32.
     - max_pack_tokens: the tokens of a micro-batch. A single longer row may exceed it.
     - attn_implementation: a name that transformers knows.

@@ -30,16 +30,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Scores:
-    """logprob_T[t] is that of ids[t + 1]; the last entry means nothing. entropy_T is that of the distribution it is
-    drawn from, if asked for."""
+    """The results for a row. logprob_T[t] is the logprob of ids[t + 1], and the last entry has no meaning. entropy_T[t]
+    is the entropy of the distribution of that token, if it was requested."""
 
     logprob_T: np.ndarray
     entropy_T: np.ndarray | None
 
 
 def to_rows(packs: list[TreePack], temperature: float) -> list[Row]:
-    """Returns one row a pack, or one for each temperature of its terms; a greedy token (0) counts at 1. Raises
-    `bad_batch` for a tree."""
+    """Returns one row for each pack, or one for each temperature of its terms. A greedy token has temperature 0, which
+    is replaced by 1. Raises `bad_batch` for a tree."""
     rows = []
     for index, pack in enumerate(packs):
         require_row(pack, index)
@@ -64,8 +64,9 @@ def require_row(pack: TreePack, index: int) -> None:
 
 
 def deal_out(rows: list[Row], num_workers: int) -> list[int]:
-    """Returns an order in which verl's equal, consecutive shares are alike: the longest rows first, dealt one by one. A
-    row may come twice, as filling."""
+    """Returns an order of the rows in which the consecutive, equal shares that verl gives to workers take about the
+    same time. The rows are dealt to the workers one by one, longest first. The last row may be repeated to fill up the
+    shares."""
     order = sorted(range(len(rows)), key=lambda index: -len(rows[index].ids_T))
     order += order[-1:] * (-len(order) % num_workers)
     return [index for worker in range(num_workers) for index in order[worker::num_workers]]
@@ -125,7 +126,7 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
 
 
 def gather_terms(packs: list[TreePack], rows: list[Row], values_T: list[np.ndarray]) -> list[np.ndarray]:
-    """Returns per pack [K], for each term, the row's value at the token that predicts it."""
+    """Returns an array [K] for each pack, with the row's value at the token that predicts each term."""
     found = [np.zeros(len(pack.terms.pair), np.float32) for pack in packs]
     for row, values in zip(rows, values_T):
         found[row.pack][row.term_K] = values[row.at_K]

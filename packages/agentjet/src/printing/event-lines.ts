@@ -30,7 +30,8 @@ function formatEvaluation(evaluation: Evaluation, subject: string | undefined): 
 }
 
 function formatStep(step: number, totalSteps: number, metrics: StepMetrics): string {
-  const measured = metrics['trained_tokens'] === 0 ? {} : metrics; // a step that trained nothing has no entropy, which differs from an entropy of 0
+  // A step that trained nothing has no entropy, which differs from an entropy of 0.
+  const measured = metrics['trained_tokens'] === 0 ? {} : metrics;
   const parts = [
     `step ${String(step).padStart(String(totalSteps).length)}/${totalSteps}`,
     `reward ${fixed(metrics['reward_mean'], 3)}`,
@@ -46,7 +47,10 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
   return [...parts, ...(failed > 0 ? [`failed ${failed}`] : [])].join('  ');
 }
 
-/** The part of the training time that was not computing, if the backbone reports it. */
+/**
+ * Formats how long the step was queued and how long it took to send the weights to the sampler, if the backbone reports
+ * this.
+ */
 function formatWaits(metrics: StepMetrics): string {
   const waits = [
     ['queued', metrics['seconds_queued'] ?? 0],

@@ -12,9 +12,9 @@ type Phase = {
   readonly episodes: number;
   readonly startedAt: number;
   readonly timer: NodeJS.Timeout;
-  /** Episodes that fill a place. */
+  /** Episodes that count. Each place of a group needs one such episode. */
   finished: number;
-  /** Attempts that were lost to outages. Most of them are made again. */
+  /** Attempts that were lost to outages. Most of them are repeated. */
   lost: number;
   rewardSum: number;
 };

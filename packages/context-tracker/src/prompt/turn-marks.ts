@@ -5,7 +5,10 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
 export type TurnMarks = {
   /** The string before the turn in a history, such as `<|im_start|>assistant\n`. */
   readonly header: string;
-  /** Strings that may end the turn, the template's own end first. The sampled stop token takes its place. Empty if the template prints no end token. */
+  /**
+   * Strings that may end the turn, with the template's own end first. In a prompt, the sampled stop token replaces the
+   * end. Empty if the template prints no end token.
+   */
   readonly ends: readonly string[];
 };
 

@@ -2,9 +2,10 @@ import type { SampledCall } from './sampled-call.js';
 import { type TreeSegment, segmentAt, type TokenPosition, type TokenTree } from './token-tree.js';
 
 /**
- * The fewest rows that train each call exactly once. A row is the path of a call that no row of its agent continues, and it
- * includes the calls on its way. Calls with identical sampled tokens (the same prompt, the same answer, sampled again) are in
- * different rows, because each sampling counts. The order depends on the ids alone, and therefore not on the order of commits.
+ * A row of an episode. Together, the rows are the fewest that train each call exactly once. A row is the path from the
+ * root to the end of a call that no other row of its agent continues. It includes all calls on this path. Calls with
+ * identical sampled tokens (the same prompt, the same answer, sampled again) are in different rows, because each
+ * sampling counts. The order depends on the ids alone, and therefore not on the order of commits.
  */
 export type CallRow = {
   /** The call whose end is the row's end. */

@@ -16,7 +16,7 @@ export type ParameterReview = {
 /** `isValue` means that another value of the parameter is accepted. `reason` continues a sentence that begins with the name. */
 export type RefusedParameter = { readonly name: string; readonly reason: string; readonly isValue: boolean };
 
-/** Checks the request as its client wrote it. A parameter that is absent or null is not a wish. */
+/** Checks the request as its client wrote it. A parameter that is absent or null requests nothing. */
 export function reviewParameters(protocol: Protocol, given: unknown): ParameterReview {
   const { reported, refused } = entriesOf(protocol);
   const isOff = findThinkingOff(protocol, given) !== undefined;
@@ -32,7 +32,7 @@ export function reviewParameters(protocol: Protocol, given: unknown): ParameterR
   };
 }
 
-/** Returns the wishes of a request that concern the chat template. */
+/** Returns what a request asks of the chat template. */
 export function readTemplateWishes(
   protocol: Protocol,
   given: unknown,

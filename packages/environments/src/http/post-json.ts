@@ -31,7 +31,10 @@ export class ServerOutage extends EnvironmentOutage {
 /** Statuses that mean that the request was wrong. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 422]);
 const busy: ReadonlySet<number> = new Set([429, 503]);
-/** Errors of a network that is down for a moment, such as ENETUNREACH, are not in it, because the server and its sessions still exist. */
+/**
+ * Codes which mean that nothing listens at the address. Errors of a network that is down for a moment, such as
+ * ENETUNREACH, are not in this list, because the server and its sessions still exist.
+ */
 const absent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 
 /**

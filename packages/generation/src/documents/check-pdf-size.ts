@@ -2,7 +2,7 @@ import { inflateSync } from 'node:zlib';
 
 /** The limit for each picture, and for all other streams together. Only the other streams are unpacked to read the text. */
 const mostBytes = 256 * 2 ** 20;
-/** A stream may be compressed several times. */
+/** The maximum number of layers. A stream may be compressed several times. */
 const mostLayers = 8;
 /** The dictionary of a stream is searched in this many bytes before it. */
 const dictionaryBytes = 2048;
@@ -31,7 +31,7 @@ function* listStreams(pdf: Buffer): Generator<{ readonly packed: Buffer; readonl
   }
 }
 
-/** Returns the bytes of all layers. */
+/** Returns the size of all layers in bytes. */
 function unpackedSize(packed: Buffer, most: number): number {
   let size = 0;
   let layer = packed;

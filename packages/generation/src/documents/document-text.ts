@@ -3,7 +3,7 @@ import { checkZipSize } from './check-zip-size.js';
 
 /** Code of the thread that reads documents. It imports no package of ours, because the thread may run from sources. */
 
-/** More pages are a mistake or an attack. */
+/** The maximum number of pages. A document with more pages is a mistake or an attack. */
 const mostPages = 10_000;
 /** The maximum nesting of elements. The time to find a page's article grows with its square, or worse. */
 const deepestPage = 100;

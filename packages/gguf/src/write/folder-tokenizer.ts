@@ -19,8 +19,8 @@ export type FolderTokenizer = {
 };
 
 /**
- * Throws BackboneError `unsupported_model` for a tokenizer that GGUF cannot express, and `bad_model_files` if the
- * folder has no tokenizer.
+ * Reads the tokenizer of a model folder. Throws BackboneError `unsupported_model` for a tokenizer that GGUF cannot
+ * express, and `bad_model_files` if the folder has no tokenizer.
  */
 export async function readFolderTokenizer(dir: string, vocabSize: number): Promise<FolderTokenizer> {
   const read = async (name: string): Promise<JsonObject> =>
@@ -112,7 +112,7 @@ function toSpecialIds(
   if (eos === undefined)
     throw new BackboneError(
       'bad_model_files',
-      `${dir} does not say which token ends an answer (eos_token in tokenizer_config.json), and llama.cpp would take any.`,
+      `${dir} does not say which token ends an answer (eos_token in tokenizer_config.json), so llama.cpp would choose one.`,
     );
   const found = {
     bos: named('bos_token') ?? ids('bos_token_id')[0],

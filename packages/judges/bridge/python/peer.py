@@ -1,6 +1,6 @@
-# One side of the conversation. It asks the other side to operate on an object there, and serves the other side's
-# requests. The sides take turns: while one waits for its answer, it serves the requests that the other makes in order
-# to answer.
+# The test and the program run in two processes, and each process has a Peer. A Peer asks the other process to do
+# something with an object there, and serves requests of the other process. The two take turns. To answer a request, a
+# process may send requests itself, so a process also serves requests while it waits for an answer.
 import os
 import threading
 
@@ -18,7 +18,8 @@ class Peer(Codec):
         self.nested = 0
 
     def message(self, **fields):
-        """Encodes the message first, because that may find new classes and containers."""
+        """Returns a message as JSON. The fields are encoded first, because this may add new classes and containers to
+        the message."""
         fields = {key: fields[key] for key in fields}
         updates = self.updates()
         message = {**fields, "k": self.fresh_classes, "u": updates, **self.extras()}

@@ -1,4 +1,4 @@
-# Finds what the source of a test shows before the program has run.
+# Finds out what it can from the source of a test, before the program runs.
 import ast
 import re
 
@@ -11,7 +11,8 @@ PATCHED = {("builtins", "input"), ("sys", "stdin"), ("sys", "stdout")}
 
 
 class Survey(ast.NodeVisitor):
-    """Reads the source of a test: which classes it names, and whether it does something that cannot cross to another process."""
+    """Reads the source of a test. It finds the classes that the test names, and whether the test does something that
+    does not work across two processes."""
 
     def __init__(self, source):
         self.refused = None
@@ -43,7 +44,8 @@ class Survey(ast.NodeVisitor):
             self.capital.add(node.id)
 
     def maker(self, node):
-        """The name whose call made the value of an expression, if the expression shows it."""
+        """Returns the name of the class or function whose call made the value of an expression, if the expression shows
+        it."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return node.func.id
         if isinstance(node, ast.BinOp):
@@ -51,7 +53,8 @@ class Survey(ast.NodeVisitor):
         return self.made.get(node.id) if isinstance(node, ast.Name) else None
 
     def together(self, left, right):
-        """Two objects of one class are compared or added, which shows that the name is a class and not a function."""
+        """Notes that two values are compared or added. If calls of the same name made both values, the name is a class
+        and not a function."""
         if self.maker(left) is not None and self.maker(left) == self.maker(right):
             self.used.add(self.maker(left))
 
@@ -89,7 +92,8 @@ class Survey(ast.NodeVisitor):
             self.refuse(f"the test imports {name}, which is not installed in the sandbox")
 
     def is_subject(self, name):
-        """A builtin name belongs to the program if the test is about nothing else, such as a test of a program that defines pow."""
+        """Returns whether a builtin name means a definition of the program. This is so if the test uses no other name
+        of the program, such as a test of a program that defines pow."""
         if "solution" in self.modules or self.free & INDIRECT or self.free - BUILTINS - {name, "isclose"}:
             return False
         return name in BUILTINS or self.called <= {name}

@@ -10,13 +10,13 @@ export type Mark = {
   /** The index at which the content begins. */
   readonly from: number;
   /**
-   * `enclosed`: `\boxed{}`, `\fbox{}` and `<answer>`, which delimit their content. `line`: the rest of a line, which
-   * may say more.
+   * Marks of kind `enclosed` are `\boxed{}`, `\fbox{}` and `<answer>`, which delimit their content. The content of a
+   * mark of kind `line` is the rest of the line, which may contain more than the answer.
    */
   readonly kind: 'enclosed' | 'heading' | 'line' | 'verdict';
 };
 
-/** Longer lines are not answers. */
+/** The maximum length of a line that can be an answer. */
 const maxLine = 300;
 
 /**
@@ -67,7 +67,7 @@ function tags(text: string): readonly Mark[] {
   return found;
 }
 
-/** The content of a mark. */
+/** Returns the content of a mark. */
 export function contentOfMark(text: string, { from, end, kind }: Mark): string {
   const content = text.slice(from, end);
   const isDisplayed = /^(?:\$\$|\\\[)/.test(content);
@@ -94,7 +94,7 @@ function withoutCovered(lines: readonly Mark[], enclosed: readonly Mark[]): read
   return kept;
 }
 
-/** The rest of the line after each mark, or the next non-empty line. */
+/** Finds the rest of the line after each mark, or the next non-empty line. */
 function linesAfter(text: string, mark: string, kind: 'line' | 'heading' = 'line'): readonly Mark[] {
   const found: Mark[] = [];
   for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) {
@@ -106,7 +106,7 @@ function linesAfter(text: string, mark: string, kind: 'line' | 'heading' = 'line
   return found;
 }
 
-/** Skips at most a few empty lines. Null if nothing follows. */
+/** Finds the line from this position on. It skips at most a few empty lines. Returns null if no text follows. */
 function lineFrom(text: string, at: number): { readonly from: number; readonly end: number } | null {
   const gap = /^\s{0,40}(?:```[a-z]{0,10}\n\s{0,10})?/.exec(text.slice(at, at + 65))?.[0].length ?? 0;
   const from = at + gap;
@@ -115,7 +115,10 @@ function lineFrom(text: string, at: number): { readonly from: number; readonly e
   return from >= text.length || /\s/.test(text.charAt(from)) ? null : { from, end: mathEnd(text, from, end) };
 }
 
-/** A formula between `\[` and `\]`, or `$$` and `$$`, may span lines. */
+/**
+ * Returns the end of a line. If a formula between `\[` and `\]`, or between `$$` and `$$`, spans several lines, it
+ * returns the end of the formula.
+ */
 function mathEnd(text: string, from: number, end: number): number {
   const open = text.slice(from, from + 2);
   const close = open === '\\[' ? text.indexOf('\\]', from + 2) : open === '$$' ? text.indexOf('$$', from + 2) : -1;

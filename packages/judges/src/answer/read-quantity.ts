@@ -87,7 +87,7 @@ const notUnits = new Set(
     'oder ou или nicht falsch faux не неверно'
   ).split(' '),
 );
-/** `12 November` is a day. */
+/** Names of months. `12 November` is a day, and not a number with a unit. */
 const months = new Set(
   'January February March April May June July August September October November December'.split(' '),
 );

@@ -22,8 +22,8 @@ type Scored = { readonly part: CombinedPart; readonly verdict: Verdict };
 
 /**
  * Combines several judges into one. Gates are asked first, one after the other; the other parts are asked concurrently.
- * Each part's reward is recorded under its name. If one part fails, the whole verdict fails, because half a reward is
- * not a reward.
+ * Each part's reward is recorded under its name. If one part fails, the whole verdict fails, because a reward without
+ * one of its parts would be wrong.
  */
 export function createCombinedJudge(parts: readonly CombinedPart[], options: CombinedOptions): Judge {
   const gates = parts.filter(({ isGate }) => isGate);

@@ -14,8 +14,8 @@ export type OpenRubricsOptions = LearnOptions & {
 };
 
 /**
- * Opens the rubrics of the file. If it does not exist, they are learned from the examples and written to it once. From
- * then on, the file counts.
+ * Opens the rubrics of the file. If the file does not exist, the rubrics are learned from the examples and written to
+ * it once. After that, only the file is read.
  */
 export async function openRubrics(
   client: ModelClient,

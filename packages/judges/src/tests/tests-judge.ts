@@ -68,7 +68,7 @@ function checkCrossed({ taskId }: Task, outcomes: readonly TestOutcome[]): void 
   );
 }
 
-/** The last fenced code block, or the whole text if there is none, without thoughts. */
+/** Returns the last fenced code block, or the whole text if there is none. Thoughts are removed first. */
 export function programIn(text: string): string {
   const said = withoutThoughts(text);
   return [...said.matchAll(/^```[^\n]*\n([\s\S]*?)^```/gm)].at(-1)?.[1] ?? said;

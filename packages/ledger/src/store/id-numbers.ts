@@ -1,6 +1,6 @@
 /**
- * Maps an id to its number in the store. Memory holds a hash and a number for each id, about 25 bytes, while the ids themselves
- * are in the store. So an answer may be wrong, and the reader must compare.
+ * Maps an id to its number in the store. Memory holds a hash and a number for each id, about 25 bytes, while the ids
+ * themselves are in the store. Two ids may have the same hash, so the reader must compare the id in the store.
  */
 export class IdNumbers {
   #hashes = new Uint32Array(64);

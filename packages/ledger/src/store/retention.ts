@@ -9,9 +9,10 @@ import type { StoreWriter } from './store-writer.js';
 import type { Ledger } from '../ledger.js';
 
 /**
- * Decides which files may be removed. A group is finished if it was dropped or evaluated, or if its step has all outcomes and is
- * not newer than the oldest checkpoint that is kept. A file may be removed if every group that its records name is finished,
- * including the groups of its manifests and outcomes, and once the records that replace it are synced in another file.
+ * Decides which files may be removed. A group is finished if it was dropped or evaluated, or if its step has all
+ * outcomes and is not newer than the oldest checkpoint that is kept. A file may be removed if every group that its
+ * records name is finished, including the groups of its manifests and outcomes. It is removed only after the records
+ * that replace it are synced in another file.
  */
 
 export type Retirement = {
@@ -46,7 +47,7 @@ export async function retireFiles(
   forgetSteps(ledger.state, plan.steps);
 }
 
-/** The state forgets what a fold of the store would no longer find. */
+/** Removes from the state what is no longer in the store. */
 function forgetSteps(state: LedgerState, steps: readonly RetiredStep[]): void {
   for (const { step, policy } of steps) {
     const line = lineOf(state, policy);
@@ -85,7 +86,7 @@ type Knowledge = { readonly state: LedgerState; readonly oldestCheckpoint: Oldes
 
 /**
  * Returns what a file names and which of its records must be kept, or undefined if the whole file must be kept. Reading
- * stops at the first record for which it must.
+ * stops at the first record for which the whole file must be kept.
  */
 function lookThrough(
   store: Pick<Store, 'read'>,

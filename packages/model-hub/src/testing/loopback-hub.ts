@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import path from 'node:path';
 
 /**
- * A model hub on this machine, over HTTP, with its API and with ranges of content. It can break connections and refuse.
+ * A model hub on this machine, over HTTP. It has the API of the real hub and supports ranges of content. It can break
+ * connections and refuse requests.
  */
 
 export type LoopbackModel = {
@@ -16,9 +17,9 @@ export type LoopbackModel = {
   readonly branch?: string;
   /** The content of each file, by path in the repository. */
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Content needs this token. */
+  /** A token that is needed to download content. */
   readonly gatedBy?: string;
-  /** The repository is visible only with this token. */
+  /** A token without which the repository is not visible. */
   readonly privateTo?: string;
   /** Another hub that serves the content. */
   readonly contentAt?: string;

@@ -8,8 +8,9 @@ import { StartOfCode } from '../process/start-of-code.js';
 import { writeFiles } from '../process/write-files.js';
 
 /**
- * Runs Python in a separate namespace (bubblewrap, Linux): no network, no other process, no files but the system's programs, read-only,
- * and an empty folder with the given files. The folder is made before each run and removed afterwards.
+ * Runs Python in a separate namespace (bubblewrap, Linux). The code has no network and sees no other process. It can
+ * read the system's programs and can use a folder that contains only the given files. The folder is made before each
+ * run and removed afterwards.
  */
 export function createBubblewrapRunner(programs: SandboxPrograms): CodeRunner {
   return createFolderRunner((folder, side, limits) => launch(programs, folder, side, limits));
@@ -105,7 +106,10 @@ async function launch(
   };
 }
 
-/** Also kills the child that bubblewrap makes at once, which would survive until it has asked to die with its parent. */
+/**
+ * Kills the whole process group. bubblewrap starts a child at once, and until this child has asked to die with its
+ * parent, it would survive a kill of bubblewrap alone.
+ */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {

@@ -11,14 +11,14 @@ export async function renderMetrics(swarm: Swarm): Promise<string> {
     for (const [key, value] of Object.entries(values)) made.set(label === undefined ? {} : { [label]: key }, value);
   };
   for (const [name, help] of Object.entries(helps)) gauge(name, help, { '': counts[name as keyof typeof helps] });
-  gauge('episodes', 'Episodes by what became of them so far', account, 'fate');
+  gauge('episodes', 'Episodes by their state', account, 'fate');
   gauge('episodes_dropped', 'Acknowledged episodes that were dropped', dropped, 'reason');
   const ofShares = (
     field: 'part' | 'asked' | 'got' | 'trained' | 'lent' | 'in_flight',
   ): Readonly<Record<string, number>> =>
     Object.fromEntries(Object.entries(shares).map(([share, found]) => [share, found[field]]));
   gauge('share_part', 'Part of each share in the next batch', ofShares('part'), 'share');
-  gauge('share_batch_asked', 'Groups of each share that the newest batch was to have', ofShares('asked'), 'share');
+  gauge('share_batch_asked', 'Groups of each share that the newest batch should have had', ofShares('asked'), 'share');
   gauge('share_batch_got', 'Groups of each share that the newest batch had', ofShares('got'), 'share');
   gauge('share_groups_trained', 'Groups of each share that were trained', ofShares('trained'), 'share');
   gauge('share_places_lent', 'Places of each share that were given to others', ofShares('lent'), 'share');
@@ -68,7 +68,7 @@ export async function renderMetrics(swarm: Swarm): Promise<string> {
     'policy',
   );
   gauge('state', 'What the server is doing', { [state]: 1 }, 'state');
-  gauge('gate_wait_seconds', 'How long model calls have waited for new weights or the end of a pause, in all', {
+  gauge('gate_wait_seconds', 'Total time that model calls have waited for new weights or the end of a pause', {
     '': swarm.context.policies.reduce((sum, { gate }) => sum + gate.waitedMs, 0) / 1000,
   });
   gauge('rss_bytes', 'Memory of the server', { '': process.memoryUsage.rss() });
@@ -78,7 +78,7 @@ export async function renderMetrics(swarm: Swarm): Promise<string> {
 const helps = {
   step: 'Steps decided',
   version: 'Version of the weights that answer',
-  incarnation: 'How often weights may have come to differ from those of the same version before',
+  incarnation: 'How often weights were computed again and may differ from earlier weights of the same version',
   groups_open: 'Groups that are sampled',
   groups_pooled: 'Groups that wait for their step',
   running: 'Episodes that run',

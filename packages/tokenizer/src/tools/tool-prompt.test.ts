@@ -23,7 +23,10 @@ const tools = [{ name: 'get_weather', parameters: { type: 'object', properties: 
 const asked = { tools, addGenerationPrompt: true };
 const written = '<tool_call>\n{"name": "get_weather", "arguments": {"city":  "Paris"}}\n</tool_call>';
 
-/** Templates without a place for something, in the forms of Gemma 2 (no system role), of one that drops it, and of one that prints calls alone. */
+/**
+ * Templates that do not support all messages: one without a system role, as in Gemma 2, one that drops system messages,
+ * one that prints tools but not calls, and that of Mistral.
+ */
 const others = {
   refusing: `{%- if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{%- endif %}{%- for message in messages %}{%- if (message.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate') }}{%- endif %}{{ '<|im_start|>' + message.role + '\\n' + message.content | trim + '<|im_end|>\\n' }}{%- endfor %}{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{%- endif %}`,
   dropping: `{%- for message in messages if message.role != 'system' %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{%- endfor %}{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{%- endif %}`,

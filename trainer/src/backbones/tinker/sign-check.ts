@@ -11,7 +11,7 @@ export type Moved = {
   readonly before: Float64Array;
 };
 
-/** The move is above what half precision rounds away. */
+/** A move of the logprobs must be larger than this. It is larger than the rounding errors of half precision. */
 const visible = 0.02;
 
 /**

@@ -23,7 +23,8 @@ class Fill:
 
 
 def batches(fills: list[Fill]) -> list[list[Fill]]:
-    """Chooses fills for one pass: of similar length (no more than half is padding), up to PREFILL_TOKENS with padding."""
+    """Chooses fills for one pass: of similar length (no more than half is padding), up to PREFILL_TOKENS with
+    padding."""
     found: list[list[Fill]] = []
     for fill in sorted((f for f in fills if f.stop > f.start), key=lambda f: f.start - f.stop):
         longest = found[-1][0].stop - found[-1][0].start if found else 0
@@ -41,7 +42,7 @@ class PrefixCopies:
         self.waiting: dict[int, tuple[int, int]] = {}
 
     def add(self, source: int, target: int, length: int, cache: SlotCache) -> None:
-        """A source that itself waits for its copy is replaced by its own source."""
+        """Adds a copy. If the source itself waits to be copied from another slot, that slot becomes the source."""
         if any(target == other for other, _ in self.waiting.values()):
             self.carry_out(cache)
         self.waiting[target] = (self.waiting.get(source, (source, length))[0], length)

@@ -1,7 +1,7 @@
 /**
- * Holds all running rows in batches by length, and the memory they may take together. The rows of one batch are padded
- * to a common length, which costs reading. Each further batch costs another pass per token. So a row joins a batch of
- * longer rows while few rows do that, and short rows get their own batch when they are many.
+ * Holds all running rows in batches by length, and limits their memory. The rows of one batch are padded to a common
+ * length, and the padding takes time to read. Each further batch takes another pass per token. So a few short rows join
+ * a batch of longer rows, and many short rows get their own batch.
  */
 
 import { DecodeBatch } from './decode-batch.js';

@@ -2,8 +2,8 @@
  * Does continuous batching: calls join and leave the running batch between any two tokens. Each step admits waiting
  * calls, reads a bounded piece of the prompts, and draws one token for every row whose prompt is read. A call keeps its
  * rows' keys and values in a KvBatch, and leaves them to the prefix cache when it ends. If memory runs out, the
- * youngest call goes back to the queue and is read again later. No draw depends on any of this. The scheduler knows no
- * threads and no weights.
+ * youngest call goes back to the queue and is read again later. The sampled tokens do not depend on any of this. The
+ * scheduler does not know about threads or weights.
  */
 
 import { EngineError, toErrorMessage } from '@agentjet/core';
@@ -45,7 +45,7 @@ export type SchedulerStats = {
   /** Prompt tokens taken from the prefix cache. */
   readonly reusedTokens: number;
   readonly preemptions: number;
-  /** Draws so close that the row was read once more, alone, to decide. */
+  /** The number of draws that were so close that the row was computed again without other rows. */
   readonly closeDraws: number;
   readonly kvBytes: number;
   readonly prefixCacheBytes: number;
@@ -180,7 +180,9 @@ export class Scheduler {
     this.#waiting = this.#waiting.filter(({ place }) => place === null);
   }
 
-  /** Prompts of at most this many tokens already fill the next pass, so no row is needed yet. */
+  /**
+   * Whether prompts with at most this many pending tokens already fill the next pass. The call then needs no row yet.
+   */
   #isBusyBefore(numPending: number): boolean {
     const pending = this.#pool.batches.flatMap(({ prefilling }) => prefilling.map((sequence) => sequence.numPending));
     const sooner = pending.filter((count) => count <= numPending).reduce((sum, count) => sum + count, 0);
@@ -188,7 +190,8 @@ export class Scheduler {
   }
 
   /**
-   * Another prompt of about the same length is being read, and will soon leave a good part of this one in the cache.
+   * Whether the call should wait, because another prompt of about the same length is being read and will soon leave a
+   * good part of this prompt in the cache.
    */
   #isWorthWaiting(sequence: Sequence, match: number): boolean {
     if (this.#options.maxPrefixCacheBytes === 0) return false;
@@ -298,8 +301,8 @@ export class Scheduler {
   }
 
   /**
-   * Rows that run at the same time move a row's probabilities by a little. If that could change a draw, the token is
-   * drawn from what the row gives alone.
+   * Draws a token. Rows that run at the same time change a row's probabilities slightly. If this could change the drawn
+   * token, the row is computed again without other rows, and the token is drawn from the result.
    */
   async #decide(sequence: Sequence): Promise<void> {
     this.#counts.closeDraws += 1;
