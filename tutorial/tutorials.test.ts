@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { serveModelJob } from '@agentjet/session';
+import { serveTunedModel } from '@agentjet/models';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const ajet = path.join(import.meta.dirname, '../packages/cli/dist/main.js');
@@ -72,7 +72,7 @@ it('every tutorial trains', async () => {
 });
 
 it('learning-to-ask trains by a rule and by the verdicts of a small model that is served', async () => {
-  const judge = await serveModelJob(path.join(import.meta.dirname, 'learning-to-ask/judge/model'), {
+  const judge = await serveTunedModel(path.join(import.meta.dirname, 'learning-to-ask/judge/model'), {
     port: 0,
     apiKey: null,
   });

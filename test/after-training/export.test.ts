@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { exportModelJob } from '@agentjet/session';
-import { openTunedModel } from '@agentjet/session/agent';
+import { exportTunedModel } from '@agentjet/models';
+import { openTunedModel } from '@agentjet/models/answering';
 import { nanoModelDir } from '@agentjet/nano';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -38,7 +38,7 @@ it.skipIf(!existsSync(python) || !isAsked)(
     const merged = path.join(dir, 'merged');
     const question = 'Ann has 12 nuts and loses 7. How many nuts are left?';
     await runPython('make', nanoModelDir, adapter);
-    expect(await exportModelJob(adapter, merged, {})).toMatchObject({ numMerged: 8 });
+    expect(await exportTunedModel(adapter, merged, {})).toMatchObject({ numMerged: 8 });
     const lines = (await runPython('compare', nanoModelDir, adapter, merged, question)).trim().split('\n');
     const comparison = JSON.parse(lines.at(-1) ?? '') as Comparison;
     expect(comparison.to_peft).toBeLessThan(1e-4);

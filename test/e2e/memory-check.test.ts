@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { isBundledModel } from '@agentjet/core';
-import { checkModelJob } from '@agentjet/session';
+import { checkModel } from '@agentjet/models';
 import { nanoModelDir } from '@agentjet/nano';
 import { AgentJetJob, configuration, type JobEvent } from 'agentjet';
 import { beforeAll, expect, it, vi } from 'vitest';
@@ -54,7 +54,7 @@ it('only warns if the configuration asks for that', async () => {
 });
 
 it('answers for each backbone, also for GPUs that this machine lacks', async () => {
-  const check = await checkModelJob(large, {
+  const check = await checkModel(large, {
     config: configuration.create(),
     gpus: { count: 8, bytes: 139 * 2 ** 30, name: null },
     onNotice: () => undefined,
@@ -68,7 +68,7 @@ it('answers for each backbone, also for GPUs that this machine lacks', async () 
 it('lets the quick start into a container of 1 GiB', async () => {
   const yaml = path.resolve(import.meta.dirname, '../../tutorial/frozen-lake/frozen_lake.yaml');
   const { config } = new AgentJetJob().loadJobFromYaml(yaml);
-  const check = await checkModelJob(nanoModelDir, { config, onNotice: () => undefined });
+  const check = await checkModel(nanoModelDir, { config, onNotice: () => undefined });
   const training = check.backbones.find(({ name }) => name === 'onnx')?.training;
   // Its peak was 746 MiB in such a container after three steps.
   expect(training?.neededBytes).toBeGreaterThan(746 * 2 ** 20);
@@ -85,6 +85,6 @@ it.each(tutorialFiles)('lets %s into 2 GiB, unless its model is a large one', as
   const { config } = new AgentJetJob().loadJobFromYaml(path.join(tutorials, file));
   if (!isBundledModel(config.model.path)) return;
   const memory = { bytes: 2 ** 31, limitedBy: 'machine' as const };
-  const check = await checkModelJob(config.model.path, { config, memory, onNotice: () => undefined });
+  const check = await checkModel(config.model.path, { config, memory, onNotice: () => undefined });
   expect(check.backbones.find(({ name }) => name === 'onnx')?.training?.fits).toBe(true);
 });

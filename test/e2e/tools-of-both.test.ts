@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentJetJob, configuration, type JobEvent, openTunedModel, type Task, type Tuner } from 'agentjet';
-import { exportModelJob } from '@agentjet/session';
+import { exportTunedModel } from '@agentjet/models';
 import type { ChatMessage, ChatModel, ChatRequest } from '@agentjet/core';
 import { SwarmClient } from '@agentjet/swarm-client';
 import { serveSwarm } from '@agentjet/swarm-server';
@@ -93,7 +93,7 @@ describe.each([
 
   it('trains the prompt that a checkpoint and an export print by themselves', async () => {
     const checkpoint = path.join(trained.runDir, 'checkpoints', 'step-000001');
-    const { dir: exported } = await exportModelJob(trained.runDir, path.join(createScratchFolder(), 'exported'), {});
+    const { dir: exported } = await exportTunedModel(trained.runDir, path.join(createScratchFolder(), 'exported'), {});
     const samples = readEpisodes(trained.runDir).flatMap((row) => row['samples'] as readonly SampleRow[]);
     expect(samples).toHaveLength(2);
     for (const dir of [checkpoint, exported]) {

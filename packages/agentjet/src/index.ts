@@ -2,16 +2,16 @@ export type { Calibration } from '@agentjet/judges';
 export { AgentJetJob, type CalibrateOptions, type EvaluateOptions, type RunOptions, type TuneOptions } from './job.js';
 export type { JobOptions } from './job-options.js';
 export { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
-export type { Evaluation, JobEvent, JobListener, JobResult, SftResult } from '@agentjet/session';
+export type { Evaluation, JobEvent, JobListener, JobResult, SftResult } from '@agentjet/records';
 export {
   openFrozenModel,
   openTunedModel,
   type FrozenModel,
   type FrozenModelOptions,
-  type JobData,
   type TunedModel,
   type TunedModelOptions,
-} from '@agentjet/session/agent';
+} from '@agentjet/models/answering';
+export type { JobData } from '@agentjet/inputs/data';
 export {
   defineEnvironment,
   defineJudge,

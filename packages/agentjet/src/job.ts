@@ -25,8 +25,9 @@ import {
   type JudgeRegistration,
   type WorkflowSource,
 } from '@agentjet/rollout/inputs';
-import type { Evaluation, GivenInputs, JobListener, JobResult, SftResult } from '@agentjet/session';
-import { readJobData, type JobData } from '@agentjet/session/agent';
+import type { GivenInputs } from '@agentjet/inputs';
+import { readJobData, type JobData } from '@agentjet/inputs/data';
+import type { Evaluation, JobListener, JobResult, SftResult } from '@agentjet/records';
 import { toConfigInput, type JobOptions } from './job-options.js';
 import { configuration, type AgentJetConfig, type ConfigInput } from './registrations.js';
 
@@ -193,10 +194,10 @@ export class AgentJetJob {
   /** Trains as configured. With backbone `debug`, it runs a few episodes and trains nothing. */
   async tune(options: TuneOptions = {}): Promise<JobResult> {
     checkFrom(options);
-    const { withTrackers, tuneJob } = await loadRunning();
+    const { tune, withTrackers } = await loadRunning();
     const listener = await listenerOf(options);
     const { config, inputs } = await this.#load(listener, options.signal);
-    return withTrackers(config, listener, (onEvent) => tuneJob(config, { ...options, inputs, onEvent }));
+    return withTrackers(config, listener, (onEvent) => tune(config, { ...options, inputs, onEvent }));
   }
 
   /**
@@ -206,7 +207,10 @@ export class AgentJetJob {
    */
   async sft(options: TuneOptions = {}): Promise<SftResult> {
     checkFrom(options);
-    const { withTrackers, loadSftInputs, sftJob, toSftInput } = await loadRunning();
+    const [{ withTrackers }, { imitate, loadSftInputs, toSftInput }] = await Promise.all([
+      loadRunning(),
+      import('@agentjet/sft'),
+    ]);
     const base = configuration.create(mergeInput(this.#config, toSftInput(this.#config)) as ConfigInput);
     const { backbone, templateFamily, reader } = this.#given;
     const { config, inputs } = await loadSftInputs(
@@ -214,16 +218,16 @@ export class AgentJetJob {
       { config: base, composition: configuration, signal: options.signal },
     );
     return withTrackers(config, await listenerOf(options), (onEvent) =>
-      sftJob(config, { ...options, inputs, onEvent }),
+      imitate(config, { ...options, inputs, onEvent }),
     );
   }
 
   /** Runs the evaluation tasks. Null if the signal ended it. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
-    const { evaluateJob } = await loadRunning();
+    const { evaluateModel } = await loadRunning();
     const onEvent = await listenerOf(options);
     const { config, inputs } = await this.#load(onEvent, options.signal);
-    return evaluateJob(config, { ...options, inputs, onEvent });
+    return evaluateModel(config, { ...options, inputs, onEvent });
   }
 
   /**
@@ -235,7 +239,7 @@ export class AgentJetJob {
     const { signal = new AbortController().signal, successFrom = null, parallel = 8 } = options;
     const [{ calibrateJudge, readLabelledExamples }, { loadJudge }] = await Promise.all([
       import('@agentjet/judges'),
-      import('@agentjet/session'),
+      import('@agentjet/inputs'),
     ]);
     const examples = readLabelledExamples(file);
     const judge = await loadJudge(this.#given.judge, { config: this.#config, composition: configuration, signal });
@@ -255,8 +259,7 @@ export class AgentJetJob {
    * configuration.
    */
   async #load(listener: JobListener, signal: AbortSignal | undefined) {
-    const { loadInputs, loadTrainer } = await loadRunning();
-    await loadTrainer();
+    const { loadInputs } = await import('@agentjet/inputs');
     return loadInputs(
       this.#given,
       { config: this.#config, composition: configuration, workflowProcess },
@@ -265,10 +268,14 @@ export class AgentJetJob {
   }
 }
 
-/** Loads the code of a run, which an agent that only imports this package does not need. */
+/**
+ * Loads the code of a run, which an agent that only imports this package does not need. Call it before loading a module
+ * of the user: that starts the TypeScript compiler, and every later import goes through the compiler's thread and takes
+ * twice as long.
+ */
 async function loadRunning() {
-  const [session, { withTrackers }] = await Promise.all([import('@agentjet/session'), import('./with-trackers.js')]);
-  return { ...session, withTrackers };
+  const [job, { withTrackers }] = await Promise.all([import('@agentjet/job'), import('./with-trackers.js')]);
+  return { ...job, withTrackers };
 }
 
 /** Default: a line per event on stderr. */

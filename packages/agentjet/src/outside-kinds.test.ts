@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ConfigError, defineBackbone, setting, z, type Algorithm, type Sample } from '@agentjet/core';
 import { backbones } from '@agentjet/trainer/registrations';
 import { createTaskReader, defineReader } from '@agentjet/rollout';
-import { loadInputs } from '@agentjet/session';
+import { loadInputs } from '@agentjet/inputs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentJetJob } from './job.js';
 import type { JobOptions } from './job-options.js';

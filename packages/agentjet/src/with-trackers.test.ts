@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { JobEvent, JobListener } from '@agentjet/session';
+import type { JobEvent, JobListener } from '@agentjet/records';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { configuration } from './registrations.js';
 import { withTrackers } from './with-trackers.js';

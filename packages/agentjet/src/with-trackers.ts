@@ -1,4 +1,4 @@
-import type { JobListener } from '@agentjet/session';
+import type { JobListener } from '@agentjet/records';
 import { followRun, trackerNames, type FollowedRun, type TrackersConfig } from '@agentjet/trackers';
 
 /** Events after which there is a line to send. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentJetError } from '@agentjet/core';
-import { closeBackbones, failEpisodesThatExit } from '@agentjet/session';
+import { closeBackbones } from '@agentjet/models/backbones';
+import { failEpisodesThatExit } from '@agentjet/rollout/loading';
 import { watchLauncher } from './watch-launcher.js';
 
 /** The first Ctrl-C asks to stop, and the second ends the process. */

@@ -1,6 +1,6 @@
 import cliProgress from 'cli-progress';
 import { formatCount, formatSeconds } from '@agentjet/core';
-import type { JobEvent, JobListener, Phase, RunPlan } from '@agentjet/session';
+import type { JobEvent, JobListener, Phase, RunPlan } from '@agentjet/records';
 import type { Episode } from 'agentjet';
 import { formatEvent, type TranscriptStyle } from 'agentjet/printing';
 

@@ -18,3 +18,4 @@ export { contentOf, type EndContent, type Ended, readEnd } from './read-end.js';
 export { sealEpisode } from './seal-episode.js';
 export { type RowSpans, type SealedRows, sealRows } from './sealed-rows.js';
 export { summarizeEvaluation, toEvaluationRecord } from './summarize-evaluation.js';
+export { transcriptsFile } from './transcripts-file.js';

@@ -64,3 +64,5 @@ export { groupByTurn } from './adapter/group-turns.js';
 export { fromStash, stashKey, type ShownToolCall } from './adapter/stash.js';
 export { takeTurnsApart } from './adapter/take-turns-apart.js';
 export { streamChat } from './adapter/stream-chat.js';
+export { limitCalls, wrapWithCallLimit } from './call-limit.js';
+export { evaluationSampling, samplingDefaults } from './sampling-defaults.js';

@@ -11,3 +11,4 @@ export { sumModel } from './model-sums.js';
 export { restoreReplacedDir, writeDirAtomically } from './write-dir-atomically.js';
 export { claimWriting, releaseWriting } from './writer-claim.js';
 export { keptSecret } from './kept-secret.js';
+export { findLedger, findLedgerOfRun, hasLedger, type LedgerOfRun, newLedgerOf, recordedOf } from './ledger-places.js';

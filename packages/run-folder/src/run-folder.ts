@@ -52,7 +52,7 @@ export type RunFolderOptions = {
  * sums.jsonl         length and SHA-256 of the records above, after each step and evaluation
  * log.jsonl          events with times
  * reward.svg, report.html
- * recorded/          finished episodes and the decisions to train, for `--resume` (`@agentjet/session`)
+ * recorded/          finished episodes and the decisions to train, for `--resume` (`@agentjet/local-run`)
  * writer.json        the process that writes here, while it runs
  * ```
  * A failed write rejects with BackboneError `run_folder` (or `checkpoint`), which names the file and the repair.

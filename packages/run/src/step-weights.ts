@@ -1,5 +1,10 @@
-import type { Algorithm, Backbone, OptimizerOptions, OptimizerOverrides } from '@agentjet/core';
-import { BackboneError } from '@agentjet/core';
+import {
+  type Algorithm,
+  type Backbone,
+  type OptimizerOptions,
+  type OptimizerOverrides,
+  BackboneError,
+} from '@agentjet/core';
 import {
   learningRateAt,
   prepareBatch,

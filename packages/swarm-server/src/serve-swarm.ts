@@ -1,6 +1,6 @@
 import { createRules, LmdbStore, type BatchRules } from '@agentjet/ledger';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
-import { openServedRun, type ServedRun } from '@agentjet/session/served';
+import { openServedRun, type ServedRun } from './served/served-run.js';
 import { findPort } from './http/address.js';
 import { createRunConfig } from './http/run-config.js';
 import { requireSafe, SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';

@@ -3,7 +3,7 @@ import type { ChatMessage } from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { EpisodeRecord } from '@agentjet/run-folder';
 import type { Episode } from '@agentjet/rollout';
-import { toEpisodeLine } from '@agentjet/session/training';
+import { toEpisodeLine } from '@agentjet/records';
 import {
   agent,
   concurrent,

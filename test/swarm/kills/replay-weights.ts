@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { configuration } from 'agentjet';
 import { defaultPolicy, foldStore, lineOf, LmdbStore, RecordIndex, type LedgerState } from '@agentjet/ledger';
-import { openServedRun, type ServedPolicy } from '@agentjet/session/served';
+import { openServedRun, type ServedPolicy } from '@agentjet/swarm-server/served';
 import { ModelTrainer } from '@agentjet/swarm-server/testing';
 import { createServedConfig } from './served-config.js';
 

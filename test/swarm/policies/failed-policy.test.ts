@@ -4,7 +4,7 @@ import path from 'node:path';
 import { configuration, type Task, type Tuner } from 'agentjet';
 import { EngineError } from '@agentjet/core';
 import { LmdbStore, verifyStore } from '@agentjet/ledger';
-import { openServedRun, type ServedPolicy, type ServedRun, type ServedWeights } from '@agentjet/session/served';
+import { openServedRun, type ServedPolicy, type ServedRun, type ServedWeights } from '@agentjet/swarm-server/served';
 import { SwarmClient, SwarmOperator } from '@agentjet/swarm-client';
 import { openSwarmModel, SwarmServer } from '@agentjet/swarm-server';
 import { testSettings } from '@agentjet/swarm-server/testing';

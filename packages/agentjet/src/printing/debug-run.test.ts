@@ -2,7 +2,7 @@ import type { ChatModel } from '@agentjet/core';
 import { startEndpointServer } from '@agentjet/endpoint';
 import type { WorkflowFunction } from '@agentjet/rollout';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { JobEvent } from '@agentjet/session';
+import type { JobEvent } from '@agentjet/records';
 import { AgentJetJob } from '../job.js';
 import type { ConfigInput } from '../registrations.js';
 import { formatEvent } from './event-lines.js';

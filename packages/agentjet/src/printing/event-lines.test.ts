@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { JobResult } from '@agentjet/session';
+import type { JobResult } from '@agentjet/records';
 import { formatEvent } from './event-lines.js';
 
 it('a step is one line, with its failures if there are some', () => {

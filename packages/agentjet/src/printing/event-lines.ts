@@ -9,7 +9,7 @@ import type {
   RunPlan,
   SftResult,
   StepMetrics,
-} from '@agentjet/session';
+} from '@agentjet/records';
 import { ProgressLines } from './progress-lines.js';
 import { formatTranscript, type TranscriptStyle } from './format-transcript.js';
 

@@ -1,4 +1,4 @@
-import type { EpisodeTranscript } from '@agentjet/session';
+import type { EpisodeTranscript } from '@agentjet/records';
 import { expect, it } from 'vitest';
 import { formatTranscript } from './format-transcript.js';
 

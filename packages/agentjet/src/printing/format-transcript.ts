@@ -1,6 +1,6 @@
 import type { AssistantMessage, ChatMessage, ChatRequest } from '@agentjet/core';
 import { failureFrames } from '@agentjet/rollout/loading';
-import type { TranscriptCall, EpisodeTranscript } from '@agentjet/session';
+import type { TranscriptCall, EpisodeTranscript } from '@agentjet/records';
 
 /** Styles one part of a transcript, for example with a colour. */
 export type TranscriptStyle = (kind: 'title' | 'label' | 'model' | 'good' | 'bad', text: string) => string;

@@ -1,4 +1,4 @@
-import type { JobEvent } from '@agentjet/session';
+import type { JobEvent } from '@agentjet/records';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLineListener } from './event-lines.js';
 

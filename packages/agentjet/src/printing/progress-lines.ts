@@ -1,5 +1,5 @@
 import { formatSeconds } from '@agentjet/core';
-import type { JobEvent } from '@agentjet/session';
+import type { JobEvent } from '@agentjet/records';
 
 /** Phases whose episodes end one by one. */
 const names: Readonly<Record<string, string>> = { evaluate: 'evaluating', sample: 'sampling' };

@@ -1,4 +1,4 @@
-import { exportModelJob } from '@agentjet/session';
+import { exportTunedModel } from '@agentjet/models';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { ExportFlags } from '../program.js';
@@ -9,7 +9,7 @@ export async function exportRun(model: string, folder: string, flags: ExportFlag
   return runInterruptibly(
     () => output.writeLine('Stopping.'),
     async (signal) => {
-      const { dir, numBytes, numMerged } = await exportModelJob(model, folder, {
+      const { dir, numBytes, numMerged } = await exportTunedModel(model, folder, {
         ...(flags.base === undefined ? {} : { base: flags.base }),
         ...(flags.type === undefined ? {} : { type: flags.type }),
         signal,

@@ -1,14 +1,14 @@
 import { ConfigError, sumParts, type Gpus, formatBytes } from '@agentjet/core';
 import {
-  checkModelJob,
+  checkModel,
   describeNeed,
   describeParts,
-  getModelJob,
-  listModelsJob,
+  getModel,
+  listModels,
   type BackboneCheck,
   type ModelCheck,
   type NeedVerdict,
-} from '@agentjet/session';
+} from '@agentjet/models';
 import { configuration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
@@ -17,7 +17,7 @@ import type { CheckFlags, ModelFlags } from '../program.js';
 /** Runs `ajet model list` and returns the exit code. */
 export async function listKnownModels(flags: ModelFlags): Promise<number> {
   const output = createOutput(flags);
-  const { cacheDir, models } = await listModelsJob();
+  const { cacheDir, models } = await listModels();
   for (const { name, bytes, hasWeights, dir } of models)
     output.writeLine(`${name}  ${formatBytes(bytes)}${hasWeights ? '' : ', without weights'}  ${dir}`);
   if (models.every(({ commit }) => commit === null))
@@ -42,7 +42,7 @@ export async function getNamedModel(name: string, flags: ModelFlags): Promise<nu
   return runInterruptibly(
     () => output.writeLine('Stopping. The downloaded bytes are kept.'),
     async (signal) => {
-      const { commit, dir, bytes, source } = await getModelJob(name, { signal, onNotice: output.writeLine });
+      const { commit, dir, bytes, source } = await getModel(name, { signal, onNotice: output.writeLine });
       output.writeLine(`${name}  ${formatBytes(bytes)}  ${dir}`);
       output.writeJson({ name, commit, dir, bytes, source });
       return 0;
@@ -60,7 +60,7 @@ export async function checkNamedModel(model: string, flags: CheckFlags, override
   return runInterruptibly(
     () => output.writeLine('Stopping.'),
     async (signal) => {
-      const check = await checkModelJob(model, { config, signal, onNotice: output.writeLine, ...(gpus && { gpus }) });
+      const check = await checkModel(model, { config, signal, onNotice: output.writeLine, ...(gpus && { gpus }) });
       for (const line of describe(check)) output.writeLine(line);
       output.writeJson(toJson(check));
       return 0;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ConfigError } from '@agentjet/core';
-import { hashCode, loadInputs, wrapWithCallLimit } from '@agentjet/session';
+import { hashCode, loadInputs } from '@agentjet/inputs';
+import { wrapWithCallLimit } from '@agentjet/rollout';
 import { SwarmClient, type RunResult, type SwarmRunOptions } from '@agentjet/swarm-client';
 import { AgentJetJob, configuration, type AgentJetConfig } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';

@@ -1,5 +1,5 @@
 import { AgentJetError, ConfigError, parseJsonObject, quoteForShell } from '@agentjet/core';
-import { serveModelJob, type ServedModel, type ServeModelOptions, serveWithVllmJob } from '@agentjet/session';
+import { serveTunedModel, type ServedModel, type ServeModelOptions, serveWithVllm } from '@agentjet/models';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { ServeFlags } from '../program.js';
@@ -12,7 +12,7 @@ export async function serveRun(dir: string, flags: ServeFlags): Promise<number> 
     () => output.writeLine('Stopping.'),
     async (signal) => {
       const options = { ...toOptions(flags), onNotice: output.writeLine, signal };
-      const served = await (isVllm(flags) ? serveWithVllmJob : serveModelJob)(dir, options);
+      const served = await (isVllm(flags) ? serveWithVllm : serveTunedModel)(dir, options);
       for (const line of describe(dir, served)) output.writeLine(line);
       output.writeJson({ base_url: served.baseUrl, api_key: served.apiKey, model: served.model });
       const reason = await Promise.race([untilAborted(signal), served.ended ?? new Promise<never>(() => undefined)]);

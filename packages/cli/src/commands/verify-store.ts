@@ -1,6 +1,6 @@
 import { AgentJetError } from '@agentjet/core';
 import { LmdbStore, verifyStore, type PolicyVerdict, type StoreVerdict } from '@agentjet/ledger';
-import { findLedgerOfRun, hasLedger, type LedgerOfRun } from '@agentjet/session/served';
+import { findLedgerOfRun, hasLedger, type LedgerOfRun } from '@agentjet/run-folder';
 import type { VerifyFlags } from '../swarm-program.js';
 
 /** `ajet swarm verify` folds the ledger of a run and changes nothing. Returns 1 if the ledger contradicts itself. */

@@ -1,5 +1,11 @@
-import type { AssistantMessage, ChatMessage, Completion, ToolMessage, ToolSpec } from '@agentjet/core';
-import { EngineError } from '@agentjet/core';
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type Completion,
+  type ToolMessage,
+  type ToolSpec,
+  EngineError,
+} from '@agentjet/core';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import fc from 'fast-check';
 import type { AgentIdentity, ContextTracker, Turn } from '../contract.js';

@@ -7,7 +7,7 @@ import {
   type ConfigComposition,
   type JsonObject,
 } from '@agentjet/core';
-import { requireCollection, requireOwnKey } from '@agentjet/session/served';
+import { requireCollection, requireOwnKey } from '../served/policy-configs.js';
 import { WireError } from '@agentjet/swarm-wire';
 
 /** The changes that clients may make to the configuration of an open run. */

@@ -22,7 +22,8 @@ import {
   type JobListener,
   type SampledGroup,
 } from '@agentjet/records';
-import { EmptySteps, noticeSteps, type ServedWeights } from '@agentjet/session/served';
+import { EmptySteps, noticeSteps } from '@agentjet/local-run';
+import type { ServedWeights } from '../served/served-weights.js';
 import { StepMaker, type StepContent, type StepGroups } from '@agentjet/run';
 import type { MadeStep, StepPlan } from '@agentjet/run/loop';
 import type { TrainingGroup } from '@agentjet/trainer';

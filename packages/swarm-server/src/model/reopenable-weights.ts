@@ -1,4 +1,5 @@
-import type { ServedPolicy, ServedWeights } from '@agentjet/session/served';
+import type { ServedPolicy } from '../served/served-run.js';
+import type { ServedWeights } from '../served/served-weights.js';
 
 /** The weights of a policy whose model may die and be opened again while other policies continue. */
 export class ReopenableWeights implements ServedWeights {

@@ -1,13 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RecordIndex } from '@agentjet/ledger';
-import {
-  evaluationSampling,
-  samplingDefaults,
-  type ServedPolicy,
-  type ServedRun,
-  type ServedWeights,
-} from '@agentjet/session/served';
+import { evaluationSampling, samplingDefaults } from '@agentjet/rollout';
+import type { ServedPolicy, ServedRun } from '../served/served-run.js';
+import type { ServedWeights } from '../served/served-weights.js';
 import type { EpisodeAccess } from '../swarm/episode-answers.js';
 import type { TrainerPort } from '../swarm/trainer-port.js';
 import { EpisodeKeys } from './episode-keys.js';

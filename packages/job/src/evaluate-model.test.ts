@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createTaskReader } from '@agentjet/rollout';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createGrpo } from '@agentjet/trainer';
+import { evaluateModel } from './evaluate-model.js';
+import { createConfig, embedded, testComposition } from '@agentjet/inputs/testing';
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(path.join(tmpdir(), 'ajet-evaluate-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function evaluate(checkpoint: string): Promise<unknown> {
+  const tasks = [{ taskId: 'a', mainQuery: '1 + 1?' }];
+  const reader = createTaskReader({ training: tasks, evaluation: tasks });
+  const inputs = {
+    workflow: () => ({ reward: 1 }),
+    reader,
+    judge: undefined,
+    algorithm: createGrpo(),
+    backbone: embedded,
+    templateFamily: undefined,
+    composition: testComposition,
+  };
+  return evaluateModel(createConfig(), { inputs, checkpoint, onEvent: () => {} });
+}
+
+it('refuses the folder of an experiment, and names its newest run', async () => {
+  for (const time of ['2026-01-01T10-00-00', '2026-01-02T10-00-00']) {
+    mkdirSync(path.join(dir, 'lake', time), { recursive: true });
+    writeFileSync(path.join(dir, 'lake', time, 'config.yaml'), 'ajet: {}\n');
+    writeFileSync(path.join(dir, 'lake', time, 'rules.json'), '{"schedule":"loop_steps"}\n');
+  }
+  const newest = path.join(dir, 'lake', '2026-01-02T10-00-00');
+  await expect(evaluate(path.join(dir, 'lake'))).rejects.toThrow(
+    `is the folder of an experiment, not of a run. The newest run in it is ${newest}.`,
+  );
+});
+
+it('refuses a run without a checkpoint, and what does not exist', async () => {
+  await expect(evaluate(path.join(dir, 'lake', '2026-01-01T10-00-00'))).rejects.toThrow(
+    'has no checkpoint. It was stopped before its first',
+  );
+  await expect(evaluate(path.join(dir, 'nowhere'))).rejects.toThrow('There is no checkpoint');
+});

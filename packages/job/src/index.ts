@@ -1,0 +1,2 @@
+export { evaluateModel } from './evaluate-model.js';
+export { tune } from './tune.js';

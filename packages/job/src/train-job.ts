@@ -1,0 +1,79 @@
+import type { CommonConfig } from '@agentjet/core';
+import type { TaskTable } from '@agentjet/rollout';
+import type { JobListener, JobResult } from '@agentjet/records';
+import type { JobInputs } from '@agentjet/inputs';
+import {
+  createRunEvaluations,
+  withRollout,
+  runSession,
+  probeDifficulty,
+  readPlan,
+  createScheduleSource,
+  type Selected,
+  withRate,
+  checkKeepBest,
+  checkStart,
+  findRun,
+  withTrainingRun,
+} from '@agentjet/local-run';
+import { loadModelTokenizer, toEnginePolicy, prepareModel } from '@agentjet/models';
+
+export type TrainJobOptions = {
+  readonly inputs: JobInputs;
+  readonly emit: JobListener;
+  readonly resume: boolean | string;
+  readonly from: string | undefined;
+  readonly signal: AbortSignal | undefined;
+};
+
+/**
+ * Trains on a schedule of the job's own tasks: evaluates, makes steps, and evaluates again. Everything is written into
+ * a run folder.
+ */
+export async function trainJob(given: CommonConfig, options: TrainJobOptions): Promise<JobResult> {
+  const startedAt = performance.now();
+  const { inputs, signal } = options;
+  for (const message of checkStart(given, inputs)) options.emit({ type: 'notice', message });
+  const prepare = once(() => prepareModel(given, inputs.backbone, { ...options, trains: true }));
+  const probe = async (table: TaskTable): Promise<Selected> =>
+    probeDifficulty(given, table, { inputs, modelDir: (await prepare()).modelDir, emit: options.emit, signal });
+  const isProbed = given.taskReader.difficulty.samples > 0;
+  const { schedule, evaluationTasks, tasks } = await readPlan(
+    given,
+    inputs.reader,
+    options.emit,
+    isProbed ? probe : undefined,
+  );
+  checkKeepBest(given, evaluationTasks.length);
+  const model = await prepare();
+  const onNotice = (message: string): void => options.emit({ type: 'notice', message });
+  const runDir = options.resume === false ? undefined : await findRun(given, options.resume);
+  const config = withRate(given, { model, composition: inputs.composition, runDir, onNotice });
+  const chatTokenizer = await loadModelTokenizer(model.modelDir, { ...inputs, onNotice }, config);
+  const { totalSteps } = schedule;
+  const opened = { ...options, model, chatTokenizer, startedAt, totalSteps, isRecorded: true };
+  return withTrainingRun(config, opened, async (run) => {
+    await run.folder.recordTasks(tasks);
+    const policy = toEnginePolicy(config, { engine: run.watched.engine, chatTokenizer });
+    const { emit, watched, recorded } = run;
+    const parts = { inputs, policy, emit, checkEngine: watched.check, record: recorded?.places };
+    return withRollout(config, parts, (context) =>
+      runSession({
+        run,
+        source: createScheduleSource(context, schedule, { stop: signal, checkEngine: watched.check }),
+        evaluations: createRunEvaluations({
+          context,
+          run: run.folder,
+          tasks: evaluationTasks,
+          signal,
+          onRecorded: recorded?.noteEvaluation,
+        }),
+      }),
+    );
+  });
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}

@@ -1,0 +1,47 @@
+import type { Task } from '@agentjet/core';
+import type { RunFolder } from '@agentjet/run-folder';
+import { evaluatePhase } from './evaluate-phase.js';
+import { toGroupLines, toEvaluationRecord } from '@agentjet/records';
+import type { RolloutContext } from './run-phase.js';
+
+/**
+ * The evaluations of one run. Each is made once per step and written to the run folder, where a resumed run finds it.
+ */
+export type RunEvaluations = {
+  /** The success rate after `step` steps; null if there is nothing to evaluate or the signal ended it. */
+  successAt(step: number): Promise<number | null>;
+  /** The time that the episodes of all evaluations took together. */
+  seconds(): number;
+};
+
+/** The evaluations of a run that has none, or that others evaluate. */
+export const noEvaluations: RunEvaluations = { successAt: async () => null, seconds: () => 0 };
+
+type EvaluationOptions = {
+  readonly context: RolloutContext;
+  readonly run: RunFolder;
+  readonly tasks: readonly Task[];
+  readonly signal: AbortSignal | undefined;
+  /** Called and awaited after an evaluation was written to the run folder. */
+  readonly onRecorded?: ((step: number) => Promise<void>) | undefined;
+};
+
+export function createRunEvaluations({ context, run, tasks, signal, onRecorded }: EvaluationOptions): RunEvaluations {
+  let seconds = 0;
+  const evaluate = async (step: number): Promise<number | null> => {
+    const outcome = await evaluatePhase(context, { step, tasks, signal });
+    if (outcome === undefined) return null;
+    seconds += outcome.evaluation.seconds;
+    await run.recordEvaluation(toEvaluationRecord(outcome.evaluation), outcome.groups.flatMap(toGroupLines));
+    await onRecorded?.(step);
+    return outcome.evaluation.successRate;
+  };
+  return {
+    seconds: () => seconds,
+    successAt: async (step) => {
+      if (tasks.length === 0) return null;
+      const earlier = (await run.readEvaluations()).find((record) => record.step === step);
+      return earlier?.['success_rate'] ?? evaluate(step);
+    },
+  };
+}

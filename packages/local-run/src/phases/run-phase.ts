@@ -1,0 +1,109 @@
+import type { CommonConfig, Task } from '@agentjet/core';
+import {
+  failurePlace,
+  runGroups,
+  type EndpointHost,
+  type GroupsOptions,
+  type EnvironmentHost,
+  type Policy,
+  type RequestSampling,
+  type SamplingDefaults,
+  type Semaphore,
+  type TaskGroup,
+  type WorkflowSource,
+  type WrapModel,
+} from '@agentjet/rollout';
+import type { JobInputs } from '@agentjet/inputs';
+import type { JobListener, Phase } from '@agentjet/records';
+import type { PlaceKeeper } from './place-keeper.js';
+
+/** The parts that all phases of a run share. */
+export type RolloutContext = {
+  readonly config: CommonConfig;
+  readonly workflow: WorkflowSource;
+  readonly judge: JobInputs['judge'];
+  readonly policy: Policy;
+  /** Puts the configured limits around every tuned model. */
+  readonly wrapModel: WrapModel | undefined;
+  readonly endpointHost: EndpointHost;
+  readonly environment?: EnvironmentHost | undefined;
+  /** Keeps the places of all groups of the run. */
+  readonly keeper: PlaceKeeper;
+  /** Runs episodes in other processes. Default: episodes run in this one. */
+  readonly runEpisode?: GroupsOptions['runEpisode'];
+  readonly emit: JobListener;
+};
+
+export type PhaseOptions = {
+  readonly phase: Exclude<Phase, 'train'>;
+  /** The optimizer step that the phase belongs to, from 1. For an evaluation: the number of steps before it. */
+  readonly step: number;
+  readonly tasks: readonly Task[];
+  readonly numRepeat: number;
+  readonly maxParallel: number;
+  readonly sampling: SamplingDefaults;
+  /** Default: `honour`. */
+  readonly requestSampling?: RequestSampling;
+  readonly timeoutMs: number;
+  /** The slots that phases running at the same time share. */
+  readonly workers?: Semaphore;
+  readonly stragglerPatienceMs?: number | null;
+  /** The most groups that may be started and not yet handed over. */
+  readonly maxOpenGroups?: number;
+  readonly seed: number;
+  /** A prefix that keeps episode ids of different phases apart. */
+  readonly idPrefix: string;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type PhaseOutcome = {
+  /** The groups in the order of the tasks; fewer than the tasks if the signal aborted. */
+  readonly groups: readonly TaskGroup[];
+  readonly seconds: number;
+};
+
+/** Runs all episodes of a phase and calls the listener with each. */
+export async function runPhase(context: RolloutContext, options: PhaseOptions): Promise<PhaseOutcome> {
+  const { config, workflow, judge, policy, wrapModel, endpointHost, environment, keeper, emit } = context;
+  const { phase, step, signal, ...rest } = options;
+  const startedAt = performance.now();
+  emit({ type: 'phase_started', phase, step, episodes: options.tasks.length * options.numRepeat });
+  const groups: TaskGroup[] = [];
+  const running = runGroups({
+    ...rest,
+    ...(signal === undefined ? {} : { signal }),
+    workflow,
+    judge,
+    policy,
+    wrapModel,
+    endpointHost,
+    environment,
+    // In a debug phase a failed episode is not tried again, so the user sees the failure at once.
+    ...(phase !== 'debug' && {
+      runEpisode: context.runEpisode,
+      keeper: keeper.during({ purpose: phase === 'evaluate' ? 'evaluation' : 'train', step }),
+    }),
+    trainableTargets: config.trainableTargets,
+    onEpisode: (episode) => emit({ type: 'episode_finished', phase, step, episode }),
+  });
+  for await (const group of running) groups.push(group);
+  if (phase !== 'debug') noticeFailures(groups, emit); // a debug phase shows each episode
+  const seconds = (performance.now() - startedAt) / 1000;
+  emit({ type: 'phase_finished', phase, step, seconds });
+  return { groups, seconds };
+}
+
+/** A failed episode does not stop the run, so the user gets a notice about it. */
+function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
+  const episodes = groups.flatMap((group) => group.episodes);
+  const failed = episodes.flatMap((episode) => (episode.status === 'failed' ? [episode] : []));
+  const [first] = failed;
+  if (first === undefined) return;
+  const { code, message, agent } = first.error;
+  const place = failurePlace(first.error);
+  const where = agent === undefined ? '' : `, agent "${agent}"`;
+  emit({
+    type: 'notice',
+    message: `${failed.length} of ${episodes.length} episodes failed; the first, ${first.episodeId}${where} (${code}): ${message}${place === undefined ? '' : `\n${place}`}`,
+  });
+}

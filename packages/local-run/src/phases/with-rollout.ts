@@ -1,0 +1,95 @@
+import { startEndpointServer } from '@agentjet/endpoint';
+import { ConfigError, type CommonConfig } from '@agentjet/core';
+import { isGroupJudge, type Policy, wrapWithCallLimit } from '@agentjet/rollout';
+import type { JobInputs } from '@agentjet/inputs';
+import type { JobListener } from '@agentjet/records';
+import { noticeRequests } from './notice-requests.js';
+import { toEnvironmentHost } from '../processes/environment-host.js';
+import type { PlaceRecord } from '../recorded/place-record.js';
+import { WorkflowPool } from '../processes/workflow-pool.js';
+import { createPlaceKeeper } from './place-keeper.js';
+import type { RolloutContext } from './run-phase.js';
+import { noticeStalls } from './notice-stalls.js';
+import { startWatchdog } from './watchdog.js';
+
+/** Frameworks put more than Node's ten frames between the user's line and the failure. */
+const deepestFrames = 40;
+
+type RolloutParts = {
+  readonly inputs: JobInputs;
+  readonly policy: Policy;
+  readonly emit: JobListener;
+  /** Throws if the engine is broken. */
+  readonly checkEngine?: () => void;
+  /** The record of places. Default: in memory. */
+  readonly record?: PlaceRecord | undefined;
+};
+
+/**
+ * Starts the HTTP endpoint for agents in other processes and puts the configured limits around the models. Both end
+ * when `use` does.
+ */
+export async function withRollout<T>(
+  config: CommonConfig,
+  { inputs, policy, emit: tell, checkEngine, record }: RolloutParts,
+  use: (context: RolloutContext) => Promise<T>,
+): Promise<T> {
+  checkJudge(inputs);
+  const emit = noticeRequests(tell, config.rollout.specialTokensInText);
+  const endpointHost = await startEndpointServer();
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = Math.max(stackTraceLimit, deepestFrames);
+  // Its timer also keeps Node alive if no episode has pending I/O.
+  const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
+  const stopStalls = noticeStalls({
+    onNotice: (message) => emit({ type: 'notice', message }),
+    maxEnvWorker: config.rollout.maxEnvWorker,
+  });
+  const pool = openPool(config, inputs);
+  try {
+    const wrapModel = wrapWithCallLimit(config);
+    const { workflow, judge } = inputs;
+    const keeper = createPlaceKeeper(config, {
+      onNotice: (message) => emit({ type: 'notice', message }),
+      ...(checkEngine === undefined ? {} : { checkEngine }),
+      record,
+    });
+    keeper.onHeld((isHeld) => emit({ type: 'pause', isHeld }));
+    const environment = toEnvironmentHost(config, inputs.environment);
+    const runEpisode = pool?.runEpisode;
+    return await use({
+      config,
+      workflow,
+      judge,
+      policy,
+      wrapModel,
+      endpointHost,
+      environment,
+      keeper,
+      emit,
+      runEpisode,
+    });
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+    watchdog.stop();
+    stopStalls();
+    await pool?.close();
+    await endpointHost.close();
+    await inputs.environment?.close?.();
+  }
+}
+
+/** Episodes that are debugged run in this process, where breakpoints are. */
+function openPool(config: CommonConfig, { processes }: JobInputs): WorkflowPool | undefined {
+  if (processes === undefined || config.backbone === 'debug') return undefined;
+  return new WorkflowPool({ ...processes, config, size: config.rollout.workflowProcesses });
+}
+
+/** Each process would see only a part of a group. */
+function checkJudge({ processes, judge }: JobInputs): void {
+  if (processes === undefined || judge === undefined || !isGroupJudge(judge)) return;
+  throw new ConfigError(
+    'bad_judge',
+    'The judge scores whole groups, whose episodes run in several processes. Set rollout.workflow_processes to 0, or choose a judge of single episodes.',
+  );
+}

@@ -1,0 +1,168 @@
+import { drawPrefix, passSeed, type Task } from '@agentjet/core';
+import { Semaphore, type TaskGroup, samplingDefaults } from '@agentjet/rollout';
+import { workAhead, type SourceStart } from '@agentjet/run';
+import { drawsOf, type Draw } from '@agentjet/run-folder';
+import type { TrainingGroup } from '@agentjet/trainer';
+import { readTask } from '@agentjet/inputs';
+import type { TaskSchedule } from './task-schedule.js';
+import { runPhase, type RolloutContext } from '../phases/run-phase.js';
+import type { GroupSource } from './group-source.js';
+import { refillGroups } from './refill-groups.js';
+import { leaveInPause } from './leave-in-pause.js';
+import { noticeStragglers } from './notice-stragglers.js';
+import { toTrainingGroup } from './to-training-group.js';
+
+/** One draw and its task. */
+type DrawnTask = { readonly draw: Draw; readonly task: Task };
+
+/** Draws of one epoch stay together, because ids and seeds contain the epoch. */
+function groupByEpoch(batch: readonly DrawnTask[]): readonly (readonly DrawnTask[])[] {
+  const epochs = [...new Set(batch.map(({ draw }) => draw.epoch))];
+  return epochs.map((epoch) => batch.filter(({ draw }) => draw.epoch === epoch));
+}
+
+type RunAt = { readonly step: number; readonly signal: AbortSignal; readonly workers: Semaphore };
+
+/**
+ * The groups of the draws of one epoch, in their order; fewer if the signal aborts. A group that was lost to an outage
+ * is drawn again and keeps its place in the batch.
+ */
+async function runDraws(
+  context: RolloutContext,
+  drawn: readonly DrawnTask[],
+  at: RunAt,
+): Promise<readonly TrainingGroup[]> {
+  const { keeper, config } = context;
+  const epoch = drawn[0]?.draw.epoch ?? 0;
+  const tasks = drawn.map(({ task }) => task);
+  let groups = await runTasks(context, { tasks, epoch, numTries: 0 }, at);
+  for (let numTries = 1; !at.signal.aborted; numTries++) {
+    const expired = keeper.expired(groups, numTries);
+    if (expired.length === 0) break;
+    const again = await runTasks(context, { tasks: expired.map(({ task }) => task), epoch, numTries }, at);
+    const replacements = new Map(expired.map((group, index) => [group, again[index]]));
+    keeper.release(expired);
+    groups = groups.map((group) => withEarlier(replacements.get(group), group));
+  }
+  keeper.release(groups);
+  return groups.map((group, index) => toTrainingGroup(group, config, drawn[index]?.draw));
+}
+
+/** The new group, with the lost attempts of the group that it replaces; the old group if it was not replaced. */
+function withEarlier(replacement: TaskGroup | undefined, group: TaskGroup): TaskGroup {
+  if (replacement === undefined) return group;
+  return { ...replacement, lost: [...group.lost, ...group.episodes, ...replacement.lost] };
+}
+
+type Drawn = { readonly tasks: readonly Task[]; readonly epoch: number; readonly numTries: number };
+
+/** The seeds do not depend on `numTries`: a group that is drawn again is the same experiment. */
+async function runTasks(
+  context: RolloutContext,
+  { tasks, epoch, numTries }: Drawn,
+  at: RunAt,
+): Promise<readonly TaskGroup[]> {
+  const { rollout, trainerCommon } = context.config;
+  const { groups } = await runPhase(context, {
+    ...at,
+    phase: 'sample',
+    tasks,
+    numRepeat: rollout.numRepeat,
+    maxParallel: rollout.maxEnvWorker,
+    // A group counts as late only after all groups have begun. The limit has room for one more group, which shows that
+    // no other group will begin.
+    ...(rollout.stragglerPatience !== null && {
+      stragglerPatienceMs: rollout.stragglerPatience * 1000,
+      maxOpenGroups: tasks.length + 1,
+    }),
+    sampling: samplingDefaults(context.config),
+    requestSampling: rollout.requestSampling,
+    timeoutMs: rollout.episodeTimeout * 1000,
+    seed: passSeed(trainerCommon.seed, epoch),
+    idPrefix: drawPrefix(epoch, numTries),
+  });
+  return groups;
+}
+
+/**
+ * The groups of a schedule. A batch is sampled when its first group is requested, so every batch is on-policy if the
+ * consumer trains in between. If the run has a pace, batches are begun ahead. A run that is asked to stop in a pause
+ * gets no further group.
+ */
+export function createScheduleSource(
+  context: RolloutContext,
+  schedule: TaskSchedule,
+  { stop, checkEngine }: ScheduleSourceOptions,
+): GroupSource {
+  const { batchSize, totalSteps } = schedule;
+  const pull = async function* (start: SourceStart): AsyncGenerator<TrainingGroup> {
+    const leaving = leaveInPause(stop, context.keeper, () => context.emit({ type: 'notice', message: leftInPause }));
+    try {
+      const signal = AbortSignal.any([start.signal, leaving.signal]);
+      yield* pullGroups(context, schedule, { ...start, signal }, checkEngine);
+    } finally {
+      leaving.close();
+    }
+  };
+  return { groupsPerStep: batchSize, totalSteps, pull };
+}
+
+type ScheduleSourceOptions = {
+  /** Stops the run after the current step. */
+  readonly stop: AbortSignal | undefined;
+  /** Throws if the engine stopped answering while it sampled a batch. Then no group of the batch is yielded. */
+  readonly checkEngine: () => void;
+};
+
+const leftInPause =
+  'Stopped in a pause, in the middle of a step. --resume continues this step, and samples no finished episode again if rollout.record is on.';
+
+async function* pullGroups(
+  context: RolloutContext,
+  schedule: TaskSchedule,
+  { at, signal, pace }: SourceStart,
+  checkEngine: () => void,
+): AsyncGenerator<TrainingGroup> {
+  const stepsMade = at.step;
+  const left = schedule.draws(drawsOf(at));
+  const workers = new Semaphore(context.config.rollout.maxEnvWorker);
+  const { refillGroups: most } = context.config.rollout;
+  let next = readBatch(schedule, take(left, schedule.sizeOf(stepsMade + 1)));
+  const begin = async (step: number, signal: AbortSignal): Promise<readonly TrainingGroup[] | undefined> => {
+    const reading = next;
+    // Tasks are read ahead, so that reading a file does not delay episodes that can be sampled during a step.
+    next = readBatch(schedule, take(left, schedule.sizeOf(step + 1)));
+    const batch = await reading;
+    if (batch.length === 0) return undefined;
+    const sample = async (drawn: readonly DrawnTask[]): Promise<readonly TrainingGroup[]> => {
+      const groups: TrainingGroup[] = [];
+      for (const part of groupByEpoch(drawn))
+        groups.push(...(await runDraws(context, part, { step, signal, workers })));
+      return groups;
+    };
+    return refillGroups(await sample(batch), {
+      most,
+      draw: async (count) => (signal.aborted ? [] : sample(await readBatch(schedule, take(left, count)))),
+    });
+  };
+  const tellStragglers = noticeStragglers((message) => context.emit({ type: 'notice', message }));
+  for await (const groups of workAhead(stepsMade, pace, signal, begin)) {
+    if (signal.aborted) return;
+    checkEngine();
+    tellStragglers(groups);
+    yield* groups;
+  }
+}
+
+/** The caller gets an error when it waits for the batch, not before. */
+function readBatch(schedule: TaskSchedule, draws: readonly Draw[]): Promise<readonly DrawnTask[]> {
+  const batch = Promise.all(draws.map(async (draw) => ({ draw, task: await readTask(() => schedule.taskOf(draw)) })));
+  batch.catch(() => undefined);
+  return batch;
+}
+
+function take(draws: Iterator<Draw, never>, count: number): readonly Draw[] {
+  const taken: Draw[] = [];
+  while (taken.length < count) taken.push(draws.next().value);
+  return taken;
+}

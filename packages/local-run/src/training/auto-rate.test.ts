@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { CommonConfig } from '@agentjet/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ConfigInput, createConfig, testComposition } from '@agentjet/inputs/testing';
+import { withRate } from './auto-rate.js';
+import { toOptimizerOptions } from './train-settings.js';
+
+let root = '';
+beforeEach(() => {
+  root = mkdtempSync(path.join(tmpdir(), 'rate-'));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const create = (input: ConfigInput = {}): CommonConfig => createConfig(input) as CommonConfig;
+
+type Given = {
+  readonly size?: number;
+  readonly isLora?: boolean;
+  readonly input?: ConfigInput;
+  readonly runDir?: string;
+};
+
+function resolve({ size, isLora = false, input, runDir }: Given) {
+  const notices: string[] = [];
+  const config = withRate(create(input), {
+    model: { numParameters: size, trainsAdapter: isLora },
+    composition: testComposition,
+    runDir,
+    onNotice: (message) => notices.push(message),
+  });
+  return { config, lr: config.trainerCommon.optim.lr, notices };
+}
+
+describe('optim.lr: auto', () => {
+  it.each([
+    ['nano', 468_640, 3e-4, 3e-4],
+    ['micro', 3_700_000, 3e-4, 3e-4],
+    ['SmolLM2-135M', 134_500_000, 3e-5, 1e-3],
+    ['Qwen2.5-0.5B', 494_000_000, 1e-5, 1e-4],
+    ['Qwen2.5-1.5B', 1_540_000_000, 3e-6, 3e-5],
+    ['Qwen2.5-7B', 7_600_000_000, 1e-6, 1e-5],
+  ])('of %s is a rate for its size, of all weights and of an adapter', (_name, size, full, adapter) => {
+    expect(resolve({ size }).lr).toBe(full);
+    expect(resolve({ size, isLora: true }).lr).toBe(adapter);
+  });
+
+  it('is reported if it is not the rate of the smallest models', () => {
+    expect(resolve({ size: 468_640 }).notices).toEqual([]);
+    expect(resolve({ size: 134_500_000 }).notices).toEqual([
+      'The learning rate is 3e-5, for a model of 134.5M parameters (trainer_common.optim.lr: auto).',
+    ]);
+    expect(resolve({ size: 134_500_000, isLora: true }).notices[0]).toContain('for an adapter (LoRA) of a model of');
+  });
+
+  it('is the rate of the smallest models if the backbone cannot tell the size', () => {
+    expect(resolve({}).lr).toBe(3e-4);
+    expect(toOptimizerOptions(create(), 1).learningRate).toBe(3e-4);
+  });
+
+  it('gives way to a number', () => {
+    const { lr, notices } = resolve({ size: 134_500_000, input: { trainerCommon: { optim: { lr: 2e-4 } } } });
+    expect([lr, notices]).toEqual([2e-4, []]);
+  });
+
+  it('is stored as a number, which a resumed run keeps', () => {
+    const { config } = resolve({ size: 134_500_000, input: { trainerCommon: { optim: { lr: 7e-5 } } } });
+    writeFileSync(path.join(root, 'config.yaml'), testComposition.format(config));
+    expect(resolve({ size: 134_500_000, runDir: root }).lr).toBe(7e-5);
+    writeFileSync(path.join(root, 'config.yaml'), testComposition.format(resolve({ size: 134_500_000 }).config));
+    expect(resolve({ size: 468_640, runDir: root }).lr).toBe(3e-5);
+  });
+
+  it('is the only word that the setting takes', () => {
+    expect(() => create({ trainerCommon: { optim: { lr: 'fast' as 'auto' } } })).toThrow(/optim\.lr/);
+  });
+});

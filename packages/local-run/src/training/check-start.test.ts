@@ -1,0 +1,64 @@
+import type { CommonConfig } from '@agentjet/core';
+import { expect, it } from 'vitest';
+import { testComposition } from '@agentjet/inputs/testing';
+import { checkKeepBest, checkServedStart, checkStart } from './check-start.js';
+
+const load = (...overrides: readonly string[]) => testComposition.load(null, overrides) as CommonConfig;
+const credit = () => [];
+const start = (config: CommonConfig, leastEpisodes = 2) =>
+  checkStart(config, { algorithm: { name: 'grpo', leastEpisodes, credit }, composition: testComposition as never });
+
+it('refuses groups of one episode if the algorithm compares them', () => {
+  expect(() => start(load('rollout.num_repeat=1'))).toThrow('"rollout.num_repeat" is 1');
+  const grpo = { algorithm: { name: 'grpo', leastEpisodes: 2, credit }, composition: testComposition as never };
+  expect(checkServedStart(load('rollout.num_repeat=1'), grpo)).toEqual([expect.stringContaining('nothing is learned')]);
+  expect(start(load('rollout.num_repeat=1'), 1)).toEqual([]);
+  expect(start(load('rollout.num_repeat=2'))).toEqual([]);
+});
+
+it.each([
+  ['rollout.refill_groups=2', /"rollout.refill_groups" is 2, and a swarm draws no tasks/],
+  ['rollout.straggler_patience=9', /"rollout.straggler_patience" is 9, and a step waits for each of its groups/],
+])('refuses %s for a swarm that would not honour it', (setting, message) => {
+  const grpo = { algorithm: { name: 'grpo', leastEpisodes: 2, credit }, composition: testComposition as never };
+  const config = load(setting, 'swarm.order=drawn');
+  expect(() => checkServedStart(config, grpo)).toThrow(message);
+  expect(start(config)).toEqual([]);
+});
+
+it('takes rollout.straggler_patience for a swarm with a pool', () => {
+  const grpo = { algorithm: { name: 'grpo', leastEpisodes: 2, credit }, composition: testComposition as never };
+  expect(checkServedStart(load('rollout.straggler_patience=9'), grpo)).toEqual([]);
+});
+
+it.each([
+  ['swarm.sample_collection=enough_episodes', 'Set it to enough_tasks'],
+  ['rollout.oversubscribe=2', 'Set it to 1'],
+  ['swarm.shares=[{name: a, part: 0.5}, {name: b, part: 0.5}]', 'Remove the shares'],
+])('a configuration with swarm.order drawn does not take %s', (setting, repair) => {
+  expect(() => load('swarm.order=drawn', setting)).toThrow(`${repair}, or set swarm.order to pool.`);
+});
+
+it('says that several greedy episodes of a task do not measure pass@n', () => {
+  expect(start(load('trainer_common.val_pass_n=4'))).toEqual([
+    expect.stringContaining('rollout.val_kwargs.temperature is 0'),
+  ]);
+  expect(start(load('trainer_common.val_pass_n=4', 'rollout.val_kwargs.temperature=1'))).toEqual([]);
+});
+
+it('says that k1 as a loss does not keep the model', () => {
+  expect(start(load('trainer_common.use_kl_loss=true', 'trainer_common.kl_loss_type=kl'))).toEqual([
+    expect.stringContaining('the gradient of the estimate k1 is 0 on average'),
+  ]);
+  expect(start(load('trainer_common.kl_loss_type=kl'))).toEqual([]);
+});
+
+it('refuses keep_best if nothing is evaluated', () => {
+  const best = 'trainer_common.keep_best=success_rate';
+  const off = load(best, 'trainer_common.val_before_train=false');
+  expect(() => checkKeepBest(off, 10)).toThrow('so that nothing is evaluated');
+  expect(() => checkKeepBest(load(best), 0)).toThrow('there are no evaluation tasks');
+  expect(() => checkKeepBest(load(best), 10)).not.toThrow();
+  expect(() => checkKeepBest(load(best), undefined)).not.toThrow();
+  expect(() => checkKeepBest(load(), 0)).not.toThrow();
+});

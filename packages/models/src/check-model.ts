@@ -1,0 +1,94 @@
+import path from 'node:path';
+import {
+  BackboneError,
+  sectionOf,
+  toErrorMessage,
+  type CommonConfig,
+  type Gpus,
+  type JsonObject,
+} from '@agentjet/core';
+import { readModelConfig } from '@agentjet/trainer';
+import { backbones } from '@agentjet/trainer/registrations';
+import { readAvailableMemory, type AvailableMemory } from './needs/available-memory.js';
+import { waysOut } from './needs/describe-need.js';
+import { judgeNeed, type Machine, type NeedVerdict } from './needs/judge-need.js';
+import { readGpus } from './needs/read-gpus.js';
+import { resolveModelDir } from './policy/model-dir.js';
+
+export type ModelCheck = {
+  readonly model: string;
+  readonly machine: Machine;
+  readonly backbones: readonly BackboneCheck[];
+};
+
+export type BackboneCheck = {
+  readonly name: string;
+  /** The needs of training, and of sampling alone. Undefined if the backbone cannot run this model. */
+  readonly training: NeedVerdict | undefined;
+  readonly sampling: NeedVerdict | undefined;
+  /** The reason why it cannot run this model. */
+  readonly problem: string | undefined;
+  /** Present if training does not fit. */
+  readonly waysOut: readonly string[];
+};
+
+export type CheckModelOptions = {
+  /** The configuration whose lengths, batch and settings count. Its `model.path` is ignored. */
+  readonly config: CommonConfig;
+  /** Replaces the GPUs and the memory of this machine in the estimate. */
+  readonly gpus?: Gpus;
+  readonly memory?: AvailableMemory;
+  readonly signal?: AbortSignal;
+  readonly onNotice: (message: string) => void;
+};
+
+/** Estimates the model's needs on each backbone. For a model of the hub, only the small files are downloaded. */
+export async function checkModel(model: string, options: CheckModelOptions): Promise<ModelCheck> {
+  const { config, signal, onNotice } = options;
+  const dir = await resolveModelDir(model, { withWeights: false, signal, onNotice });
+  const description = await readDescription(dir);
+  const gpus = options.gpus === undefined ? await readGpus() : options.gpus;
+  const machine = { memory: options.memory ?? readAvailableMemory(), gpus };
+  return {
+    model,
+    machine,
+    backbones: await Promise.all(
+      backbones.map((backbone) => checkBackbone(backbone, { config, description, machine })),
+    ),
+  };
+}
+
+async function readDescription(dir: string): Promise<JsonObject> {
+  const description = await readModelConfig(dir);
+  if (description !== undefined) return description;
+  throw new BackboneError(
+    'bad_model_files',
+    `${path.join(dir, 'config.json')} is missing or holds no JSON object. Name a folder in the Hugging Face layout.`,
+  );
+}
+
+type Job = { readonly config: CommonConfig; readonly description: JsonObject; readonly machine: Machine };
+
+async function checkBackbone(
+  backbone: (typeof backbones)[number],
+  { config, description, machine }: Job,
+): Promise<BackboneCheck> {
+  const section = sectionOf(config, 'backbones', backbone);
+  const estimate = await backbone.loadEstimate?.();
+  const judge = (trains: boolean): NeedVerdict | undefined =>
+    estimate && judgeNeed({ backbone, estimate, config, section, model: description, trains, machine });
+  try {
+    const [training, sampling] = [judge(true), judge(false)];
+    const ways = training?.fits === false ? waysOut(training, config, true) : [];
+    return { name: backbone.name, training, sampling, problem: undefined, waysOut: ways };
+  } catch (error) {
+    if (!(error instanceof BackboneError)) throw error;
+    return {
+      name: backbone.name,
+      training: undefined,
+      sampling: undefined,
+      problem: toErrorMessage(error),
+      waysOut: [],
+    };
+  }
+}

@@ -1,0 +1,17 @@
+export { type BackboneCheck, checkModel, type ModelCheck } from './check-model.js';
+export type { AvailableMemory } from './needs/available-memory.js';
+export { describeNeed, describeParts } from './needs/describe-need.js';
+export type { NeedVerdict } from './needs/judge-need.js';
+export { type WatchedEngine, watchEngine } from './policy/engine-health.js';
+export { exportTunedModel } from './policy/export-tuned-model.js';
+export { findCheckpoint } from './policy/find-checkpoint.js';
+export { openBackbone } from './policy/open-backbone.js';
+export { loadModelTokenizer, openUntrainedPolicy, toEnginePolicy } from './policy/open-policy.js';
+export { type PreparedModel, prepareModel } from './policy/prepare-model.js';
+export { preparePolicies, type PreparePoliciesOptions } from './policy/prepare-policies.js';
+export { noteArithmetic, repeatsAsBefore } from './policy/repeats-as-before.js';
+export { requireOnePolicy } from './policy/require-one-policy.js';
+export { type ServedModel, type ServeModelOptions, serveTunedModel } from './policy/serve-tuned-model.js';
+export { serveWithVllm } from './policy/serve-with-vllm.js';
+export { keepTemplate } from './policy/template-defaults.js';
+export { getModel, listModels } from './sources/known-models.js';

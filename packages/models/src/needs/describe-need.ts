@@ -1,0 +1,92 @@
+import { type CommonConfig, formatBytes, formatCount } from '@agentjet/core';
+import type { AvailableMemory } from './available-memory.js';
+import type { NeedVerdict } from './judge-need.js';
+
+/** This file puts a verdict into words, for the first lines of a run and for `ajet model check`. */
+
+/**
+ * `468.6k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: the lower size is for the trees of a step, the upper size
+ * for full packs of the longest samples.
+ */
+export function describeNeed({ need, neededBytes, available }: NeedVerdict): string {
+  const parameters = `${formatCount(need.numParameters)} parameters`;
+  if (need.place === 'none') return `${parameters}, no memory here${describeTime(need)}`;
+  const place = need.place === 'gpu' ? ' of each GPU' : '';
+  const most = available === null ? '' : ` of ${formatBytes(available.bytes)}`;
+  return `${parameters}, ${describeBytes(neededBytes, need.fullPackBytes)}${most}${place}${describeTime(need)}`;
+}
+
+function describeTime({ place, stepSeconds, timeUnknown, compiles }: NeedVerdict['need']): string {
+  const first = compiles === true ? ' after a first one that compiles for seconds to minutes' : '';
+  if (stepSeconds !== null)
+    return `, ${place === 'gpu' ? 'training of a step' : 'a step'} up to about ${roughly(stepSeconds)}${first}`;
+  return timeUnknown === undefined ? '' : `, time of a step unknown: ${timeUnknown}`;
+}
+
+function describeBytes(bytes: number, fullPackBytes: number | null): string {
+  const [least, most] = [formatBytes(bytes), formatBytes(Math.max(bytes, fullPackBytes ?? 0))];
+  return least === most ? `up to about ${least}` : `about ${least} to ${most}`;
+}
+
+/** Gives one significant figure, as in `5 s`, `20 min` and `3 h`: the estimate is not more exact. */
+function roughly(seconds: number): string {
+  if (seconds < 50) return `${Math.max(1, Math.ceil(seconds))} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 100
+    ? `${minutes < 10 ? minutes : Math.ceil(minutes / 10) * 10} min`
+    : `${Math.ceil(minutes / 60)} h`;
+}
+
+/** `of each GPU`, `in this container`, `on this machine`. */
+export function describePlace(place: NeedVerdict['need']['place'], { limitedBy }: AvailableMemory): string {
+  if (place === 'gpu') return 'of each GPU';
+  return limitedBy === 'container' ? 'in this container' : 'on this machine';
+}
+
+/** The parts of the need in order of size, the largest first: `moments 1.0 GiB, ...`. */
+export function describeParts({ need }: NeedVerdict): string {
+  const parts = need.parts.filter(({ bytes }) => bytes > 0).toSorted((left, right) => right.bytes - left.bytes);
+  return parts.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`).join(', ');
+}
+
+/** Repairs for a model that does not fit, the most useful first. */
+export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: boolean): readonly string[] {
+  const { need, packTokens, longestSample, shorterSample, largestParameters, memorySavers } = verdict;
+  const { data, lora } = config;
+  const ways: string[] = [];
+  if (trains && packTokens !== null && packTokens > 0) {
+    ways.push(smallerPacks(packTokens));
+    const isShorter = shorterSample !== null && shorterSample < data.maxPromptLength + data.maxResponseLength;
+    if (isShorter && shorterSample >= 64) ways.push(shorterSamples(shorterSample, data, 2));
+  }
+  if (largestParameters !== null && largestParameters >= 1 && trains)
+    ways.push(`choose a model of at most about ${formatCount(roundDown(largestParameters))} parameters`);
+  if (trains && longestSample !== null && longestSample >= 64) ways.push(shorterSamples(longestSample, data, 1));
+  if (need.place === 'gpu') {
+    if (memorySavers.length > 0) ways.push(`set ${memorySavers.join(', or ')}`);
+    ways.push('use more GPUs (trainer_common.n_gpus_per_node)');
+    if (lora.rank === 0 && trains) ways.push('train adapters: lora.rank=16');
+  } else if (!trains) ways.push('open it on a GPU, with a server such as vLLM');
+  else ways.push('train on a GPU (backbone=torch, with lora.rank=16 if it is small) or on a server (backbone=tinker)');
+  ways.push('free memory, or take a machine with more');
+  return ways;
+}
+
+function smallerPacks(tokens: number): string {
+  return `train in smaller trees, to the same gradient: trainer_common.max_pack_tokens=${roundDown(tokens)}`;
+}
+
+/** `perPack` is the number of these samples that a pack holds. */
+function shorterSamples(tokens: number, data: CommonConfig['data'], perPack: number): string {
+  const share = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
+  const prompt = Math.floor(roundDown(tokens) * share);
+  const answer = roundDown(tokens) - prompt;
+  const packTokens = perPack * (prompt + answer);
+  return `allow shorter samples: data.max_prompt_length=${prompt} data.max_response_length=${answer} trainer_common.max_pack_tokens=${packTokens} (longer episodes then end the run: data.overlong_sample_policy)`;
+}
+
+/** 2,347 becomes 2,300. */
+function roundDown(value: number): number {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, value))) - 1);
+  return Math.floor(value / unit) * unit;
+}

@@ -1,0 +1,78 @@
+import { setMaxListeners } from 'node:events';
+import { isBundledModel } from '@agentjet/core';
+import type { Tuner } from '@agentjet/rollout';
+import type { FrozenModelOptions } from './open-model.js';
+
+export type { FrozenModelOptions } from './open-model.js';
+
+/** A model on the embedded engine that does not learn, such as the opponent or partner of the trained model. */
+export type FrozenModel = {
+  /**
+   * A tuner for `asModel` that replaces the episode's own tuner. It makes a model of the framework's type for
+   * `debugModel`: `asModel(tuner, { agentName, targetTag, debugModel: asModel(frozen.beside(tuner), { agentName }) })`.
+   */
+  beside(tuner: Tuner): Tuner;
+  /** Running calls reject. Calling it before the process ends is optional. */
+  close(): Promise<void>;
+};
+
+const silent = (): void => undefined;
+
+/**
+ * Opens a model folder, such as a checkpoint of an earlier run. Open it once for all episodes. Rejects with BackboneError
+ * (`bad_model_files`, `unsupported_model`) or ConfigError for an option.
+ */
+export function openFrozenModel(modelDir: string, options: FrozenModelOptions = {}): Promise<FrozenModel> {
+  const opening = open(modelDir, options);
+  opening.catch(silent); // it may first be awaited in an episode, and until then no one handles a rejection
+  return opening;
+}
+
+async function open(modelDir: string, options: FrozenModelOptions): Promise<FrozenModel> {
+  const [{ openModel }, { createFrozenTuner }] = await Promise.all([
+    import('./open-model.js'),
+    import('@agentjet/rollout'),
+  ]);
+  const { policy, sampling, seed, close } = await openModel(modelDir, options);
+  return { beside: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };
+}
+
+export type TunedModelOptions = FrozenModelOptions & {
+  /** As in training, agents of other targets get their debugModel. Undefined: every agent gets the trained model. */
+  readonly trainableTargets?: readonly string[];
+};
+
+/**
+ * A trained model on the embedded engine, in the form of a tuner without an episode. It tracks nothing, so it can
+ * answer any number of calls.
+ */
+export type TunedModel = Tuner & {
+  /** Running and later calls reject. Calling it before the process ends is optional. */
+  close(): Promise<void>;
+};
+
+/**
+ * Opens a trained model. The agent's code stays the same: `asModel(await openTunedModel(dir), { agentName })`.
+ * @param dir a run folder (its last checkpoint), a checkpoint, any model folder in the Hugging Face layout, an adapter
+ * (LoRA), a model of the hub (`org/name`), `nano` or `micro`
+ * @throws BackboneError `checkpoint`, `bad_model_files` or `unsupported_model`; ConfigError for an option
+ */
+export async function openTunedModel(dir: string, options: TunedModelOptions = {}): Promise<TunedModel> {
+  const [{ createUntrackedTuner }, { findCheckpoint }, { openModel }] = await Promise.all([
+    import('@agentjet/rollout'),
+    import('./find-checkpoint.js'),
+    import('./open-model.js'),
+  ]);
+  const modelDir = isBundledModel(dir) ? dir : await findCheckpoint(dir, (message) => process.emitWarning(message));
+  const model = await openModel(modelDir, options);
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal); // one for each call that runs
+  const { policy, sampling, seed } = model;
+  const { signal } = controller;
+  const tuner = createUntrackedTuner({ policy, sampling, seed, signal, trainableTargets: options.trainableTargets });
+  const close = (): Promise<void> => {
+    controller.abort(new Error('close() was called'));
+    return model.close();
+  };
+  return { ...tuner, close };
+}

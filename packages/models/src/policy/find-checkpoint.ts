@@ -1,0 +1,47 @@
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { BackboneError } from '@agentjet/core';
+import { parseModelName } from '@agentjet/model-hub';
+import { parseNamedModel } from '../sources/named/parse-named-model.js';
+import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
+
+/**
+ * The model folder of a run folder, a checkpoint or a model folder. The name of a model and a model file are returned
+ * unchanged. Rejects with BackboneError `checkpoint`.
+ */
+export async function findCheckpoint(folder: string, onNotice: (message: string) => void): Promise<string> {
+  const dir = path.resolve(folder);
+  const isName = (parseModelName(folder) ?? parseNamedModel(folder)) !== undefined;
+  if (!existsSync(dir) && isName) return folder;
+  if (!existsSync(dir))
+    throw new BackboneError(
+      'checkpoint',
+      `There is no checkpoint ${dir}. Name a run folder (for its last checkpoint), one of its checkpoints, any model folder or GGUF file, or a model of the Hugging Face hub (org/name).`,
+    );
+  if (statSync(dir).isFile()) return dir;
+  if (isCheckpoint(dir)) return (await new Checkpoints(path.dirname(dir)).open(path.basename(dir))).dir;
+  if (!existsSync(path.join(dir, 'config.yaml'))) return refuseExperiment(dir);
+  const checkpoint = await (await openRunFolder(dir)).checkpoints.latest(onNotice);
+  if (checkpoint !== undefined) return checkpoint.dir;
+  throw new BackboneError(
+    'checkpoint',
+    `The run ${dir} has no checkpoint. It was stopped before its first; the model that it began with is model.path in ${path.join(dir, 'config.yaml')}.`,
+  );
+}
+
+/**
+ * True for a checkpoint that a run wrote: its files are checked against their sums. Other model folders have no sums.
+ */
+function isCheckpoint(dir: string): boolean {
+  return /^step-\d{6,}$/.test(path.basename(dir)) && existsSync(path.join(dir, 'state.json'));
+}
+
+/** Users easily mistake the folder of an experiment for one of its runs. */
+async function refuseExperiment(dir: string): Promise<string> {
+  const newest = existsSync(path.join(dir, 'config.json')) ? undefined : await findLatestRun(dir, '.');
+  if (newest === undefined) return dir;
+  throw new BackboneError(
+    'checkpoint',
+    `${dir} is the folder of an experiment, not of a run. The newest run in it is ${newest}.`,
+  );
+}

@@ -1,0 +1,111 @@
+import { BackboneError, sectionOf, type CommonConfig, formatBytes } from '@agentjet/core';
+import { readModelConfig } from '@agentjet/trainer';
+import type { JobListener } from '@agentjet/records';
+import type { BackboneEntry } from '@agentjet/inputs';
+import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
+import { describeNeed, describeParts, describePlace, waysOut } from '../needs/describe-need.js';
+import { judgeNeed, type JudgeOptions, type NeedVerdict } from '../needs/judge-need.js';
+import { readGpus } from '../needs/read-gpus.js';
+import { resolveModelDir } from './model-dir.js';
+
+export type PreparedModel = {
+  /** The config.json, in the layout of transformers. */
+  readonly modelDir: string;
+  /** Parameters, memory and time in a few words; undefined if the backbone does not know them. */
+  readonly summary: string | undefined;
+  /** Undefined if the backbone does not know it. */
+  readonly numParameters: number | undefined;
+  /** Whether an adapter (LoRA) is trained instead of all weights. */
+  readonly trainsAdapter: boolean;
+};
+
+/** A model that fits if it is the only one. Its weights may not be downloaded yet. */
+export type JudgedModel = {
+  /** Undefined if the backbone does not know it. */
+  readonly verdict: NeedVerdict | undefined;
+  /** The verdict if other models leave this much memory on its device. */
+  readonly judgeIn: (left: AvailableMemory) => NeedVerdict | undefined;
+  /** Downloads the weights if they are missing. */
+  readonly prepare: () => Promise<PreparedModel>;
+};
+
+export type JudgeModelOptions = {
+  readonly emit: JobListener;
+  readonly signal?: AbortSignal | undefined;
+  /** False if the model only samples. */
+  readonly trains: boolean;
+  /** The memory to assume instead of the memory of this machine. */
+  readonly memory?: AvailableMemory | undefined;
+  /** The policy that a refusal names, if the run has several. */
+  readonly policy?: string | undefined;
+  /** The setting that a refusal suggests to start the model anyway. Default: `model.memory_check=warn`. */
+  readonly override?: string | undefined;
+};
+
+/** For a model of the hub, only the small files are downloaded. Throws BackboneError `not_enough_memory`. */
+export async function judgeModel(
+  config: CommonConfig,
+  backbone: BackboneEntry,
+  { emit, signal, trains, memory = readAvailableMemory(), policy, override }: JudgeModelOptions,
+): Promise<JudgedModel> {
+  const onNotice = (message: string): void => emit({ type: 'notice', message });
+  const { readsWeights = true } = backbone;
+  const { path: modelPath } = config.model;
+  const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
+  const request = await readRequest(described, { config, backbone, trains, memory });
+  const judgeIn = (left?: AvailableMemory): NeedVerdict | undefined => request && judgeNeed({ ...request, left });
+  const verdict = judgeIn();
+  if (verdict !== undefined) checkVerdict(verdict, { config, trains, policy, override, onNotice });
+  const prepare = async (): Promise<PreparedModel> => {
+    const modelDir = readsWeights ? await resolveModelDir(modelPath, { signal, onNotice }) : described;
+    const { numParameters, trainsAdapter = config.lora.rank > 0 } = verdict?.need ?? { numParameters: undefined };
+    return { modelDir, summary: verdict && describeNeed(verdict), numParameters, trainsAdapter };
+  };
+  return { verdict, judgeIn, prepare };
+}
+
+type JudgedJob = Pick<JudgeOptions, 'config' | 'backbone' | 'trains'> & { readonly memory: AvailableMemory };
+
+/** Undefined if nothing is known. */
+async function readRequest(
+  modelDir: string,
+  { config, backbone, trains, memory }: JudgedJob,
+): Promise<JudgeOptions | undefined> {
+  const estimate = await backbone.loadEstimate?.();
+  if (estimate === undefined) return undefined;
+  const model = await readModelConfig(modelDir);
+  if (model === undefined) return undefined; // opening the folder reports what is wrong with it
+  const found = backbone.name === 'torch' ? await readGpus() : null;
+  const gpus = found && { ...found, count: Math.min(found.count, config.trainerCommon.nGpusPerNode) };
+  const section = sectionOf(config, 'backbones', backbone);
+  return { backbone, estimate, config, section, model, trains, machine: { memory, gpus } };
+}
+
+type CheckOptions = {
+  readonly config: CommonConfig;
+  readonly trains: boolean;
+  readonly policy: string | undefined;
+  readonly override: string | undefined;
+  readonly onNotice: (message: string) => void;
+};
+
+function checkVerdict(
+  verdict: NeedVerdict,
+  { config, trains, policy, override = 'model.memory_check=warn', onNotice }: CheckOptions,
+): void {
+  const { need, neededBytes, available, fits, packTokens } = verdict;
+  if (available === null || fits === null) return;
+  if (fits) {
+    if (packTokens === null || need.fullPackBytes === null) return;
+    return onNotice(
+      `A pack of ${config.trainerCommon.maxPackTokens} tokens would need ${formatBytes(need.fullPackBytes)} of ${formatBytes(available.bytes)}. If all episodes are so long, set trainer_common.max_pack_tokens=${packTokens}.`,
+    );
+  }
+  const doing = trains ? 'To train' : 'To open';
+  const ways = waysOut(verdict, config, trains).map((way) => `\n  - ${way}`);
+  const message =
+    `${doing} ${config.model.path}${policy === undefined ? '' : ` for ${policy}`} (${describeNeed(verdict).split(',')[0]}) takes about ${formatBytes(neededBytes)} of memory (${Math.ceil(neededBytes)} bytes), ` +
+    `and ${formatBytes(available.bytes)} (${available.bytes} bytes) are available ${describePlace(need.place, available)}. It goes to: ${describeParts(verdict)}. Ways out:${ways.join('')}`;
+  if (config.model.memoryCheck === 'warn') return onNotice(message);
+  throw new BackboneError('not_enough_memory', `${message}\n  - ${override} starts it anyway`);
+}

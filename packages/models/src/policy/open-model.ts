@@ -1,0 +1,115 @@
+import { type CommonConfig, composeConfig, ConfigError, type JsonObject } from '@agentjet/core';
+import { type Policy, type SamplingDefaults, samplingDefaults } from '@agentjet/rollout';
+import { backbones } from '@agentjet/trainer/registrations';
+import type { JobListener } from '@agentjet/records';
+import type { ToolSettings } from './template-kwargs.js';
+import { readTrainedKwargs, readTrainedTools } from './trained-kwargs.js';
+
+export type FrozenModelOptions = ToolSettings & {
+  /** Used if a request does not set it. Default: 1. 0 is greedy. */
+  readonly temperature?: number;
+  /** In (0, 1]. Default: 1. */
+  readonly topP?: number;
+  /** Default: -1, which keeps all. */
+  readonly topK?: number;
+  /** The most tokens of one answer. Default: 256, or less if `maxModelLen` has less room. */
+  readonly maxTokens?: number;
+  /** The most tokens of prompt and answer together, at most what the model allows. Default: 8192. */
+  readonly maxModelLen?: number;
+  /** The name of that limit in errors. Default: `maxModelLen`. */
+  readonly maxModelLenName?: string;
+  /** `warn` opens a model that needs more memory than is available. `refuse`, the default, does not. */
+  readonly memoryCheck?: 'refuse' | 'warn';
+  /** The option that a refusal suggests to get `warn`. Default: `memoryCheck: 'warn'`. */
+  readonly memoryCheckName?: string;
+  /** Variables of the chat template, such as `{ enable_thinking: false }`. Default: those of the run. */
+  readonly chatTemplateKwargs?: JsonObject;
+  /** The seed of everything that is drawn. Default: 42. */
+  readonly seed?: number;
+  /** CPU threads. Default: all cores, at most 8. */
+  readonly numThreads?: number;
+  /** Called with a line about each long operation: the download of a model of the Hugging Face hub. */
+  readonly onNotice?: (message: string) => void;
+  /**
+   * Aborting ends that download or merge, and opening rejects with BackboneError `aborted`. It has no effect on an open
+   * model.
+   */
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Opens a folder as a model that only answers. An adapter (LoRA) is merged into its model. */
+type OpenModel = {
+  readonly policy: Policy;
+  readonly sampling: SamplingDefaults;
+  readonly seed: number;
+  close(): Promise<void>;
+};
+
+/** A model that does not learn needs only a backbone, the embedded one. */
+const [embedded] = backbones;
+const composition = composeConfig({
+  backbones: [embedded],
+});
+
+/** Rejects with BackboneError (`bad_model_files`, `unsupported_model`), or with ConfigError for an option. */
+export async function openModel(modelDir: string, options: FrozenModelOptions): Promise<OpenModel> {
+  const {
+    temperature = 1,
+    topP = 1,
+    topK = -1,
+    maxModelLen = 8192,
+    maxModelLenName: contextSetting = 'maxModelLen',
+    maxTokens = Math.min(256, maxModelLen - 1),
+    seed = 42,
+    numThreads = 0,
+    memoryCheck = 'refuse',
+    memoryCheckName: override = "memoryCheck: 'warn'",
+    chatTemplateKwargs,
+    onNotice,
+    signal,
+  } = options;
+  if (maxTokens >= maxModelLen)
+    throw new ConfigError(
+      'wrong_value',
+      `maxTokens ${maxTokens} leaves no room for a prompt within maxModelLen ${maxModelLen}. Lower the one or raise the other.`,
+    );
+  const trained = await readTrainedKwargs(modelDir);
+  const { tools, toolCalls } = { ...(await readTrainedTools(modelDir)), ...options };
+  const kwargs = {
+    ...trained,
+    ...(chatTemplateKwargs !== undefined && { chatTemplateKwargs }),
+    ...(tools !== undefined && { tools }),
+    ...(toolCalls !== undefined && { toolCalls }),
+  };
+  const half = Math.floor(maxModelLen / 2);
+  const configOf = (folder: string): CommonConfig =>
+    composition.create({
+      model: { path: folder, memoryCheck, ...kwargs },
+      data: { maxPromptLength: half, maxResponseLength: half }, // these limit samples, and no samples are made here
+      rollout: { temperature, topP, topK, maxModelLen, maxResponseLengthInOneTurn: maxTokens },
+      onnx: { numThreads },
+    });
+  const config = configOf(modelDir);
+  // These modules are imported late, because they load the trainer and everything that runs episodes.
+  const [{ openUntrainedPolicy }, { prepareModel }, { openWholeModel }] = await Promise.all([
+    import('./open-policy.js'),
+    import('./prepare-model.js'),
+    import('./open-whole-model.js'),
+  ]);
+  const inputs = { backbone: embedded, templateFamily: undefined };
+  const emit: JobListener = (event) => event.type === 'notice' && onNotice?.(event.message);
+  const openBase = async (model: string): Promise<string> =>
+    (await prepareModel(configOf(model), embedded, { emit, signal, override, trains: false })).modelDir;
+  const whole = await openWholeModel(modelDir, { openBase, signal, onNotice });
+  try {
+    const { policy, close } = await openUntrainedPolicy(configOf(whole.dir), inputs, { emit, signal, override });
+    return {
+      policy: policy.kind === 'engine' ? { ...policy, contextSetting } : policy,
+      sampling: samplingDefaults(config),
+      seed,
+      close,
+    };
+  } finally {
+    await whole.close(); // the engine has read it
+  }
+}

@@ -1,0 +1,70 @@
+import type { CommonConfig, Engine } from '@agentjet/core';
+import type { Policy } from '@agentjet/rollout';
+import { loadChatTokenizer, type ChatTokenizer } from '@agentjet/tokenizer';
+import { openEndpointPolicy } from './endpoint-policy.js';
+import type { JobInputs } from '@agentjet/inputs';
+import type { JudgeModelOptions } from './judge-model.js';
+import { openBackbone } from './open-backbone.js';
+import { prepareModel } from './prepare-model.js';
+import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwargs } from './template-kwargs.js';
+
+type TokenizerOptions = Pick<JobInputs, 'templateFamily'> & { readonly onNotice: (message: string) => void };
+
+/**
+ * Loads the tokenizer. Call it before opening the backbone: a wrong tokenizer is found at once, and a backbone may take
+ * minutes to open.
+ */
+export async function loadModelTokenizer(
+  modelDir: string,
+  { templateFamily, onNotice }: TokenizerOptions,
+  { model }: { readonly model: TemplateKwargs & ToolSettings },
+): Promise<ChatTokenizer> {
+  const { tools = 'auto', toolCalls = 'strict' } = model;
+  const found = await loadChatTokenizer(modelDir, {
+    ...(templateFamily !== undefined && { replyFormat: { toolCalls: templateFamily } }),
+    tools,
+    toolCalls,
+    onNotice,
+  });
+  return withTemplateKwargs(found, model);
+}
+
+/** Makes a policy that answers with tokens from the backbone's engine. */
+export function toEnginePolicy(
+  config: CommonConfig,
+  parts: { readonly engine: Engine; readonly chatTokenizer: ChatTokenizer },
+): Policy {
+  const engine = limitContext(parts.engine, config.rollout.maxModelLen);
+  const chat = chatsOfAgents(parts.chatTokenizer, config.model);
+  return {
+    kind: 'engine',
+    engine,
+    chatTokenizer: parts.chatTokenizer,
+    ...(chat !== undefined && { chat }),
+    historyPolicy: config.contextTracker.historyPolicy,
+    specialTokensInText: config.rollout.specialTokensInText,
+    untrainedModels: config.rollout.untrainedModels,
+  };
+}
+
+/** A policy that is not trained, and the resources to close after it. */
+export async function openUntrainedPolicy(
+  config: CommonConfig,
+  inputs: Pick<JobInputs, 'backbone' | 'templateFamily'>,
+  { emit, signal, override }: Pick<JudgeModelOptions, 'emit' | 'signal' | 'override'>,
+): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
+  const { baseUrl } = config.debug;
+  if (config.backbone === 'debug' && baseUrl !== null)
+    return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
+  const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, override, trains: false });
+  const onNotice = (message: string): void => emit({ type: 'notice', message });
+  const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
+  const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });
+  return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
+}
+
+/** The engine with `rollout.max_model_len` as its context, if the model's own context is longer. */
+function limitContext(engine: Engine, maxModelLen: number): Engine {
+  if (engine.contextLength <= maxModelLen) return engine;
+  return { contextLength: maxModelLen, generate: (request) => engine.generate(request) };
+}

@@ -1,1 +1,0 @@
-export { serveWorkflows } from './processes/serve-workflows.js';

@@ -1,0 +1,3 @@
+export { loadSftInputs } from './load-sft-inputs.js';
+export { toSftInput } from './sft-config.js';
+export { imitate } from './sft-job.js';

@@ -1,0 +1,107 @@
+import { BackboneError, type Backbone, type CommonConfig } from '@agentjet/core';
+import type { Policy } from '@agentjet/rollout';
+import type { ChatTokenizer } from '@agentjet/tokenizer';
+import type { Checkpoint, RunFolder } from '@agentjet/run-folder';
+import { createStepWeights, type StepWeights } from '@agentjet/run';
+import { checkLoss } from '@agentjet/trainer';
+import type { ServedInputs } from '@agentjet/inputs';
+import { toBatchSettings, toOptimizerOptions, loadCheckpoint } from '@agentjet/local-run';
+import { noteArithmetic, repeatsAsBefore, openBackbone, toEnginePolicy, keepTemplate } from '@agentjet/models';
+import { WholeCheckpoints } from './whole-checkpoints.js';
+
+/**
+ * The weights of a served run: the ones that sample, the ones that train, and their checkpoints. Steps are numbered
+ * from 1; 0 is `model.path`.
+ */
+export type ServedWeights = StepWeights & {
+  readonly policy: Policy;
+  /** Whether repeating a step gives exactly the same weights, to the last bit. */
+  readonly repeatsExactly: boolean;
+  /** The repeated weights now sample, and `repeatsExactly` applies to them from now on. */
+  readonly settle: () => Promise<void>;
+  /** The steps whose checkpoints are whole, including 0. */
+  readonly checkpoints: () => Promise<readonly number[]>;
+  /** Restores weights and run folder to their state after the step. */
+  readonly load: (step: number) => Promise<void>;
+  readonly save: (step: number) => Promise<void>;
+  readonly removeCheckpoint: (step: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+
+type WeightsOptions = {
+  readonly config: CommonConfig;
+  readonly inputs: ServedInputs;
+  readonly modelDir: string;
+  readonly chatTokenizer: ChatTokenizer;
+  readonly folder: RunFolder;
+  /** Aborts if the user stops while the model is being opened. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onNotice: (message: string) => void;
+  readonly onLoad: (step: number) => Promise<void>;
+};
+
+export async function openServedWeights(options: WeightsOptions): Promise<ServedWeights> {
+  const { config, inputs, modelDir, chatTokenizer, folder, signal, onLoad } = options;
+  const optimizer = toOptimizerOptions(config, config.trainerCommon.totalTrainingSteps ?? 0);
+  const emit = ({ message }: { readonly message?: string | undefined }): void =>
+    void (message && options.onNotice(message));
+  const backbone = await openBackbone(inputs.backbone, config, {
+    emit: (event) => emit(event as object),
+    modelDir,
+    optimizer,
+    runDir: folder.dir,
+    signal,
+  });
+  try {
+    checkLoss({ algorithm: inputs.algorithm, backbone, loss: toBatchSettings(config, inputs.algorithm).loss });
+  } catch (error) {
+    await backbone.close();
+    throw error;
+  }
+  keepTemplate(folder, chatTokenizer);
+  const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
+  const whole = new WholeCheckpoints(folder.checkpoints, options.onNotice);
+  let repeats = await repeatsAsBefore(backbone, folder);
+  let isFresh = true; // the weights are those of model.path
+  const { algorithm } = inputs;
+  const steps = createStepWeights({ backbone, algorithm, settings: toBatchSettings(config, algorithm), optimizer });
+  return {
+    ...steps,
+    policy,
+    get repeatsExactly() {
+      return repeats;
+    },
+    settle: async () => {
+      await noteArithmetic(backbone, folder);
+      repeats = backbone.capabilities.repeatsSeed;
+    },
+    checkpoints: async () => [0, ...(await whole.steps())],
+    load: async (step) => {
+      if (step === 0) requireFresh(isFresh);
+      isFresh = false;
+      await putBack(folder, backbone, step === 0 ? undefined : await folder.checkpoints.open(`step-${step}`));
+      await onLoad(step);
+    },
+    save: async (step) => {
+      const state = { step, policyVersion: backbone.policyVersion, groupsDrawn: 0 };
+      await folder.save(backbone, state, { maxCheckpoints: 0 });
+      await whole.add(step);
+      await folder.writeReport();
+    },
+    removeCheckpoint: async (step) => {
+      whole.delete(step);
+      await folder.checkpoints.remove(step);
+    },
+    close: () => backbone.close(),
+  };
+}
+
+async function putBack(folder: RunFolder, backbone: Backbone, checkpoint: Checkpoint | undefined): Promise<void> {
+  if (checkpoint !== undefined) await loadCheckpoint(backbone, checkpoint);
+  await folder.rewind(checkpoint?.state ?? { step: 0, policyVersion: 0, groupsDrawn: 0 });
+}
+
+function requireFresh(isFresh: boolean): void {
+  if (!isFresh)
+    throw new BackboneError('checkpoint', 'The weights of model.path are gone: steps were made. Open them again.');
+}
