@@ -80,7 +80,7 @@ def test_the_next_call_of_an_episode_reads_only_what_is_new(monkeypatch: pytest.
     prompts = [random_prompt(rng, 60) for _ in range(4)]
     first = run(server, [greedy(i, prompt) for i, prompt in enumerate(prompts)])
     fills: list[Fill] = []
-    monkeypatch.setattr(server, "_prefill", lambda batch, own=server._prefill: (fills.extend(batch), own(batch)))
+    monkeypatch.setattr(server.steps, "fill", lambda batch, own=server.steps.fill: (fills.extend(batch), own(batch)))
     again = [np.concatenate([prompt, [token for token, _ in first[i]], random_prompt(rng, 30)]).astype(np.int32) for i, prompt in enumerate(prompts)]
     run(server, [greedy(i, prompt) for i, prompt in enumerate(again)])
     assert sorted((fill.start, fill.stop) for fill in fills) == [(65, 95)] * 4
@@ -155,8 +155,7 @@ def test_held_tokens_are_compared_by_their_beginning() -> None:
     held.put(1, np.where(np.arange(30) < 18, prompt[:30], 99).astype(np.int32))
     held.put(2, prompt[:10])
     assert held.shared(prompt).tolist() == [20, 18, 0]
-    held.append(0, 20)
-    held.append(2, 7)
+    held.append(np.asarray([0, 2]), np.asarray([20, 7]))
     assert held.shared(prompt).tolist() == [21, 18, 0]
     held.forget()
     assert held.shared(prompt).tolist() == [0, 0, 0]

@@ -24,23 +24,23 @@ VOCAB = 112
 SIZES = dict(vocab_size=VOCAB, hidden_size=48, intermediate_size=80, num_hidden_layers=1, num_attention_heads=4, num_key_value_heads=2, head_dim=16, max_position_embeddings=1024)
 
 
-def create_lm(family: str) -> torch.nn.Module:
-    from transformers import AutoModelForCausalLM, Qwen2Config, Qwen3Config
+def create_lm(family: str, **own: int) -> torch.nn.Module:
+    from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config, Qwen3Config
 
-    configs = {"qwen2": Qwen2Config, "qwen3": Qwen3Config}
+    configs = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig}
     torch.manual_seed(0)
-    lm = AutoModelForCausalLM.from_config(configs[family](**SIZES), attn_implementation=ATTENTION_NAME)
+    lm = AutoModelForCausalLM.from_config(configs[family](**{**SIZES, **own}), attn_implementation=ATTENTION_NAME)
     with torch.no_grad():
         for parameter in lm.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
     return prepare_lm(lm.float(), torch.device("cpu"))
 
 
-def servers(family: str) -> tuple[BuiltinServer, BuiltinServer]:
+def servers(family: str, **own: int) -> tuple[BuiltinServer, BuiltinServer]:
     """Makes a server with the fused step and one with the model's own step, over equal weights."""
     from ajet_torch.sampling.fused import FusedSteps
 
-    made = [BuiltinServer(PolicyModel(create_lm(family), HeadOptions()), InferenceConfig(slots=5, kv_tokens=700), torch.device("cpu")) for _ in range(2)]
+    made = [BuiltinServer(PolicyModel(create_lm(family, **own), HeadOptions()), InferenceConfig(slots=5, kv_tokens=700), torch.device("cpu")) for _ in range(2)]
     fused = made[0]
     fused.steps, fused.lookahead = FusedSteps(fused.policy.lm, fused.cache, fused.context_length, fused.device, False), 1
     return made[0], made[1]
@@ -80,6 +80,19 @@ def test_answers_of_groups_and_of_lone_prompts(family: str) -> None:
     assert_same(answer(fused, requests), answer(plain, requests))
     again = [request(i, np.concatenate([prompts[i], prompts[2]]), 1) for i in range(3)]
     assert_same(answer(fused, again), answer(plain, again))
+
+
+@needs_interpreter
+@pytest.mark.parametrize(("heads", "kv_heads"), [(6, 2), (2, 2)])
+def test_prompts_of_any_length_are_cached_in_passes_over_all_slots(heads: int, kv_heads: int) -> None:
+    rng = np.random.default_rng(4)
+    fused, plain = servers("llama", num_hidden_layers=2, num_attention_heads=heads, num_key_value_heads=kv_heads)
+    fused.steps.prompts.most_rows = 64
+    prompts = [rng.integers(0, VOCAB, length).astype(np.int32) for length in (1, 17, 70, 33)]
+    found = answer(fused, [request(i, prompt, 2, 0.0) for i, prompt in enumerate(prompts)])
+    assert_same(found, answer(plain, [request(i, prompt, 2, 0.0) for i, prompt in enumerate(prompts)]))
+    longer = [np.concatenate([prompt, [token for token, _ in found[i]], rng.integers(0, VOCAB, 5 + 10 * i)]).astype(np.int32) for i, prompt in enumerate(prompts)]
+    assert_same(answer(fused, [request(i, prompt, 2, 0.0) for i, prompt in enumerate(longer)]), answer(plain, [request(i, prompt, 2, 0.0) for i, prompt in enumerate(longer)]))
 
 
 @needs_interpreter

@@ -14,7 +14,7 @@ from ajet_torch.head import HeadOptions
 from ajet_torch.kept import OUTSIDE, WHOLE, KeptTokens, Truncation
 from ajet_torch.losses import LossConfig, parse_loss
 from ajet_torch.pack import TreePack, parse_pack
-from ajet_torch.sampling.choose import choose_tokens, uniform
+from ajet_torch.sampling.choose import choose_tokens, uniforms
 from ajet_torch.config import OptimizerConfig, WorkerConfig
 from ajet_torch.training import Trainer
 from tiny import VOCAB, cpu_placement, gradients, rows_packs, tiny_lm, tiny_trainer, tree_pack
@@ -104,7 +104,7 @@ def drawn_rows(lm, cut: Truncation, temperature: float, seed: int = 0):
         for step in range(6):
             with torch.no_grad():
                 logits = lm(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1:]
-            token, logprob = choose_tokens(logits, np.asarray([[temperature, cut.top_k, cut.top_p, uniform(seed * 100 + number, step)]]))
+            token, logprob = choose_tokens(logits, np.asarray([[temperature, cut.top_k, cut.top_p, float(uniforms(np.asarray([seed * 100 + number], np.uint64), np.asarray([step]))[0])]]))
             ids.append(int(token))
             logprobs.append(float(logprob) + float(rng.normal()) * 0.1)
         at = np.arange(start, len(ids))

@@ -22,7 +22,7 @@ from ajet_torch.losses import LossConfig, check_batch, kl_estimate, parse_loss, 
 from ajet_torch.optimizer import PlainAdamW, SplitAdamW, join_halves, round_at_random, split_halves
 from ajet_torch.model import compiles_for_all_sizes, decoder_layers
 from ajet_torch.pack import DeviceTerms, check_pack, merge_padding, move_together, pad_pack, padded_length, row_starts
-from ajet_torch.sampling.choose import choose_tokens, uniform
+from ajet_torch.sampling.choose import choose_tokens, uniforms
 from ajet_torch.schedule import learning_rate
 from ajet_torch.share_out import share_out
 from ajet_torch.training import Trainer, rows_pack
@@ -310,9 +310,14 @@ def test_configuration_names_the_wrong_key() -> None:
             parse_loss(wrong)
 
 
+def test_draws_are_those_of_splitmix64_at_every_seed_and_index() -> None:
+    found = uniforms(np.asarray([0, 7, 2**64 - 1], np.uint64), np.asarray([0, 3, 4095]))
+    assert found.tolist() == [0.5079605879681605, 0.595391231526763, 0.006389807321130037]
+
+
 def test_sampling_follows_the_truncated_distribution() -> None:
     logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]]).repeat(4000, 1)
-    draws = [uniform(seed, 0) for seed in range(4000)]
+    draws = uniforms(np.arange(4000, dtype=np.uint64), np.zeros(4000, np.int64)).tolist()
     for temperature, top_k, top_p in ((1, 0, 1), (0.5, 0, 1), (1, 2, 1), (1, 0, 0.8), (1.0, 3, 0.7)):
         controls = np.asarray([[temperature, top_k, top_p, u] for u in draws])
         ids, logprobs = choose_tokens(logits, controls)

@@ -9,9 +9,8 @@ token that was drawn for an ended answer is dropped.
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Iterable
 
 import numpy as np
@@ -19,49 +18,30 @@ import torch
 
 from ..config import InferenceConfig
 from ..model import PolicyModel
-from .choose import uniform
 from .groups import Group, find_groups
 from .held_tokens import FEWEST_SHARED, HeldTokens, shared_length
-from .prefill import Fill, PrefixCopies, batches
+from .prefill import Fill, PrefixCopies
 from .server import SampleRequest, TokenEvent, require_room, take_weights, weight_sum
-from .slots import PrefillPlan, SlotCache, fitting_slots
-from .steps import DRAWN_LAST, Flight, ModelSteps, StepRows, Steps
+from .slot_table import SlotTable
+from .slots import SlotCache, fitting_slots
+from .steps import DRAWN_LAST, Flight, ModelSteps, Steps
 
-LONGEST_FED = 4
-"""Up to this many tokens at a prompt's end go in by decoding, one a step, while other slots decode."""
 MOST_FUSED = 256
 """The slots of the fused step, which was made for so few rows that its products are bound by memory."""
 TICKS_BETWEEN_PREFILLS = 4
 """While others decode, requests that come within this time share one pass."""
 
 
-@dataclass
-class Slot:
-    """`pending` are tokens of the prompt's end that are still to be given, one a step. `position` is that of the next
-    given token. `num_drawn` counts tokens that steps were asked to draw, and `drawn` is the last one that was read. If
-    `closing` is set, no further step takes it.
-    """
-
-    pending: list[int] = field(default_factory=list)
-    request: SampleRequest | None = None
-    position: int = 0
-    num_drawn: int = 0
-    num_read: int = 0
-    drawn: int = 0
-    closing: bool = False
-    last_used: int = 0
-    started: float = 0.0
-
-
 @dataclass(frozen=True)
-class Given:
-    """A step's request to one slot. `token` is DRAWN_LAST if the host did not know it; `draws` says whether its answer
-    counts."""
+class Asked:
+    """A step that is on its way: which slots take part in their `turns`, the tokens that it was given (DRAWN_LAST for
+    those that the host did not know), and whose draw counts."""
 
-    index: int
-    request: SampleRequest
-    token: int
-    draws: bool
+    slots: np.ndarray
+    turns: np.ndarray
+    tokens: np.ndarray
+    draws: np.ndarray
+    flight: Flight
 
 
 class BuiltinServer:
@@ -75,14 +55,14 @@ class BuiltinServer:
         num_slots = config.slots or fitting_slots(policy.lm, self.context_length, device)
         self.cache = SlotCache(num_slots, self.context_length)
         self.held = HeldTokens(num_slots, self.context_length)
-        self.slots = [Slot() for _ in range(num_slots)]
+        self.slots = SlotTable(num_slots, self.context_length)
         self.queue: deque[SampleRequest] = deque()
         self.copies = PrefixCopies()
         self.open = True
         self.num_ticks = 0
         self.last_prefill = 0
         self.steps, self.lookahead = self._create_steps(config)
-        self.flights: deque[tuple[list[Given], Flight]] = deque()
+        self.flights: deque[Asked] = deque()
         self.groups: list[Group] = []
         self.has_new_rows = False
 
@@ -102,12 +82,10 @@ class BuiltinServer:
 
     def abort(self, request_id: int) -> None:
         self.queue = deque(request for request in self.queue if request.id != request_id)
-        for slot in self.slots:
-            if slot.request is not None and slot.request.id == request_id:
-                slot.request = None
+        self.slots.abort(request_id)
 
     def is_busy(self) -> bool:
-        return any(slot.request is not None for slot in self.slots)
+        return bool(self.slots.busy.any())
 
     def has_queue(self) -> bool:
         return len(self.queue) > 0
@@ -128,7 +106,7 @@ class BuiltinServer:
         waits for the next pass and copies it.
         """
         self.last_prefill = self.num_ticks
-        free = {i for i, slot in enumerate(self.slots) if slot.request is None}
+        free = set(np.flatnonzero(~self.slots.busy).tolist())
         while self.queue and free:
             fills: list[Fill] = []
             waiting: deque[SampleRequest] = deque()
@@ -140,8 +118,7 @@ class BuiltinServer:
                     waiting.append(request)
             self.queue = waiting
             self.copies.carry_out(self.cache)
-            for batch in batches(fills):
-                self._prefill(batch)
+            self._fill([fill for fill in fills if fill.stop > fill.start])
 
     def _copies_one_of(self, fills: list[Fill], prompt: np.ndarray) -> bool:
         most = max((shared_length(fill.prompt[: fill.stop], prompt) for fill in fills if fill.stop > fill.start), default=0)
@@ -157,96 +134,58 @@ class BuiltinServer:
         prompt = request.prompt_ids
         shared = self.held.shared(prompt[:-1])
         continued = [i for i in free if shared[i] > 0 and self.held.lengths[i] - shared[i] < FEWEST_SHARED]
-        index = max(continued, key=lambda i: shared[i]) if continued else min(free, key=lambda i: self.slots[i].last_used)
+        index = max(continued, key=lambda i: shared[i]) if continued else min(free, key=self.slots.last_used.__getitem__)
         free.remove(index)
         source = int(shared.argmax())
         start = int(shared[source])
         if start > shared[index]:
             self.copies.add(source, index, start, self.cache)
         self.held.put(index, prompt[:start])
-        stop = start if len(prompt) - start <= LONGEST_FED else len(prompt) - 1
-        self.slots[index] = Slot(pending=prompt[stop:].tolist(), request=request, position=stop, last_used=self.num_ticks, started=time.monotonic())
+        stop = start if len(prompt) - start <= self.steps.longest_fed else len(prompt) - 1
+        self.slots.put(index, request, stop, self.num_ticks)
         self.has_new_rows = True
         return Fill(index, start, stop, prompt)
 
-    def _prefill(self, fills: list[Fill]) -> None:
-        """Caches the prompts of several slots in one forward pass."""
-        stop, width = max(fill.stop for fill in fills), max(fill.stop - fill.start for fill in fills)
-        ids = np.zeros((len(fills), width), np.int64)
-        positions = np.full((len(fills), width), self.cache.spare, np.int64)
-        for row, fill in enumerate(fills):
-            ids[row, : fill.stop - fill.start] = fill.prompt[fill.start : fill.stop]
-            positions[row, : fill.stop - fill.start] = np.arange(fill.start, fill.stop)
-        positions_BN = torch.from_numpy(positions).to(self.device)
-        slots_B = torch.tensor([fill.slot for fill in fills], device=self.device)
-        plan = PrefillPlan(self.cache, slots_B, positions_BN, stop, all(fill.start == 0 for fill in fills))
-        self.policy.hidden(torch.from_numpy(ids).to(self.device), positions_BN, plan)
+    def _fill(self, fills: list[Fill]) -> None:
+        if fills:
+            self.steps.fill(fills)
         for fill in fills:
             self.held.put(fill.slot, fill.prompt[: fill.stop])
 
     def _decode(self) -> list[TokenEvent]:
         """Queues the next step of all answers in progress, then reads the oldest step's tokens."""
-        given = [self._give(index) for index, slot in enumerate(self.slots) if slot.request is not None and not slot.closing]
-        if given:
-            self.flights.append((given, self.steps.launch(self._rows(given))))
-            for one in given:
-                self._advance(one)
-        if len(self.flights) > self.lookahead or not given:
+        slots = self.slots.running()
+        if len(slots):
+            rows = self.slots.rows(slots, self._groups_of(slots))
+            asked = Asked(slots, self.slots.turn[slots], rows.forced, ~self.slots.waits[slots], self.steps.launch(rows))
+            self.flights.append(asked)
+            self.slots.advance(slots, asked.draws, self.num_ticks)
+        if len(self.flights) > self.lookahead or not len(slots):
             return self._land()
         return []
 
-    def _give(self, index: int) -> Given:
-        slot = self.slots[index]
-        assert slot.request is not None
-        return Given(index, slot.request, slot.pending[0] if slot.pending else DRAWN_LAST, len(slot.pending) <= 1)
-
-    def _advance(self, given: Given) -> None:
-        """Advances as if the step were done. The last token that an answer has room for is known beforehand."""
-        slot = self.slots[given.index]
-        slot.pending = slot.pending[1:]
-        slot.position += 1
-        slot.num_drawn += given.draws
-        slot.last_used = self.num_ticks
-        slot.closing = slot.num_drawn >= given.request.max_tokens or (given.draws and slot.position + 1 >= self.context_length)
-
-    def _rows(self, given: list[Given]) -> StepRows:
+    def _groups_of(self, slots: np.ndarray) -> list[Group]:
+        """Returns the groups of the answers in progress."""
         if self.has_new_rows:
-            self.groups = find_groups(self.held.ids, self.held.lengths, [one.index for one in given])
+            self.groups = find_groups(self.held.ids, self.held.lengths, slots.tolist())
             self.has_new_rows = False
-        indices, requests = [one.index for one in given], [one.request for one in given]
-        return StepRows(
-            slots=np.asarray(indices), positions=np.asarray([self.slots[i].position for i in indices]), forced=np.asarray([one.token for one in given]),
-            temperatures=np.asarray([r.temperature for r in requests]), top_ks=np.asarray([r.top_k for r in requests]), top_ps=np.asarray([r.top_p for r in requests]),
-            draws=np.asarray([uniform(r.seed, self.slots[i].num_drawn) for i, r in zip(indices, requests)]), groups=self._groups_of(set(indices)),
-        )
-
-    def _groups_of(self, indices: set[int]) -> list[Group]:
-        """Returns the remaining groups after some of their answers have ended."""
-        left = [Group([slot for slot in group.slots if slot in indices], group.length) for group in self.groups]
+        if not self.groups:
+            return []
+        running = set(slots.tolist())
+        left = [Group([slot for slot in group.slots if slot in running], group.length) for group in self.groups]
         return [group for group in left if len(group.slots) > 1]
 
     def _land(self) -> list[TokenEvent]:
-        given, flight = self.flights.popleft()
-        ids, logprobs = flight.read()
-        events = []
-        for one, token, logprob in zip(given, ids.tolist(), logprobs.tolist()):
-            slot = self.slots[one.index]
-            if slot.request is not one.request:
-                continue
-            self.held.append(one.index, slot.drawn if one.token == DRAWN_LAST else one.token)
-            if one.draws:
-                events.append(self._record(slot, one.request, token, logprob))
+        asked = self.flights.popleft()
+        ids, logprobs = asked.flight.read()
+        valid = self.slots.busy[asked.slots] & (self.slots.turn[asked.slots] == asked.turns)
+        given = np.where(asked.tokens == DRAWN_LAST, self.slots.drawn[asked.slots], asked.tokens)
+        self.held.append(asked.slots[valid], given[valid])
+        counts = valid & asked.draws
+        events = self.slots.record(asked.slots[counts], ids[counts], logprobs[counts])
         if not self.is_busy():
             self.flights.clear()
         return events
-
-    def _record(self, slot: Slot, request: SampleRequest, token: int, logprob: float) -> TokenEvent:
-        slot.drawn = token
-        slot.num_read += 1
-        finish = "stop" if token in request.stop_ids else "length" if slot.closing and slot.num_read == slot.num_drawn else None
-        if finish is not None:
-            slot.request = None
-        return TokenEvent(request.id, token, logprob, finish, slot.started)
 
     def update_weights(self, tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
         """The cached values are stale, also if the sampler reads the trained weights themselves."""
@@ -267,4 +206,4 @@ class BuiltinServer:
     def close(self) -> None:
         self.steps.close()
         self.flights.clear()
-        self.cache.layers.clear()
+        self.cache.clear()

@@ -5,17 +5,14 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-MASK64 = (1 << 64) - 1
-
-
-def uniform(seed: int, step: int) -> float:
-    """Returns a number in (0, 1) that depends only on the request's seed and the token's index, and not on other
-    requests (splitmix64)."""
-    mixed = (seed * 0x9E3779B97F4A7C15 + (step + 1) * 0xD1B54A32D192ED03) & MASK64
+def uniforms(seeds: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Returns numbers in (0, 1), [R], that depend only on each request's seed (uint64) and the token's index, and not on
+    other requests (splitmix64)."""
+    mixed = seeds * np.uint64(0x9E3779B97F4A7C15) + (steps.astype(np.uint64) + np.uint64(1)) * np.uint64(0xD1B54A32D192ED03)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = ((mixed ^ (mixed >> shift)) * factor) & MASK64
-    mixed ^= mixed >> 31
-    return ((mixed >> 12) + 0.5) / (1 << 52)
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return ((mixed >> np.uint64(12)).astype(np.float64) + 0.5) / (1 << 52)
 
 
 def choose_tokens(logits_BV: torch.Tensor, controls: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import torch
@@ -17,15 +17,16 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from ..model import decoder_layers, smallest_window
+from .fused_fill import FusedFill
 from .groups import Group
+from .prefill import Fill
 from .slots import SlotCache
 from .steps import Flight, StepRows
+from .tiles import TILE, Tile, power_of_two, tiles_of
 
 FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM")
 ROTATIONS = ("default", "linear", "llama3", "yarn")
 """The rotary kinds whose angles depend only on the position."""
-TILE = 64
-"""The number of rows that one product or one piece of attention takes at once."""
 SMALL_PIECE, LARGE_PIECE = 256, 512
 """The number of tokens of attention that one program reads: many programs early in an answer, few partial results later
 (19 against 24 us)."""
@@ -82,10 +83,6 @@ def padded_rows(count: int) -> int:
     return 16 if count <= 16 else -(-count // TILE) * TILE
 
 
-def power_of_two(number: int) -> int:
-    return 1 << max(0, number - 1).bit_length()
-
-
 def grown(number: int, least: int = 1) -> int:
     """Returns `least` times the power of four that is enough: a program without work ends at once, but each shape costs
     a capture."""
@@ -123,7 +120,9 @@ class Workspace:
 
 
 class FusedSteps:
-    """Decoding steps over a SlotCache."""
+    """Decoding steps over a SlotCache, and passes that cache prompts."""
+
+    longest_fed = 1
 
     def __init__(self, lm: PreTrainedModel, cache: SlotCache, context_length: int, device: torch.device, graphs: bool) -> None:
         self.lm, self.cache, self.device = lm, cache, device
@@ -138,9 +137,11 @@ class FusedSteps:
         self.workspace = Workspace(device)
         self.graphs = graphs
         self.pool: Any = None
-        like = torch.empty(1, self.kv_heads, 1, self.head_dim, dtype=lm.dtype, device=device)
-        for index in range(len(decoder_layers(lm))):
-            cache.at(index, like, like)
+        cache.hold_together(len(decoder_layers(lm)), torch.empty(1, self.kv_heads, 1, self.head_dim, dtype=lm.dtype, device=device))
+        self.prompts = FusedFill(self)
+
+    def fill(self, fills: list[Fill]) -> None:
+        self.prompts.run(fills)
 
     def launch(self, rows: StepRows) -> Flight:
         shape, groups = choose_shape(rows, self.heads // self.kv_heads)
@@ -148,8 +149,38 @@ class FusedSteps:
             self.steps[shape] = CapturedStep(self, shape)
         return self.steps[shape].launch(rows, groups)
 
+    def rotate(self, attention: Any, index: int, parts: torch.Tensor, num_parts: int, slots: torch.Tensor, positions: torch.Tensor, q: torch.Tensor) -> None:
+        """Sends the queries of projected rows to `q`, and their keys and values to the cache of layer `index`."""
+        from .decode_kernels import rotate_kernel
+
+        keys, values = self.cache.layers[index]
+        projections = [attention.q_proj, attention.k_proj, attention.v_proj]
+        norms = [attention.q_norm, attention.k_norm] if hasattr(attention, "q_norm") else []
+        biases = [p.bias if p.bias is not None else p.weight for p in projections]
+        gains = [norm.weight for norm in norms] or [attention.q_proj.weight] * 2
+        columns = sum(p.weight.shape[0] for p in projections)
+        rotate_kernel[(len(slots), self.heads + 2 * self.kv_heads)](
+            parts, *biases, *gains, self.cosines, self.sines, slots, positions, q, keys, values, len(slots), columns, keys.stride(0), keys.stride(1),
+            norms[0].variance_epsilon if norms else 0.0, H=self.heads, G=self.kv_heads, D=self.head_dim, PARTS=num_parts,
+            BIAS=attention.q_proj.bias is not None, NORM=bool(norms), num_warps=1,
+        )
+
+    def capture(self, run: Callable[[], None]) -> Any:
+        """Returns a CUDA graph of what `run` launches. All graphs share their memory."""
+        stream: Any = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            run()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.pool):
+            run()
+        self.pool = graph.pool()
+        return graph
+
     def close(self) -> None:
         self.steps.clear()
+        self.prompts.passes.clear()
 
 
 def _angles(lm: PreTrainedModel, context_length: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
@@ -159,34 +190,6 @@ def _angles(lm: PreTrainedModel, context_length: int, device: torch.device) -> t
         cosines, sines = lm.base_model.rotary_emb(like, torch.arange(context_length, device=device)[None])
     half = cosines.shape[-1] // 2
     return cosines[0, :, :half].contiguous(), sines[0, :, :half].contiguous()
-
-
-@dataclass(frozen=True)
-class Tile:
-    """How a product is cut: columns and depth of a block, parts of the depth, warps, stages of loads."""
-
-    columns: int
-    depth: int
-    parts: int
-    warps: int = 4
-    stages: int = 4
-
-
-def fit_columns(wanted: int, *ends: int) -> int:
-    """Returns the largest power of two up to `wanted` that divides all ends, so that a block is inside one matrix."""
-    while any(end % wanted for end in ends):
-        wanted //= 2
-    return wanted
-
-
-def choose_tile(columns: int, depth: int, rows: int, ends: tuple[int, ...]) -> Tile:
-    """Returns enough blocks for two on each multiprocessor of a large GPU. Those that the columns do not give come from
-    the depth."""
-    width = fit_columns(64 if columns >= 4096 else 32, *ends)
-    block_depth = min(128, max(16, power_of_two(depth) // 2 if depth < 128 else 128))
-    blocks = columns // width * max(1, rows // TILE)
-    parts = max(1, min(8, 264 // blocks, depth // (2 * block_depth)))
-    return Tile(width, block_depth, parts)
 
 
 @dataclass
@@ -228,7 +231,7 @@ class CapturedStep:
         self.slots.fill_(-1)
         rest.fill_(-1)
         self.sources, self.lengths, self.members = rest[:groups], rest[groups : 2 * groups], rest[2 * groups :]
-        self.tiles = _tiles(owner.lm, rows)
+        self.tiles = tiles_of(owner.lm, rows)
         self.buffers = self._allocate()
         pinned = device.type == "cuda"
         self.staged = [torch.empty_like(self.table, device="cpu", pin_memory=pinned) for _ in range(BUFFERS)]
@@ -236,7 +239,7 @@ class CapturedStep:
         self.turn = 0
         self.graph: Any = None
         if owner.graphs:
-            self._capture()
+            self.graph = owner.capture(self._run)
 
     def _allocate(self) -> Buffers:
         owner, rows, shape = self.owner, self.shape.rows, self.shape
@@ -252,17 +255,6 @@ class CapturedStep:
             inner=take("inner", kind, rows, config.intermediate_size), logits=take("logits", kind, rows, vocab), peaks=take("peaks", wide, rows, blocks),
             sums=take("sums", wide, rows, blocks), places=take("places", whole, rows, blocks), tokens=take("tokens", whole, rows), drawn=take("drawn", whole, 2, rows),
         )
-
-    def _capture(self) -> None:
-        stream: Any = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            self._run()
-        torch.cuda.current_stream().wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self.owner.pool):
-            self._run()
-        self.owner.pool, self.graph = graph.pool(), graph
 
     def launch(self, rows: StepRows, groups: list[Group]) -> Flight:
         """Queues the step; nothing waits for the device."""
@@ -342,17 +334,10 @@ class CapturedStep:
     def _attend(self, attention: Any, index: int) -> None:
         owner, at, shape = self.owner, self.buffers, self.shape
         projections = [attention.q_proj, attention.k_proj, attention.v_proj]
-        columns = self._product(at.normed, [p.weight for p in projections], self.tiles["qkv"])
+        self._product(at.normed, [p.weight for p in projections], self.tiles["qkv"])
+        owner.rotate(attention, index, at.parts, self.tiles["qkv"].parts, self.slots, self.positions, at.q)
         keys, values = owner.cache.layers[index]
         strides = (keys.stride(0), keys.stride(1))
-        norms = [attention.q_norm, attention.k_norm] if hasattr(attention, "q_norm") else []
-        biases = [p.bias if p.bias is not None else p.weight for p in projections]
-        gains = [norm.weight for norm in norms] or [attention.q_proj.weight] * 2
-        self.kernels.rotate_kernel[(shape.rows, owner.heads + 2 * owner.kv_heads)](
-            at.parts, *biases, *gains, owner.cosines, owner.sines, self.slots, self.positions, at.q, keys, values, shape.rows, columns, *strides,
-            norms[0].variance_epsilon if norms else 0.0, H=owner.heads, G=owner.kv_heads, D=owner.head_dim, PARTS=self.tiles["qkv"].parts,
-            BIAS=attention.q_proj.bias is not None, NORM=bool(norms), num_warps=1,
-        )
         shared_tasks = shape.groups * shape.shared
         sizes = {"H": owner.heads, "D": owner.head_dim, "PIECE": shape.piece}
         self.kernels.attention_kernel[(shared_tasks + shape.rows * shape.own, owner.kv_heads)](
@@ -383,15 +368,3 @@ class CapturedStep:
             at.logits, self.controls, at.peaks, at.sums, at.places, self.slots, self.owner.last, at.drawn[0], at.drawn[1].view(torch.float32), vocab, blocks,
             BLOCK=VOCAB_BLOCK, BLOCKS=power_of_two(blocks),
         )
-
-
-def _tiles(lm: PreTrainedModel, rows: int) -> dict[str, Tile]:
-    layer = decoder_layers(lm)[0]
-    sizes = [p.weight.shape[0] for p in (layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj)]
-    hidden, inner = lm.config.hidden_size, layer.mlp.gate_proj.weight.shape[0]
-    attended = layer.self_attn.o_proj.weight.shape[1]
-    gate = Tile(fit_columns(32, inner), min(64, power_of_two(hidden)), 1)
-    return {
-        "qkv": choose_tile(sum(sizes), hidden, rows, (sizes[0], sizes[0] + sizes[1], sum(sizes))), "out": choose_tile(hidden, attended, rows, (hidden,)),
-        "down": choose_tile(hidden, inner, rows, (hidden,)), "gate": gate,
-    }

@@ -17,10 +17,10 @@ class HeldTokens:
         self.ids[slot, : len(ids)] = ids
         self.lengths[slot] = len(ids)
 
-    def append(self, slot: int, token: int) -> None:
-        length = self.lengths[slot]
-        self.ids[slot, length] = token
-        self.lengths[slot] = length + 1
+    def append(self, slots: np.ndarray, tokens: np.ndarray) -> None:
+        """Adds a token to each slot."""
+        self.ids[slots, self.lengths[slots]] = tokens
+        self.lengths[slots] += 1
 
     def forget(self) -> None:
         self.lengths[:] = 0

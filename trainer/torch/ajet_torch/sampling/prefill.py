@@ -48,7 +48,5 @@ class PrefixCopies:
         self.waiting[target] = (self.waiting.get(source, (source, length))[0], length)
 
     def carry_out(self, cache: SlotCache) -> None:
-        for length in {length for _, length in self.waiting.values()}:
-            targets = [target for target, (_, wanted) in self.waiting.items() if wanted == length]
-            cache.copy_prefixes([self.waiting[target][0] for target in targets], targets, length)
+        cache.copy_prefixes([(source, target, length) for target, (source, length) in self.waiting.items()])
         self.waiting.clear()

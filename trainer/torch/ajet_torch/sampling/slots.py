@@ -1,7 +1,7 @@
 """A key-value cache of fixed slots, and the attention plans that fill and read it.
 
-A slot holds one sequence. Decoding always covers every slot, so its shapes never depend on how many are in use, and the
-step can be captured as a CUDA graph.
+A slot holds one sequence. A captured decoding step covers every slot, so that its shape does not depend on how many are
+in use.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 COPIED_AT_ONCE = 64
+COPIED_BLOCK = 4096
 SLOTS_ON_CPU = 64
 MOST_SLOTS, FEWEST_SLOTS, CACHE_SHARE = 256, 8, 1 / 12
 
@@ -41,6 +43,13 @@ class SlotCache:
         self.num_slots = num_slots
         self.spare = num_tokens
         self.layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.together: torch.Tensor | None = None
+
+    def hold_together(self, num_layers: int, like: torch.Tensor) -> None:
+        """Makes all layers as one tensor, [L, 2, B, Hkv, S + 1, D], so that one kernel copies the prefixes of all."""
+        sizes = (num_layers, 2, self.num_slots, like.shape[1], self.spare + 1, like.shape[3])
+        self.together = torch.zeros(sizes, dtype=like.dtype, device=like.device)
+        self.layers = {layer: (self.together[layer, 0], self.together[layer, 1]) for layer in range(num_layers)}
 
     def at(self, layer: int, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns keys and values of the layer. `keys` and `values` are examples of what it will hold, and they may
@@ -50,14 +59,40 @@ class SlotCache:
             self.layers[layer] = (empty[0], empty[1])
         return self.layers[layer]
 
-    def copy_prefixes(self, sources: list[int], targets: list[int], length: int) -> None:
-        """Copies the first `length` tokens of each source into its target. No slot may be both a source and a
-        target."""
-        for keys, values in self.layers.values():
-            for start in range(0, len(sources), COPIED_AT_ONCE):
-                part = slice(start, start + COPIED_AT_ONCE)
-                for tensor in (keys, values):
-                    tensor[targets[part], :, :length] = tensor[sources[part], :, :length]
+    def copy_prefixes(self, copies: list[tuple[int, int, int]]) -> None:
+        """Copies the first `length` tokens of a source into its target: (source, target, length). No slot may be both
+        a source and a target."""
+        if self.together is not None:
+            self._copy_all_layers(self.together, np.asarray(copies, np.int32).reshape(-1, 3))
+            return
+        for length in {length for _, _, length in copies}:
+            alike = [copy for copy in copies if copy[2] == length]
+            for start in range(0, len(alike), COPIED_AT_ONCE):
+                sources, targets, _ = zip(*alike[start : start + COPIED_AT_ONCE])
+                for tensor in (tensor for layer in self.layers.values() for tensor in layer):
+                    tensor[list(targets), :, :length] = tensor[list(sources), :, :length]
+
+    def _copy_all_layers(self, cache: torch.Tensor, copies: np.ndarray) -> None:
+        if len(copies) == 0:
+            return
+        from .fill_kernels import copy_kernel
+
+        layers, _, _, heads, _, size = cache.shape
+        table = to_device(np.ascontiguousarray(copies.T), cache.device)
+        blocks = min(64, -(-int(copies[:, 2].max()) * size // COPIED_BLOCK))
+        copy_kernel[(len(copies), layers * 2 * heads, blocks)](
+            cache, table, len(copies), cache.stride(1), cache.stride(2), cache.stride(3), G=heads, D=size, BLOCK=COPIED_BLOCK,
+        )
+
+    def clear(self) -> None:
+        self.layers.clear()
+        self.together = None
+
+
+def to_device(values: np.ndarray, device: torch.device) -> torch.Tensor:
+    """Sends an array without waiting for the device. PyTorch does not reuse page-locked memory that is being read."""
+    host = torch.from_numpy(values)
+    return host if device.type == "cpu" else host.pin_memory().to(device, non_blocking=True)
 
 
 def grouped_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, bias: torch.Tensor, scale: float) -> torch.Tensor:
@@ -113,17 +148,20 @@ class PrefillPlan:
 
 
 class DecodePlan:
-    """One token per slot at positions_B, among the first `length` cached tokens."""
+    """One token per slot at positions_B, among the first `length` cached tokens. The slots are all, or `slots_B`."""
 
-    def __init__(self, cache: SlotCache, positions_B: torch.Tensor, length: int) -> None:
+    def __init__(self, cache: SlotCache, positions_B: torch.Tensor, length: int, slots_B: torch.Tensor | None = None) -> None:
         self.cache = cache
         self.positions_B = positions_B
-        self.rows_B = torch.arange(len(positions_B), device=positions_B.device)
+        self.slots_B = slots_B
+        self.rows_B = torch.arange(len(positions_B), device=positions_B.device) if slots_B is None else slots_B
         self.sight = Sight(positions_B[:, None], length)
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
         keys, values = self.cache.at(layer.layer_idx, k, v)
         keys[self.rows_B, :, self.positions_B] = k[:, :, 0]
         values[self.rows_B, :, self.positions_B] = v[:, :, 0]
-        length = self.sight.length
-        return grouped_attention(q, keys[:, :, :length], values[:, :, :length], self.sight.bias(q, k.shape[1], window), scale)
+        held_keys, held_values = keys[:, :, : self.sight.length], values[:, :, : self.sight.length]
+        if self.slots_B is not None:
+            held_keys, held_values = held_keys[self.slots_B], held_values[self.slots_B]
+        return grouped_attention(q, held_keys, held_values, self.sight.bias(q, k.shape[1], window), scale)

@@ -12,7 +12,8 @@ import torch
 from ..model import PolicyModel
 from .choose import choose_tokens
 from .groups import Group
-from .slots import DecodePlan, SlotCache
+from .prefill import Fill, batches
+from .slots import DecodePlan, PrefillPlan, SlotCache
 
 BUCKET = 256
 DRAWN_LAST = -1
@@ -64,6 +65,13 @@ class Flight:
 
 
 class Steps(Protocol):
+    longest_fed: int
+    """The end of a prompt goes in by decoding, one token a step, if it has up to this many tokens."""
+
+    def fill(self, fills: list[Fill]) -> None:
+        """Queues the caching of prompts."""
+        ...
+
     def launch(self, rows: StepRows) -> Flight:
         """Queues a step. Up to two may be in progress."""
         ...
@@ -72,39 +80,61 @@ class Steps(Protocol):
 
 
 class ModelSteps:
-    """Steps through the model's own forward pass, over every slot of the cache, for any model on any device. Slots
-    without a row write to the cache's spare place.
+    """Steps through the model's own forward pass, for any model on any device. A captured step covers every slot of the
+    cache, and slots without a row write to the cache's spare place.
     """
+
+    longest_fed = 4
 
     def __init__(self, policy: PolicyModel, cache: SlotCache, context_length: int, device: torch.device, graphs: bool) -> None:
         self.policy, self.cache, self.context_length, self.device = policy, cache, context_length, device
         self.last = torch.zeros(cache.num_slots, dtype=torch.int64, device=device)
         self.graphs: dict[int, Graph] | None = {} if graphs else None
 
+    def fill(self, fills: list[Fill]) -> None:
+        for batch in batches(fills):
+            self._fill_together(batch)
+
+    def _fill_together(self, fills: list[Fill]) -> None:
+        """Caches the prompts of several slots in one forward pass."""
+        stop, width = max(fill.stop for fill in fills), max(fill.stop - fill.start for fill in fills)
+        ids = np.zeros((len(fills), width), np.int64)
+        positions = np.full((len(fills), width), self.cache.spare, np.int64)
+        for row, fill in enumerate(fills):
+            ids[row, : fill.stop - fill.start] = fill.prompt[fill.start : fill.stop]
+            positions[row, : fill.stop - fill.start] = np.arange(fill.start, fill.stop)
+        positions_BN = torch.from_numpy(positions).to(self.device)
+        slots_B = torch.tensor([fill.slot for fill in fills], device=self.device)
+        plan = PrefillPlan(self.cache, slots_B, positions_BN, stop, all(fill.start == 0 for fill in fills))
+        self.policy.hidden(torch.from_numpy(ids).to(self.device), positions_BN, plan)
+
     def launch(self, rows: StepRows) -> Flight:
         slots = torch.from_numpy(rows.slots).to(self.device)
         forced = torch.from_numpy(rows.forced).to(self.device)
         self.last[slots] = torch.where(forced == DRAWN_LAST, self.last[slots], forced)
-        positions = np.full(len(self.last), self.cache.spare, np.int64)
-        positions[rows.slots] = rows.positions
         longest = int(rows.positions.max()) + 1
         length = min(self.context_length, -(-longest // BUCKET) * BUCKET)
-        logits = self._forward(self.last, torch.from_numpy(positions).to(self.device), length)
-        ids, logprobs = rows.choose(logits[slots])
+        logits = self._forward(rows, slots, length)
+        ids, logprobs = rows.choose(logits)
         self.last[slots] = ids
         taken = torch.stack([ids.to(torch.int32), logprobs.float().view(torch.int32)]).to("cpu")
         return Flight(taken, len(rows.slots), torch.device("cpu"))
 
-    def _forward(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
+    def _forward(self, rows: StepRows, slots: torch.Tensor, length: int) -> torch.Tensor:
+        """Returns the logits of the rows. Without graphs, slots that have no row are left out."""
         if self.graphs is None:
-            return self.logits(ids_B, positions_B, length)
+            positions = torch.from_numpy(rows.positions).to(self.device)
+            return self.logits(self.last[slots], positions, length, slots)
+        positions = np.full(len(self.last), self.cache.spare, np.int64)
+        positions[rows.slots] = rows.positions
+        positions_B = torch.from_numpy(positions).to(self.device)
         if length not in self.graphs:
             pool = next((other.graph.pool() for other in self.graphs.values()), None)
-            self.graphs[length] = Graph(self, ids_B, positions_B, length, pool)
-        return self.graphs[length].replay(ids_B, positions_B)
+            self.graphs[length] = Graph(self, self.last, positions_B, length, pool)
+        return self.graphs[length].replay(self.last, positions_B)[slots]
 
-    def logits(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int) -> torch.Tensor:
-        hidden = self.policy.hidden(ids_B[:, None], positions_B[:, None], DecodePlan(self.cache, positions_B, length))
+    def logits(self, ids_B: torch.Tensor, positions_B: torch.Tensor, length: int, slots_B: torch.Tensor | None = None) -> torch.Tensor:
+        hidden = self.policy.hidden(ids_B[:, None], positions_B[:, None], DecodePlan(self.cache, positions_B, length, slots_B))
         hidden_BD, weight_VD = self.policy.with_head(hidden[:, 0])
         logits = hidden_BD @ weight_VD.T
         return logits if self.policy.logits_scale == 1 else logits * self.policy.logits_scale

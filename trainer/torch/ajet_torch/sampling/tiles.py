@@ -1,0 +1,56 @@
+"""How the products of a decoding step are cut, so that few rows keep the whole GPU busy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transformers import PreTrainedModel
+
+from ..model import decoder_layers
+
+TILE = 64
+"""The number of rows that one product or one piece of attention takes at once."""
+
+
+def power_of_two(number: int) -> int:
+    return 1 << max(0, number - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How a product is cut: columns and depth of a block, parts of the depth, warps, stages of loads."""
+
+    columns: int
+    depth: int
+    parts: int
+    warps: int = 4
+    stages: int = 4
+
+
+def fit_columns(wanted: int, *ends: int) -> int:
+    """Returns the largest power of two up to `wanted` that divides all ends, so that a block is inside one matrix."""
+    while any(end % wanted for end in ends):
+        wanted //= 2
+    return wanted
+
+
+def choose_tile(columns: int, depth: int, rows: int, ends: tuple[int, ...]) -> Tile:
+    """Returns enough blocks for two on each multiprocessor of a large GPU. Those that the columns do not give come from
+    the depth."""
+    width = fit_columns(64 if columns >= 4096 else 32, *ends)
+    block_depth = min(128, max(16, power_of_two(depth) // 2 if depth < 128 else 128))
+    blocks = columns // width * max(1, rows // TILE)
+    parts = max(1, min(8, 264 // blocks, depth // (2 * block_depth)))
+    return Tile(width, block_depth, parts)
+
+
+def tiles_of(lm: PreTrainedModel, rows: int) -> dict[str, Tile]:
+    layer = decoder_layers(lm)[0]
+    sizes = [p.weight.shape[0] for p in (layer.self_attn.q_proj, layer.self_attn.k_proj, layer.self_attn.v_proj)]
+    hidden, inner = lm.config.hidden_size, layer.mlp.gate_proj.weight.shape[0]
+    attended = layer.self_attn.o_proj.weight.shape[1]
+    gate = Tile(fit_columns(32, inner), min(64, power_of_two(hidden)), 1)
+    return {
+        "qkv": choose_tile(sum(sizes), hidden, rows, (sizes[0], sizes[0] + sizes[1], sum(sizes))), "out": choose_tile(hidden, attended, rows, (hidden,)),
+        "down": choose_tile(hidden, inner, rows, (hidden,)), "gate": gate,
+    }
