@@ -159,7 +159,7 @@ def rotate_kernel(parts, bias_q, bias_k, bias_v, norm_q, norm_k, cosines, sines,
         tl.store(to + D // 2 + half, right.to(kind))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["shared_tasks", "shared_parts", "own_parts", "num_parts"])
 def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources, lengths, members, scale, slot_stride, head_stride, shared_tasks, shared_parts, own_parts, num_parts,
                      H: tl.constexpr, G: tl.constexpr, D: tl.constexpr, MEMBERS: tl.constexpr, PIECE: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PRECISION: tl.constexpr):
     """Computes a piece of attention over one head's keys. The first `shared_tasks` programs take a piece that a group
@@ -210,7 +210,7 @@ def attention_kernel(q, keys, values, out, lse, slots, positions, owns, sources,
         tl.store(lse + to, peak + tl.log2(total), mask=real)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["shared_parts", "num_parts"])
 def merge_kernel(out, lse, positions, owns, slots, merged, shared_parts, num_parts, H: tl.constexpr, D: tl.constexpr, PIECE: tl.constexpr, PARTS: tl.constexpr):
     """Adds the pieces of one head of one row, weighted by their log-sum-exps."""
     row, head = tl.program_id(0), tl.program_id(1)

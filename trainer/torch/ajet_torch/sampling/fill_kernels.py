@@ -72,7 +72,7 @@ def silu_product_kernel(gate, up, out, count, BLOCK: tl.constexpr):
     tl.store(out + at, (gated / (1.0 + tl.exp(-gated)) * plain).to(out.dtype.element_ty), mask=at < count)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["num_copies"])
 def copy_kernel(cache, copies, num_copies, layer_stride, slot_stride, head_stride, G: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):
     """Copies the beginning of one slot to another, for one head's keys or values of one layer. `copies` [3, copies] has
     sources, targets and lengths."""
