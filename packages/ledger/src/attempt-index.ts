@@ -17,8 +17,8 @@ export type Flight = {
 };
 
 /**
- * Indexes groups with an open place, groups in flight, and running attempts. All of it follows from the state. The index
- * exists so that neither a claim nor the trainer visits every group and episode of a large swarm.
+ * Indexes groups with an open place, groups in flight, and running attempts. The state holds the same facts. The index
+ * saves a claim and the trainer from visiting every group and episode of a large swarm.
  */
 export class AttemptIndex {
   readonly #state: LedgerState;

@@ -15,7 +15,10 @@ import { scheduleOf, type CallMark, type LedgerGroup, type LedgerState, type Pol
 import { isAgreement, uncounted, type Flying, type Look } from './collection.js';
 import { nextWindow } from './window.js';
 
-/** Rules for what one step takes and whether another group may be drawn. Staleness is limited by waiting, not by dropping. */
+/**
+ * Rules for what one step takes and whether another group may be drawn. To limit staleness, a draw waits; no group is
+ * dropped.
+ */
 export type BatchRules = DrawRules;
 
 export type FormedBatch =
@@ -160,8 +163,8 @@ function add(one: GroupsByShare, other: GroupsByShare): GroupsByShare {
 }
 
 /**
- * Returns open groups with a token that the next step would make older than `maxStaleness`. Only versions count: a new
- * incarnation of the weights matters to the loss, not to the pacing.
+ * Returns open groups with a token that the next step would make older than `maxStaleness`. The age is a difference of
+ * versions. The incarnation of the weights matters to the loss and is ignored here.
  */
 function groupsHolding({ policy, state, line, flight }: Flying, rules: BatchRules): LedgerGroup[] {
   const isTooOld = (call: CallMark): boolean => isOf(call, policy) && line.step + 1 - call.version > rules.maxStaleness;

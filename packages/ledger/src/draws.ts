@@ -8,7 +8,9 @@ import { carryAfter, defaultShare, type GroupsByShare, partsAt, nextParts, type 
 export type DrawRules = LedgerRules & {
   /** Number of groups per step. */
   readonly batchSize: number;
-  /** 1.0 allows as many groups in flight as a batch has. Above 1 requires a `maxStaleness` of at least 1. */
+  /**
+   * With 1.0, as many groups may be in flight as a batch has. A value above 1 requires a `maxStaleness` of at least 1.
+   */
   readonly oversubscribe: number;
   readonly maxStaleness: number;
   /** The parts that the run begins with. If absent, there is one share. */
@@ -78,7 +80,9 @@ function allowedGroups({ policy, state, line, flight }: Flying, rules: DrawRules
   return allowed;
 }
 
-/** Without a batch size, a share may be at most one group ahead of its part. */
+/**
+ * Returns the shares to draw from if there is no batch size. A share may then be at most one group ahead of its part.
+ */
 function evenShares(parts: Parts, have: ReadonlyMap<string, number>, { idle = new Set() }: Look): readonly string[] {
   const shares = Object.keys(parts).filter((share) => !idle.has(share));
   const weight = shares.reduce((sum, share) => sum + (parts[share] ?? 0), 0);

@@ -36,7 +36,10 @@ export function applyEnd(state: LedgerState, record: EndRecord): void {
   episode.state = episode.reward === null ? 'ended' : 'pooled';
 }
 
-/** Rows are large, and few readers need them. Keys are copied one by one, because removing two keys costs more than the rest of an end. */
+/**
+ * Leaves out the rows, which are large and which few readers need. Copies the keys one by one, because removing two
+ * keys costs more time than the rest of an end.
+ */
 function withoutContent(record: EndRecord): Omit<EndRecord, 'content' | 'bytes'> {
   const { rewards, turnRewards } = record;
   const end = {

@@ -3,8 +3,8 @@ import { attemptsOf } from './places.js';
 import type { LedgerGroup, LedgerState } from './state.js';
 
 /**
- * Removes a group that is over from the state, with its attempts, and its manifest once all groups of it are gone. Throws LedgerError
- * `group_over` for a group that is not over.
+ * Removes a finished group and its attempts from the state. With the last group of a manifest, removes the manifest
+ * too. Throws LedgerError `group_over` for a group that is not over.
  */
 export function forgetGroup(state: LedgerState, group: LedgerGroup, onEpisode: (episodeId: string) => void): void {
   if (group.fate === undefined || group.fate === 'assigned')

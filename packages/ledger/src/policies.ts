@@ -128,7 +128,7 @@ function openParts(group: LedgerGroup, policies: readonly string[]): Map<string,
   return group.parts;
 }
 
-/** Returns trained if any part is trained, and assigned while one is not over. */
+/** Returns `assigned` while any part is not over. After that, returns `trained` if any part is trained. */
 function fateOfAll(fates: readonly (GroupFate | undefined)[]): GroupFate | undefined {
   if (fates.some((fate) => fate === undefined || fate === 'assigned')) return 'assigned';
   return fates.find((fate) => fate === 'trained') ?? fates[0];

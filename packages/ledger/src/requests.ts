@@ -43,8 +43,9 @@ export type NewClaim = Pick<ClaimRecord, 'episodeId' | 'seed'> &
 export type NewCall = Pick<CallRecord, 'requestId' | 'version' | 'incarnation' | 'policy' | 'content'>;
 
 /**
- * With `completed`, a `reward` that is null or absent comes later; with another status it is ignored. Defaults: `bodyHash` is made of
- * status, reward and success, `revision` is the group's, `isCounted` is true, and `policy` is that of the rules.
+ * With the status `completed`, a `reward` that is null or absent is expected later. With another status, `reward` is
+ * ignored. Defaults: `bodyHash` is made of status, reward and success, `revision` is the group's, `isCounted` is true,
+ * and `policy` is that of the rules.
  */
 export type NewEnd = Pick<EndRecord, 'status'> &
   Partial<Omit<EndRecord, 'kind' | 'groupId' | 'episodeId' | 'isSuspect'>>;

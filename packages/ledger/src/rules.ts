@@ -17,8 +17,9 @@ export type LedgerRules = {
   /** How often a draw may return after its group expired. */
   readonly maxExpiries: number;
   /**
-   * Decides what happens to a group that can no longer become trainable. True: its running attempts are cut, and its draw may return at
-   * once. False: each of its places is tried once, so that the metrics of a step describe whole groups.
+   * Decides what happens to a group that can no longer become trainable. If true, its running attempts are cut, and its
+   * draw may return at once. If false, each of its places is tried once, so that the metrics of a step describe whole
+   * groups.
    */
   readonly cutsDoomed: boolean;
 };

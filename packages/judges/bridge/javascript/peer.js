@@ -1,5 +1,5 @@
-// One side of the conversation. It asks the other side to operate on an object there, and serves the other side's
-// requests.
+// The test and the program run in two interpreters, and each has a Peer. A Peer asks the other one to do something with
+// an object there, and serves the requests of the other one.
 const send = ask;
 const run = evaluate;
 const given = files;

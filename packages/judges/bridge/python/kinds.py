@@ -26,7 +26,7 @@ PRETENDS = {"generator": types.GeneratorType, "function": types.FunctionType, "c
 
 
 class BadMessage(BaseException):
-    """The other side sent a message that no honest bridge sends."""
+    """The other process sent a message that an unmodified bridge never sends."""
 
 
 class CannotCross(BaseException):

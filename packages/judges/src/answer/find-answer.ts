@@ -9,8 +9,8 @@ import { correctionOf, type Rewording } from './other-words.js';
  */
 
 /**
- * Removes thinking blocks. A block that was never closed extends to the end. One that the template opened extends from
- * the beginning.
+ * Removes thinking blocks. A block that was never closed extends to the end. A block whose opening tag is in the prompt
+ * starts at the beginning.
  */
 export function withoutThoughts(text: string): string {
   let rest = text;
@@ -33,11 +33,11 @@ export type AnswerSearch = {
   /** Whether a string can be an answer of the requested kind. */
   readonly isReadable: (text: string) => boolean;
   /**
-   * Chooses between several readings of one line, such as `Paris` for `Paris. It is in France`. The first reading wins
-   * if none is preferred.
+   * Chooses between several readings of one line, such as `Paris` for `Paris. It is in France`. If it prefers none of
+   * them, the first reading is taken.
    */
   readonly isPreferred?: (text: string) => boolean;
-  /** Extracts answers that a mark holds in other words, such as `m + n = 204`. */
+  /** Extracts answers from a marked text that says more than the answer, such as `m + n = 204`. */
   readonly inOtherWords?: (text: string) => readonly Rewording[];
   /** Whether two answers mean the same. Default: they must have the same characters. */
   readonly isSame?: (first: string, second: string) => boolean;
@@ -55,7 +55,7 @@ const endOfTurn = /(?<!\s)\s{0,3}(?:(?:<\|[a-z_]{1,30}\|>|<\/s>|<eos>|<end_of_tu
 /** Longer contents of a mark are not searched for another mark. */
 const maxInside = 1000;
 
-/** More marks than these are noise. */
+/** At most this many marks are read, counted from the end of the text. */
 const maxMarks = 40;
 
 /** Returns the answer for the judge. Null if there is none, or if it is denied, hedged or one of several. */

@@ -1,6 +1,6 @@
 import type Fraction from 'fraction.js';
 
-/** The meaning of a formula, without its original text. Numerals are exact. */
+/** A parsed formula. Its numbers are exact. */
 export type Expression =
   | { readonly kind: 'number'; readonly value: Fraction }
   | { readonly kind: 'variable'; readonly name: string }

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Identifies the present boot of this machine. Linux has a name for it, and macOS has its time. On other systems every process
- * gets another name, which counts as a restart: running episodes are then dropped rather than trusted.
+ * Identifies the present boot of this machine: by the boot id on Linux, by the time of the boot on macOS. On other
+ * systems every process gets a new name. A new name counts as a restart of the machine, and running episodes are then
+ * dropped.
  */
 export function readBootId(): string {
   try {

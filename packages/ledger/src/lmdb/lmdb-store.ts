@@ -50,7 +50,8 @@ export class LmdbStore implements Store {
     const store = new LmdbStore(dir, lmdb.open, options);
     const numbers = numbersIn(dir);
     try {
-      for (const number of numbers) await store.#openFile(number, number !== numbers.at(-1)); // all but the newest are sealed
+      // All but the newest are sealed.
+      for (const number of numbers) await store.#openFile(number, number !== numbers.at(-1));
       return store;
     } catch (error) {
       await store.close();
@@ -225,7 +226,10 @@ export class LmdbStore implements Store {
     await Promise.all(this.#files.map((each) => each.rest()));
   }
 
-  /** LMDB syncs every commit a little later. One pending wait at a time is enough to record the progress. */
+  /**
+   * Waits for LMDB, which syncs a commit a little later, and records how many commits are synced. Does nothing while
+   * another such wait is pending.
+   */
   #noteFlush(): void {
     if (this.#isNoting) return;
     this.#isNoting = true;
@@ -236,7 +240,10 @@ export class LmdbStore implements Store {
       });
   }
 
-  /** A recovery writes unsynced entries again, so their number is kept low even if nobody asks for a sync. */
+  /**
+   * Syncs a file that nobody asked to sync. A recovery has to write unsynced entries again, and this keeps their number
+   * low.
+   */
   async #syncQuietly(file: LmdbFile, upTo: number): Promise<void> {
     await file.sync();
     if (file === this.#files.at(-1)) this.#numSynced = Math.max(this.#numSynced, upTo);
