@@ -222,7 +222,7 @@ export class AgentJetJob {
     );
   }
 
-  /** Runs the evaluation tasks. Null if the signal ended it. */
+  /** Runs the evaluation tasks. Resolves with null if the signal ended the evaluation. */
   async evaluate(options: EvaluateOptions = {}): Promise<Evaluation | null> {
     const { evaluateModel } = await loadRunning();
     const onEvent = await listenerOf(options);
@@ -269,9 +269,9 @@ export class AgentJetJob {
 }
 
 /**
- * Loads the code of a run, which an agent that only imports this package does not need. Call it before loading a module
- * of the user: that starts the TypeScript compiler, and every later import goes through the compiler's thread and takes
- * twice as long.
+ * Loads the code of a run, which an agent that only imports this package does not need. Call it before you load a
+ * module of the user. The first such module starts the TypeScript compiler. Every later import goes through the
+ * compiler's thread and takes twice as long.
  */
 async function loadRunning() {
   const [job, { withTrackers }] = await Promise.all([import('@agentjet/job'), import('./with-trackers.js')]);

@@ -16,7 +16,9 @@ function startPass(reader: TaskReader, method: 'trainingTasks' | 'evaluationTask
   );
 }
 
-/** The same reader. Each task is checked when it is read: it needs a unique id and the other required fields. */
+/**
+ * Returns a reader that also checks each task when it is read. A task needs a unique id and the other required fields.
+ */
 export function checkReader(reader: TaskReader): TaskReader {
   const checked = createTaskReader({
     training: () => startPass(reader, 'trainingTasks'),

@@ -12,8 +12,8 @@ import {
 import { importUserModule, withUserFrames } from '@agentjet/rollout/loading';
 
 /**
- * A configuration names backbones, algorithms, readers, judges and template families. It may also name the export of a
- * file, and code may pass one: a registration, an instance, or a class of instances.
+ * A configuration names backbones, algorithms, readers, judges and template families. It may also name an export of a
+ * file, and code may pass a value. This export or value is a registration, an instance, or a class of instances.
  */
 
 /** How a kind of entry recognizes its instances. */
@@ -24,7 +24,8 @@ export type KindReader<Common, Made> = {
   /** The fields that an instance must have, in words for error messages. */
   readonly needs: string;
   /**
-   * A field that only a registration has. It is needed for a kind whose instances may also have a name and an `open`.
+   * A field that only a registration has. It distinguishes registrations from instances that also have a name and a
+   * method `open`.
    */
   readonly onlyInEntries?: 'section';
   /** Phantom type: the options that entries of this kind are opened with. */
@@ -71,7 +72,7 @@ function describe(value: unknown): string {
   return `an object with ${Object.keys(value).slice(0, 8).join(', ') || 'no fields'}`;
 }
 
-/** An instance of `value` if it is a class with this method, else `value`. */
+/** Returns an instance of `value` if it is a class with this method, and `value` itself otherwise. */
 export function constructed(value: unknown, method: string, where: string): unknown {
   const isClass =
     typeof value === 'function' &&
@@ -116,8 +117,8 @@ function nameIn(config: CommonConfig, kind: Kind): string {
 }
 
 /**
- * The entry that code passed or the configuration names; undefined if the name (`debug`, `auto`) does not belong to an
- * entry.
+ * Returns the entry that code passed or the configuration names. Returns undefined if the name (`debug`, `auto`) does
+ * not belong to an entry.
  */
 export async function chooseEntry<Common, Made>(
   composition: ConfigComposition,

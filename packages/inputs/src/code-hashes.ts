@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 
-/** SHA-256 of each file that a configuration names as `path/file.ts->Export`; the key is that string. */
+/** The SHA-256 of each file that a configuration names as `path/file.ts->Export`, by this string. */
 export type CodeHashes = Readonly<Record<string, string>>;
 
 function listStrings(value: unknown): readonly string[] {

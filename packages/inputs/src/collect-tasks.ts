@@ -1,12 +1,15 @@
 import { TaskError, type Task } from '@agentjet/core';
 import { readTasks } from './read-tasks.js';
 
-/** The most tasks that a list may have. */
+/** The maximum number of tasks in a list. */
 const taskLimit = 1_000_000;
 /** The number of tasks that are drawn from an endless source. It is large enough for shuffling to have an effect. */
 const endlessSourceTasks = 10_000;
 
-/** All tasks of a source. For a source that may be endless: enough for `neededTasks` (null: unknown). */
+/**
+ * Returns all tasks of a source, or at least `neededTasks` tasks if the source may be endless. `neededTasks` is null if
+ * the number is unknown.
+ */
 export async function collectTasks(source: AsyncIterable<Task>, neededTasks: number | null): Promise<readonly Task[]> {
   const limit = neededTasks === null ? taskLimit : Math.max(neededTasks, endlessSourceTasks);
   const tasks: Task[] = [];

@@ -6,13 +6,13 @@ import { createTaskReader, type ReaderRegistration, type TaskReader, type TaskSo
 /** A JSONL file, a list, or a function that starts a pass. */
 type TaskPart = string | TaskSource;
 
-/** Tasks as the Python AgentJet names them: a JSONL file, or a folder with one file for each split. */
+/** Tasks in the form of the Python AgentJet: a JSONL file, or a folder with one file for each split. */
 type SplitData = {
   readonly type?: 'jsonl' | 'jsonl_dataset_file';
   readonly datasetPath: string;
   /** The split that is trained: `<datasetPath>/<split>.jsonl` in a folder. Default: `train`. */
   readonly trainingSplit?: string;
-  /** The split that is evaluated. Default: `test`; without that file nothing is evaluated. */
+  /** The split that is evaluated. Default: `test`. If this file does not exist, there is no evaluation. */
   readonly validationSplit?: string;
 };
 
@@ -24,7 +24,7 @@ type HubData = {
   readonly datasetName?: string;
   /** The split that is trained. Default: `train`. */
   readonly trainingSplit?: string;
-  /** The split that is evaluated. Default: `test`. Null: nothing is evaluated. */
+  /** The split that is evaluated. Default: `test`. With null, there is no evaluation. */
   readonly validationSplit?: string | null;
   /** Maps fields of the task to columns, such as `{ main_query: 'question' }`. */
   readonly fields?: Readonly<Record<string, string>>;
@@ -115,7 +115,10 @@ function findFile(folder: string, split: string, isNeeded: boolean): string | un
   );
 }
 
-/** A file holds the training tasks; a folder holds one file for each split. */
+/**
+ * Returns the training and evaluation tasks. A file holds the training tasks, and a folder holds one file for each
+ * split.
+ */
 function toParts({ datasetPath, trainingSplit = 'train', validationSplit = 'test' }: Fields): Fields {
   if (typeof datasetPath !== 'string' || typeof trainingSplit !== 'string' || typeof validationSplit !== 'string')
     throw badData(`${show(datasetPath)} as datasetPath`);

@@ -37,26 +37,29 @@ export type BackboneEntry = OpenableEntry<BackboneParts, Backbone> & {
 };
 
 /**
- * Everything that the user passes or names: the agent, the tasks, a judge if the agent does not set its own rewards,
- * and the backbone.
+ * Everything that the user passes or names: the agent, the tasks, the backbone, and a judge if the agent does not
+ * return rewards itself.
  */
 export type JobInputs = {
   readonly workflow: WorkflowSource;
   readonly reader: TaskReader;
   readonly judge: Judge | undefined;
-  /** The environment of the tasks; undefined if the workflow opens one itself. Close it when the job ends. */
+  /**
+   * The environment of the tasks. Undefined if the workflow opens an environment itself. The owner of these inputs
+   * closes it when the job ends.
+   */
   readonly environment?: Environment | undefined;
-  /** The processes that run workflows; undefined if workflows run in this process. */
+  /** The processes that run workflows. Undefined if workflows run in this process. */
   readonly processes?: WorkflowProcesses | undefined;
   readonly algorithm: Algorithm;
   readonly backbone: BackboneEntry;
-  /** Undefined: the chat template decides. */
+  /** If it is undefined, the family is recognized from the chat template. */
   readonly templateFamily: TemplateFamily | undefined;
   /** The composition that the configuration was checked against. */
   readonly composition: ConfigComposition;
 };
 
-/** Instances or registrations that code passed; the configuration names the rest. */
+/** Instances or registrations that code passed. The configuration names the others. */
 export type GivenInputs = {
   readonly workflow?: WorkflowSource;
   readonly reader?: unknown;
@@ -156,8 +159,8 @@ export function firstBackbone(composition: ConfigComposition): BackboneEntry {
 }
 
 /**
- * The job's inputs, and its configuration with the sections of outside entries. If reading the tasks takes long,
- * `onNotice` gets its progress, and `signal` ends it.
+ * Loads the job's inputs, and adds the sections of outside entries to its configuration. If reading the tasks takes
+ * long, `onNotice` gets its progress, and `signal` ends it.
  */
 export async function loadInputs<Config extends CommonConfig>(
   given: GivenInputs,
@@ -195,14 +198,14 @@ export async function loadInputs<Config extends CommonConfig>(
       environment: environment && limitSessions(environment, config.environment.maxSessions),
       processes: findProcesses(config, given, { entry: loaded.workflowProcess, environment: reader.environment }),
       algorithm: await openEntry('algorithms', algorithms.entry, config, { config }),
-      backbone: backbones?.entry ?? firstBackbone(base), // `debug` names none
+      backbone: backbones?.entry ?? firstBackbone(base), // `debug` is not a registered backbone
       templateFamily: templates === undefined ? undefined : await openFamily(templates.entry, config),
       composition,
     },
   };
 }
 
-/** A family has no settings: registered ones are families themselves. */
+/** Opens a template family. A registered family has no settings and is used as it is. */
 export async function openFamily(
   entry: OpenableEntry<unknown, TemplateFamily>,
   config: CommonConfig,

@@ -4,8 +4,8 @@ import { chooseEntry } from './choose-entry.js';
 import { judgeKind, widen } from './job-inputs.js';
 
 /**
- * The judge that the configuration names or code passed; undefined if the workflow sets the rewards. Nothing else is
- * loaded.
+ * Loads the judge that the configuration names or code passed. Resolves with undefined if the workflow sets the
+ * rewards. It loads nothing else.
  */
 export async function loadJudge<Config extends CommonConfig>(
   given: unknown,

@@ -1,7 +1,10 @@
 import { AgentJetError, TaskError, type Task } from '@agentjet/core';
 import { withUserFrames } from '@agentjet/rollout/loading';
 
-/** The tasks of one pass. An error of the user's reader becomes a TaskError that shows the user's line. */
+/**
+ * Yields the tasks of one pass. An error of the user's reader becomes a TaskError that shows the line in the user's
+ * code.
+ */
 export async function* readTasks(source: AsyncIterable<Task>): AsyncGenerator<Task> {
   try {
     yield* source;
@@ -10,7 +13,7 @@ export async function* readTasks(source: AsyncIterable<Task>): AsyncGenerator<Ta
   }
 }
 
-/** Reads one task of a table. Its errors are those of `readTasks`. */
+/** Reads one task of a table. It throws the same errors as `readTasks`. */
 export async function readTask(read: () => Promise<Task>): Promise<Task> {
   try {
     return await read();

@@ -11,7 +11,7 @@ import {
   type BackboneEntry,
 } from './job-inputs.js';
 
-/** The inputs of a model server. Its clients have the agent, the tasks and the judge. */
+/** The inputs of a model server. The agent, the tasks and the judge are at its clients. */
 export type ServedInputs = {
   readonly algorithm: Algorithm;
   readonly backbone: BackboneEntry;
@@ -19,7 +19,7 @@ export type ServedInputs = {
   readonly composition: ConfigComposition;
 };
 
-/** Opens what the configuration names for a server. Code of agents, readers and judges that it names is not loaded. */
+/** Opens what the configuration names for a server. It does not load the code of agents, readers and judges. */
 export async function loadServedInputs<Config extends CommonConfig>(loaded: {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;

@@ -7,7 +7,10 @@ import { algorithms, backbones } from '@agentjet/trainer/registrations';
 const readers = [...tableReaders, ...ownReaders] as const;
 const composition = composeConfig({ backbones, algorithms, readers, judges, templates });
 
-/** A configuration for tests, over everything that is registered below this package. */
+/**
+ * Creates a configuration for tests. It may name everything that is registered in the packages that this package
+ * imports.
+ */
 export const createConfig = composition.create.bind(composition);
 export const testComposition = composition as unknown as ConfigComposition;
 export type ConfigInput = InputOf<ReturnType<typeof createConfig>>;

@@ -17,8 +17,8 @@ type Found = {
 };
 
 /**
- * Undefined if workflows run in this process. Throws ConfigError `not_portable` for code that another process cannot
- * load.
+ * Returns undefined if workflows run in this process. Throws ConfigError `not_portable` for code that another process
+ * cannot load.
  */
 export function findProcesses(
   { rollout }: CommonConfig,

@@ -48,7 +48,7 @@ function sampleOf(episodeId: string, last: number, version: number): Sample {
   };
 }
 
-/** Two episodes, one of them better, sampled from the weights of this version. */
+/** Creates a group of two episodes, one better than the other, sampled from the weights of this version. */
 function groupOf(groupId: string, version: number): TrainingGroup {
   const episodes = [0, 1].map((reward) => {
     const episodeId = `${groupId}-r${reward}`;
@@ -57,7 +57,7 @@ function groupOf(groupId: string, version: number): TrainingGroup {
   return { groupId, episodes };
 }
 
-/** A pool that others fill: groups come out in the order in which they were pushed, whenever that is. */
+/** Creates a pool that the test fills. It yields groups in the order in which they were pushed. */
 function createPool() {
   const pushed: TrainingGroup[] = [];
   const starts: SourceStart[] = [];

@@ -30,17 +30,17 @@ export type TrainingRun = {
   readonly algorithm: Algorithm;
   /** The engine that episodes sample from: the backbone's engine, with a check that it still answers. */
   readonly watched: WatchedEngine;
-  /** Undefined if the run begins anew. */
+  /** Undefined for a new run. */
   readonly checkpoint: Checkpoint | undefined;
-  /** The records that a resumed run has in addition to its checkpoint. Undefined if nothing is recorded. */
+  /** The records that a resumed run uses in addition to its checkpoint. Undefined if nothing is recorded. */
   readonly recorded?: RecordedRun | undefined;
   /** The schedule that gives the learning rate of each step. */
   readonly optimizer: OptimizerOptions;
   readonly emit: JobListener;
   readonly tally: EpisodeTally;
-  /** Aborting ends the run after the step in progress. */
+  /** If it is aborted, the run ends after the current step. */
   readonly signal: AbortSignal | undefined;
-  /** Parameters, memory and time of the model in a few words; undefined if they are unknown. */
+  /** Parameters, memory and time of the model in a few words. Undefined if they are unknown. */
   readonly modelSummary?: string | undefined;
   /** `performance.now()` when the job began. */
   readonly startedAt: number;
@@ -51,14 +51,20 @@ export type TrainingRunOptions = Pick<TrainingRun, 'signal' | 'startedAt' | 'emi
   readonly model: PreparedModel;
   readonly chatTokenizer: ChatTokenizer;
   readonly totalSteps: number;
-  /** Whether its source samples with the run's ledger (`recorded`), so that a resumed run samples nothing again. Default: false. */
+  /**
+   * Whether the source records its episodes in the run's ledger (`recorded`), so that a resumed run does not repeat
+   * them. Default: false.
+   */
   readonly isRecorded?: boolean;
   readonly inputs: Pick<JobInputs, 'algorithm' | 'backbone' | 'composition'>;
   /**
-   * True resumes from the last checkpoint of the experiment's newest run. A string names the run folder to resume from.
+   * If true, the run resumes from the last checkpoint of the experiment's newest run. A string names the run folder to
+   * resume from.
    */
   readonly resume: boolean | string;
-  /** Used with `resume`: the checkpoint to resume from, such as `step-20`. Default: the newest whole one. */
+  /**
+   * The checkpoint to resume from, such as `step-20`. Used only with `resume`. Default: the newest complete checkpoint.
+   */
   readonly from: string | undefined;
 };
 
@@ -75,7 +81,8 @@ export async function withTrainingRun<T>(
     await folder.log('started', { model: model.path, backbone: backboneName, total_steps: options.totalSteps });
     return await use(run);
   } catch (error) {
-    await folder.log('failed', { error: toErrorMessage(error) }).catch(() => undefined); // the disk may be what failed
+    // The disk may be the reason of the failure.
+    await folder.log('failed', { error: toErrorMessage(error) }).catch(() => undefined);
     throw error;
   } finally {
     await run.recorded?.close();
@@ -102,7 +109,7 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   return { ...opened, config, algorithm, watched, emit, tally, signal, startedAt, modelSummary };
 }
 
-/** Closes a backbone that cannot train the configured loss, before anything is sampled. */
+/** Throws if the backbone cannot train the configured loss, and closes it, before anything is sampled. */
 async function requireLoss(backbone: Backbone, config: CommonConfig, algorithm: Algorithm): Promise<Backbone> {
   try {
     checkLoss({ algorithm, backbone, loss: toTrainSettings(config, algorithm).loss });
@@ -137,7 +144,8 @@ async function openNew(config: CommonConfig, options: Open): Promise<Opened> {
     return await withRecording(config, { folder, backbone, checkpoint: undefined }, options);
   } catch (error) {
     await folder.close();
-    await rm(folder.dir, { recursive: true, force: true }); // a run that never began must not be the newest one
+    // The run never began, so it must not count as the newest run.
+    await rm(folder.dir, { recursive: true, force: true });
     throw error;
   }
 }

@@ -12,7 +12,7 @@ const say = (text) => {
   try {
     writeSync(2, `${text}\n`);
   } catch {
-    // no one reads the output
+    // no other process reads the output
   }
 };
 

@@ -23,7 +23,7 @@ export type ModelCheck = {
 
 export type BackboneCheck = {
   readonly name: string;
-  /** The needs of training, and of sampling alone. Undefined if the backbone cannot run this model. */
+  /** What training needs, and what sampling alone needs. Both are undefined if the backbone cannot run this model. */
   readonly training: NeedVerdict | undefined;
   readonly sampling: NeedVerdict | undefined;
   /** The reason why it cannot run this model. */
@@ -33,7 +33,7 @@ export type BackboneCheck = {
 };
 
 export type CheckModelOptions = {
-  /** The configuration whose lengths, batch and settings count. Its `model.path` is ignored. */
+  /** The configuration that the estimate is for. Its `model.path` is ignored. */
   readonly config: CommonConfig;
   /** Replaces the GPUs and the memory of this machine in the estimate. */
   readonly gpus?: Gpus;

@@ -1,21 +1,21 @@
 import { WorkflowError, type CommonConfig } from '@agentjet/core';
 import type { WrapAgentModel, WrapModel } from './episode/open-episode.js';
 
-/** The limit that a configuration sets; undefined if it sets none. */
+/** Returns a wrapper with the limit of the configuration, or undefined if there is no limit. */
 export function wrapWithCallLimit({ rollout }: CommonConfig): WrapModel | undefined {
   const { maxSteps } = rollout.multiTurn;
   return maxSteps === null ? undefined : limitCalls(maxSteps);
 }
 
 /**
- * `rollout.multi_turn.max_steps`: after the first `maxSteps` model calls of an episode, counted over all its agents,
- * calls fail.
+ * Implements `rollout.multi_turn.max_steps`: after the first `maxSteps` model calls of an episode, counted over all its
+ * agents, calls fail.
  */
 export function limitCalls(maxSteps: number): WrapModel {
   return () => createCallLimit(maxSteps);
 }
 
-/** A counter of one episode. */
+/** Creates the counter of one episode. */
 function createCallLimit(maxSteps: number): WrapAgentModel {
   let calls = 0;
   return (model, { agentName }) => ({

@@ -1,13 +1,13 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { SamplingDefaults } from './contract.js';
 
-/** The sampling settings of training episodes for requests that do not set them. */
+/** Returns the sampling settings of training episodes, for requests that do not set them. */
 export function samplingDefaults({ rollout }: CommonConfig): SamplingDefaults {
   const { temperature, topP, topK } = rollout;
   return { temperature, topP, topK, maxTokens: rollout.maxResponseLengthInOneTurn };
 }
 
-/** The sampling settings of evaluation episodes for requests that do not set them. */
+/** Returns the sampling settings of evaluation episodes, for requests that do not set them. */
 export function evaluationSampling({ rollout }: CommonConfig): SamplingDefaults {
   const { temperature, topP, topK } = rollout.valKwargs;
   return { temperature, topP, topK, maxTokens: rollout.maxResponseLengthInOneTurn };

@@ -12,18 +12,18 @@ import { parse } from 'yaml';
 export const hasLedger = (dir: string): boolean =>
   existsSync(dir) && readdirSync(dir).some((name) => /^\d{6}\.mdb$/.test(name));
 
-/** The place for a new served run. */
+/** Returns the folder of the ledger for a new served run. */
 export function newLedgerOf(runDir: string, storeDir: string | null): string {
   return storeDir === null ? path.join(runDir, 'ledger') : `${recordedIn(runDir, storeDir)}-ledger`;
 }
 
-/** The ledger of a served run; undefined if it has none. */
+/** Finds the ledger of a served run. Returns undefined if there is none. */
 export function findLedger(runDir: string, storeDir: string | null): string | undefined {
   const elsewhere = storeDir === null ? [] : [newLedgerOf(runDir, storeDir), storeDir];
   return [path.join(runDir, 'ledger'), ...elsewhere].find(hasLedger);
 }
 
-/** The place for an ordinary run. */
+/** Returns the folder of the ledger for an ordinary run. */
 export const recordedOf = (runDir: string, storeDir: string | null): string =>
   storeDir === null ? path.join(runDir, 'recorded') : recordedIn(runDir, storeDir);
 
@@ -34,7 +34,10 @@ function recordedIn(runDir: string, storeDir: string): string {
 
 export type LedgerOfRun = { readonly dir: string; readonly name: 'ledger' | 'recorded' };
 
-/** The ledger of a run folder of either kind, looked up by the run's own configuration; undefined if there is none. */
+/**
+ * Finds the ledger of an ordinary or a served run, with the configuration in its folder. Returns undefined if there is
+ * none.
+ */
 export function findLedgerOfRun(runDir: string): LedgerOfRun | undefined {
   const storeDir = readStoreDir(runDir);
   const recorded = [path.join(runDir, 'recorded'), recordedOf(runDir, storeDir)].find(hasLedger);

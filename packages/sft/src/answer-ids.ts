@@ -2,21 +2,21 @@ import { isSameJsonText, type AssistantMessage, type ChatMessage, type ToolSpec 
 import type { ChatTemplate, ChatTokenizer, ParsedReply } from '@agentjet/tokenizer';
 
 /**
- * The tokens that a model would sample to give an answer that another author wrote. The chat template prints the
- * conversation with and without the answer, and the model has to generate the difference. The result is parsed like a
- * sampled answer, so that no answer with another meaning is imitated.
+ * Finds the tokens that a model would sample to give an answer that another author wrote. The chat template renders the
+ * conversation with and without the answer. The difference is what the model has to generate. The result is parsed like
+ * a sampled answer, so that no answer with another meaning is imitated.
  */
 
 export type AskedFor = {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly ToolSpec[] | undefined;
-  /** The forced beginning of the answer: tokens of the prompt, which are not sampled. */
+  /** The forced beginning of the answer. It is part of the prompt and is not sampled. */
   readonly opening?: string | undefined;
 };
 
 /**
- * Shape [T], with the token that ends the turn; undefined if the template cannot print the answer in a form that is
- * parsed as the same answer.
+ * Returns the ids, of shape [T], including the token that ends the turn. Returns undefined if the template cannot
+ * render the answer in a form that is parsed as the same answer.
  */
 export function toAnswerIds(
   { tokenizer, template }: ChatTokenizer,
@@ -40,7 +40,7 @@ export function toAnswerIds(
   return undefined;
 }
 
-/** The prompt itself ends with an empty thinking block, which turns thinking off. */
+/** Whether the prompt ends with an empty thinking block, which turns thinking off. */
 function hasClosedThought({ reasoningTags = [] }: ChatTemplate, prompt: string): boolean {
   const [open = '', close = ''] = reasoningTags;
   const at = prompt.lastIndexOf(open);
@@ -53,14 +53,14 @@ function withoutThought({ role, content, toolCalls, name }: AssistantMessage): A
 
 type Printed = { readonly prompt: string; readonly whole: string };
 
-/** Candidate token sequences of the answer, the likeliest first. Each may continue after the end of the turn. */
+/** Returns candidate texts of the answer, the likeliest first. A candidate may continue after the end of the turn. */
 function sayings(template: ChatTemplate, { prompt, whole }: Printed, answer: AssistantMessage): readonly string[] {
   const shared = commonLength(prompt, whole);
   const said = whole.slice(shared);
   const thought = (answer.reasoning ?? '').trim();
   const [open, close] = template.reasoningTags ?? [];
   if (open === undefined || close === undefined) return [said];
-  // The prompt may end inside a thinking block that the template does not print again.
+  // The prompt may end inside a thinking block that the template does not render again.
   if (prompt.slice(shared).includes(open)) return [`${thought}\n${close}\n\n${said.trimStart()}`, said];
   return thought === '' ? [said] : [said, `${open}\n${thought}\n${close}\n\n${said.trimStart()}`];
 }
@@ -84,11 +84,11 @@ function saysTheSame(template: ChatTemplate, { text, tools }: Said, answer: Assi
       return call?.name === name && isSameJsonText(call.arguments, written);
     });
   if (!areSameCalls) return false;
-  const isWhole = toolCalls.length === 0 && text.trim() === answer.content.trim(); // thoughts may be left in the text
+  const isWhole = toolCalls.length === 0 && text.trim() === answer.content.trim(); // thoughts may still be in the text
   return isWhole || (read.content.trim() === answer.content.trim() && isSameThought(template, read, answer));
 }
 
-/** Thoughts are left out for a model whose template has no thinking. */
+/** Compares the thoughts. If the model's template has no thinking, they are ignored. */
 function isSameThought(template: ChatTemplate, { reasoning = '' }: ParsedReply, answer: AssistantMessage): boolean {
   const thought = (answer.reasoning ?? '').trim();
   return reasoning.trim() === thought || !canThink(template);

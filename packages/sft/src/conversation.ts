@@ -2,14 +2,14 @@ import type { ChatMessage, ChatRequest, Task } from '@agentjet/core';
 import type { ExampleRow } from './example.js';
 
 /**
- * The messages that one agent got and its answers, from the first to the last. An episode has one conversation for
- * each agent, and one more for each history that an agent began anew.
+ * The messages that one agent got and its answers, from the first to the last. An episode has one conversation for each
+ * agent, and another one for each new history that an agent began.
  */
 export type Conversation = {
   readonly agentName: string;
   readonly targetTag: string;
   readonly messages: readonly ChatMessage[];
-  /** For each message: whether it is an answer to imitate. */
+  /** Whether each message is an answer to imitate. */
   readonly imitated: readonly boolean[];
 } & Pick<ChatRequest, 'tools' | 'toolChoice' | 'responseFormat'>;
 
@@ -17,7 +17,7 @@ export type Conversation = {
 export type Transcript = {
   /** Unique among all transcripts that are read. */
   readonly id: string;
-  /** Its place for error messages, such as `transcripts.jsonl:12`. */
+  /** Where it is, for error messages, such as `transcripts.jsonl:12`. */
   readonly place: string;
   /** Empty if the transcript is kept in tokens. */
   readonly conversations: readonly Conversation[];
@@ -25,7 +25,7 @@ export type Transcript = {
   readonly tokens?: { readonly rows: readonly ExampleRow[]; readonly taskId: string; readonly text: string };
   /** Null if the task is unknown. */
   readonly task: Task | null;
-  /** Null if it was not judged; the same holds for `isSuccess`. */
+  /** The reward. It and `isSuccess` are null if the episode was not judged. */
   readonly reward: number | null;
   readonly isSuccess: boolean | null;
   /** Whether the episode was cut short. */

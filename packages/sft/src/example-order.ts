@@ -2,18 +2,18 @@ import { deriveSeed, shuffleIndices } from '@agentjet/core';
 import type { Draw } from '@agentjet/run-folder';
 
 /**
- * Decides which examples a run draws, in which order. It has no state: a resumed run draws the same examples as an
+ * Decides which examples a run draws, and in which order. It has no state: a resumed run draws the same examples as an
  * uninterrupted one.
  */
 export type ExampleOrder = {
-  /** The configured number, or all if there are fewer. */
+  /** The configured number of examples, or all if there are fewer. */
   readonly batchSize: number;
   readonly totalSteps: number;
-  /** The draws that begin at the place `first`. Places are counted through all epochs. */
+  /** Yields the draws from number `first` on. Draws are numbered over all epochs. */
   readonly draws: (first: number) => Generator<Draw & { readonly example: number }, void, undefined>;
 };
 
-/** Each epoch has a different order, and a batch may contain examples of two epochs. */
+/** Creates the order. It differs between epochs, and a batch may contain examples of two epochs. */
 export function createExampleOrder(
   size: number,
   options: { readonly batchSize: number; readonly epochs: number; readonly seed: number },

@@ -13,8 +13,8 @@ export type Example = {
 };
 
 /**
- * The ids, and which of them are imitated. Memory may hold 100,000 of these, so the other fields of a sample are left
- * out.
+ * The ids, and which of them are imitated. There may be 100,000 rows in memory, so the other fields of a sample are
+ * left out.
  */
 export type ExampleRow = Pick<Sample, 'agentName' | 'targetTag' | 'ids' | 'lossMask' | 'turnIndices'>;
 
@@ -22,7 +22,7 @@ export function toExampleRow({ agentName, targetTag, ids, lossMask, turnIndices 
   return { agentName, targetTag, ids, lossMask, ...(turnIndices !== undefined && { turnIndices }) };
 }
 
-/** The samples of an example, for a step with the weights `policyVersion`. */
+/** Returns the samples of an example, for a step with the weights `policyVersion`. */
 export function toSamples(example: Example, episodeId: string, policyVersion: number): readonly Sample[] {
   return example.rows.map((row) => ({
     ...row,

@@ -2,10 +2,13 @@ import type { HeldOutLoss } from '@agentjet/records';
 import { BackboneError, type Backbone } from '@agentjet/core';
 import type { Example } from './example.js';
 
-/** The number of tokens per request. It is limited so that an interrupt does not wait for all tokens. */
+/** The number of tokens in a request. It is limited so that an interrupt does not have to wait for all tokens. */
 const tokensAtOnce = 16_384;
 
-/** Undefined if the signal aborts it. Throws BackboneError `non_finite_loss`. */
+/**
+ * Measures the loss. Resolves with undefined if the signal aborts. Throws BackboneError `non_finite_loss` if the loss
+ * is not finite.
+ */
 export async function measureHeldOut(
   backbone: Backbone,
   examples: readonly Example[],

@@ -4,14 +4,14 @@ import type { Transcript } from './conversation.js';
 /** Recognizes the evaluation tasks of the configuration, so that none of them is trained. */
 export type HeldOutTasks = (transcript: Transcript) => boolean;
 
-/** A question of fewer words is recognized only if it is the whole message. */
+/** A question with fewer words than this is recognized only if it is the whole message. */
 const fewestWords = 4;
 
 /**
- * A transcript belongs to a held-out task if its task has the same content or question, or if its task has the same id
- * and only an id is known. If the task's question is not known, a user's message that is the question of a held-out
- * task, or contains it, identifies the task. Case and space do not matter. A question that several evaluation tasks
- * share identifies none of them.
+ * A transcript belongs to a held-out task if its task has the same content or the same question. If only the id of its
+ * task is known, the ids are compared. If the question is not known, the transcript also belongs to a held-out task if
+ * a user's message is or contains the question of that task. Upper case and white space are ignored. A question that
+ * several evaluation tasks share is not used.
  */
 export function createHeldOutTasks(tasks: readonly Task[]): HeldOutTasks {
   const contents = new Set(tasks.map(contentOfTask));
@@ -43,7 +43,7 @@ function asksSomething({ mainQuery, initMessages }: Task): boolean {
   return mainQuery !== '' || initMessages.length > 0;
 }
 
-/** The content by which two tasks are the same problem: everything except their ids. */
+/** Returns the content of a task without its id. Two tasks with the same content are the same problem. */
 export function contentOfTask({ mainQuery, initMessages, metadata }: Task): string {
   return JSON.stringify([normalize(mainQuery), initMessages.map(({ content }) => normalize(content)), metadata]);
 }
@@ -52,7 +52,7 @@ export function normalize(text: string): string {
   return text.trim().toLowerCase().replace(/\s+/g, ' ');
 }
 
-/** Matches whole words only. */
+/** Whether the text contains the question as whole words. */
 function holds(text: string, question: string): boolean {
   const at = text.indexOf(question);
   if (at === -1) return false;

@@ -15,8 +15,8 @@ import type { SftInputs } from './sft-job.js';
 type Given = Pick<GivenInputs, 'backbone' | 'reader' | 'templateFamily'>;
 
 /**
- * The inputs of imitation: a backbone, and the evaluation tasks if there are any. The agent and its judge are not
- * loaded.
+ * Loads the inputs of imitation: a backbone, and the evaluation tasks if there are any. It does not load the agent and
+ * its judge.
  */
 export async function loadSftInputs<Config extends CommonConfig>(
   given: Given,
@@ -52,7 +52,7 @@ export async function loadSftInputs<Config extends CommonConfig>(
   };
 }
 
-/** Undefined if the configuration names no tasks at all. */
+/** Opens the task reader. Resolves with undefined if the configuration names no tasks. */
 async function openReader(
   entry: OpenableEntry<ReaderParts, TaskReader>,
   parts: Pick<ReaderParts, 'config' | 'signal'>,

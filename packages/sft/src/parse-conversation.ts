@@ -9,7 +9,7 @@ import type { Conversation } from './conversation.js';
  */
 export type ConversationLine = {
   readonly conversation: Conversation;
-  /** Lines with the same id are one episode. Undefined: the line is an episode by itself. */
+  /** Lines with the same id are one episode. If it is undefined, the line is a whole episode. */
   readonly episodeId: string | undefined;
   readonly task: Task | null;
   readonly reward: number | null;
@@ -29,7 +29,8 @@ export function parseConversation(line: JsonObject): ConversationLine {
   const messages = completeIds(given['messages'] as readonly unknown[]);
   messages.forEach(checkSpoken);
   const { tools, toolChoice, responseFormat, ...request } =
-    messages.length === 0 ? ({ messages: [] } as ChatRequest) : toRequest({ ...given, messages }); // an episode that ended before its first call
+    // The episode ended before its first call.
+    messages.length === 0 ? ({ messages: [] } as ChatRequest) : toRequest({ ...given, messages });
   const agentName = readText(line, 'agent') ?? 'assistant';
   const conversation = {
     agentName,
@@ -67,8 +68,8 @@ function toRequest(body: JsonObject): ChatRequest {
 }
 
 /**
- * Data sets often omit the ids of calls, and have arguments as objects. Missing ids are numbered, and arguments are
- * serialized.
+ * Completes tool calls, because data sets often lack the ids of calls and have arguments as objects. Missing ids become
+ * numbers, and arguments become JSON strings.
  */
 function completeIds(messages: readonly unknown[]): readonly unknown[] {
   let numCalls = 0;
@@ -112,7 +113,10 @@ function checkSpoken(message: unknown, at: number): void {
     throw new BadLine(`messages[${at}] is an answer with neither content nor tool_calls. Give it one, or "weight": 0.`);
 }
 
-/** OpenAI's `weight` of an assistant's message: 0 is context, 1 (default) is imitated. */
+/**
+ * Reads OpenAI's `weight` of an assistant's message. With 0 the message is only context, and with 1, the default, it is
+ * imitated.
+ */
 function weightOf(message: unknown, at: number): 0 | 1 {
   const weight = isJsonObject(message) ? (message['weight'] ?? 1) : 1;
   if (weight === 0 || weight === 1) return weight;

@@ -22,7 +22,7 @@ export type DropCounts = Readonly<Partial<Record<SkipReason, number>>>;
 
 export type PreparedExamples = SplitExamples & {
   readonly dropped: DropCounts;
-  /** For each reason: the place and the error of the first such transcript. */
+  /** The location and the error of the first transcript that was left out, for each reason. */
   readonly firstDropped: Readonly<Partial<Record<SkipReason, string>>>;
   /** SHA-256 of everything that is trained, in order. Equal hashes mean equal training. */
   readonly sha256: string;
@@ -121,8 +121,8 @@ function imitatesAnything(rows: readonly ExampleRow[]): boolean {
 }
 
 /**
- * Identifies the task by its content, because different sources may use the same ids; otherwise by its id, or by the
- * first messages of the conversation.
+ * Returns a key for the task. It is the task's content if this is known, because different sources may use the same
+ * ids. Otherwise it is the task's id, or the first messages of the conversation.
  */
 function taskKeyOf({ task, tokens, conversations }: Transcript): string {
   if (tokens !== undefined) return `id ${tokens.taskId}`;
@@ -179,7 +179,10 @@ const reasonWords: Readonly<Record<SkipReason, string>> = {
   duplicate: 'repeated',
 };
 
-/** The dropped transcripts in words, such as "12 not successful, 3 repeated"; empty if nothing was dropped. */
+/**
+ * Describes the transcripts that were dropped, such as "12 not successful, 3 repeated". Returns an empty string if none
+ * was dropped.
+ */
 export function describeDropped(dropped: DropCounts): string {
   return Object.entries(dropped)
     .map(([reason, count]) => `${count} ${reasonWords[reason as SkipReason]}`)

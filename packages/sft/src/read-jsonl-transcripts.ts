@@ -11,8 +11,9 @@ import { readTranscriptLines, type TranscriptLine } from './transcript-lines.js'
 export type ReadTranscripts = { readonly transcripts: readonly Transcript[]; readonly sha256: string };
 
 /**
- * The transcripts of a file with one JSON object per line. `isOwn`: the file is of a run folder, whose writer may have been
- * killed in the middle of the last line. Throws ConfigError `bad_transcript`, naming the line.
+ * Reads the transcripts of a file with one JSON object per line. `isOwn` means that the file belongs to a run folder,
+ * whose writer may have been killed in the middle of the last line. Throws ConfigError `bad_transcript`, which names
+ * the line.
  */
 export async function readJsonlTranscripts(file: string, { isOwn = false } = {}): Promise<ReadTranscripts> {
   await checkIsFile(file);
@@ -60,7 +61,7 @@ function parseLine(text: string | undefined, place: string): ConversationLine {
 
 type PlacedLine = ConversationLine & { readonly place: string };
 
-/** Lines of one episode become one transcript, in the place of the first. */
+/** Joins the lines of an episode to one transcript, at the position of its first line. */
 function toTranscripts(lines: readonly PlacedLine[]): readonly Transcript[] {
   const episodes = new Map<string, Transcript>();
   for (const line of lines) {
@@ -70,7 +71,10 @@ function toTranscripts(lines: readonly PlacedLine[]): readonly Transcript[] {
   return [...episodes.values()];
 }
 
-/** Any line of an episode may hold the verdict. If lines disagree, the worse one counts. */
+/**
+ * Adds a line to its transcript. Any line of an episode may hold the verdict. If lines disagree, the worse verdict
+ * counts.
+ */
 function addLine(known: Transcript | undefined, line: PlacedLine): Transcript {
   const { conversation, episodeId, place, task, reward, isSuccess, hasFailed } = line;
   if (known === undefined)

@@ -12,8 +12,8 @@ import { readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcr
 export type RunReaderOptions = { readonly modelDir: string; readonly chatTokenizer: ChatTokenizer };
 
 /**
- * Reads a run folder: its collected conversations, or the episodes that it trained on, in their own tokens. Episodes of
- * evaluations are never read.
+ * Reads the transcripts of a run folder: its collected conversations, or the tokens of the episodes that it trained on.
+ * Episodes of evaluations are never read.
  */
 export async function readRunTranscripts(dir: string, options: RunReaderOptions): Promise<ReadTranscripts> {
   const file = path.join(dir, transcriptsFile);

@@ -6,12 +6,12 @@ import { readJsonlTranscripts, type ReadTranscripts } from './read-jsonl-transcr
 import { readRunTranscripts, type RunReaderOptions } from './read-run-transcripts.js';
 import type { Transcript } from './conversation.js';
 
-/** One of the places that `sft.transcripts` names. */
+/** A source that `sft.transcripts` names. */
 export type TranscriptSource = { readonly path: string; readonly sha256: string; readonly examples: number };
 
 /**
- * Everything that `sft.transcripts` names, in its order. Throws ConfigError `no_transcripts`, `bad_transcript` or `other_tokens`,
- * naming file and line.
+ * Reads all transcripts that `sft.transcripts` names, in this order. Throws ConfigError `no_transcripts`,
+ * `bad_transcript` or `other_tokens`, which name file and line.
  */
 export async function readTranscripts(
   { sft }: CommonConfig,
@@ -41,7 +41,7 @@ function readSource(file: string, options: RunReaderOptions): Promise<ReadTransc
   return isFolder(file) ? readRunTranscripts(file, options) : readJsonlTranscripts(file);
 }
 
-/** If no run has written the folder, its JSONL files are read. */
+/** Returns the paths to read. If the folder is not a run folder, these are its JSONL files. */
 async function expand(given: string): Promise<readonly string[]> {
   if (!isFolder(given) || isRunFolder(given)) return [given];
   const files = (await readdir(given)).filter((name) => name.endsWith('.jsonl')).toSorted();
@@ -52,7 +52,7 @@ async function expand(given: string): Promise<readonly string[]> {
   );
 }
 
-/** Episodes of different sources may have the same id. */
+/** Adds the number of the source to the ids, because episodes of different sources may have the same id. */
 function withPlaces(transcripts: readonly Transcript[], source: number): readonly Transcript[] {
   if (source === 1) return transcripts;
   return transcripts.map((transcript) => ({ ...transcript, id: `${source}/${transcript.id}` }));

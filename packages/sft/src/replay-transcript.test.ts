@@ -7,15 +7,15 @@ import type { Conversation, Transcript } from './conversation.js';
 import { replayTranscript } from './replay-transcript.js';
 
 /**
- * A model says something, token by token, to an agent whose calls the tracker records. The same conversation as messages, with
- * the ids that another model gave its calls, must come out as the same tokens and the same mask.
+ * A model answers an agent token by token, and the tracker records the calls. Then the same conversation is replayed
+ * from its messages, with call ids of another model. The replay must give the same tokens and the same mask.
  */
 const calc = { name: 'calc', parameters: { type: 'object' } };
 const call = '<tool_call>\n{"name": "calc", "arguments": {"a":  1.0, "b":"é"}}\n</tool_call>';
 const thought = (text: string): string => `<think>\n${text}\n</think>\n\n`;
 const qwen3 = createChatTokenizerFiles('qwen3');
 
-/** As DeepSeek-R1's: the prompt opens a thinking block, and history has none. */
+/** A template like that of DeepSeek-R1: the prompt opens a thinking block, and the history has no thinking. */
 const opensThought = `{%- for m in messages %}<|im_start|>{{ m.role }}
 {{ m.content.split('</think>')[-1] }}<|im_end|>
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
@@ -41,7 +41,7 @@ const families: readonly [string, ChatTokenizer, readonly string[]][] = [
   ],
 ];
 
-/** The conversation in which a model says `answers`: what was recorded, and its messages. */
+/** Records a conversation in which a model gives `answers`. Returns what was recorded, and the messages. */
 function sample(chatTokenizer: ChatTokenizer, answers: readonly string[]) {
   const { tokenizer, template } = chatTokenizer;
   const tracker = createContextTracker({ episodeId: 'e', chatTokenizer });
@@ -61,7 +61,7 @@ function sample(chatTokenizer: ChatTokenizer, answers: readonly string[]) {
 
 const rename = (id: string): string => `call_of_another_model_${id.length}`;
 
-/** As another model would have said it: it gives each of its calls the same id. */
+/** Returns the messages as another model would have written them. This model gives the same id to all of its calls. */
 function asForeign(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   return messages.map((message) => {
     if (message.role === 'tool') return { ...message, toolCallId: rename(message.toolCallId) };

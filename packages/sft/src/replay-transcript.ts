@@ -16,7 +16,7 @@ import type { Conversation, Transcript } from './conversation.js';
 
 /**
  * Replays a transcript through the models of an episode as if its answers had been sampled, with the same templates,
- * tracker and samples. When the agent sends an answer back, its calls carry the ids that the tracker gave them.
+ * tracker and samples. If the agent sends an answer back, its tool calls have the ids that the tracker gave them.
  */
 
 export type ReplayOptions = { readonly chatTokenizer: ChatTokenizer } & Pick<
@@ -29,7 +29,7 @@ export type Replayed =
   | { readonly samples: readonly Sample[]; readonly turns: Episode['turns'] }
   | { readonly refused: 'unprintable' | 'refused_by_template'; readonly message: string };
 
-/** Imitation has no temperature. The engine returns given answers and ignores these settings. */
+/** These settings have no effect, because the engine returns given answers. */
 const sampling = { temperature: 1, topP: 1, topK: -1, maxTokens: 2 ** 31 - 1 };
 
 /** Returns the answer that was set before. */
@@ -75,7 +75,7 @@ type Speaker = {
   readonly model: ChatModel;
   readonly engine: PromptedEngine;
   readonly chatTokenizer: ChatTokenizer;
-  /** Given answers, by a hash of the conversation before them. */
+  /** The given answers, by a hash of the conversation before each of them. */
   readonly said: Map<string, AssistantMessage>;
 };
 
@@ -117,8 +117,8 @@ async function say(
 }
 
 /**
- * The message in the form that an agent with our model sends. `said` is the tracker's version of the answer, if the
- * message is such an answer.
+ * Returns the message as an agent with our model would send it. If the message is an answer of the model, `said` is the
+ * tracker's version of it.
  */
 function asSent(message: ChatMessage, said: AssistantMessage | undefined, ownIds: Map<string, string>): ChatMessage {
   if (message.role === 'tool') return { ...message, toolCallId: ownIds.get(message.toolCallId) ?? message.toolCallId };

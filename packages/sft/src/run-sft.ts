@@ -10,8 +10,8 @@ import { StepObserver, toTrainSettings, type TrainingRun } from '@agentjet/local
 import type { SftResult } from '@agentjet/records';
 
 /**
- * A run of imitation: measures the loss on the held-out examples, makes steps on the training examples, and measures
- * the loss again.
+ * Runs imitation: measures the loss on the held-out examples, makes steps on the training examples, and measures the
+ * loss again.
  */
 export async function runSft(
   run: TrainingRun,
@@ -108,7 +108,7 @@ async function* pullExamples(
   }
 }
 
-/** The line of an example in episodes/. */
+/** Returns the line of an example in episodes/. */
 function toRecord(example: Example, episodeId: string) {
   const imitated = countImitated(example);
   const { reward, place, turns } = example;
@@ -124,8 +124,8 @@ function toRecord(example: Example, episodeId: string) {
 }
 
 /**
- * The loss on the held-out examples. It is measured once per step and written to the run folder, where a resumed run
- * finds it.
+ * Measures the loss on the held-out examples. The loss after a step is measured once and written to the run folder,
+ * where a resumed run finds it.
  */
 function createHeldOut({ backbone, folder, emit, signal }: TrainingRun, examples: readonly Example[]) {
   let seconds = 0;

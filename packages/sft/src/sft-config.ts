@@ -4,8 +4,8 @@ const suffix = '-sft';
 
 /**
  * Adapts a configuration for reinforcement learning to imitation: one pass over each batch, no clipping and no
- * reference model. The run folder stores the adapted configuration. Runs of the two kinds are kept apart, so `--resume`
- * never resumes a run of the other kind.
+ * reference model. The run folder stores the adapted configuration. The two kinds of runs have different experiment
+ * names, so `--resume` never resumes a run of the other kind.
  */
 export function toSftInput({ experimentName, sft }: Pick<CommonConfig, 'experimentName' | 'sft'>) {
   return {

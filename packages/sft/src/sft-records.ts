@@ -2,9 +2,9 @@ import type { EpisodeRecord, MetricsRecord, RunFolder } from '@agentjet/run-fold
 import type { TrainObserver, TrainOptions } from '@agentjet/run';
 import type { HeldOutLoss } from '@agentjet/records';
 
-/** The records of a run of imitation, in the same form as any run. */
+/** This file writes the records of a run of imitation, in the form that all runs have. */
 
-/** Figures of a step that only make sense if the model sampled the trained tokens. */
+/** Figures of a step that make sense only if the model sampled the trained tokens. */
 const ofSampling = new Set([
   'reward_mean',
   'success_rate',
@@ -27,7 +27,7 @@ const ofSampling = new Set([
   'seconds_sampling',
 ]);
 
-/** The line of a step. `epoch` is the number of passes over the examples so far, such as 1.5. */
+/** Returns the line of a step. `epoch` is the number of passes over the examples so far, such as 1.5. */
 function toSftMetrics(metrics: MetricsRecord, size: number, drawn: number): MetricsRecord {
   const { step, policy_version: version = 0, groups = 0 } = metrics;
   const kept = Object.entries(metrics).filter(([key]) => !ofSampling.has(key));
@@ -44,7 +44,7 @@ export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldO
   return {
     step,
     held_out_loss: loss,
-    /** The figure for `trainer_common.keep_best`, which keeps the highest one. */
+    /** A figure for `trainer_common.keep_best`, which keeps the checkpoint with the highest value. */
     held_out_logprob: -loss,
     held_out_tokens: tokens,
     held_out_examples: examples,
@@ -55,8 +55,8 @@ export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldO
 type Recorder = Pick<TrainOptions, 'run' | 'observer'>;
 
 /**
- * Joins the run folder and the observer, and gives steps the form that is described above. Each example is recorded
- * once, when it is trained for the first time.
+ * Returns a run folder and an observer that write steps in this form. Each example is recorded once, when it is trained
+ * for the first time.
  */
 export function recordSft(
   { folder, observer }: { readonly folder: RunFolder; readonly observer: TrainObserver },

@@ -16,10 +16,11 @@ export function describeExamples({ training, heldOut, dropped }: PreparedExample
   );
 }
 
-/** Throws ConfigError `resume_mismatch` if the run was given something else to imitate. */
+/** Throws ConfigError `resume_mismatch` if the run began with other transcripts. */
 export async function checkReport(runDir: string, { training, sha256 }: PreparedExamples): Promise<void> {
   const before = parseJsonObject(await readFile(path.join(runDir, fileName), 'utf8').catch(() => ''));
-  if (before === undefined || before['sha256'] === sha256) return; // no report: the run was killed before it wrote one
+  // Without a report, the run was killed before it wrote one.
+  if (before === undefined || before['sha256'] === sha256) return;
   throw new ConfigError(
     'resume_mismatch',
     `--resume: the run ${runDir} was given other transcripts (${String(before['examples'])} examples, now ${training.length}), or other rules to choose them. ` +

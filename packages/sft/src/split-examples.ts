@@ -4,8 +4,9 @@ import type { Example } from './example.js';
 export type SplitExamples = { readonly training: readonly Example[]; readonly heldOut: readonly Example[] };
 
 /**
- * Holds out about `share` of the tasks, by a hash of the task: more transcripts later move no task from one side to the
- * other. If the hash would hold out none or all of several tasks, one task is moved.
+ * Holds out about `share` of the tasks. A hash of the task decides, so a task does not change sides when more
+ * transcripts are added later. If there are several tasks and the hash would hold out none or all of them, one task is
+ * moved to the other side.
  */
 export function splitExamples(examples: readonly Example[], share: number): SplitExamples {
   const keys = [...new Set(examples.map(({ taskKey }) => taskKey))].toSorted((a, b) => placeOf(a) - placeOf(b));
@@ -18,7 +19,7 @@ export function splitExamples(examples: readonly Example[], share: number): Spli
   };
 }
 
-/** A number in [0, 1), the same for a task on every machine. */
+/** Returns a number in [0, 1) for a task, which is the same on every machine. */
 function placeOf(taskKey: string): number {
   return createHash('sha256').update(taskKey).digest().readUIntBE(0, 6) / 2 ** 48;
 }

@@ -9,8 +9,8 @@ export type TranscriptLine = {
 };
 
 /**
- * The lines of a file that are not blank. Only a line feed ends a line, because a JSON string may contain U+2028, and
- * `node:readline` treats it as a line end since Node 24. `onBytes` gets the whole file, piece by piece.
+ * Yields the lines of a file that are not blank. Only a line feed ends a line, because a JSON string may contain
+ * U+2028, and `node:readline` treats it as a line end since Node 24. `onBytes` gets the whole file, piece by piece.
  */
 export async function* readTranscriptLines(
   file: string,

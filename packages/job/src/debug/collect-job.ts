@@ -25,7 +25,7 @@ type CollectOptions = {
 
 /**
  * Runs training tasks, never evaluation tasks, and writes each transcript into a run folder when its episode ends. An
- * episode that was lost to an outage writes nothing: with `resume` only such episodes run again.
+ * episode that was lost to an outage is not written, so with `resume` it runs again.
  */
 export async function collectJob(context: RolloutContext, options: CollectOptions): Promise<Collected> {
   const { config, emit } = context;
@@ -55,7 +55,7 @@ export async function collectJob(context: RolloutContext, options: CollectOption
   }
 }
 
-/** The file does not show which episodes an outage or an interrupt has left out, so they are reported. */
+/** Reports how many episodes are missing because of an outage or an interrupt, because the file does not show this. */
 function noticeMissing(
   kept: KeptTranscripts,
   { tasks, passes, emit }: { readonly tasks: readonly Task[]; readonly passes: number; readonly emit: JobListener },
@@ -144,7 +144,7 @@ async function collectPass(context: RolloutContext, { kept, tasks, pass, signal 
   await kept.written();
 }
 
-/** Each episode gets another seed, because some servers repeat their answers for the same seed. */
+/** Gives each episode another seed, because some servers repeat their answers for the same seed. */
 function withSeeds(seed: number): WrapModel {
   return ({ episodeId }) =>
     (model, { agentName }) => {

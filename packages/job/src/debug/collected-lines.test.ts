@@ -30,7 +30,7 @@ function call(messages: readonly ChatMessage[], message: AssistantMessage, asked
   };
 }
 
-/** Enough of an episode. */
+/** The fields of an episode that these tests need. */
 const episode = {
   episodeId: 'a-r0',
   repeatIndex: 0,
@@ -45,7 +45,7 @@ function lines(...recorded: readonly TranscriptCall[]) {
     (line) => JSON.parse(JSON.stringify(line)) as Record<string, unknown>,
   );
 }
-/** What is imitated is in brackets. */
+/** Shows a conversation, with the imitated answers in brackets. */
 const show = ({ messages }: Record<string, unknown>): string =>
   (messages as readonly { role: string; content: string; weight?: number }[])
     .map(({ role, content, weight }) => (role === 'assistant' && weight !== 0 ? `[${content}]` : content))

@@ -3,10 +3,10 @@ import { toRequestBody } from '@agentjet/model-client';
 import type { TranscriptCall, EpisodeTranscript } from '@agentjet/records';
 
 /**
- * The lines of `transcripts.jsonl` for one episode: its calls as conversations in OpenAI's fine-tuning format. If the
- * messages of a call continue after an earlier call's answer, the call continues its conversation. A call that begins
- * anew, or goes back, starts another line. In that line, answers of earlier lines have weight 0, so each answer is
- * imitated once.
+ * Returns the lines of `transcripts.jsonl` for one episode: its calls as conversations in OpenAI's fine-tuning format.
+ * A call whose messages continue after the answer of an earlier call continues the conversation of that call. A call
+ * that begins a new history, or goes back in a history, starts another line. In that line, answers of earlier lines
+ * have weight 0, so each answer is imitated once.
  */
 export function toCollectedLines({ episode, calls }: EpisodeTranscript): readonly Readonly<Record<string, unknown>>[] {
   const { task } = episode;
@@ -31,7 +31,7 @@ type Joined = {
   readonly targetTag: string;
   readonly request: Omit<ChatRequest, 'messages'>;
   messages: readonly ChatMessage[];
-  /** For each message: whether it is an answer that was given in this conversation and was not cut. */
+  /** The weight of each message. It is 1 for an answer that was given in this conversation and was not cut off. */
   weights: readonly (0 | 1)[];
 };
 
@@ -44,7 +44,8 @@ function join(calls: readonly TranscriptCall[]): readonly Joined[] {
     const longest = kin.toSorted((a, b) => sharedLength(b, request.messages) - sharedLength(a, request.messages))[0];
     const shared = longest === undefined ? 0 : sharedLength(longest, request.messages);
     const answer = call.response.message;
-    const weight = call.response.finishReason === 'length' ? 0 : 1; // the model must not learn to stop in the middle
+    // The model must not learn to stop in the middle of an answer.
+    const weight = call.response.finishReason === 'length' ? 0 : 1;
     const added = request.messages.slice(shared);
     if (longest !== undefined && shared === longest.messages.length) {
       longest.messages = [...longest.messages, ...added, answer];
@@ -71,8 +72,8 @@ function isKin({ agentName, request }: Joined, call: TranscriptCall): boolean {
 }
 
 /**
- * The number of leading messages that are the same. Frameworks may spell an answer in another way, so such differences
- * are ignored.
+ * Returns the number of leading messages that are the same. Frameworks may spell an answer in another way, so such
+ * differences are ignored.
  */
 function sharedLength({ messages }: Joined, sent: readonly ChatMessage[]): number {
   let length = 0;

@@ -20,8 +20,8 @@ async function firstTasks(reader: TaskReader, count: number): Promise<readonly T
 }
 
 /**
- * Runs one episode of each of the first tasks, and prints each one when it finishes. Nothing is trained and nothing is
- * written.
+ * Runs one episode of each of the first tasks, and prints each one when it finishes. It does not train, and writes no
+ * files.
  */
 export async function debugJob(
   context: RolloutContext,

@@ -2,7 +2,7 @@ import type { EpisodeTranscript, TranscriptCall } from '@agentjet/records';
 import { toErrorMessage, type AssistantMessage, type ChatMessage, type ChatResponse } from '@agentjet/core';
 import type { Episode, UntrainedCall, WrapModel } from '@agentjet/rollout';
 
-/** Keeps the calls of every episode until they are taken. */
+/** Keeps the calls of every episode until a caller takes them. */
 export class TranscriptRecorder {
   /** Filled in when the call ends. */
   readonly #calls = new Map<string, { call: TranscriptCall }[]>();
@@ -54,7 +54,7 @@ export class TranscriptRecorder {
   }
 }
 
-/** Restores the whole requests of agents that do not learn: the stored calls hold only their new messages. */
+/** Restores the whole requests of agents that do not learn, because the stored calls hold only their new messages. */
 class UntrainedHistories {
   readonly #latest = new Map<string, readonly ChatMessage[]>();
 

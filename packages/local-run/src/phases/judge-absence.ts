@@ -1,6 +1,6 @@
 /**
- * Whether the judge can be reached, derived from the episodes that wait for it. It is away from the moment the first
- * episode waits until any episode has a verdict or none waits any more.
+ * Knows whether the judge can be reached, from the episodes that wait for it. The judge counts as away from the moment
+ * when the first episode waits until an episode gets a verdict or no episode waits any more.
  */
 export class JudgeAbsence {
   readonly #waiting = new Set<string>();
@@ -11,7 +11,7 @@ export class JudgeAbsence {
     return this.#isAway;
   }
 
-  /** Includes episodes that have not asked again yet after the judge came back. */
+  /** Whether episodes wait for the judge, including those that have not asked again since the judge came back. */
   get isAwaited(): boolean {
     return this.#waiting.size > 0;
   }
@@ -24,7 +24,7 @@ export class JudgeAbsence {
     return isNews;
   }
 
-  /** Records that the episode waits no more. Returns true if this shows that the judge is back. */
+  /** Records that the episode does not wait any more. Returns true if this shows that the judge is back. */
   leave(episodeId: string, hasVerdict: boolean): boolean {
     this.#waiting.delete(episodeId);
     const isBack = this.#isAway && hasVerdict;

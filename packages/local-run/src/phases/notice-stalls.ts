@@ -7,7 +7,7 @@ const lookMs = 250;
 /** A stall with at least this share of processor time counts as computing. */
 const computingShare = 0.5;
 
-/** Processor time of this thread in milliseconds; undefined if the platform does not report it. */
+/** Returns the processor time of this thread in milliseconds, or undefined if the platform does not report it. */
 export type CpuClock = () => number | undefined;
 
 type Parts = {
@@ -19,9 +19,9 @@ type Parts = {
 type Stall = { readonly wallMs: number; readonly cpuMs: number | undefined };
 
 /**
- * Reports delays of the event loop of more than a second, once for each cause: this thread was computing, or it did not
- * run. All episodes share the loop, and their connections time out during a delay. Returns a function that ends the
- * watch.
+ * Reports delays of the event loop of more than a second, once for each of two causes: this thread was computing, or it
+ * did not run. All episodes share the loop, and their connections time out during a delay. Returns a function that ends
+ * the watch.
  */
 export function noticeStalls({ onNotice, maxEnvWorker, cpuClock = threadCpuMs }: Parts): () => void {
   const reported = new Set<boolean>();
@@ -63,7 +63,9 @@ function describeWaiting({ wallMs, cpuMs }: Stall): string {
 /** Linux counts processor time in hundredths of a second. */
 const msPerTick = 10;
 
-/** `process.threadCpuUsage` exists since Node 23.9. Before it, Linux has the same figure in /proc. */
+/**
+ * `process.threadCpuUsage` exists since Node 23.9. In earlier versions, the same figure is read from /proc on Linux.
+ */
 function threadCpuMs(): number | undefined {
   const { threadCpuUsage } = process as { readonly threadCpuUsage?: () => NodeJS.CpuUsage };
   if (threadCpuUsage !== undefined) {
@@ -73,7 +75,7 @@ function threadCpuMs(): number | undefined {
   if (!isMainThread || process.platform !== 'linux') return undefined;
   try {
     const stat = readFileSync(`/proc/self/task/${process.pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the name before it may hold spaces
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the name of the process may contain spaces
     return (Number(fields[11]) + Number(fields[12])) * msPerTick;
   } catch {
     return undefined;

@@ -2,7 +2,7 @@ import type { Episode } from '@agentjet/rollout';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PlaceKeeper, type PlaceKeeperOptions } from './place-keeper.js';
 
-/** Time that passes only when the test says so. */
+/** Creates a clock on which time passes only when the test says so. */
 function createClock() {
   let now = 0;
   const timers: { readonly at: number; readonly run: () => void }[] = [];
@@ -14,7 +14,7 @@ function createClock() {
       timers.push(timer);
       return () => void (timers.includes(timer) && timers.splice(timers.indexOf(timer), 1));
     },
-    /** Lets `ms` pass, timer by timer, and what waits for them run. */
+    /** Lets `ms` pass, timer by timer, and runs the code that waits for each timer. */
     pass: async (ms: number): Promise<void> => {
       const end = now + ms;
       for (;;) {
@@ -224,7 +224,7 @@ describe('a judge that is away', () => {
   it('keeps further episodes from beginning until one has a verdict, and says both once', async () => {
     await clock.pass(3_600_000);
     expect([began, keeper.isPaused(), keeper.isHeld(), held]).toEqual([[], true, true, [true]]);
-    keeper.end(attemptAt(2), completed('t-r2-a0')); // its workflow rewarded it: that says nothing of the judge
+    keeper.end(attemptAt(2), completed('t-r2-a0')); // the workflow gave the reward, which says nothing about the judge
     await clock.pass(60_000);
     expect(began).toEqual([]);
     keeper.end(attemptAt(1), judged('t-r1-a0'));

@@ -22,20 +22,21 @@ import { unrewarded } from '../recorded/stored-episode.js';
 import { JudgeAbsence } from './judge-absence.js';
 
 /**
- * Keeps the places of an ordinary run: which attempt fills which place, which attempts are repeated, and when an outage
- * or an absent judge holds back further attempts. The ledger has the rules, the same as for a swarm server. The record
- * is in memory, or on disk, so that a resumed run gets its finished attempts back.
+ * Keeps track of the attempts of an ordinary run: which attempt counts for which place of a group, which attempts are
+ * repeated, and when an outage or an absent judge holds back further attempts. The rules are in the ledger and are the
+ * same as for a swarm server. The record is in memory or on disk. If it is on disk, a resumed run gets its finished
+ * attempts back.
  */
 
 export type PlaceKeeperOptions = {
   readonly rules: Partial<LedgerRules>;
   /** Default: in memory, with these rules. */
   readonly record?: PlaceRecord | undefined;
-  /** In ms. Null: an outage may last without limit. */
+  /** The longest outage in ms. Null means that an outage may last without limit. */
   readonly maxOutageMs: number | null;
   readonly scorePatienceMs: number | null;
   readonly onNotice: (message: string) => void;
-  /** Throws if the engine is broken, because waiting does not repair it. */
+  /** Throws if the engine is broken, because waiting would not repair it. */
   readonly checkEngine?: () => void;
   /** Default: the system's clock. */
   readonly host?: Clock;
@@ -69,7 +70,7 @@ export class PlaceKeeper implements AttemptKeeper {
   readonly #pause: OutagePause;
   /** The ledger's ids of groups that are being sampled. */
   readonly #groupIds = new Map<string, string>();
-  /** The ledger's ids of their running attempts. */
+  /** The ledger's ids of the running attempts in these groups. */
   readonly #episodeIds = new Map<string, string>();
   readonly #judge = new JudgeAbsence();
   readonly #onHeld = new Set<(isHeld: boolean) => void>();
@@ -86,7 +87,7 @@ export class PlaceKeeper implements AttemptKeeper {
     this.#pause = new OutagePause({ maxOutageMs: options.maxOutageMs, random: this.#host.random });
   }
 
-  /** The view of this keeper for the groups of one step. */
+  /** Returns the keeper for the groups of one step. */
   during(at: SampledFor): AttemptKeeper {
     return {
       scorePatienceMs: this.scorePatienceMs,
@@ -118,7 +119,8 @@ export class PlaceKeeper implements AttemptKeeper {
     this.#tellHeld();
     const episodeId = this.#episodeIds.get(name);
     this.#episodeIds.delete(name);
-    if (episodeId === undefined || this.#ledger.state.episodes.get(episodeId)?.state !== 'running') return false; // its group was dropped before
+    // The group was dropped before.
+    if (episodeId === undefined || this.#ledger.state.episodes.get(episodeId)?.state !== 'running') return false;
     this.#noteInLedger(episodeId, episode, { isOutage: outage !== undefined, isCounted: wasRunning });
     this.#tellSuspects();
     return outage !== undefined && this.#isOpen(groupId, place);
@@ -153,7 +155,7 @@ export class PlaceKeeper implements AttemptKeeper {
     return this.#judge.onBack(listener);
   }
 
-  /** Groups that an outage kept from becoming trainable. Each is drawn again at most twice. */
+  /** Returns the groups that cannot be trained because of an outage. Each of them is sampled again at most twice. */
   expired(groups: readonly TaskGroup[], numTries: number): readonly TaskGroup[] {
     if (numTries > this.#ledger.rules.maxExpiries) return [];
     return groups.filter(({ groupId, episodes }) => {
@@ -163,8 +165,8 @@ export class PlaceKeeper implements AttemptKeeper {
   }
 
   /**
-   * Forgets groups that are sampled, so that memory stays bounded. Records on disk are forgotten when a checkpoint
-   * covers them.
+   * Forgets groups whose sampling has ended, so that memory does not grow without limit. Records on disk are forgotten
+   * when a checkpoint covers them.
    */
   release(groups: readonly TaskGroup[]): void {
     for (const { groupId, isGivenUp, episodes } of groups) {
@@ -177,7 +179,7 @@ export class PlaceKeeper implements AttemptKeeper {
     }
   }
 
-  /** A finished attempt of an earlier process. `isFinal` means that its place is not tried again. */
+  /** Returns a finished attempt of an earlier process. `isFinal` means that no further attempt follows. */
   #recall({ groupId, place, episodeId, task }: Attempt, at: SampledFor): RecalledAttempt | undefined {
     if (!this.#record.isKept) return undefined;
     const id = this.#record.groupIdOf(groupId, at);
@@ -189,7 +191,7 @@ export class PlaceKeeper implements AttemptKeeper {
     return { episode, isFinal: !isOutage || !this.#isRetried(id, { groupId, place, episodeId }) };
   }
 
-  /** Whether the place was or will be tried again after this attempt. */
+  /** Whether another attempt followed or will follow this attempt. */
   #isRetried(id: string, { groupId, place, episodeId }: Pick<Attempt, 'groupId' | 'place' | 'episodeId'>): boolean {
     const { episodes, groups } = this.#ledger.state;
     const known = this.#record.newestOf(episodeId, id);
@@ -248,7 +250,7 @@ export class PlaceKeeper implements AttemptKeeper {
     });
   }
 
-  /** An episode that its workflow has rewarded says nothing about the judge. */
+  /** Notes what an episode shows about the judge. If the workflow gave the reward, it shows nothing. */
   #noteVerdict(name: string, { status, secondsJudging }: Episode): void {
     const isBack = this.#judge.leave(name, status === 'completed' && secondsJudging !== undefined);
     if (isBack) this.#options.onNotice('The judge is back: the run continues.');
@@ -328,14 +330,14 @@ export class PlaceKeeper implements AttemptKeeper {
   }
 }
 
-/** False if the agent or the judge left the place empty, because another try would meet the same cause. */
+/** Returns false if the agent or the judge failed, because another attempt would fail for the same reason. */
 function isLostOrCompleted(episode: Episode): boolean {
   if (episode.status === 'completed') return true;
   const { outage } = episode.error;
   return outage !== undefined && outage.source !== 'judge';
 }
 
-/** The rules from the configuration. `checkEngine` throws if the engine is broken. */
+/** Creates the keeper with the rules of the configuration. `checkEngine` throws if the engine is broken. */
 export function createPlaceKeeper(
   config: CommonConfig,
   options: Pick<PlaceKeeperOptions, 'onNotice' | 'checkEngine' | 'record'>,

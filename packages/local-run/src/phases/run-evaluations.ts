@@ -5,16 +5,20 @@ import { toGroupLines, toEvaluationRecord } from '@agentjet/records';
 import type { RolloutContext } from './run-phase.js';
 
 /**
- * The evaluations of one run. Each is made once per step and written to the run folder, where a resumed run finds it.
+ * The evaluations of one run. An evaluation is made once for a step and written to the run folder, where a resumed run
+ * finds it.
  */
 export type RunEvaluations = {
-  /** The success rate after `step` steps; null if there is nothing to evaluate or the signal ended it. */
+  /**
+   * Returns the success rate after `step` steps. Null if there is nothing to evaluate or the signal ended the
+   * evaluation.
+   */
   successAt(step: number): Promise<number | null>;
-  /** The time that the episodes of all evaluations took together. */
+  /** Returns the total time of all evaluations in seconds. */
   seconds(): number;
 };
 
-/** The evaluations of a run that has none, or that others evaluate. */
+/** The evaluations of a run that makes none itself. */
 export const noEvaluations: RunEvaluations = { successAt: async () => null, seconds: () => 0 };
 
 type EvaluationOptions = {

@@ -23,11 +23,11 @@ export type RolloutContext = {
   readonly workflow: WorkflowSource;
   readonly judge: JobInputs['judge'];
   readonly policy: Policy;
-  /** Puts the configured limits around every tuned model. */
+  /** Wraps every tuned model in the configured limits. */
   readonly wrapModel: WrapModel | undefined;
   readonly endpointHost: EndpointHost;
   readonly environment?: EnvironmentHost | undefined;
-  /** Keeps the places of all groups of the run. */
+  /** Keeps track of all attempts of the run. */
   readonly keeper: PlaceKeeper;
   /** Runs episodes in other processes. Default: episodes run in this one. */
   readonly runEpisode?: GroupsOptions['runEpisode'];
@@ -36,7 +36,7 @@ export type RolloutContext = {
 
 export type PhaseOptions = {
   readonly phase: Exclude<Phase, 'train'>;
-  /** The optimizer step that the phase belongs to, from 1. For an evaluation: the number of steps before it. */
+  /** The step that the phase belongs to, from 1. For an evaluation, it is the number of steps before it. */
   readonly step: number;
   readonly tasks: readonly Task[];
   readonly numRepeat: number;
@@ -48,16 +48,16 @@ export type PhaseOptions = {
   /** The slots that phases running at the same time share. */
   readonly workers?: Semaphore;
   readonly stragglerPatienceMs?: number | null;
-  /** The most groups that may be started and not yet handed over. */
+  /** The maximum number of groups that are started and not yet yielded. */
   readonly maxOpenGroups?: number;
   readonly seed: number;
-  /** A prefix that keeps episode ids of different phases apart. */
+  /** A prefix of episode ids, so that ids of different phases differ. */
   readonly idPrefix: string;
   readonly signal?: AbortSignal | undefined;
 };
 
 export type PhaseOutcome = {
-  /** The groups in the order of the tasks; fewer than the tasks if the signal aborted. */
+  /** The groups in the order of the tasks. If the signal aborted, there are fewer groups than tasks. */
   readonly groups: readonly TaskGroup[];
   readonly seconds: number;
 };
@@ -78,7 +78,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
     wrapModel,
     endpointHost,
     environment,
-    // In a debug phase a failed episode is not tried again, so the user sees the failure at once.
+    // In a debug phase a failed episode is not repeated, so the user sees the failure at once.
     ...(phase !== 'debug' && {
       runEpisode: context.runEpisode,
       keeper: keeper.during({ purpose: phase === 'evaluate' ? 'evaluation' : 'train', step }),
@@ -93,7 +93,7 @@ export async function runPhase(context: RolloutContext, options: PhaseOptions): 
   return { groups, seconds };
 }
 
-/** A failed episode does not stop the run, so the user gets a notice about it. */
+/** Reports failed episodes to the user, because they do not stop the run. */
 function noticeFailures(groups: readonly TaskGroup[], emit: JobListener): void {
   const episodes = groups.flatMap((group) => group.episodes);
   const failed = episodes.flatMap((episode) => (episode.status === 'failed' ? [episode] : []));

@@ -6,7 +6,7 @@ const watch = new URL('../../threads/watch.mjs', import.meta.url);
 
 /**
  * Ends the process when its main thread has been blocked for longer than an episode may take. A workflow that loops
- * without awaiting stops every timer and every signal handler with it, so only another thread can still act. Time does
+ * without awaiting blocks every timer and every signal handler, so only another thread can end the process. Time does
  * not count while a debugger is attached, or while the whole process is stopped.
  */
 export function startWatchdog({

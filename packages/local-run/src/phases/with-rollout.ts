@@ -21,13 +21,13 @@ type RolloutParts = {
   readonly emit: JobListener;
   /** Throws if the engine is broken. */
   readonly checkEngine?: () => void;
-  /** The record of places. Default: in memory. */
+  /** The record of groups and episodes. Default: in memory. */
   readonly record?: PlaceRecord | undefined;
 };
 
 /**
- * Starts the HTTP endpoint for agents in other processes and puts the configured limits around the models. Both end
- * when `use` does.
+ * Starts the HTTP endpoint for agents in other processes and puts the configured limits around the models. The endpoint
+ * and the models end when `use` ends.
  */
 export async function withRollout<T>(
   config: CommonConfig,
@@ -39,7 +39,7 @@ export async function withRollout<T>(
   const endpointHost = await startEndpointServer();
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = Math.max(stackTraceLimit, deepestFrames);
-  // Its timer also keeps Node alive if no episode has pending I/O.
+  // The timer of the watchdog also keeps Node alive if no episode has pending I/O.
   const watchdog = startWatchdog({ limitMs: 1000 * config.rollout.episodeTimeout + 5000 });
   const stopStalls = noticeStalls({
     onNotice: (message) => emit({ type: 'notice', message }),
@@ -79,13 +79,19 @@ export async function withRollout<T>(
   }
 }
 
-/** Episodes that are debugged run in this process, where breakpoints are. */
+/**
+ * Opens the processes for workflows. When episodes are debugged, there are none, because breakpoints work only in this
+ * process.
+ */
 function openPool(config: CommonConfig, { processes }: JobInputs): WorkflowPool | undefined {
   if (processes === undefined || config.backbone === 'debug') return undefined;
   return new WorkflowPool({ ...processes, config, size: config.rollout.workflowProcesses });
 }
 
-/** Each process would see only a part of a group. */
+/**
+ * Throws if a judge of whole groups is used with several processes, because each process would see only a part of a
+ * group.
+ */
 function checkJudge({ processes, judge }: JobInputs): void {
   if (processes === undefined || judge === undefined || !isGroupJudge(judge)) return;
   throw new ConfigError(

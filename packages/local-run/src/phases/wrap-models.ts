@@ -1,8 +1,8 @@
 import type { WrapModel } from '@agentjet/rollout';
 
 /**
- * Joins wrappers to one: the first is closest to the model, the last is closest to the agent. Undefined if there are
- * none.
+ * Joins wrappers to one wrapper. The first is closest to the model, and the last is closest to the agent. Returns
+ * undefined if there are none.
  */
 export function wrapModels(wrappers: readonly (WrapModel | undefined)[]): WrapModel | undefined {
   const given = wrappers.filter((wrapper) => wrapper !== undefined);

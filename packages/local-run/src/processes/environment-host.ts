@@ -1,7 +1,7 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { Environment, EnvironmentHost } from '@agentjet/rollout';
 
-/** The environment with the time limits of the configuration; undefined without one. */
+/** Returns the environment with the time limits of the configuration, or undefined without an environment. */
 export function toEnvironmentHost(
   { environment: limits }: Pick<CommonConfig, 'environment'>,
   environment: Environment | undefined,

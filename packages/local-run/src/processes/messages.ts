@@ -4,9 +4,9 @@ import type { Episode } from '@agentjet/rollout';
 import type { SentError } from './sent-error.js';
 
 /**
- * The messages between a run and a process of workflows. The run has the model and records every call; the process has
- * the workflow, the judge and the environment. Messages are structured clones, so a workflow gets the same values as in
- * the run.
+ * The messages between a run and a process that runs workflows. The run has the model and records every call. The
+ * process has the workflow, the judge and the environment. Messages are structured clones, so a workflow gets the same
+ * values as in the run.
  */
 
 export type ToProcess =
@@ -20,7 +20,7 @@ export type ToProcess =
     }
   /** The episode was cancelled, or has taken too long. */
   | { readonly type: 'stop'; readonly episodeId: string; readonly reason: SentError }
-  /** The judge has answered another episode, so this waiting one may ask again. */
+  /** The judge has answered another episode, so this episode, which waits for the judge, may ask again. */
   | { readonly type: 'judge_back'; readonly episodeId: string }
   | { readonly type: 'delta'; readonly call: number; readonly delta: ChatDelta }
   | { readonly type: 'tokens'; readonly call: number; readonly tokens: readonly TokenLogprob[] }
@@ -28,7 +28,7 @@ export type ToProcess =
   | { readonly type: 'failure'; readonly call: number; readonly error: SentError };
 
 export type ProcessOptions = {
-  /** Whether the task reader provides the environment. Then the process opens the task reader too. */
+  /** Whether the task reader provides the environment. If it does, the process also opens the task reader. */
   readonly hasReadersEnvironment: boolean;
   /** The number of processes that share the sessions of the environment. */
   readonly numProcesses: number;
@@ -41,21 +41,21 @@ export type EpisodeOrder = {
   readonly attempt: number;
   readonly timeoutMs: number;
   /**
-   * How long the episode may wait for a judge that cannot be reached. Null: without limit. Undefined if it may not
-   * wait.
+   * How long the episode may wait for a judge that cannot be reached. Null means without limit. Undefined means that it
+   * may not wait.
    */
   readonly scorePatienceMs?: number | null;
 };
 
 export type FromProcess =
   | { readonly type: 'ready' }
-  /** Neither this process nor any other can run this workflow. */
+  /** No process can run this workflow. */
   | { readonly type: 'refused'; readonly error: SentError }
   | {
       readonly type: 'call';
       readonly episodeId: string;
       readonly call: number;
-      /** The number of the model in the episode: an agent may ask for several. */
+      /** The number of the model in the episode, because an agent may ask for several models. */
       readonly model: number;
       readonly agent: AgentIdentity;
       readonly request: ChatRequest;

@@ -30,8 +30,8 @@ export function toSentError(error: unknown): SentError {
 }
 
 /**
- * The error as it was thrown in the other process. An error of a foreign class becomes an EngineError `failed`, as in a
- * rejected model call.
+ * Restores the error that was thrown in the other process. An error of an unknown class becomes an EngineError
+ * `failed`, as in a rejected model call.
  */
 export function fromSentError({ kind, code, message, stack }: SentError): AgentJetError {
   const Kind = Object.hasOwn(kinds, kind) ? kinds[kind as keyof typeof kinds] : EngineError;

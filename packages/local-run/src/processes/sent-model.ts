@@ -39,7 +39,7 @@ export class SentCalls {
     else reject(options.signal?.aborted === true ? abortedBy(options.signal) : fromSentError(message.error));
   }
 
-  /** If a listener throws, its call ends, as in the run. */
+  /** Passes a piece of an answer to its listener. If the listener throws, its call ends, as in the run. */
   #stream(message: Extract<ToProcess, { type: 'delta' | 'tokens' }>, { options, reject }: Waiting): void {
     try {
       if (message.type === 'delta') options.onDelta?.(message.delta);

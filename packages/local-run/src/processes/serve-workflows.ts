@@ -14,8 +14,8 @@ import { SentCalls } from './sent-model.js';
 const leave = new URL('../../threads/leave-with-parent.mjs', import.meta.url);
 
 /**
- * The process side of `rollout.workflow_processes`: it runs workflows for the run that started it. It ends with that
- * run, even if the run was killed while a workflow here blocks the main thread.
+ * The process side of `rollout.workflow_processes`: it runs workflows for the run that started it. The process ends
+ * when the run ends, even if the run was killed while a workflow blocks the main thread of this process.
  */
 export function serveWorkflows(composition: ConfigComposition): void {
   leaveWithParent();
@@ -29,7 +29,10 @@ export function serveWorkflows(composition: ConfigComposition): void {
   });
 }
 
-/** A terminal sends Ctrl-C to all processes. Only the run handles it, so this process ignores it. */
+/**
+ * Ends this process when the run ends. A terminal sends Ctrl-C to all processes, but only the run handles it, so this
+ * process ignores it.
+ */
 function leaveWithParent(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
@@ -108,7 +111,10 @@ class WorkflowServer {
     );
   }
 
-  /** A value that cannot be sent, such as a function in the metadata, fails its own episode. */
+  /**
+   * Sends a finished episode to the run. If a value cannot be sent, such as a function in the metadata, only its
+   * episode fails.
+   */
   #finish(whole: Episode): void {
     const episode = toRemote(whole);
     const { episodeId } = episode;

@@ -11,9 +11,9 @@ import type { EpisodeOrder, ProcessOptions, RemoteEpisode } from './messages.js'
 import { ProcessLost, WorkflowProcess, type RemoteRun } from './workflow-process.js';
 
 /**
- * The processes of `rollout.workflow_processes`. The run opens each episode, samples and records; a process runs its
- * workflow and judge. If a process dies, each of its episodes is repeated alone in a new process. An episode that kills
- * its process again has failed.
+ * The processes of `rollout.workflow_processes`. The run opens each episode, samples and records, and a process runs
+ * its workflow and judge. If a process dies, each of its episodes is repeated alone in a new process. An episode that
+ * kills its process again has failed.
  */
 export class WorkflowPool {
   readonly #options: WorkflowPoolOptions;
@@ -68,7 +68,7 @@ export class WorkflowPool {
     return isAlone ? this.#seats.run(() => this.#executeAlone(run)) : this.#choose().run(run);
   }
 
-  /** A process that survives its episode is used for the next one, but only for one episode at a time. */
+  /** Runs an episode alone in a process. If the process survives the episode, it is used for the next such episode. */
   async #executeAlone(run: RemoteRun): Promise<RemoteEpisode> {
     const alone = this.#idle.pop() ?? this.#start();
     this.#alone.add(alone);

@@ -13,11 +13,11 @@ const graceMs = 2000;
 /** How long a process may take to import its workflow and open its environment. */
 const longestStartMs = 10 * 60_000;
 
-/** The process of an episode died, and all other episodes in it were lost. */
+/** The error of an episode whose process has died. All other episodes in this process were lost too. */
 export class ProcessLost extends Error {
   /** The number of episodes that ran in it. */
   readonly numEpisodes: number;
-  /** The process was killed because this episode was out of time and the process no longer answered. */
+  /** Whether the process was killed because this episode was out of time and the process did not answer any more. */
   readonly isBlocked: boolean;
 
   constructor(
@@ -33,7 +33,7 @@ export class ProcessLost extends Error {
 export type RemoteRun = {
   readonly task: Task;
   readonly order: EpisodeOrder;
-  /** Aborting ends the episode. */
+  /** If it is aborted, the episode ends. */
   readonly signal: AbortSignal | undefined;
   /** Returns the tuned model of an agent. Called once for each number. */
   readonly createModel: (agent: AgentIdentity) => ChatModel;
@@ -94,14 +94,14 @@ export class WorkflowProcess {
       });
       this.#child.on('error', (error) => {
         reject(this.#startFailed(error.message));
-        if (this.#child.pid === undefined) this.#lose(error.message); // it never started, so it never exits
+        if (this.#child.pid === undefined) this.#lose(error.message); // a process that never started has no exit event
       });
       this.#child.once('exit', (code, signal) => {
         reject(this.#startFailed(describeExit(code, signal)));
         this.#lose(describeExit(code, signal));
       });
     });
-    this.#ready.catch(() => undefined); // callers that run something get this error
+    this.#ready.catch(() => undefined); // callers of `run` get this error
     this.#limitStart(startTimeoutMs);
     this.#send({ type: 'open', config, options });
   }
@@ -110,7 +110,7 @@ export class WorkflowProcess {
     return this.#isGone;
   }
 
-  /** The number includes episodes that wait for the process to start. */
+  /** The number of episodes in this process, including those that wait for its start. */
   get numEpisodes(): number {
     return this.#numAssigned;
   }
@@ -129,7 +129,7 @@ export class WorkflowProcess {
         const shared = { ...run, resolve, reject, deadline, isLate: false, leaveJudge: undefined };
         this.#running.set(episodeId, { ...shared, models: new Map() });
         this.#post({ type: 'run', task, episode: order });
-        if (signal?.aborted === true) onAbort(); // an episode can only be stopped once it runs
+        if (signal?.aborted === true) onAbort(); // the episode must be sent before it can be stopped
         signal?.addEventListener('abort', onAbort, { once: true });
       });
     } finally {
@@ -163,7 +163,7 @@ export class WorkflowProcess {
       case 'call':
         return void this.#answer(running, message);
       case 'judge_away':
-        clearTimeout(running.deadline); // the workflow is done, and a judge has its own patience
+        clearTimeout(running.deadline); // the workflow has ended, and there is a separate time limit for the judge
         running.leaveJudge ??= running.onJudgeBack?.(() =>
           this.#send({ type: 'judge_back', episodeId: message.episodeId }),
         );
@@ -240,7 +240,7 @@ export class WorkflowProcess {
     );
   }
 
-  /** The exit event reports a dead process, so a failed send is ignored here. */
+  /** Sends a message. If this fails, the process is dead, and the exit event reports this. */
   #send(message: ToProcess): void {
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
@@ -257,7 +257,10 @@ export class WorkflowProcess {
     }
   }
 
-  /** Prints its output line by line with its name. The last lines explain why it died. */
+  /**
+   * Prints the output of the process line by line with the name of the process. The last lines are kept to explain why
+   * it died.
+   */
   #show(name: string): void {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       if (stream === null) continue;

@@ -13,7 +13,7 @@ export type RecordedRunOptions = {
   readonly backbone: Pick<Backbone, 'arithmetic' | 'capabilities' | 'policyVersion'>;
   /** Undefined if the run is new. */
   readonly checkpoint: Checkpoint | undefined;
-  /** True if the user chose the checkpoint: later steps are void. */
+  /** True if the user chose the checkpoint, so that later steps are void. */
   readonly isChosen: boolean;
   /** The settings that differ from before. */
   readonly changes: readonly ConfigDifference[];
@@ -21,14 +21,15 @@ export type RecordedRunOptions = {
 };
 
 /**
- * Opens the run's ledger and brings it to the step from which the run continues. Undefined if the run is configured not
- * to be recorded, or cannot be recorded. Rejects with BackboneError if the recording fails.
+ * Opens the run's ledger and brings it to the step from which the run continues. Resolves with undefined if the
+ * configuration turns recording off, or if recording is not possible. Rejects with BackboneError if recording fails.
  */
 export async function openRecordedRun(options: RecordedRunOptions): Promise<RecordedRun | undefined> {
   const { config, folder, onNotice } = options;
   const dir = recordedOf(folder.dir, config.swarm.storeDir);
   if (!config.rollout.record) {
-    await rm(dir, { recursive: true, force: true }); // it would report steps that this run makes differently
+    // This old ledger would report steps that this run makes in another way.
+    await rm(dir, { recursive: true, force: true });
     return undefined;
   }
   const ledger = await RunLedger.open(dir, config, options).catch((error: unknown) => {
@@ -52,24 +53,24 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   }
 }
 
-/** The reason why a run continues without recording; undefined if recording is required. */
+/** Returns the reason why a run continues without recording, or undefined if recording is required. */
 function whyUnavailable(error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   const isAvailable = cause instanceof LedgerError || (cause instanceof StoreError && cause.code !== 'file_system');
   return isAvailable ? undefined : toErrorMessage(cause);
 }
 
-/** Changes that do not affect episodes. */
+/** Keys whose changes do not affect episodes. */
 const changesNoSampling = /^trainer_common\.(optim\.|total_)/;
 
-/** Brings the ledger to the step from which the run continues. Recorded steps after the checkpoint are made again. */
+/** Brings the ledger to the step from which the run continues. Recorded steps after the checkpoint are repeated. */
 function settle(ledger: RunLedger, options: RecordedRunOptions): void {
   const { isChosen, changes, onNotice } = options;
   const from = options.checkpoint?.state.step ?? 0;
   const { state } = ledger;
   concludeUpTo(ledger, from);
   if (state.step < from) {
-    ledger.startAnew('superseded', {}, from + 1); // the steps between were made without recording
+    ledger.startAnew('superseded', {}, from + 1); // the steps in between were made without recording
     ledger.ledger.append({ kind: 'checkpoint', step: from });
     return;
   }
@@ -88,7 +89,7 @@ function settle(ledger: RunLedger, options: RecordedRunOptions): void {
   if (steps.length > 0) onNotice(`Steps ${from + 1} to ${state.step} are made again from their recorded tokens.`);
 }
 
-/** A checkpoint that is whole proves that its steps were made. */
+/** Notes that the steps up to this one were made, because there is a complete checkpoint of it. */
 function concludeUpTo(ledger: RunLedger, step: number): void {
   const { manifests, outcomes } = ledger.state;
   for (const manifest of manifests.values())

@@ -46,7 +46,7 @@ async function open(changes: Partial<RecordedRunOptions> = {}): Promise<Recorded
   return run;
 }
 
-/** What a crash leaves: nothing is written any more, and the next process opens the store. */
+/** Simulates a crash: nothing more is written, and the next process opens the store. */
 async function crashAndOpen(run: RecordedRun, changes: Partial<RecordedRunOptions> = {}): Promise<RecordedRun> {
   await run.places.committed();
   opened = opened.filter((other) => other !== run);
@@ -106,7 +106,10 @@ const outage = {
 };
 const judgeBroke = { status: 'failed', error: { code: 'judge_failed', message: 'no' } };
 
-/** Samples a group: a list of outcomes for each of its places, the lost attempts first. Counts the attempts that are really made. */
+/**
+ * Samples a group. Each of its places has a list of outcomes, with lost attempts first. Returns the number of attempts
+ * that were really made.
+ */
 async function sampleGroup(
   keeper: AttemptKeeper,
   taskId: string,
@@ -154,7 +157,7 @@ async function sampleGroup(
 const keeperOf = (run: RecordedRun, config = createConfig({}) as CommonConfig) =>
   createPlaceKeeper(config, { onNotice: () => undefined, record: run.places });
 
-/** As the loop does. Returns whether the step is on-policy. */
+/** Decides a step in the same way as the loop. Returns whether the step is on-policy. */
 async function decide(
   run: RecordedRun,
   step: number,
@@ -181,7 +184,7 @@ async function conclude(run: RecordedRun, step: number, leftOut: readonly LeftOu
 const redone = (run: RecordedRun): readonly (readonly TrainingGroup[])[] =>
   [...run.ledger.state.manifests.values()].map(run.open);
 
-/** Before steps are made again, the loop notes that their weights may differ. */
+/** Notes that the weights of repeated steps may differ, as the loop does before it repeats them. */
 function raiseIncarnation({ ledger, repeatsExactly }: RecordedRun): void {
   if (!repeatsExactly) ledger.append({ kind: 'incarnation', value: ledger.state.incarnation + 1 });
 }
@@ -255,7 +258,7 @@ describe('episodes of a step that is not decided', () => {
     const keeper = keeperOf(run).during({ purpose: 'train', step: 1 });
     await sampleGroup(keeper, 'a', [[won], [outage, lost]]);
     const at = { groupId: 'b', task: taskOf('b'), place: 0, numPlaces: 2, attempt: 0, episodeId: 'b-r0', seed: 0 };
-    await keeper.begin(at, never); // it is running when the process dies
+    await keeper.begin(at, never); // this attempt runs when the process dies
     const again = keeperOf(await crashAndOpen(run)).during({ purpose: 'train', step: 1 });
     const whole = await sampleGroup(again, 'a', [[], []]);
     expect(whole.made).toEqual([]);

@@ -8,15 +8,15 @@ import type { RunLedger } from './run-ledger.js';
 import { openGroups, storeGroups } from './stored-step.js';
 
 /**
- * An ordinary run records every finished episode, and before each step a manifest of everything that the step is
- * computed from. So a crash costs no sampling: a resumed run makes the steps after its checkpoint again from the
+ * An ordinary run records every finished episode. Before each step, it records a manifest of everything that the step
+ * is computed from. So no sampling is lost in a crash: a resumed run repeats the steps after its checkpoint from the
  * records, and keeps the finished episodes.
  */
 export class RecordedRun implements Recorder {
   readonly places: RunLedger;
   readonly repeatsExactly: boolean;
   readonly #folder: RunFolder;
-  /** Finished episodes of steps that an earlier process left undecided. */
+  /** The finished episodes of steps that an earlier process had not decided. */
   readonly #found: readonly string[];
   #older: ReadonlySet<string> | undefined;
 
@@ -62,8 +62,8 @@ export class RecordedRun implements Recorder {
   });
 
   /**
-   * Removes the records that even the second-newest checkpoint does not need. The newest one may turn out to be
-   * incomplete.
+   * Removes the records that the second-newest checkpoint does not need. It is not the newest, because the newest may
+   * turn out to be incomplete.
    */
   retire = async (): Promise<void> => {
     const steps = await this.#folder.checkpoints.steps();
@@ -81,7 +81,9 @@ export class RecordedRun implements Recorder {
     await this.places.committed();
   };
 
-  /** Makes a refused step undecided again: the resumed run samples it anew, possibly with repaired settings. */
+  /**
+   * Makes a refused step undecided again, so that the resumed run samples it again, possibly with repaired settings.
+   */
   noteOutcome = async ({ status, state, ...outcome }: TrainOutcome): Promise<void> => {
     if (status !== 'failed' || !('error' in outcome) || this.places.state.step <= state.step) return;
     if (!(outcome.error instanceof BackboneError && outcome.error.code === 'non_finite_gradient')) return;
@@ -92,7 +94,7 @@ export class RecordedRun implements Recorder {
 
   close = (): Promise<void> => this.places.close();
 
-  /** The ledger's groups of a batch, including groups that were replaced by others. */
+  /** Returns the ledger's groups of a batch, including groups that were replaced by others. */
   #sampledFor(step: number): readonly LedgerGroup[] {
     const prefix = this.places.groupIdOf('', { purpose: 'train', step });
     return [...this.places.state.groups.values()].filter(
@@ -118,7 +120,7 @@ export class RecordedRun implements Recorder {
         this.ledger.dropGroup(groupId, stale.has(groupId) ? 'stale' : 'nothing_to_train');
   }
 
-  /** The ledger's ids of the episodes of these groups that have ended, by the ids that the step gave them. */
+  /** Returns the ledger's ids of the ended episodes of these groups, by their ids in the step. */
   #endsOf(sampled: readonly LedgerGroup[]): (episodeId: string) => string | undefined {
     const groups = new Set(sampled.map(({ groupId }) => groupId));
     const ends = new Map<string, string>();
@@ -127,7 +129,7 @@ export class RecordedRun implements Recorder {
     return (episodeId) => ends.get(episodeId);
   }
 
-  /** The ledger's ids of the episodes in a manifest, by the ids that the step gave them. */
+  /** Returns the ledger's ids of the episodes in a manifest, by their ids in the step. */
   #episodesOf(manifest: ManifestRecord | undefined): ReadonlyMap<string, string> {
     const { episodes } = this.places.state;
     const members = (manifest?.groups ?? []).flatMap((group) =>
@@ -158,7 +160,7 @@ export type RecordedParts = {
   readonly repeatsExactly: boolean;
 };
 
-/** The episodes that were sampled from earlier weights. Those weights were made again later and may now differ. */
+/** Returns the episodes that were sampled from weights that have been computed again since then and may differ. */
 function findOlder(places: RunLedger, episodeIds: readonly string[]): ReadonlySet<string> {
   const { incarnation, episodes } = places.state;
   const isOlder = (episodeId: string): boolean =>

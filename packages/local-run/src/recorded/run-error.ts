@@ -1,7 +1,7 @@
 import { AgentJetError, BackboneError, toErrorMessage } from '@agentjet/core';
 import { LedgerError, StoreError } from '@agentjet/ledger';
 
-/** Explains what a failure of the ledger means for a run, and gives the repair. */
+/** Converts a failure of the ledger to an error that says what it means for the run, and names the repair. */
 export function toRunError(error: unknown): Error {
   if (error instanceof AgentJetError && !(error instanceof LedgerError) && !(error instanceof StoreError)) return error;
   const code = error instanceof AgentJetError ? error.code : 'failed';

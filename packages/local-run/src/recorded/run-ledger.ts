@@ -28,9 +28,9 @@ const maxFileBytes = 32 * 2 ** 20;
 const maxFileEntries = 100_000;
 
 /**
- * The ledger of an ordinary run on disk. The run is like a swarm with one client and without HTTP: its rules, its
- * records and their order are those of a swarm server. Only the process that has claimed the run folder writes the
- * ledger.
+ * The ledger of an ordinary run on disk. The run is like a swarm with one client and without HTTP. It has the same
+ * rules, and the same records in the same order, as a swarm server. Only the process that has claimed the run folder
+ * writes the ledger.
  */
 export class RunLedger implements PlaceRecord {
   readonly ledger: Ledger;
@@ -49,8 +49,8 @@ export class RunLedger implements PlaceRecord {
   }
 
   /**
-   * Opens the ledger in `dir`, and creates the folder if it does not exist. A ledger that cannot be read is set aside
-   * and reported. Rejects with BackboneError `run_folder`.
+   * Opens the ledger in `dir`, and creates the folder if it does not exist. If the ledger cannot be read, its folder is
+   * renamed, and a notice says so. Rejects with BackboneError `run_folder`.
    */
   static async open(
     dir: string,
@@ -71,7 +71,7 @@ export class RunLedger implements PlaceRecord {
   static async #open(dir: string, config: CommonConfig): Promise<RunLedger> {
     const failure: Failure = { error: undefined };
     const onLost = (error: unknown): void => void (failure.error ??= error);
-    const store = await LmdbStore.open(dir, { takeOver: true, onLost }); // the run folder has one writer: this process
+    const store = await LmdbStore.open(dir, { takeOver: true, onLost }); // only this process writes the run folder
     try {
       const index = new RecordIndex(store);
       const { state, nextSequence } = await recover(store, index.note);
@@ -105,13 +105,13 @@ export class RunLedger implements PlaceRecord {
   }
 
   /**
-   * The ledger's id of a group. If the configuration was changed or training went back to a checkpoint, all groups are
-   * new.
+   * Returns the ledger's id of a group. If the configuration was changed or training went back to a checkpoint, all
+   * groups get new ids.
    */
   groupIdOf = (groupId: string, { step }: SampledFor): string => {
     const generation = this.state.configs.findLast(({ fromStep }) => fromStep <= step)?.revision ?? 0;
     let id = `${generation}:${step}:${groupId}`;
-    while (this.state.finished.has(id)) id = `+${id}`; // a finished step, whose lines were removed, used the id
+    while (this.state.finished.has(id)) id = `+${id}`; // a finished step whose records were removed has used this id
     return id;
   };
 
@@ -134,7 +134,7 @@ export class RunLedger implements PlaceRecord {
 
   sealOf = (episode: Episode): Pick<NewEnd, 'content' | 'bytes'> => sealEpisode(episode, this.state.incarnation);
 
-  /** Throws BackboneError `redo_impossible` if the end is in no file of the ledger. */
+  /** Reads the end record of an episode. Throws BackboneError `redo_impossible` if it is in no file of the ledger. */
   read(episodeId: string): EndRecord {
     const end = this.#index.end(episodeId);
     if (end !== undefined) return end;
@@ -161,7 +161,7 @@ export class RunLedger implements PlaceRecord {
     });
   }
 
-  /** Groups of undecided steps are drawn anew. */
+  /** Drops the groups of undecided steps, so that new groups are sampled. */
   startAnew(reason: 'superseded' | 'rewound', changes: Readonly<Record<string, unknown>>, fromStep: number): void {
     for (const { groupId, fate } of this.state.groups.values())
       if (fate === undefined) this.ledger.dropGroup(groupId, reason);
@@ -180,12 +180,12 @@ export class RunLedger implements PlaceRecord {
 
   async close(): Promise<void> {
     this.#giveUpRunning();
-    await this.#writer.synced().catch(() => undefined); // callers that waited for a step report it
+    await this.#writer.synced().catch(() => undefined); // callers that waited for a step report the error
     this.#writer.close(new StoreError('closed', 'The run has ended.'));
     await this.#store.close();
   }
 
-  /** The episodes that an earlier process was running are lost, and do not count as failures. */
+  /** Marks the episodes that an earlier process was running as lost. They do not count as failures. */
   #giveUpGhosts(): void {
     this.#giveUpRunning();
     const { bootId } = this.#store;
@@ -209,7 +209,7 @@ type Opened = {
   readonly failure: Failure;
 };
 
-/** The ledger's id of an attempt that the group calls `episodeId`, for any try. */
+/** Returns the id of the claim that all attempts at an episode share. */
 const claimIdOf = (groupId: string, episodeId: string): string => `${groupId} ${episodeId}`;
 
 const isUnreadable = (error: unknown): boolean =>

@@ -4,8 +4,8 @@ import type { Episode } from '@agentjet/rollout';
 import { contentOf, readEnd } from '@agentjet/records';
 
 /**
- * The episode of an end record of an ordinary run, with the id that its step gave it. Without `task`, the episode has
- * the task of its line.
+ * Returns the episode of an end record of an ordinary run, with its id in the step. Without `task`, the episode has
+ * only the recorded fields of its task.
  */
 export function openEnd(end: EndRecord, task?: Task): Episode {
   const { name = end.episodeId } = contentOf(end, defaultPolicy);
@@ -15,6 +15,7 @@ export function openEnd(end: EndRecord, task?: Task): Episode {
 }
 
 /**
- * The cause that an end record states if the failure is not the agent's, so that no policy gives the episode a reward.
+ * The policy for failed episodes that an end record states if the failure is not the agent's, so that the episode gets
+ * no reward.
  */
 export const unrewarded: LedgerRules['failedEpisodePolicy'] = 'partial_group';

@@ -6,7 +6,7 @@ import { toEpisodeLine } from '@agentjet/records';
 import type { RunLedger } from './run-ledger.js';
 import { openEnd } from './stored-episode.js';
 
-/** The fields that an ordinary run's manifest has in addition to the trained groups. */
+/** The fields of an ordinary run's manifest, in addition to the trained groups. */
 export type StoredStep = StepContent & {
   /** All groups of the batch, in order. The metrics also count groups that are not trained. */
   readonly groups: readonly StoredGroup[];
@@ -15,7 +15,7 @@ export type StoredStep = StepContent & {
 type StoredGroup = {
   /** The id in the step. */
   readonly groupId: string;
-  /** The id in the ledger; absent if nothing of it is trained. */
+  /** The id in the ledger. Absent if no episode of the group is trained. */
   readonly trained?: string;
   readonly draw?: Draw;
   readonly alsoDrawn?: readonly Draw[];
@@ -24,10 +24,13 @@ type StoredGroup = {
 
 type EpisodeLine = NonNullable<GroupReport['records']>[number];
 
-/** The line of an episode. It is made again from the end record, or kept here if the ledger has none. */
+/**
+ * The line of an episode. It is computed from the end record. If the ledger has no end record, the line itself is kept
+ * here.
+ */
 type StoredRecord = { readonly end: string; readonly hasSamples: boolean } | { readonly line: EpisodeLine };
 
-/** The manifest's entry for the groups of a batch. */
+/** Returns the manifest's entry for the groups of a batch. */
 export function storeGroups(
   groups: readonly TrainingGroup[],
   { step, ledger, endOf }: StoringContext,
@@ -50,11 +53,14 @@ export function storeGroups(
 type StoringContext = {
   readonly step: number;
   readonly ledger: RunLedger;
-  /** The ledger's id of an episode, by the id that the step gave it. */
+  /** Returns the ledger's id of an episode, by its id in the step. */
   readonly endOf: (episodeId: string) => string | undefined;
 };
 
-/** The groups of a batch as they were when its manifest was written. Throws BackboneError `redo_impossible`. */
+/**
+ * Returns the groups of a batch as they were when its manifest was written. Throws BackboneError `redo_impossible` if a
+ * record is missing.
+ */
 export function openGroups(manifest: ManifestRecord, ledger: RunLedger): readonly TrainingGroup[] {
   const { groups } = manifest.content as StoredStep;
   const members = new Map(manifest.groups.map(({ groupId, episodes }) => [groupId, episodes]));

@@ -1,7 +1,7 @@
 import type { SourceStart } from '@agentjet/run';
 import type { TrainingGroup } from '@agentjet/trainer';
 
-/** The source of a run's groups: a schedule of tasks that are sampled on demand, or a pool that others fill. */
+/** The source of a run's groups: a schedule of tasks that are sampled on demand, or a pool that other programs fill. */
 export type GroupSource = {
   readonly groupsPerStep: number;
   /** Last optimizer step of the run. */

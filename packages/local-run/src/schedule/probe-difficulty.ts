@@ -16,7 +16,10 @@ type ProbeParts = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** The initial model runs episodes of each training task. Tasks that it always or never solves are left out. */
+/**
+ * Lets the initial model run episodes of each training task, and leaves out tasks that the model always or never
+ * solves.
+ */
 export async function probeDifficulty(config: CommonConfig, table: TaskTable, parts: ProbeParts): Promise<Selected> {
   const { difficulty } = config.taskReader;
   const opened = openWhenNeeded(config, parts);
@@ -60,14 +63,14 @@ async function describeShape(config: CommonConfig, { inputs, modelDir }: ProbePa
   };
 }
 
-/** The environment that the episodes act in. Some readers open it themselves, with their own settings. */
+/** Describes the environment that the episodes act in. Some readers open it themselves, with their own settings. */
 function describeWorld({ environment, taskReader }: CommonConfig, { reader }: JobInputs): unknown {
   const { maxSessions: _sessions, openTimeout: _open, callTimeout: _call, ...world } = environment;
   const { difficulty: _limits, ...ofReader } = taskReader;
   return [world, reader.environment === undefined ? null : ofReader];
 }
 
-/** The engine is opened for the first task without a known result, and stays open until the end. */
+/** Opens the engine for the first task without a known result, and keeps it open until the end. */
 function openWhenNeeded(config: CommonConfig, parts: ProbeParts) {
   const { inputs, emit, signal } = parts;
   const quiet: JobListener = (event) => {

@@ -8,7 +8,7 @@ import { createTaskSchedule, type TaskSchedule } from './task-schedule.js';
 export type Plan = {
   readonly schedule: TaskSchedule;
   readonly evaluationTasks: readonly Task[];
-  /** The description of the tasks for the run's record. */
+  /** The description of the tasks that the run folder keeps. */
   readonly tasks: TasksCard;
 };
 
@@ -54,7 +54,7 @@ export async function readPlan(
   };
 }
 
-/** The description of a reader that does not describe itself. */
+/** Describes the tasks of a reader that does not describe them itself. */
 function describe({ size, source }: TaskTable, evaluationTasks: readonly Task[]): TasksCard {
   const evaluation = {
     tasks: evaluationTasks.length,
@@ -64,7 +64,7 @@ function describe({ size, source }: TaskTable, evaluationTasks: readonly Task[])
   return { training: { tasks: size, sources: [source], dropped: [] }, evaluation };
 }
 
-/** The reader's own table, or else a list of the tasks that it yields. */
+/** Opens the reader's own table. If it has none, makes a list of the tasks that it yields. */
 async function openTrainingTable(reader: TaskReader, neededTasks: number | null): Promise<TaskTable> {
   if (reader.trainingTable !== undefined) return reader.trainingTable();
   return createListTable(await collectTasks(reader.trainingTasks(), neededTasks), 'the task reader');

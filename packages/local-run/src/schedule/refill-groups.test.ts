@@ -18,7 +18,7 @@ function groupOf(index: number, rewards: readonly number[]): TrainingGroup {
 const flat = (index: number): TrainingGroup => groupOf(index, [1, 1]);
 const spread = (index: number): TrainingGroup => groupOf(index, [0, 1]);
 
-/** Draws these groups in order. */
+/** Returns a function that draws these groups in order. */
 function drawing(groups: readonly TrainingGroup[]) {
   const left = [...groups];
   const counts: number[] = [];

@@ -1,9 +1,9 @@
 import { centerRewards, type GroupReport, type TrainingGroup } from '@agentjet/trainer';
 
 /**
- * Groups in which every episode got the same reward teach nothing. With `rollout.refill_groups` other tasks replace
- * them. The episodes of a replaced group stay in the step's report, so its figures still describe all episodes.
- * `refilled_groups` counts the replaced groups.
+ * If every episode of a group got the same reward, the group has nothing to train. With `rollout.refill_groups`, groups
+ * of other tasks replace such groups. The episodes of a replaced group stay in the step's report, so its figures still
+ * describe all episodes. `refilled_groups` counts the replaced groups.
  */
 
 /**
@@ -37,7 +37,7 @@ function addReports(a: GroupReport, b: GroupReport): GroupReport {
   };
 }
 
-/** Puts `replacement` in the place of `group`, with the draws and the report of both. */
+/** Returns `replacement`, with the draws and the reports of both groups. */
 function replace(group: TrainingGroup, replacement: TrainingGroup): TrainingGroup {
   const report = addReports(group.report ?? emptyReport, replacement.report ?? emptyReport);
   return {
@@ -48,8 +48,8 @@ function replace(group: TrainingGroup, replacement: TrainingGroup): TrainingGrou
 }
 
 /**
- * Replaces groups without spread by others until none is left or `most` groups were drawn. `draw(count)` samples that
- * many further tasks, or none if the run is stopping.
+ * Replaces groups with equal rewards by others until there are no such groups or `most` groups were drawn.
+ * `draw(count)` samples this number of other tasks, or none if the run is stopping.
  */
 export async function refillGroups(
   groups: readonly TrainingGroup[],

@@ -15,7 +15,7 @@ import { toTrainingGroup } from './to-training-group.js';
 /** One draw and its task. */
 type DrawnTask = { readonly draw: Draw; readonly task: Task };
 
-/** Draws of one epoch stay together, because ids and seeds contain the epoch. */
+/** Groups the draws by epoch, because ids and seeds contain the epoch. */
 function groupByEpoch(batch: readonly DrawnTask[]): readonly (readonly DrawnTask[])[] {
   const epochs = [...new Set(batch.map(({ draw }) => draw.epoch))];
   return epochs.map((epoch) => batch.filter(({ draw }) => draw.epoch === epoch));
@@ -24,8 +24,8 @@ function groupByEpoch(batch: readonly DrawnTask[]): readonly (readonly DrawnTask
 type RunAt = { readonly step: number; readonly signal: AbortSignal; readonly workers: Semaphore };
 
 /**
- * The groups of the draws of one epoch, in their order; fewer if the signal aborts. A group that was lost to an outage
- * is drawn again and keeps its place in the batch.
+ * Samples the groups of one epoch's draws, and returns them in order. There are fewer if the signal aborts. A group
+ * that was lost to an outage is sampled again, and keeps its position in the batch.
  */
 async function runDraws(
   context: RolloutContext,
@@ -48,7 +48,10 @@ async function runDraws(
   return groups.map((group, index) => toTrainingGroup(group, config, drawn[index]?.draw));
 }
 
-/** The new group, with the lost attempts of the group that it replaces; the old group if it was not replaced. */
+/**
+ * Returns the new group, with the lost attempts of the group that it replaces. Returns the old group if there is no new
+ * one.
+ */
 function withEarlier(replacement: TaskGroup | undefined, group: TaskGroup): TaskGroup {
   if (replacement === undefined) return group;
   return { ...replacement, lost: [...group.lost, ...group.episodes, ...replacement.lost] };
@@ -56,7 +59,10 @@ function withEarlier(replacement: TaskGroup | undefined, group: TaskGroup): Task
 
 type Drawn = { readonly tasks: readonly Task[]; readonly epoch: number; readonly numTries: number };
 
-/** The seeds do not depend on `numTries`: a group that is drawn again is the same experiment. */
+/**
+ * Runs the episodes of these tasks. The seeds do not depend on `numTries`, because a group that is sampled again
+ * repeats the same experiment.
+ */
 async function runTasks(
   context: RolloutContext,
   { tasks, epoch, numTries }: Drawn,
@@ -86,8 +92,8 @@ async function runTasks(
 
 /**
  * The groups of a schedule. A batch is sampled when its first group is requested, so every batch is on-policy if the
- * consumer trains in between. If the run has a pace, batches are begun ahead. A run that is asked to stop in a pause
- * gets no further group.
+ * consumer trains between two batches. If the run has a pace, batches are begun earlier. If the run is asked to stop
+ * during a pause, it gets no further group.
  */
 export function createScheduleSource(
   context: RolloutContext,
@@ -110,7 +116,7 @@ export function createScheduleSource(
 type ScheduleSourceOptions = {
   /** Stops the run after the current step. */
   readonly stop: AbortSignal | undefined;
-  /** Throws if the engine stopped answering while it sampled a batch. Then no group of the batch is yielded. */
+  /** Throws if the engine stopped answering while it sampled a batch. No group of this batch is yielded then. */
   readonly checkEngine: () => void;
 };
 
@@ -154,7 +160,7 @@ async function* pullGroups(
   }
 }
 
-/** The caller gets an error when it waits for the batch, not before. */
+/** Begins to read the tasks of a batch. If this fails, the caller gets the error only when it waits for the batch. */
 function readBatch(schedule: TaskSchedule, draws: readonly Draw[]): Promise<readonly DrawnTask[]> {
   const batch = Promise.all(draws.map(async (draw) => ({ draw, task: await readTask(() => schedule.taskOf(draw)) })));
   batch.catch(() => undefined);

@@ -6,7 +6,7 @@ import { createListTable } from '@agentjet/rollout';
 import { beforeEach, expect, it } from 'vitest';
 import { selectByDifficulty, type DifficultyOptions } from './select-by-difficulty.js';
 
-/** The id says how many of four episodes succeed. */
+/** The tasks of the tests. Each id says how many of four episodes succeed. */
 const tasks = [0, 4, 1, 2, 3, 4, 0].map(
   (solved, at): Task => ({ taskId: `${solved}-${at}`, mainQuery: 'x', initMessages: [], metadata: {} }),
 );
@@ -70,7 +70,7 @@ it('probes a task once for a model, also if it was stopped in between and its la
   probed = [];
   await select();
   expect(probed).toEqual([]);
-  expect(readFileSync(cacheFile, 'utf8').split('\n')).toHaveLength(9); // with the torn line, and the end
+  expect(readFileSync(cacheFile, 'utf8').split('\n')).toHaveLength(9); // including the incomplete line and the end
   await select({ shapedBy: { model: 'another' } });
   expect(probed).toHaveLength(7);
 });

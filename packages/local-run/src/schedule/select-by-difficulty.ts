@@ -5,8 +5,9 @@ import { ConfigError, isJsonObject, makeFolders, parseJsonObject, TaskError, typ
 import type { DroppedTasks, TaskTable } from '@agentjet/rollout';
 
 /**
- * A task that the model always or never solves gives a group of equal rewards, and so no gradient. A probe finds such
- * tasks before training. It keeps its results line by line in a file, so an interrupted probe resumes from them.
+ * If the model always or never solves a task, the rewards of the group are equal, and there is no gradient. A probe
+ * finds such tasks before training. It keeps its results line by line in a file, so an interrupted probe resumes from
+ * them.
  */
 
 /** The number of scored episodes of a task, and how many of them succeeded. */
@@ -15,12 +16,15 @@ export type ProbeOutcome = { readonly episodes: number; readonly solved: number 
 export type DifficultyOptions = {
   /** The number of episodes of each task. */
   readonly samples: number;
-  /** A task is kept if its share of solved episodes is above this one. Null: no lower limit. */
+  /** A task is kept if its share of solved episodes is above this one. Null means no lower limit. */
   readonly solvedAbove: number | null;
-  /** A task is kept if its share of solved episodes is below this one. Null: no upper limit. */
+  /** A task is kept if its share of solved episodes is below this one. Null means no upper limit. */
   readonly solvedBelow: number | null;
   readonly cacheFile: string;
-  /** Identifies everything except the task that shapes an outcome: the model, the agent, the judge, the sampling. */
+  /**
+   * Identifies everything except the task that an outcome depends on: the model, the agent, the judge, and the
+   * sampling.
+   */
   readonly shapedBy: unknown;
   /** Outcomes in the order of the tasks. */
   readonly probe: (tasks: readonly Task[]) => Promise<readonly ProbeOutcome[]>;
@@ -33,7 +37,7 @@ export type Selected = { readonly table: TaskTable; readonly dropped: readonly D
 
 const numExamples = 5;
 
-/** The tasks within the limits, in their order. A task that could not be scored often enough is kept. */
+/** Selects the tasks within the limits, in their order. A task that could not be scored often enough is kept. */
 export async function selectByDifficulty(table: TaskTable, options: DifficultyOptions): Promise<Selected> {
   const { size } = table;
   if (size === null)
@@ -55,7 +59,7 @@ export async function selectByDifficulty(table: TaskTable, options: DifficultyOp
   };
 }
 
-/** The share of solved episodes of each task; undefined if unknown. */
+/** Returns the share of solved episodes of each task, or undefined if it is unknown. */
 async function probeAll(
   table: TaskTable,
   size: number,

@@ -13,12 +13,12 @@ const makeTable = (count: number): TaskTable => {
 };
 const options = { batchSize: 4, epochs: 2, totalSteps: null, shuffle: true, seed: 1 };
 
-/** The first `count` draws that are left. */
+/** Returns the first `count` draws that are left. */
 function next(schedule: TaskSchedule, count: number, drawn: Draws = []): readonly Draw[] {
   const left = schedule.draws(drawn);
   return Array.from({ length: count }, () => left.next().value);
 }
-/** Draws [start, start + count) of a run that was never interrupted. */
+/** Returns the draws [start, start + count) of a run that was never interrupted. */
 const slice = (schedule: TaskSchedule, start: number, count: number): readonly Draw[] =>
   next(schedule, start + count).slice(start);
 const idsOf = async (schedule: TaskSchedule, draws: readonly Draw[]): Promise<readonly string[]> =>

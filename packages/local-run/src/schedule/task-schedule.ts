@@ -3,16 +3,19 @@ import type { TaskTable } from '@agentjet/rollout';
 import type { Draw, Draws } from '@agentjet/run-folder';
 
 /**
- * Decides which tasks a run draws, in which order. It has no state: a resumed run draws the same tasks as an
+ * Decides which tasks a run draws, and in which order. It has no state: a resumed run draws the same tasks as an
  * uninterrupted one.
  */
 export type TaskSchedule = {
-  /** Tasks per optimizer step: the configured number, or all if there are fewer. */
+  /** The number of tasks in a step: the configured number, or all tasks if there are fewer. */
   readonly batchSize: number;
   readonly totalSteps: number;
   /** The number of tasks of a step. The last step of a run that counts epochs may have fewer; later steps have 0. */
   readonly sizeOf: (step: number) => number;
-  /** The draws that are not among `drawn`, in order and without end. `sizeOf` gives the number that a step takes. */
+  /**
+   * Yields the draws that are not in `drawn`, in order and without end. `sizeOf` gives the number of draws that a step
+   * takes.
+   */
   readonly draws: (drawn: Draws) => Generator<Draw, never, undefined>;
   readonly taskOf: (draw: Draw) => Promise<Task>;
 };
@@ -28,8 +31,9 @@ type ScheduleOptions = {
 };
 
 /**
- * Makes pass after pass over a table that is not empty. Each pass shuffles indices, because tasks are read only when
- * they are drawn. Throws TaskError `endless_tasks` if neither the size of the table nor the number of steps is known.
+ * Creates a schedule that makes one pass after another over a table. The table must not be empty. Each pass shuffles
+ * indices, because tasks are read only when they are drawn. Throws TaskError `endless_tasks` if neither the size of the
+ * table nor the number of steps is known.
  */
 export function createTaskSchedule(table: TaskTable, options: ScheduleOptions): TaskSchedule {
   const size = table.size ?? Infinity;
@@ -54,7 +58,10 @@ export function createTaskSchedule(table: TaskTable, options: ScheduleOptions): 
   };
 }
 
-/** Finds the table index for a place in a pass. The order of the newest pass is kept in memory. */
+/**
+ * Returns a function that finds the table index for a position in a pass. The order of the newest pass is kept in
+ * memory.
+ */
 function createOrder(
   { size }: TaskTable,
   { shuffle, seed }: ScheduleOptions,
@@ -68,9 +75,9 @@ function createOrder(
 }
 
 /**
- * The places of the draws, counted through all passes and ascending. A checkpoint that has only a count stores its
- * draws as the first ones of epoch 0, even if they reach into later passes. Counting through all passes makes both
- * forms equal.
+ * Returns the positions of the draws in ascending order, numbered over all passes. If a checkpoint has only a count,
+ * its draws are stored as the first draws of epoch 0, even if they reach into later passes. With numbers over all
+ * passes, both forms are equal.
  */
 function flatten(drawn: Draws, size: number): { readonly from: number; readonly to: number }[] {
   const places = drawn.flatMap(({ epoch, ranges }) => {

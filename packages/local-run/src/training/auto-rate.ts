@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type CommonConfig, type ConfigComposition, formatCount } from '@agentjet/core';
 import type { PreparedModel } from '@agentjet/models';
 
-/** Resolves `trainer_common.optim.lr: auto`. The trainer's README names the source of each rate. */
+/** This file resolves `trainer_common.optim.lr: auto`. The trainer's README names the source of each rate. */
 
 const rates = [
   { most: 20e6, full: 3e-4, adapter: 3e-4 },
@@ -15,7 +15,7 @@ const rates = [
 /** The rate for the smallest models, and for models of unknown size. */
 export const [{ full: smallestModelRate }] = rates;
 
-/** The rate for a model of this size if all weights or an adapter (LoRA) are trained. */
+/** Returns the rate for a model of this size, if all weights are trained or only an adapter (LoRA). */
 function autoRate({ numParameters, trainsAdapter }: SizedModel): number {
   if (numParameters === undefined) return smallestModelRate;
   const fitting = rates.find(({ most }) => numParameters <= most) ?? rates[rates.length - 1];
@@ -32,7 +32,10 @@ export type RateOptions = {
   readonly onNotice: (message: string) => void;
 };
 
-/** The configuration with a number for `auto`. Its run stores the number, so that it keeps the rate when it is resumed. */
+/**
+ * Returns the configuration with a number instead of `auto`. The run stores the number, so it keeps its rate when it is
+ * resumed.
+ */
 export function withRate(config: CommonConfig, { model, composition, runDir, onNotice }: RateOptions): CommonConfig {
   if (config.trainerCommon.optim.lr !== 'auto') return config;
   const stored =

@@ -24,8 +24,8 @@ export function checkStart(config: CommonConfig, parts: StartParts): readonly st
 }
 
 /**
- * Makes the checks of `checkStart` for a server. A server may serve evaluations only, so groups that are too small are
- * only reported.
+ * Makes the checks of `checkStart` for a server. A server may serve only evaluations, so groups that are too small are
+ * not refused but reported.
  */
 export function checkServedStart(config: CommonConfig, parts: StartParts): readonly string[] {
   const [problem] = describeServedConflicts(config);
@@ -33,7 +33,7 @@ export function checkServedStart(config: CommonConfig, parts: StartParts): reado
   return [...describeGroupSize(config, parts.algorithm), ...describeSettings(config, parts)];
 }
 
-/** Settings of an ordinary run that a swarm does not honour. */
+/** Describes settings that have an effect only in ordinary runs. */
 function describeServedConflicts({ rollout, swarm }: CommonConfig): readonly string[] {
   const { refillGroups, stragglerPatience } = rollout;
   return [
@@ -65,7 +65,10 @@ function describeGroupSize(
   ];
 }
 
-/** Throws ConfigError `conflict` if `keep_best` waits for figures that no evaluation gives. `numTasks`: evaluation tasks, if they are known. */
+/**
+ * Throws ConfigError `conflict` if `keep_best` is set but there are no evaluations. `numTasks` is the number of
+ * evaluation tasks, if it is known.
+ */
 export function checkKeepBest({ trainerCommon }: CommonConfig, numTasks: number | undefined): void {
   const { keepBest, valBeforeTrain, testFreq } = trainerCommon;
   const isOff = !valBeforeTrain && testFreq === 0;

@@ -8,13 +8,13 @@ export class EmptySteps {
   #count = 0;
   #last: MetricsRecord | undefined;
 
-  /** `most` is the number of such steps that ends the run; null means no limit. `repair` is the advice for the user. */
+  /** After `most` such steps, the run ends. Null means no limit. `repair` is the advice for the user. */
   constructor(most: number | null, repair: string) {
     this.#most = most;
     this.#repair = repair;
   }
 
-  /** Begins to count again, because the user has started the training again. */
+  /** Starts counting from 0, because the user has started the training again. */
   reset(): void {
     this.#count = 0;
   }
@@ -24,7 +24,7 @@ export class EmptySteps {
     this.#last = metrics;
   }
 
-  /** Throws WorkflowError `nothing_trained` from the last step on that the limit allows. */
+  /** Throws WorkflowError `nothing_trained` if the limit is reached. */
   check(): void {
     const last = this.#last;
     if (last !== undefined && this.#most !== null && this.#count >= this.#most)
@@ -33,8 +33,8 @@ export class EmptySteps {
 }
 
 /**
- * A trained policy may always solve some tasks and never solve the others. Then a step has nothing to train, and this
- * is not an error.
+ * Whether a step counts as empty. A step without anything to train is not an error if the policy always solves some
+ * tasks and never solves the others.
  */
 function isEmpty({
   trained_tokens: trained,

@@ -2,19 +2,22 @@ import { type Counts, type CountsByAgent, forkReasons, type TrackerStats } from 
 import type { ForkCause } from '@agentjet/core';
 import type { JobListener } from '@agentjet/records';
 
-/** An agent's calls in one step are reported if they have more forks for one cause than this. */
+/** An agent is reported if more than this share of its calls in a step are forks with the same cause. */
 const forkShare = 0.1;
-/** Splices cost nothing, but an agent is reported if every second answer comes back changed. */
+/**
+ * An agent is reported if more than this share of its answers come back changed. The share is larger than for forks,
+ * because splices cost nothing.
+ */
 const spliceShare = 0.5;
-/** Fewer calls are not conclusive. */
+/** An agent with fewer calls is not reported. */
 const leastCalls = 20;
 const page = 'packages/context-tracker/README.md, "History policy"';
 
 type Tally = { calls: number; readonly forks: Map<string, number>; readonly splices: Map<string, number> };
 
 /**
- * Passes events on, and reports agents whose histories come back changed: once for each agent, cause and run, after
- * the step in which it was first seen.
+ * Passes events on, and reports agents whose histories come back changed. Each agent and cause is reported once in a
+ * run, after the step in which it was first seen.
  */
 export function noticeHistories(emit: JobListener): JobListener {
   const told = new Set<string>();

@@ -4,7 +4,8 @@ import type { JobListener } from '@agentjet/records';
 const samplingNames = new Set(['temperature', 'top_p', 'top_k', 'seed']);
 
 /**
- * Passes events on, and reports once for each agent that its requests ask for other sampling settings than they get.
+ * Passes events on, and reports agents whose requests ask for other sampling settings than they get. Each agent is
+ * reported once.
  */
 export function noticeSampling(emit: JobListener, { rollout }: Pick<CommonConfig, 'rollout'>): JobListener {
   const told = new Set<string>();

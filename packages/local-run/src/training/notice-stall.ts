@@ -2,8 +2,8 @@ import type { JobListener } from '@agentjet/records';
 
 /**
  * Reports, once each, a run that looks busy but learns nothing: a first step without a call to a tuned model, a step
- * whose groups all had equal rewards, and a step whose episodes were all too long. `trainableTargets` come from the
- * configuration; null: all targets learn, or those that the workflow names.
+ * whose groups all had equal rewards, and a step whose episodes were all too long. `trainableTargets` comes from the
+ * configuration. If it is null, the targets that the workflow names learn, or all targets.
  */
 export function noticeStall(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
   const counts = { completed: 0, calls: 0, untrained: 0 };
@@ -24,7 +24,7 @@ export function noticeStall(emit: JobListener, trainableTargets: readonly string
   };
 }
 
-/** The advice if no agent made a call to a tuned model that is trained. */
+/** Returns the advice if no agent called a tuned model with a call that is trained. */
 export function silenceOf(targets: readonly string[] | null, untrained = 0): string {
   if (untrained > 0)
     return `All ${untrained} calls of tuned models were marked as not trained, so there is nothing to learn from. See the header x-ajet-train, and the names in rollout.untrained_models.`;

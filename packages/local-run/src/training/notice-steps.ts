@@ -5,7 +5,7 @@ import { noticeHistories } from './notice-histories.js';
 import { noticeSampling } from './notice-sampling.js';
 import { noticeStall } from './notice-stall.js';
 
-/** Passes events on, and reports what their episodes, steps and evaluations show: each finding once. */
+/** Passes events on, and reports what their episodes, steps and evaluations show. Each finding is reported once. */
 export function noticeSteps(emit: JobListener, config: CommonConfig): JobListener {
   const sampling = noticeSampling(noticeHistories(noticeFindings(emit, config)), config);
   return noticeStall(sampling, config.trainableTargets);

@@ -10,8 +10,8 @@ import { hashCode, type CodeHashes } from '@agentjet/inputs';
 import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
 
 /**
- * Common keys that may change between a run and its continuation. They decide the length and the speed of the run, not
- * its results. `freeOnResume` lists such keys for registered parts.
+ * Common keys that may change between a run and its continuation. They affect the length and the speed of the run, but
+ * not its results. `freeOnResume` lists such keys for registered parts.
  */
 const freeKeys = [
   /^model\.memory_check$/,
@@ -37,13 +37,13 @@ const changeableKeys = [
   /^task_reader(\.|$)/,
 ];
 
-/** A run to resume. Without a checkpoint, it was stopped before its first one, and begins anew. */
+/** A run to resume. If it has no checkpoint, it was stopped before its first one, and starts from the beginning. */
 export type ResumedRun = {
   readonly run: RunFolder;
   readonly checkpoint: Checkpoint | undefined;
   /**
-   * The settings that differ from before. They are not recorded yet: the caller knows the first step that they apply
-   * to.
+   * The settings that differ from before. They are not recorded yet, because only the caller knows the first step that
+   * they apply to.
    */
   readonly changes: readonly ConfigDifference[];
 };
@@ -52,10 +52,10 @@ function describeDifference({ key, before, after }: ConfigDifference): string {
   return `${key} was ${JSON.stringify(before)}, now ${JSON.stringify(after)}`;
 }
 
-/** The key without the name of the policy, if one of several policies has another value for it. */
+/** Returns the key without the name of the policy, if it sets a value for one of several policies. */
 const ownKey = (key: string): string => key.replace(/^swarm\.policies\.[a-z0-9_]+\./, '');
 
-/** The differences that are allowed. Throws ConfigError `resume_mismatch` for any other difference. */
+/** Returns the differences that are allowed. Throws ConfigError `resume_mismatch` for any other difference. */
 function findChanges(
   run: RunFolder,
   config: CommonConfig,
@@ -74,7 +74,7 @@ function findChanges(
   );
 }
 
-/** The files of code in the configuration that were edited since the run last began. */
+/** Returns the code files of the configuration that were edited since the run last began. */
 async function findEditedCode(run: RunFolder, config: CommonConfig): Promise<readonly ConfigDifference[]> {
   const before = await run.readCodeHashes();
   return Object.entries(hashCode(config)).flatMap(([reference, sha256]) => {
@@ -85,13 +85,13 @@ async function findEditedCode(run: RunFolder, config: CommonConfig): Promise<rea
   });
 }
 
-/** The files of the model folder that changed since the run began. */
+/** Returns the files of the model folder that changed since the run began. */
 async function findEditedModel(run: RunFolder, modelDir: string): Promise<readonly ConfigDifference[]> {
   const changes = await run.findModelChanges(modelDir);
   return changes.map(({ file, before, after }) => ({ key: `${file} of model.path`, before, after }));
 }
 
-/** The folder of the run to resume. Throws BackboneError `nothing_to_resume`. */
+/** Returns the folder of the run to resume. Throws BackboneError `nothing_to_resume` if there is none. */
 export async function findRun(config: CommonConfig, resume: true | string): Promise<string> {
   if (typeof resume === 'string') return resume;
   const latest = await findLatestRun(config.experimentDir, config.experimentName);
@@ -106,7 +106,7 @@ export async function findRun(config: CommonConfig, resume: true | string): Prom
 export type ResumeOptions = {
   /** True selects the newest run of the experiment. A string is the path of a run folder. */
   readonly resume: true | string;
-  /** A checkpoint's name, such as `step-20`; default: the newest that is whole. */
+  /** A checkpoint's name, such as `step-20`. Default: the newest complete checkpoint. */
   readonly from?: string | undefined;
   readonly modelDir: string;
   readonly onNotice: (message: string) => void;
@@ -115,12 +115,12 @@ export type ResumeOptions = {
 
 type FolderAgain = Omit<ResumeOptions, 'resume' | 'from' | 'modelDir'> & {
   readonly dir: string;
-  /** Undefined if only its policies have models. */
+  /** Undefined if the run has several policies, which have their own models. */
   readonly modelDir: string | undefined;
 };
 
 /**
- * A run folder to resume, and the settings that differ from before and may differ. Throws ConfigError
+ * Opens a run folder to resume, and returns the settings that differ from before and are allowed to. Throws ConfigError
  * `resume_mismatch` for any other difference.
  */
 export async function openFolderAgain(
@@ -137,8 +137,8 @@ export async function openFolderAgain(
 }
 
 /**
- * Opens the run and restores it to a checkpoint. Throws ConfigError `resume_mismatch`, BackboneError `checkpoint` if
- * the checkpoint is missing or broken.
+ * Opens the run and restores it to a checkpoint. Throws ConfigError `resume_mismatch` for a difference that is not
+ * allowed, and BackboneError `checkpoint` if the checkpoint is missing or broken.
  */
 export async function openResumedRun(
   config: CommonConfig,

@@ -5,7 +5,7 @@ import { EmptySteps } from './empty-steps.js';
 
 type StepLimits = {
   readonly totalSteps: number;
-  /** The run ends after so many steps in a row that trained nothing. Null: no limit. */
+  /** The run ends after this number of consecutive steps that trained nothing. Null means no limit. */
   readonly maxEmptySteps: number | null;
 };
 

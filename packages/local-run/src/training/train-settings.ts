@@ -9,7 +9,7 @@ import type { TrainOptions } from '@agentjet/run';
 import { smallestModelRate } from './auto-rate.js';
 import type { BatchSettings, Normalization } from '@agentjet/trainer';
 
-/** The trainer's options, from the keys of the YAML file. */
+/** This file makes the trainer's options from the keys of the YAML file. */
 
 const klEstimators = { low_var_kl: 'k3', kl: 'k1', mse: 'k2', k1: 'k1', k2: 'k2', k3: 'k3' } as const;
 
@@ -68,7 +68,7 @@ function toNormalization({ trainerCommon, data }: CommonConfig): Normalization {
   return lossAggMode === 'token-mean' ? 'token' : 'sequence';
 }
 
-/** The options of `train` that the configuration and the algorithm decide. */
+/** Returns the options of `train` that depend on the configuration and the algorithm. */
 export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Settings {
   const { trainerCommon, data } = config;
   return {
@@ -91,8 +91,8 @@ export function toTrainSettings(config: CommonConfig, algorithm: Algorithm): Set
 }
 
 /**
- * The settings with which a server computes a batch. An over-long sample never stops it, because its episode was
- * acknowledged.
+ * Returns the settings with which a server computes a batch. A sample that is too long never stops the server, because
+ * its episode was acknowledged.
  */
 export function toBatchSettings(config: CommonConfig, algorithm: Algorithm): BatchSettings {
   const { loss, packing, lengthLimit, numMiniBatches, numEpochs } = toTrainSettings(config, algorithm);

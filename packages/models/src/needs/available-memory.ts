@@ -19,8 +19,8 @@ export type MemorySources = {
 const shareOfMac = 0.8;
 
 /**
- * On Linux: the smallest of the machine's available memory and the rest that each control group of this process allows
- * (cgroup 1 and 2).
+ * Returns the available memory. On Linux, this is the machine's available memory, or less if a control group of this
+ * process (cgroup 1 or 2) allows less.
  */
 export function readAvailableMemory(sources: MemorySources = {}): AvailableMemory {
   const { root = '/', platform = process.platform, ownBytes = process.memoryUsage.rss() } = sources;
@@ -34,7 +34,9 @@ export function readAvailableMemory(sources: MemorySources = {}): AvailableMemor
     : { bytes: machine + ownBytes, limitedBy: 'machine' };
 }
 
-/** The memory that programs may use without swapping: free memory, and memory of file caches that can be given back. */
+/**
+ * Returns the memory that programs may use without swapping: free memory, and memory of file caches that can be freed.
+ */
 function readMeminfo(root: string): number | undefined {
   const kilobytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readText(path.join(root, 'proc/meminfo')))?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
@@ -59,8 +61,8 @@ function readGroups1(root: string): readonly number[] {
 }
 
 /**
- * The folders of the group and of its parents, which also limit it. In a container the path may be the host's; then
- * only the top folder exists.
+ * Returns the folders of the group and of its parents, which also limit it. In a container the path may be that of the
+ * host. Then only the top folder exists.
  */
 function foldersUp(top: string, own: string | undefined): readonly string[] {
   const folders: string[] = [];
@@ -68,12 +70,15 @@ function foldersUp(top: string, own: string | undefined): readonly string[] {
   return [...folders, top].filter((dir) => existsSync(dir));
 }
 
-/** A group is charged for the files that it has read. The cache of unused files can be reclaimed. */
+/**
+ * Returns the memory of cached files that are not in use. A group is charged for this memory, but the kernel can free
+ * it.
+ */
 function reclaimable(dir: string, name: string): number {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(readText(path.join(dir, 'memory.stat')))?.[1] ?? 0);
 }
 
-/** Undefined for `max`, and for a file that does not exist. */
+/** Reads a number of bytes. Returns undefined for `max`, and for a file that does not exist. */
 function readBytes(file: string): number | undefined {
   const text = readText(file).trim();
   return /^\d+$/.test(text) ? Number(text) : undefined;

@@ -5,8 +5,8 @@ import type { NeedVerdict } from './judge-need.js';
 /** This file puts a verdict into words, for the first lines of a run and for `ajet model check`. */
 
 /**
- * `468.6k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: the lower size is for the trees of a step, the upper size
- * for full packs of the longest samples.
+ * `468.6k parameters, about 449 MiB to 1.0 GiB of 21.2 GiB`: the smaller size is for the trees of a typical step, and
+ * the larger size is for full packs of the longest samples.
  */
 export function describeNeed({ need, neededBytes, available }: NeedVerdict): string {
   const parameters = `${formatCount(need.numParameters)} parameters`;
@@ -28,7 +28,7 @@ function describeBytes(bytes: number, fullPackBytes: number | null): string {
   return least === most ? `up to about ${least}` : `about ${least} to ${most}`;
 }
 
-/** Gives one significant figure, as in `5 s`, `20 min` and `3 h`: the estimate is not more exact. */
+/** Rounds to one significant figure, as in `5 s`, `20 min` and `3 h`, because the estimate is not more exact. */
 function roughly(seconds: number): string {
   if (seconds < 50) return `${Math.max(1, Math.ceil(seconds))} s`;
   const minutes = Math.ceil(seconds / 60);
@@ -37,19 +37,19 @@ function roughly(seconds: number): string {
     : `${Math.ceil(minutes / 60)} h`;
 }
 
-/** `of each GPU`, `in this container`, `on this machine`. */
+/** Returns where the memory is: `of each GPU`, `in this container` or `on this machine`. */
 export function describePlace(place: NeedVerdict['need']['place'], { limitedBy }: AvailableMemory): string {
   if (place === 'gpu') return 'of each GPU';
   return limitedBy === 'container' ? 'in this container' : 'on this machine';
 }
 
-/** The parts of the need in order of size, the largest first: `moments 1.0 GiB, ...`. */
+/** Lists the parts of the need, the largest first: `moments 1.0 GiB, ...`. */
 export function describeParts({ need }: NeedVerdict): string {
   const parts = need.parts.filter(({ bytes }) => bytes > 0).toSorted((left, right) => right.bytes - left.bytes);
   return parts.map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`).join(', ');
 }
 
-/** Repairs for a model that does not fit, the most useful first. */
+/** Lists repairs for a model that does not fit, the most useful first. */
 export function waysOut(verdict: NeedVerdict, config: CommonConfig, trains: boolean): readonly string[] {
   const { need, packTokens, longestSample, shorterSample, largestParameters, memorySavers } = verdict;
   const { data, lora } = config;
@@ -85,7 +85,7 @@ function shorterSamples(tokens: number, data: CommonConfig['data'], perPack: num
   return `allow shorter samples: data.max_prompt_length=${prompt} data.max_response_length=${answer} trainer_common.max_pack_tokens=${packTokens} (longer episodes then end the run: data.overlong_sample_policy)`;
 }
 
-/** 2,347 becomes 2,300. */
+/** Rounds down to two significant figures: 2,347 becomes 2,300. */
 function roundDown(value: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, value))) - 1);
   return Math.floor(value / unit) * unit;

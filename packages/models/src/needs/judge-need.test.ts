@@ -96,7 +96,7 @@ describe('a model that does not fit', () => {
 });
 
 describe('a tree of several samples', () => {
-  /** The lengths of tutorial/frozen-lake. */
+  /** The lengths in tutorial/frozen-lake. */
   const data = { maxPromptLength: 384, maxResponseLength: 256 };
   const lake = (maxPackTokens = 4096): CommonConfig => createConfig({ data, trainerCommon: { maxPackTokens } });
 

@@ -10,25 +10,33 @@ import { availableParallelism } from 'node:os';
 import type { BackboneEntry } from '@agentjet/inputs';
 import type { AvailableMemory } from './available-memory.js';
 
-/** Compares the needs of a job with the available memory, and says what would fit instead. */
+/** This file compares the needs of a job with the available memory, and says what would fit instead. */
 
 export type NeedVerdict = {
   readonly need: ResourceNeed;
   readonly neededBytes: number;
-  /** The memory of this machine or of one GPU; null if the model runs elsewhere or the GPUs are unknown. */
+  /** The memory of this machine or of one GPU. Null if the model runs elsewhere or the GPUs are unknown. */
   readonly available: AvailableMemory | null;
-  /** Null if nothing is known about the machine that would do it. */
+  /** Whether the model fits. Null if the machine that would run it is unknown. */
   readonly fits: boolean | null;
-  /** Parameters of the largest model of a similar shape that fits; null if this model fits or nothing is known. */
+  /**
+   * The number of parameters of the largest model of a similar shape that fits. Null if this model fits or the memory
+   * is unknown.
+   */
   readonly largestParameters: number | null;
-  /** The largest pack of this model that fits; 0 if not even one sample fits. Null if all packs fit. */
+  /**
+   * The number of tokens of the largest pack that fits. It is 0 if not even one sample fits, and null if all packs fit.
+   */
   readonly packTokens: number | null;
   /**
-   * The longest sample that fits in a pack of this model by itself; 0 if none fits. Null if samples need not be
-   * shorter.
+   * The length of the longest sample that fits if a pack holds only this sample. It is 0 if no sample fits, and null if
+   * samples need not be shorter.
    */
   readonly longestSample: number | null;
-  /** The longest sample that fits if a pack holds two of them; 0 if none fits. Null if samples need not be shorter. */
+  /**
+   * The length of the longest sample that fits if a pack holds two of them. It is 0 if no sample fits, and null if
+   * samples need not be shorter.
+   */
   readonly shorterSample: number | null;
   /** Memory-saving settings of the backbone that are off, such as `torch.cpu_offload=true`. */
   readonly memorySavers: readonly string[];
@@ -115,7 +123,10 @@ function bytesOf(need: ResourceNeed, { packTokens }: Sizes): number {
 
 const isOfTokens = /activations|keys and values|process|CUDA|vLLM|sampling$/;
 
-/** Memory that is proportional to the weights shrinks with them. Activations shrink with their square root. */
+/**
+ * Estimates the largest model that fits. Some memory is proportional to the number of parameters, and the memory of
+ * activations is proportional to its square root.
+ */
 function largestParameters({ parts, numParameters }: ResourceNeed, bytes: number): number {
   const fixed = sumParts(parts.filter(({ name }) => /process|CUDA|vLLM|sampling$/.test(name)));
   const ofTokens = sumParts(parts.filter(({ name }) => isOfTokens.test(name))) - fixed;
@@ -125,8 +136,8 @@ function largestParameters({ parts, numParameters }: ResourceNeed, bytes: number
 }
 
 /**
- * The largest whole number up to `most` for which `holds` is true; 0 if there is none. If `holds` is true for a number,
- * it must be true for all smaller ones.
+ * Returns the largest whole number up to `most` for which `holds` is true, or 0 if there is none. If `holds` is true
+ * for a number, it must be true for all smaller numbers.
  */
 function largestThat(holds: (value: number) => boolean, most: number): number {
   let [low, high] = [0, most];

@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Gpus } from '@agentjet/core';
 
-/** The GPUs that the driver lists; null without a driver. If there are several kinds, the smallest memory counts. */
+/**
+ * Returns the GPUs that the driver lists, or null without a driver. If there are several kinds, the smallest memory is
+ * used.
+ */
 export async function readGpus(): Promise<Gpus | null> {
   try {
     const query = ['--query-gpu=name,memory.total', '--format=csv,noheader,nounits'];
@@ -13,7 +16,7 @@ export async function readGpus(): Promise<Gpus | null> {
   }
 }
 
-/** Lines such as `NVIDIA H200, 143771`, in MiB. */
+/** Parses lines such as `NVIDIA H200, 143771`. The size is in MiB. */
 export function parseGpus(list: string): Gpus | null {
   const found = [...list.matchAll(/^(.+), *(\d+)\s*$/gm)].map(([, name = '', mebibytes]) => ({
     name,

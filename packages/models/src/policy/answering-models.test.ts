@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openFrozenModel, type FrozenModel } from './answering-models.js';
 
 const request: ChatRequest = { messages: [{ role: 'user', content: 'Night. Whom do you kill?' }] };
-/** What every adapter's asModel does, with our own type as the framework's. */
+/** Does the same as `asModel` of an adapter, without a framework. */
 const asModel = (tuner: Tuner, agentName: string, debugModel?: ChatModel): ChatModel =>
   tuner.selectModel({ agentName, ...(debugModel && { debugModel }) }, (model) => model);
 

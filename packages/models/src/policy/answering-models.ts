@@ -12,7 +12,7 @@ export type FrozenModel = {
    * `debugModel`: `asModel(tuner, { agentName, targetTag, debugModel: asModel(frozen.beside(tuner), { agentName }) })`.
    */
   beside(tuner: Tuner): Tuner;
-  /** Running calls reject. Calling it before the process ends is optional. */
+  /** Closes the model, and running calls reject. You need not call it before the process ends. */
   close(): Promise<void>;
 };
 
@@ -24,7 +24,7 @@ const silent = (): void => undefined;
  */
 export function openFrozenModel(modelDir: string, options: FrozenModelOptions = {}): Promise<FrozenModel> {
   const opening = open(modelDir, options);
-  opening.catch(silent); // it may first be awaited in an episode, and until then no one handles a rejection
+  opening.catch(silent); // the promise may first be awaited in an episode, so until then a rejection would be unhandled
   return opening;
 }
 
@@ -38,16 +38,16 @@ async function open(modelDir: string, options: FrozenModelOptions): Promise<Froz
 }
 
 export type TunedModelOptions = FrozenModelOptions & {
-  /** As in training, agents of other targets get their debugModel. Undefined: every agent gets the trained model. */
+  /** As in training, agents of other targets get their debugModel. Default: every agent gets the trained model. */
   readonly trainableTargets?: readonly string[];
 };
 
 /**
- * A trained model on the embedded engine, in the form of a tuner without an episode. It tracks nothing, so it can
- * answer any number of calls.
+ * A trained model on the embedded engine, in the form of a tuner without an episode. It does not record calls, so it
+ * can answer any number of them.
  */
 export type TunedModel = Tuner & {
-  /** Running and later calls reject. Calling it before the process ends is optional. */
+  /** Closes the model. Running and later calls reject. You need not call it before the process ends. */
   close(): Promise<void>;
 };
 
@@ -66,7 +66,7 @@ export async function openTunedModel(dir: string, options: TunedModelOptions = {
   const modelDir = isBundledModel(dir) ? dir : await findCheckpoint(dir, (message) => process.emitWarning(message));
   const model = await openModel(modelDir, options);
   const controller = new AbortController();
-  setMaxListeners(0, controller.signal); // one for each call that runs
+  setMaxListeners(0, controller.signal); // each running call adds a listener
   const { policy, sampling, seed } = model;
   const { signal } = controller;
   const tuner = createUntrackedTuner({ policy, sampling, seed, signal, trainableTargets: options.trainableTargets });

@@ -21,7 +21,7 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
 const hello = { choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] };
 const greet = { messages: [{ role: 'user', content: 'hello' }] } as const;
 
-/** Lists two models; answers calls with `answer`. */
+/** Starts a server that lists two models and answers calls with `answer`. */
 async function serve(answer: { readonly status: number; readonly body: unknown }) {
   const bodies: unknown[] = [];
   const server = createServer((request, response) => {

@@ -3,7 +3,7 @@ import { createChatModel, listServedModels, ModelOutage, ModelRefusal, type Chat
 import { type Policy, samplingDefaults } from '@agentjet/rollout';
 import { kwargsOf } from './template-kwargs.js';
 
-/** Answers from the endpoint at `debug.base_url`. */
+/** Opens a policy whose answers come from the endpoint at `debug.base_url`. */
 export async function openEndpointPolicy(config: CommonConfig, baseUrl: string): Promise<Policy> {
   const model = await openEndpointModel(config, baseUrl);
   return {
@@ -21,8 +21,8 @@ export async function openEndpointPolicy(config: CommonConfig, baseUrl: string):
 }
 
 /**
- * Asks for `debug.model`, or for the first model that the endpoint lists. The endpoint's defaults apply to settings
- * that a request omits.
+ * Asks for `debug.model`, or for the first model that the endpoint lists. If a request leaves out a setting, the
+ * endpoint's default applies.
  */
 export async function openEndpointModel(config: CommonConfig, baseUrl: string): Promise<ChatModel> {
   const { apiKey, model, seed } = config.debug;
@@ -53,7 +53,7 @@ function checkUrl(baseUrl: string): string {
 const keyRepair = 'Set debug.api_key, or the environment variable OPENAI_API_KEY, to a key that is valid there.';
 const isRefusedKey = (status: number | undefined): boolean => status === 401 || status === 403;
 
-/** The repair that fits the endpoint's answer. */
+/** Returns the repair for the endpoint's answer. */
 function repairFor(status: number | undefined, model: string): string {
   if (status === undefined) return ' Check debug.base_url.';
   if (isRefusedKey(status)) return ` ${keyRepair}`;

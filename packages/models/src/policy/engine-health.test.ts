@@ -7,7 +7,7 @@ const request: GenerateRequest = {
   sampling: { temperature: 1, topP: 1, topK: 0, maxTokens: 1, stopIds: [], seed: 1 },
 };
 
-/** Answers or fails, as the test sets it call by call. */
+/** Creates an engine. For each call, the test decides whether it answers or fails. */
 function createEngine(codes: readonly string[]): Engine {
   const left = [...codes];
   return {

@@ -4,8 +4,9 @@ import { BackboneError, EngineError, toErrorMessage, type Engine } from '@agentj
 export type WatchedEngine = {
   readonly engine: Engine;
   /**
-   * Throws BackboneError `engine_failed` if no call was answered since the last check and one failed because of the
-   * engine itself. Then the weights or the worker are broken, and further steps would only waste tasks and checkpoints.
+   * Throws BackboneError `engine_failed` if no call was answered since the last check and at least one call failed
+   * because of the engine itself. The weights or the worker are broken then, and further steps would only waste tasks
+   * and checkpoints.
    */
   readonly check: () => void;
 };

@@ -11,13 +11,15 @@ import { writeTemplateDefaults } from './template-defaults.js';
 import { resolveModelDir } from './model-dir.js';
 
 export type ExportModelOptions = {
-  /** The base model of an adapter, a folder or a name of the hub. It overrides the one that the adapter names. */
+  /**
+   * The base model of an adapter, as a folder or a name of the hub. It overrides the base model that the adapter names.
+   */
   readonly base?: string;
-  /** The number type of a file: `f16` (default) or `q8_0`. A folder keeps the types that it has. */
+  /** The number type of a file: `f16` (default) or `q8_0`. A folder keeps its types. */
   readonly type?: string;
   /**
-   * Aborting ends a download of the base model, and ends the copying after the current file or tensor. Nothing is then
-   * left at the target.
+   * Aborting ends a download of the base model, and ends the copying after the current file or tensor. The target then
+   * does not exist.
    */
   readonly signal?: AbortSignal | undefined;
   /** Called with a line about each long operation, such as the download of the base model. */
@@ -69,7 +71,7 @@ function chooseType(format: ModelFormat | undefined, type: string | undefined): 
   );
 }
 
-/** The copy is made next to the file: copies on one disk are cheap, and a temporary folder may be small. */
+/** Makes a folder for the copy next to the target file, because the disk of temporary folders may be too small. */
 async function makeScratch(parent: string): Promise<string> {
   try {
     return await mkdtemp(path.join(parent, '.ajet-export-'));
@@ -79,7 +81,10 @@ async function makeScratch(parent: string): Promise<string> {
   }
 }
 
-/** The copy is removed before anyone reads the message, so the message names the user's model instead. */
+/**
+ * Replaces the path of the copy in the message by the user's model, because the copy no longer exists when the message
+ * is read.
+ */
 function showing(model: string, copy: string, error: unknown): unknown {
   if (!(error instanceof BackboneError)) return error;
   return new BackboneError(error.code, error.message.replaceAll(copy, model), { cause: error });

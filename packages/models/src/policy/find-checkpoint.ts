@@ -6,8 +6,8 @@ import { parseNamedModel } from '../sources/named/parse-named-model.js';
 import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
 
 /**
- * The model folder of a run folder, a checkpoint or a model folder. The name of a model and a model file are returned
- * unchanged. Rejects with BackboneError `checkpoint`.
+ * Returns the model folder of a run folder or a checkpoint. A model folder, a model file and the name of a model are
+ * returned unchanged. Rejects with BackboneError `checkpoint`.
  */
 export async function findCheckpoint(folder: string, onNotice: (message: string) => void): Promise<string> {
   const dir = path.resolve(folder);
@@ -30,13 +30,14 @@ export async function findCheckpoint(folder: string, onNotice: (message: string)
 }
 
 /**
- * True for a checkpoint that a run wrote: its files are checked against their sums. Other model folders have no sums.
+ * Whether the folder is a checkpoint that a run wrote. The files of a checkpoint are checked against their SHA-256
+ * sums, which other model folders do not have.
  */
 function isCheckpoint(dir: string): boolean {
   return /^step-\d{6,}$/.test(path.basename(dir)) && existsSync(path.join(dir, 'state.json'));
 }
 
-/** Users easily mistake the folder of an experiment for one of its runs. */
+/** Throws if the folder is that of an experiment, because users easily mistake it for one of its runs. */
 async function refuseExperiment(dir: string): Promise<string> {
   const newest = existsSync(path.join(dir, 'config.json')) ? undefined : await findLatestRun(dir, '.');
   if (newest === undefined) return dir;

@@ -11,17 +11,17 @@ import { resolveModelDir } from './model-dir.js';
 export type PreparedModel = {
   /** The config.json, in the layout of transformers. */
   readonly modelDir: string;
-  /** Parameters, memory and time in a few words; undefined if the backbone does not know them. */
+  /** Parameters, memory and time in a few words. Undefined if they are unknown for this backbone. */
   readonly summary: string | undefined;
-  /** Undefined if the backbone does not know it. */
+  /** Undefined if the verdict is unknown for this backbone. */
   readonly numParameters: number | undefined;
   /** Whether an adapter (LoRA) is trained instead of all weights. */
   readonly trainsAdapter: boolean;
 };
 
-/** A model that fits if it is the only one. Its weights may not be downloaded yet. */
+/** A model that fits if no other model is opened. Its weights may not be downloaded yet. */
 export type JudgedModel = {
-  /** Undefined if the backbone does not know it. */
+  /** Undefined if the verdict is unknown for this backbone. */
   readonly verdict: NeedVerdict | undefined;
   /** The verdict if other models leave this much memory on its device. */
   readonly judgeIn: (left: AvailableMemory) => NeedVerdict | undefined;
@@ -66,7 +66,7 @@ export async function judgeModel(
 
 type JudgedJob = Pick<JudgeOptions, 'config' | 'backbone' | 'trains'> & { readonly memory: AvailableMemory };
 
-/** Undefined if nothing is known. */
+/** Reads what the estimate needs. Resolves with undefined if it is not known. */
 async function readRequest(
   modelDir: string,
   { config, backbone, trains, memory }: JudgedJob,

@@ -10,7 +10,7 @@ import { resolveNamedModel } from '../sources/named/resolve-named-model.js';
 import { bundledModelDirs } from '../sources/bundled-models.js';
 import { tellDownload } from '../sources/tell-download.js';
 
-/** Users easily mistake a run for the model that it made. */
+/** Throws if the folder is that of a run, because users easily mistake a run for the model that it made. */
 function refuseRunFolder(folder: string): void {
   const pointer = path.join(folder, 'checkpoints', 'latest');
   if (existsSync(path.join(folder, 'config.json')) || !existsSync(pointer)) return;
@@ -29,9 +29,10 @@ export type ModelDirOptions = {
 };
 
 /**
- * The folder of the model that `model.path` names. An existing folder or file wins, a GGUF file is converted the first time;
- * otherwise it is a short name, or `org/name` of the Hugging Face hub, and is downloaded unless a cache has it. Rejects with
- * BackboneError, as `downloadModel`, `resolveNamedModel` and the formats do.
+ * Returns the folder of the model that `model.path` names. If it is an existing folder or file, that is used. A GGUF
+ * file is converted the first time. Otherwise it is a short name, or `org/name` of the Hugging Face hub, and the model
+ * is downloaded unless it is in a cache. Rejects with BackboneError, as `downloadModel`, `resolveNamedModel` and the
+ * formats do.
  */
 export async function resolveModelDir(modelPath: string, options: ModelDirOptions): Promise<string> {
   if (existsSync(modelPath) && !isBundledModel(modelPath)) return openExisting(modelPath, options);
@@ -64,7 +65,7 @@ async function openExisting(modelPath: string, options: ModelDirOptions): Promis
   return noticing(dir, modelPath, options);
 }
 
-/** Reports the source of weights that were not named by a folder, once each time they are opened. */
+/** Reports the source of the weights each time they are opened, unless the user named their folder. */
 async function noticing(dir: string, modelPath: string, options: ModelDirOptions): Promise<string> {
   const source = options.withWeights === false ? undefined : await readModelSource(dir);
   if (source !== undefined) options.onNotice(describeModelSource(modelPath, source));
@@ -81,7 +82,7 @@ function interrupted({ id }: ModelName, cause: unknown): BackboneError {
 
 const mayBeMistyped = new Set(['model_not_found', 'hub_unreachable', 'hub_offline']);
 
-/** A mistyped folder path looks like a name of the hub, so the message says that there is no such folder. */
+/** Adds to the message that there is no such folder, because a mistyped folder path looks like a name of the hub. */
 function alsoNoFolder(modelPath: string, error: unknown): unknown {
   if (!(error instanceof BackboneError) || !mayBeMistyped.has(error.code)) return error;
   return new BackboneError(error.code, `There is no folder ${modelPath}${placesOf(modelPath)}. ${error.message}`, {

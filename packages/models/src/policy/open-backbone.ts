@@ -11,7 +11,7 @@ type OpenOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The chosen backbone, with the weights of `modelDir`. Without an optimizer it only samples. */
+/** Opens the chosen backbone with the weights of `modelDir`. Without an optimizer it only samples. */
 export function openBackbone(
   entry: BackboneEntry,
   config: CommonConfig,

@@ -2,7 +2,7 @@ import type { Backbone } from '@agentjet/core';
 
 const open = new Set<Promise<Backbone>>();
 
-/** Keeps the backbone among those that `closeBackbones` closes, until it is closed or fails to open. */
+/** Makes `closeBackbones` close this backbone, unless it is closed before or fails to open. */
 export function trackBackbone(opening: Promise<Backbone>): Promise<Backbone> {
   const tracked = opening.then((backbone) => {
     const close = backbone.close.bind(backbone);
@@ -15,8 +15,8 @@ export function trackBackbone(opening: Promise<Backbone>): Promise<Backbone> {
 }
 
 /**
- * Closes all open backbones of this process's jobs. Call it before you end the process early: if a worker thread is cut
- * off inside native code, the whole process aborts.
+ * Closes all open backbones of this process's jobs. Call it before you end the process early: if a worker thread is
+ * ended inside native code, the whole process aborts.
  */
 export async function closeBackbones(): Promise<void> {
   await Promise.allSettled([...open].map(async (opening) => (await opening).close()));

@@ -6,17 +6,17 @@ import type { ToolSettings } from './template-kwargs.js';
 import { readTrainedKwargs, readTrainedTools } from './trained-kwargs.js';
 
 export type FrozenModelOptions = ToolSettings & {
-  /** Used if a request does not set it. Default: 1. 0 is greedy. */
+  /** The temperature of requests that do not set it. Default: 1. With 0, sampling is greedy. */
   readonly temperature?: number;
   /** In (0, 1]. Default: 1. */
   readonly topP?: number;
   /** Default: -1, which keeps all. */
   readonly topK?: number;
-  /** The most tokens of one answer. Default: 256, or less if `maxModelLen` has less room. */
+  /** The maximum number of tokens of an answer. Default: 256, or less if `maxModelLen` has less room. */
   readonly maxTokens?: number;
   /** The most tokens of prompt and answer together, at most what the model allows. Default: 8192. */
   readonly maxModelLen?: number;
-  /** The name of that limit in errors. Default: `maxModelLen`. */
+  /** The name of `maxModelLen` in errors. Default: `maxModelLen`. */
   readonly maxModelLenName?: string;
   /** `warn` opens a model that needs more memory than is available. `refuse`, the default, does not. */
   readonly memoryCheck?: 'refuse' | 'warn';
@@ -24,15 +24,15 @@ export type FrozenModelOptions = ToolSettings & {
   readonly memoryCheckName?: string;
   /** Variables of the chat template, such as `{ enable_thinking: false }`. Default: those of the run. */
   readonly chatTemplateKwargs?: JsonObject;
-  /** The seed of everything that is drawn. Default: 42. */
+  /** The seed of all sampling. Default: 42. */
   readonly seed?: number;
   /** CPU threads. Default: all cores, at most 8. */
   readonly numThreads?: number;
   /** Called with a line about each long operation: the download of a model of the Hugging Face hub. */
   readonly onNotice?: (message: string) => void;
   /**
-   * Aborting ends that download or merge, and opening rejects with BackboneError `aborted`. It has no effect on an open
-   * model.
+   * If it is aborted, a download or merge ends, and opening rejects with BackboneError `aborted`. It has no effect on
+   * an open model.
    */
   readonly signal?: AbortSignal | undefined;
 };
@@ -45,7 +45,7 @@ type OpenModel = {
   close(): Promise<void>;
 };
 
-/** A model that does not learn needs only a backbone, the embedded one. */
+/** A model that does not learn always uses the embedded backbone. */
 const [embedded] = backbones;
 const composition = composeConfig({
   backbones: [embedded],
@@ -110,6 +110,6 @@ export async function openModel(modelDir: string, options: FrozenModelOptions): 
       close,
     };
   } finally {
-    await whole.close(); // the engine has read it
+    await whole.close(); // the engine has read the files, so the copy can be removed
   }
 }

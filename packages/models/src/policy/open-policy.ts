@@ -11,8 +11,8 @@ import { chatsOfAgents, type TemplateKwargs, type ToolSettings, withTemplateKwar
 type TokenizerOptions = Pick<JobInputs, 'templateFamily'> & { readonly onNotice: (message: string) => void };
 
 /**
- * Loads the tokenizer. Call it before opening the backbone: a wrong tokenizer is found at once, and a backbone may take
- * minutes to open.
+ * Loads the tokenizer. Call it before you open the backbone, because a wrong tokenizer is found at once and a backbone
+ * may take minutes to open.
  */
 export async function loadModelTokenizer(
   modelDir: string,
@@ -63,7 +63,7 @@ export async function openUntrainedPolicy(
   return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
 }
 
-/** The engine with `rollout.max_model_len` as its context, if the model's own context is longer. */
+/** Returns the engine with `rollout.max_model_len` as its context, if the model's own context is longer. */
 function limitContext(engine: Engine, maxModelLen: number): Engine {
   if (engine.contextLength <= maxModelLen) return engine;
   return { contextLength: maxModelLen, generate: (request) => engine.generate(request) };

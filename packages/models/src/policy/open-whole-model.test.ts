@@ -12,7 +12,7 @@ import { openTunedModel } from './answering-models.js';
 
 let root = '';
 let adapter = '';
-/** Where temporary folders are made. */
+/** The folder in which temporary folders are made. */
 let scratch = '';
 beforeEach(() => {
   root = mkdtempSync(path.join(tmpdir(), 'whole-model-'));

@@ -11,14 +11,14 @@ import { createConfig } from '@agentjet/inputs/testing';
 import { prepareModel, type PreparedModel } from './prepare-model.js';
 
 const [onnx] = backbones;
-/** What an idle machine of 24 GiB has left. */
+/** The available memory of an idle machine with 24 GiB. */
 const memory = { bytes: 22.5 * 2 ** 30, limitedBy: 'machine' as const };
 /** Without weights: those are not read. */
 const model = mkdtempSync(path.join(tmpdir(), 'ajet-prepare-'));
 beforeAll(() => writeFileSync(path.join(model, 'config.json'), JSON.stringify(qwen)));
 afterAll(() => rmSync(model, { recursive: true, force: true }));
 
-/** The lengths of tutorial/frozen-lake. */
+/** The lengths in tutorial/frozen-lake. */
 function lake(maxPackTokens = 4096): CommonConfig {
   return createConfig({
     model: { path: model },

@@ -5,8 +5,9 @@ import { judgeModel, type JudgeModelOptions, type PreparedModel } from './judge-
 export type { PreparedModel } from './judge-model.js';
 
 /**
- * The folder of the job's model, which is downloaded if it is missing. Call it before anything is opened or written. A
- * model that does not fit is refused before its weights are downloaded: BackboneError `not_enough_memory`.
+ * Returns the folder of the job's model, which is downloaded if it is missing. Call it before you open or write
+ * anything. A model that does not fit into memory is refused with BackboneError `not_enough_memory` before its weights
+ * are downloaded.
  */
 export async function prepareModel(
   config: CommonConfig,

@@ -19,7 +19,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const notices: string[] = [];
 beforeEach(() => void notices.splice(0));
 
-/** Of 0.5B, unless `own` says otherwise. */
+/** Creates a policy with a model of 0.5B parameters, unless `own` says otherwise. */
 const policy = (name: string, own: ConfigInput = {}, backbone: BackboneEntry = onnx): PolicyInputs => ({
   name,
   config: createConfig({ model: { path: folder }, ...own }),
@@ -32,7 +32,7 @@ async function prepare(bytes: number, ...policies: readonly PolicyInputs[]): Pro
   return preparePolicies(policies, { memory, onNotice }).then(() => 'let in', String);
 }
 
-/** Bytes that the message names for a policy. */
+/** Returns the number of bytes that the message names for a policy. */
 const bytesOf = (name: string, message: string): number =>
   Number(new RegExp(`${name} \\(\\S+\\) [\\d.]+ \\w+ \\((\\d+) bytes\\)`).exec(message)?.[1]);
 

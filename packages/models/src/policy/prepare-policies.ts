@@ -5,7 +5,7 @@ import { describePlace, waysOut } from '../needs/describe-need.js';
 import type { NeedVerdict } from '../needs/judge-need.js';
 import { judgeModel, type JudgedModel, type PreparedModel } from './judge-model.js';
 
-/** One model of several that train in one run. */
+/** One of several models that train in one run. */
 export type PolicyInputs = {
   readonly name: string;
   readonly config: CommonConfig;
@@ -20,8 +20,8 @@ export type PreparePoliciesOptions = {
 };
 
 /**
- * The result of `prepareModel` for each policy. If the models fit one by one but not together, they are refused before
- * any weights are downloaded: BackboneError `not_enough_memory`.
+ * Prepares the model of each policy, as `prepareModel` does. If each model fits but all together do not, they are
+ * refused with BackboneError `not_enough_memory` before any weights are downloaded.
  */
 export async function preparePolicies<Policy extends PolicyInputs>(
   policies: readonly Policy[],
@@ -50,7 +50,10 @@ type Judged = PolicyInputs & JudgedModel;
 
 type Placed = Judged & { readonly verdict: NeedVerdict };
 
-/** A model that is too large by itself but may start anyway (`model.memory_check: warn`) is not counted. */
+/**
+ * Checks whether the models fit together. A model that is too large by itself but may start anyway
+ * (`model.memory_check: warn`) is not counted.
+ */
 function checkTogether(place: 'host' | 'gpu', policies: readonly Judged[], onNotice: (message: string) => void): void {
   const placed = policies.filter((policy): policy is Placed => isAt(place, policy) && policy.verdict?.fits === true);
   const [first] = placed;
@@ -66,7 +69,10 @@ function checkTogether(place: 'host' | 'gpu', policies: readonly Judged[], onNot
   );
 }
 
-/** False if others place its workers (attached workers, Ray), or if vLLM samples on other GPUs. */
+/**
+ * Whether the policy uses this memory. False if another program places its workers (attached workers, Ray), or if vLLM
+ * samples on other GPUs.
+ */
 function isAt(place: 'host' | 'gpu', { verdict, inputs: { backbone }, config }: Judged): boolean {
   if (verdict?.need.place !== place || backbone.name === 'verl') return false;
   const isAttached = sectionOf(config, 'backbones', backbone)['launch'] === 'attach';
@@ -74,7 +80,7 @@ function isAt(place: 'host' | 'gpu', { verdict, inputs: { backbone }, config }: 
   return !isAttached && (place === 'host' || name !== 'vllm' || colocated);
 }
 
-/** Memory that the policies of this process share is counted once. */
+/** Adds up the memory of the policies. Memory that policies of this process share is counted once. */
 function sumBytes(policies: readonly Placed[]): number {
   const shared = policies.map(({ verdict }) =>
     verdict.need.parts.reduce((sum, { sharedBytes = 0 }) => sum + sharedBytes, 0),
@@ -85,7 +91,7 @@ function sumBytes(policies: readonly Placed[]): number {
 
 type Memory = { readonly needed: number; readonly available: AvailableMemory };
 
-/** The message says how the largest policy can fit together with the others. */
+/** Creates the error. Its message says how the largest policy can fit together with the others. */
 function refusalOf(place: 'host' | 'gpu', policies: readonly Placed[], { needed, available }: Memory): string {
   const each = policies.toSorted((left, right) => right.verdict.neededBytes - left.verdict.neededBytes);
   const [largest] = each;

@@ -14,7 +14,8 @@ export async function repeatsAsBefore(
 }
 
 /**
- * Records the `arithmetic` that computed the newest weights. Call it only after samples of other weights were marked.
+ * Records the `arithmetic` that computed the newest weights. Call it only after samples from weights with another
+ * arithmetic were marked.
  */
 export async function noteArithmetic(
   { arithmetic }: Pick<Backbone, 'arithmetic'>,

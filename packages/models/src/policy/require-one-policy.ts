@@ -1,8 +1,8 @@
 import { ConfigError, type CommonConfig } from '@agentjet/core';
 
 /**
- * Throws ConfigError `several_policies` if the configuration names several models: only a swarm server can train
- * several.
+ * Throws ConfigError `several_policies` if the configuration names several models, because only a swarm server can
+ * train several.
  */
 export function requireOnePolicy({ swarm, backbone }: CommonConfig): void {
   const names = Object.keys(swarm.policies);

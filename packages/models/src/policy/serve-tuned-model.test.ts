@@ -57,7 +57,7 @@ it('reads special tokens in text as plain text, as training does', async () => {
     return usage?.prompt_tokens ?? 0;
   };
   const [plain, special] = [await countPrompt('go.go'), await countPrompt('go.<|im_end|>go')];
-  expect(special - plain).toBeGreaterThan(1); // a control token would be one
+  expect(special - plain).toBeGreaterThan(1); // as a control token, the text would be only one token
 });
 
 it('asks for its key', async () => {

@@ -8,9 +8,12 @@ import type { ToolSettings } from './template-kwargs.js';
 export type ServeModelOptions = ToolSettings & {
   /** Default: 127.0.0.1. */
   readonly host?: string;
-  /** Default: 8000. 0 picks a free one. */
+  /** Default: 8000. With 0, a free port is chosen. */
   readonly port?: number;
-  /** The key that requests must send. Default: a new random key. Null: no key, allowed for the loopback only. */
+  /**
+   * The key that requests must send. Default: a new random key. With null, requests need no key. This is allowed only
+   * on the loopback address.
+   */
   readonly apiKey?: string | null;
   /** The name of the model in the server's API. Default: the name of the folder. */
   readonly name?: string;
@@ -35,16 +38,18 @@ export type ServedModel = {
   readonly baseUrl: string;
   readonly apiKey: string | null;
   readonly model: string;
-  /** Running calls fail. */
+  /** Stops the server. Running calls fail. */
   close(): Promise<void>;
-  /** Present if the server is a separate program: how it ended. */
+  /** Resolves with a description of how the server ended. Present only if the server is a separate program. */
   readonly ended?: Promise<string>;
 };
 
 /**
- * An OpenAI- and Anthropic-compatible server of a trained model, on the embedded engine. Nothing is tracked.
+ * Starts an OpenAI- and Anthropic-compatible server of a trained model on the embedded engine. It does not record
+ * calls.
  * @param dir as for `openTunedModel`
- * @throws what `openTunedModel` throws; ConfigError `needs_key` without a key beyond the loopback; AgentJetError `cannot_listen`
+ * @throws what `openTunedModel` throws; ConfigError `needs_key` without a key beyond the loopback; AgentJetError
+ * `cannot_listen`
  */
 export async function serveTunedModel(dir: string, options: ServeModelOptions = {}): Promise<ServedModel> {
   const { host = '127.0.0.1', port = 8000, maxModelLen = 8192, seed = randomInt(2 ** 31), apiKey } = options;
@@ -79,7 +84,7 @@ export async function serveTunedModel(dir: string, options: ServeModelOptions = 
   }
 }
 
-/** Throws ConfigError `needs_key` for an address of other machines without a key. */
+/** Throws ConfigError `needs_key` if other machines can reach the address and there is no key. */
 export function refuseOpenHost(host: string, apiKey: string | null | undefined): void {
   if (apiKey !== null || /^(127\.\d+\.\d+\.\d+|localhost|::1)$/.test(host)) return;
   throw new ConfigError(

@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** A program in the place of vLLM. */
+/** Writes a program that replaces vLLM. */
 function writeProgram(code: string): string {
   const file = path.join(root, 'vllm');
   writeFileSync(file, `#!${process.execPath}\n${code}`);
@@ -25,7 +25,7 @@ function writeProgram(code: string): string {
   return file;
 }
 
-/** Answers as healthy from the third question on, and writes down how it was started. */
+/** A program that reports that it is healthy from the third request on, and notes how it was started. */
 const healthy = (): string => `
 const { writeFileSync } = require('node:fs');
 const args = process.argv.slice(2);

@@ -14,8 +14,8 @@ import { readTrainedKwargs } from './trained-kwargs.js';
 import { refuseOpenHost, type ServedModel, type ServeModelOptions } from './serve-tuned-model.js';
 
 /**
- * Serves a trained model with vLLM, a separate program: starts it on the model's folder, waits until it is ready, and
- * stops it.
+ * Serves a trained model with vLLM, which is a separate program. This file starts vLLM on the model's folder, waits
+ * until it is ready, and stops it.
  */
 
 export type VllmOptions = ServeModelOptions & {
@@ -76,7 +76,9 @@ export async function serveWithVllm(dir: string, options: VllmOptions = {}): Pro
   }
 }
 
-/** The folder that vLLM opens: the checkpoint itself, or a merged copy of an adapter and its model. */
+/**
+ * Returns the folder that vLLM opens: the checkpoint itself, or a copy in which an adapter is merged into its model.
+ */
 async function openFolder(dir: string, options: Pick<ModelDirOptions, 'onNotice' | 'signal'>): Promise<WholeModel> {
   const openBase = (model: string): Promise<string> => resolveModelDir(model, options);
   const found = isBundledModel(dir) ? dir : await findCheckpoint(dir, options.onNotice);
@@ -96,7 +98,7 @@ function findVllm(given = process.env['AJET_VLLM']): string {
   );
 }
 
-/** How vLLM reads the tool calls of the families that the embedded engine knows. */
+/** vLLM's parsers of tool calls, for the families that the embedded engine knows. */
 const toolParsers: Readonly<Record<string, string>> = {
   qwen2: 'hermes',
   qwen3: 'hermes',
@@ -104,7 +106,10 @@ const toolParsers: Readonly<Record<string, string>> = {
   mistral: 'mistral',
 };
 
-/** Decides by the chat template, because a run may have replaced its model's template. */
+/**
+ * Returns the arguments for tool calls. They depend on the chat template, because a run may have replaced its model's
+ * template.
+ */
 async function toolArguments(dir: string): Promise<readonly string[]> {
   const config = parseJsonObject(await readFile(path.join(dir, 'config.json'), 'utf8'));
   const parser = parserOf(await readTemplate(dir)) ?? toolParsers[String(config?.['model_type'])];

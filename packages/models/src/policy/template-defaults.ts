@@ -6,8 +6,8 @@ import type { RunFolder } from '@agentjet/run-folder';
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 
 /**
- * Makes variables the defaults of a folder's chat template. Other servers then print the trained prompts, unless a
- * request sets the variables itself.
+ * Writes the variables as defaults into a folder's chat template. Other servers then render the same prompts as in
+ * training, unless a request sets the variables.
  */
 export async function writeTemplateDefaults(dir: string, variables: JsonObject): Promise<void> {
   if (Object.keys(variables).length === 0) return;
@@ -28,13 +28,18 @@ export async function writeTemplateDefaults(dir: string, variables: JsonObject):
   await writeFile(file, `${JSON.stringify({ ...config, chat_template: changed }, null, 2)}\n`);
 }
 
-/** Gives the run's checkpoints the chat template that it trains with, if the model's files have another one. */
+/**
+ * Writes the chat template that the run trains with into its checkpoints, if the model's files have another template.
+ */
 export function keepTemplate({ checkpoints }: RunFolder, { changedTemplate }: ChatTokenizer): void {
   if (changedTemplate === undefined) return;
   checkpoints.completeWith((dir) => writeTemplate(dir, changedTemplate));
 }
 
-/** The chat template of a model folder as a string, joined if there are several; empty if there is none. */
+/**
+ * Returns the chat template of a model folder. If there are several templates, they are joined. If there is none, the
+ * string is empty.
+ */
 export async function readTemplate(dir: string): Promise<string> {
   const jinja = path.join(dir, 'chat_template.jinja');
   if (existsSync(jinja)) return readFile(jinja, 'utf8');
@@ -57,7 +62,7 @@ async function readTokenizerConfig(
   return { file, config: existsSync(file) ? parseJsonObject(await readFile(file, 'utf8')) : undefined };
 }
 
-/** The value as a Jinja literal. */
+/** Returns the value as a Jinja literal. */
 function toLiteral(value: unknown): string {
   if (value === null) return 'none';
   if (Array.isArray(value)) return `[${value.map(toLiteral).join(', ')}]`;

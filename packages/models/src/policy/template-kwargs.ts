@@ -1,10 +1,15 @@
 import { type CommonConfig, ConfigError, findNearestName, isJsonObject, type JsonObject } from '@agentjet/core';
 import { type ChatTokenizer, reservedVariables } from '@agentjet/tokenizer';
 
-/** Variables of the chat template: those of the model, and those of single agents, which override them. */
+/**
+ * Variables of the chat template for the model, and for single agents. The variables of an agent override those of the
+ * model.
+ */
 export type TemplateKwargs = Pick<CommonConfig['model'], 'chatTemplateKwargs' | 'agentChatTemplateKwargs'>;
 
-/** The variables of an agent, together with those of the model; undefined if the agent has none. */
+/**
+ * Returns the variables of an agent, together with those of the model. Returns undefined if the agent has no variables.
+ */
 export function kwargsOf(model: TemplateKwargs, agentName: string): JsonObject | undefined {
   const own = model.agentChatTemplateKwargs.filter(({ agent }) => agent === agentName);
   if (own.length === 0) return undefined;
@@ -19,7 +24,7 @@ export function withTemplateKwargs(chatTokenizer: ChatTokenizer, model: Template
   return withVariables(chatTokenizer, model.chatTemplateKwargs);
 }
 
-/** The chat template of each agent that has its own variables; `base` has those of the model. */
+/** Returns the chat template of each agent that has its own variables. `base` has the variables of the model. */
 export function chatsOfAgents(
   base: ChatTokenizer,
   model: TemplateKwargs,
@@ -52,7 +57,7 @@ function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer
   }
 }
 
-/** How tools are shown to a model and how its calls are read. A missing field has its default. */
+/** How tools are shown to a model and how its calls are read. Missing fields have their default values. */
 export type ToolSettings = Partial<Pick<CommonConfig['model'], 'tools' | 'toolCalls'>>;
 
 /** Reads the tool settings from a parsed config.yaml. Older versions of the file have neither field. */
@@ -69,7 +74,7 @@ function modelOf(config: unknown): JsonObject {
   return isJsonObject(ajet['model']) ? ajet['model'] : {};
 }
 
-/** The variables in a parsed config.yaml. */
+/** Returns the variables in a parsed config.yaml. */
 export function readTemplateKwargs(config: unknown): TemplateKwargs {
   const model = modelOf(config);
   const { chat_template_kwargs: kwargs, agent_chat_template_kwargs: agents } = model;

@@ -5,19 +5,19 @@ import { parse } from 'yaml';
 import { readTemplateKwargs, readToolSettings, type TemplateKwargs, type ToolSettings } from './template-kwargs.js';
 
 /**
- * The variables of the chat template that a checkpoint was trained with, read from its run's configuration. Empty for
- * other folders.
+ * Reads the chat template variables that a checkpoint was trained with from the configuration of its run. They are
+ * empty for other folders.
  */
 export async function readTrainedKwargs(modelDir: string): Promise<TemplateKwargs> {
   return readTemplateKwargs(await readRunConfig(modelDir));
 }
 
-/** The tool settings of the run that a checkpoint belongs to. Empty for other folders. */
+/** Reads the tool settings of the run that a checkpoint belongs to. They are empty for other folders. */
 export async function readTrainedTools(modelDir: string): Promise<ToolSettings> {
   return readToolSettings(await readRunConfig(modelDir));
 }
 
-/** The parsed config.yaml of the run that a checkpoint belongs to. */
+/** Reads config.yaml of the run that a checkpoint belongs to. */
 async function readRunConfig(modelDir: string): Promise<unknown> {
   const file = path.resolve(modelDir, '..', '..', 'config.yaml');
   if (path.basename(path.dirname(path.resolve(modelDir))) !== 'checkpoints' || !existsSync(file)) return undefined;

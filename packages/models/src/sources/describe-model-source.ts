@@ -1,6 +1,9 @@
 import { isJsonObject, type JsonObject } from '@agentjet/core';
 
-/** One line about the weights of a model: their source, their SHA-256, and whether they are the original ones. */
+/**
+ * Returns one line about the weights of a model: their source, their SHA-256, and whether they are the original
+ * weights.
+ */
 export function describeModelSource(model: string, source: JsonObject): string {
   const sum = typeof source['sha256'] === 'string' ? `, SHA-256 ${source['sha256']}` : '';
   if (source['from'] === 'hub')

@@ -22,9 +22,9 @@ export type KnownModel = {
   readonly commit: string | null;
   readonly dir: string;
   readonly bytes: number;
-  /** False: only its small files were downloaded. */
+  /** False if only its small files were downloaded. */
   readonly hasWeights: boolean;
-  /** The source of its weights; null for a model that is included in the package. */
+  /** The source of its weights. Null for a model that is included in the package. */
   readonly source: JsonObject | null;
 };
 

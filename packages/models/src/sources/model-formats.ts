@@ -4,7 +4,10 @@ import type { JsonObject } from '@agentjet/core';
 import { readCacheHome } from '@agentjet/model-hub';
 import { tellDownload } from './tell-download.js';
 
-/** A file that holds a whole model. It is opened as a folder in the Hugging Face layout, and such a folder can be written as one. */
+/**
+ * A format of files that hold a whole model. Such a file is opened as a folder in the Hugging Face layout, and a folder
+ * can be written as such a file.
+ */
 export type ModelFormat = {
   readonly name: string;
   readonly extension: string;
@@ -12,9 +15,12 @@ export type ModelFormat = {
   readonly magic: string;
   /** Converts the file to a folder the first time. Rejects with BackboneError. */
   readonly open: (file: string, options: FormatOptions) => Promise<OpenedFormat>;
-  /** The number types that can be written; the first is the default. */
+  /** The number types that can be written. The first one is the default. */
   readonly types: readonly [string, ...(readonly string[])];
-  /** Writes a folder as `target`, whole or not at all; resolves to its bytes. Rejects with BackboneError. */
+  /**
+   * Writes a folder as the file `target`, and resolves with the file's size in bytes. If this fails, it leaves no file
+   * and rejects with BackboneError.
+   */
   readonly write: (dir: string, target: string, options: WriteFormatOptions) => Promise<number>;
 };
 
@@ -42,7 +48,7 @@ const modelFormats: readonly ModelFormat[] = [
   },
 ];
 
-/** The format of a file that is to be written. Undefined for the name of a folder. */
+/** Returns the format of a file that is to be written. Returns undefined for the name of a folder. */
 export function formatOfTarget(target: string): ModelFormat | undefined {
   return modelFormats.find(({ extension }) => path.extname(target).toLowerCase() === extension);
 }
@@ -53,14 +59,14 @@ async function openGgufFile(file: string, { withWeights, signal, onNotice }: For
   return openGguf(file, { cacheDir: modelCacheDir(), withWeights, signal, onProgress });
 }
 
-/** The place of folders that were made from files. */
+/** Returns the folder in which converted models are kept. */
 export function modelCacheDir(): string {
   return path.join(readCacheHome(), 'agentjet', 'models');
 }
 
 /**
- * Finds the format by the file's name, or else by its first bytes: programs such as Ollama give models other names.
- * Undefined for any other file.
+ * Finds the format by the file's name, or by its first bytes, because programs such as Ollama give model files other
+ * names. Returns undefined for any other file.
  */
 export async function findModelFormat(file: string): Promise<ModelFormat | undefined> {
   const named = formatOfTarget(file);

@@ -2,8 +2,8 @@ import type { DownloadProgress } from '@agentjet/model-hub';
 import { formatBytes, formatSeconds } from '@agentjet/core';
 
 /**
- * An operation shorter than `quietMs` reports nothing. A longer one reports each tenth of its work, and at least once
- * in `longestSilenceMs`.
+ * An operation that takes less than `quietMs` is not reported. For a longer operation, each tenth of the work is
+ * reported, and at least one line appears every `longestSilenceMs`.
  */
 const quietMs = 3000;
 const longestSilenceMs = 30_000;

@@ -1,7 +1,7 @@
 import { ConfigError, toSnakeCase, type CommonConfig, type ConfigComposition, type JsonObject } from '@agentjet/core';
 
 /**
- * The configuration of each policy: the configuration of the run, with the settings of the policy from
+ * This file makes the configuration of each policy from the configuration of the run and the policy's settings in
  * `swarm.policies`.
  */
 
@@ -11,7 +11,7 @@ export type PolicyConfig = { readonly name: string; readonly config: CommonConfi
 const onlyPolicy = 'default';
 
 /**
- * Policies in the order of the configuration; only `default` if it names none.
+ * Returns the policies in the order of the configuration, or only `default` if it names none.
  * @throws ConfigError if a policy names no agents, two policies claim the same agents, or a policy changes a setting of
  * the whole run
  */
@@ -29,7 +29,7 @@ export function createPolicyConfigs(config: CommonConfig, composition: ConfigCom
   return policies;
 }
 
-/** Keys that define an episode, and keys that all its agents share. */
+/** Keys that define an episode, and keys that all agents of an episode share. A policy cannot set them. */
 const ofTheRun =
   /^(task_reader|task_judge|environment|swarm|experiment_name|experiment_dir|project_name|debug|sft|trainer_common\.(total_epochs|test_freq|val_before_train|val_pass_n|evaluation_patience|keep_best|logger)|rollout\.(num_repeat|max_env_worker|episode_timeout|failed_episode_policy|min_group_share|refill_groups|max_attempts|max_outage|straggler_patience|score_patience|record|workflow_processes|group_patience|multi_turn|user_workflow))(\.|$)/;
 

@@ -24,8 +24,8 @@ import { createPolicyConfigs, type PolicyConfig } from './policy-configs.js';
 import { openServedWeights, type ServedWeights } from './served-weights.js';
 
 /**
- * A run whose episodes come from clients: a server makes its steps one by one, and records them in a ledger inside the
- * run folder. This file knows the folder, the model and how a batch is trained. It knows nothing about the ledger.
+ * A run whose episodes come from clients. A server makes its steps one by one, and records them in a ledger inside the
+ * run folder. This file knows the folder, the model, and how to train a batch. It knows nothing about the ledger.
  */
 export type ServedRun = {
   readonly config: CommonConfig;
@@ -34,7 +34,7 @@ export type ServedRun = {
   readonly storeDir: string;
   /** Whether the folder existed before. */
   readonly isResumed: boolean;
-  /** Its models: only `default`, unless `swarm.policies` names several. */
+  /** The models of the run. There is only `default`, unless `swarm.policies` names several policies. */
   readonly policies: readonly ServedPolicy[];
   readonly close: () => Promise<void>;
 };
@@ -54,18 +54,21 @@ export type ServedRunOptions<Config extends CommonConfig> = {
   readonly composition: ConfigComposition<Config>;
   /** The run folder to resume. Default: the experiment's newest run if it has a ledger, else a new one. */
   readonly run?: string | undefined;
-  /** Always begins a new run. */
+  /** Whether to begin a new run in any case. */
   readonly isNew?: boolean;
   /** Takes over the run folder from a process that still writes it. */
   readonly takesOver?: boolean;
-  /** Aborts if the user stops. A model that is being downloaded or opened is then abandoned. */
+  /** Aborted when the user stops the server. The download or opening of a model is then abandoned. */
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
   /** Replaces the memory of this machine. */
   readonly memory?: AvailableMemory | undefined;
 };
 
-/** @throws ConfigError for a backbone that cannot train, `resume_mismatch` if the run was made with another configuration */
+/**
+ * @throws ConfigError for a backbone that cannot train, and `resume_mismatch` if the run was made with another
+ * configuration
+ */
 export async function openServedRun<Config extends CommonConfig>(
   options: ServedRunOptions<Config>,
 ): Promise<ServedRun> {
@@ -121,7 +124,7 @@ function noticeOf(
 type PrepareOptions = PreparePoliciesOptions &
   Pick<ServedRunOptions<CommonConfig>, 'composition'> & { readonly known: KnownFolder | undefined };
 
-/** Makes all checks of the policies that can be made before anything is written. */
+/** Checks the policies as far as possible before anything is written. */
 async function prepare(
   policies: readonly PolicyConfig[],
   { composition, known, ...options }: PrepareOptions,
@@ -149,7 +152,7 @@ async function prepare(
   return prepared;
 }
 
-/** If there are several policies, each has a folder like a run's inside the run folder. */
+/** Opens the folder of a policy. If there are several policies, each has a run folder inside the run folder. */
 async function openPolicyFolder(
   { name, config, inputs, modelDir }: Prepared,
   run: RunFolder,
@@ -189,7 +192,7 @@ type Opened = {
 
 const policyDir = (runDir: string, name: string): string => path.join(runDir, 'policies', name);
 
-/** A run folder to resume. `storeDir` is the folder of its ledger; undefined if it has none yet. */
+/** A run folder to resume. `storeDir` is the folder of its ledger, or undefined if there is none yet. */
 type KnownFolder = { readonly dir: string; readonly storeDir: string | undefined };
 
 async function findKnownFolder(
@@ -204,7 +207,7 @@ async function findKnownFolder(
 
 type FolderOptions = Pick<ServedRunOptions<CommonConfig>, 'onNotice'> & {
   readonly known: KnownFolder | undefined;
-  /** Undefined if only its policies have models. */
+  /** Undefined if the run has several policies, which have their own models. */
   readonly modelDir: string | undefined;
 };
 
@@ -244,7 +247,10 @@ type WeightsParts = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** Changes of the configuration are recorded once, with the first step that they apply to. */
+/**
+ * Creates the function that opens the weights. It records changes of the configuration once, with the first step that
+ * they apply to.
+ */
 function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<ServedWeights> {
   const { config, inputs, folder, onNotice } = parts;
   let pending = changes;
@@ -263,7 +269,7 @@ function createOpenWeights({ changes, ...parts }: WeightsParts): () => Promise<S
       await folder.recordModel(parts.modelDir);
       return await openServedWeights({ ...parts, onLoad });
     } catch (error) {
-      // A run that never began must not be the newest one.
+      // If the run never began, its folder is removed, so that it does not count as the newest run.
       if (!hasLedger(parts.storeDir)) await rm(parts.runDir, { recursive: true, force: true });
       throw error;
     }

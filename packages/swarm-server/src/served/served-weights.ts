@@ -10,14 +10,14 @@ import { noteArithmetic, repeatsAsBefore, openBackbone, toEnginePolicy, keepTemp
 import { WholeCheckpoints } from './whole-checkpoints.js';
 
 /**
- * The weights of a served run: the ones that sample, the ones that train, and their checkpoints. Steps are numbered
- * from 1; 0 is `model.path`.
+ * The weights of a served run: those that sample, those that are trained, and their checkpoints. Steps are numbered
+ * from 1, and step 0 is `model.path`.
  */
 export type ServedWeights = StepWeights & {
   readonly policy: Policy;
   /** Whether repeating a step gives exactly the same weights, to the last bit. */
   readonly repeatsExactly: boolean;
-  /** The repeated weights now sample, and `repeatsExactly` applies to them from now on. */
+  /** Call it when all steps are repeated. The weights then sample, and `repeatsExactly` describes them from then on. */
   readonly settle: () => Promise<void>;
   /** The steps whose checkpoints are whole, including 0. */
   readonly checkpoints: () => Promise<readonly number[]>;
@@ -34,7 +34,7 @@ type WeightsOptions = {
   readonly modelDir: string;
   readonly chatTokenizer: ChatTokenizer;
   readonly folder: RunFolder;
-  /** Aborts if the user stops while the model is being opened. */
+  /** Aborted when the user stops the server while the model is being opened. */
   readonly signal?: AbortSignal | undefined;
   readonly onNotice: (message: string) => void;
   readonly onLoad: (step: number) => Promise<void>;

@@ -6,8 +6,8 @@ import { checkpointName, type RunFolder } from '@agentjet/run-folder';
 type Looked = { readonly isWhole: boolean; readonly files: string };
 
 /**
- * The checkpoints that are whole. Each is checked once, because its sums need all its files, and again if its files
- * change.
+ * Knows which checkpoints are complete. A check reads all files of a checkpoint, so each checkpoint is checked only
+ * once, and again if its files change.
  */
 export class WholeCheckpoints {
   readonly #checkpoints: RunFolder['checkpoints'];
@@ -39,7 +39,7 @@ export class WholeCheckpoints {
     if (this.#looked.get(step)?.files !== files) this.#looked.set(step, { isWhole: await this.#open(step), files });
   }
 
-  /** Names, sizes and times of its files. */
+  /** Returns the names, sizes and times of the checkpoint's files as a string. */
   async #filesOf(step: number): Promise<string> {
     const dir = path.join(this.#checkpoints.dir, checkpointName(step));
     const names = (await readdir(dir, { recursive: true }).catch((): string[] => [])).sort();

