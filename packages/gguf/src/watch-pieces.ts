@@ -2,7 +2,7 @@ import { BackboneError } from '@agentjet/core';
 
 type Pieces = { readonly pieces: () => Iterable<Uint8Array> | AsyncIterable<Uint8Array> };
 
-export type WatchOptions = {
+export type WatchPiecesOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of bytes of all tensors so far. */
   readonly onBytes?: ((doneBytes: number) => void) | undefined;
@@ -16,7 +16,7 @@ export type WatchOptions = {
  */
 export function watchPieces<Tensor extends Pieces>(
   tensors: readonly Tensor[],
-  { signal, onBytes, stopped }: WatchOptions,
+  { signal, onBytes, stopped }: WatchPiecesOptions,
 ): readonly Tensor[] {
   let doneBytes = 0;
   return tensors.map((tensor) => ({

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { BackboneError } from '@agentjet/core';
 import { parseModelName } from '@agentjet/model-hub';
-import { parseNamedModel } from '../sources/named/parse-named-model.js';
+import { parseNamedModel } from '../sources/parse-named-model.js';
 import { Checkpoints, findLatestRun, openRunFolder } from '@agentjet/run-folder';
 
 /**

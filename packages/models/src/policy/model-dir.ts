@@ -5,8 +5,8 @@ import { downloadModel, parseModelName, type ModelName } from '@agentjet/model-h
 import { readModelSource } from '@agentjet/run-folder';
 import { describeModelSource } from '../sources/describe-model-source.js';
 import { findModelFormat } from '../sources/model-formats.js';
-import { parseNamedModel } from '../sources/named/parse-named-model.js';
-import { resolveNamedModel } from '../sources/named/resolve-named-model.js';
+import { parseNamedModel } from '../sources/parse-named-model.js';
+import { resolveNamedModel } from '../sources/resolve-named-model.js';
 import { bundledModelDirs } from '../sources/bundled-models.js';
 import { tellDownload } from '../sources/tell-download.js';
 

@@ -12,8 +12,8 @@ import { readModelSource } from '@agentjet/run-folder';
 import { bundledModelDirs } from './bundled-models.js';
 import { tellDownload } from './tell-download.js';
 import { describeModelSource } from './describe-model-source.js';
-import { parseNamedModel } from './named/parse-named-model.js';
-import { findNamedModel, resolveNamedModel } from './named/resolve-named-model.js';
+import { parseNamedModel } from './parse-named-model.js';
+import { findNamedModel, resolveNamedModel } from './resolve-named-model.js';
 
 export type KnownModel = {
   /** The value for `model.path`. */

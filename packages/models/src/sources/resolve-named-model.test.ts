@@ -8,7 +8,7 @@ import type { NamedModel } from '@agentjet/model-hub';
 import { parseNamedModel } from './parse-named-model.js';
 import { resolveNamedModel, type ResolveNamedOptions } from './resolve-named-model.js';
 
-const golden = path.join(import.meta.dirname, '../../../../gguf/golden');
+const golden = path.join(import.meta.dirname, '../../../gguf/golden');
 const model: NamedModel = {
   name: 'tiny',
   hub: 'acme/tiny',

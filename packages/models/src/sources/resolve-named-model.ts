@@ -13,8 +13,8 @@ import {
   type NamedModel,
   type Pip,
 } from '@agentjet/model-hub';
-import { tellDownload } from '../tell-download.js';
-import { modelCacheDir } from '../model-formats.js';
+import { tellDownload } from './tell-download.js';
+import { modelCacheDir } from './model-formats.js';
 import type { NamedRequest } from './parse-named-model.js';
 
 export type ResolveNamedOptions = {
