@@ -60,6 +60,7 @@ function readVersion(): string {
 const examples = `
 Examples:
   ajet init my-agent --framework langgraph                 a project that trains as it is
+  ajet init my-agent --model smollm2-135m                  the same with a real language model
   ajet --conf math_agent.yaml                              train, as the file says
   ajet --conf math_agent.yaml rollout.num_repeat=4         ... with one key changed
   ajet --conf math_agent.yaml --backbone=debug             run a few episodes, print them, train nothing
@@ -167,9 +168,12 @@ function addInit(program: Command, setExitCode: (code: number) => void): void {
     )
     .argument('[folder]', 'default: the current folder', '.')
     .option('--framework <name>', 'framework of the agent: langgraph, openai, ai-sdk, openai-agents or react')
-    .action(async (folder: string, { framework }: { readonly framework?: string }) => {
+    .option('--model <name>', 'model that the agent learns with, such as smollm2-135m; default: nano, a tiny model')
+    .action(async (folder: string, options: { readonly framework?: string; readonly model?: string }) => {
       const { initProject } = await import('./commands/init-project.js');
-      setExitCode(await initProject(folder, { framework, version: readVersion() }));
+      setExitCode(
+        await initProject(folder, { framework: options.framework, model: options.model, version: readVersion() }),
+      );
     });
 }
 

@@ -2,28 +2,39 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, quoteForShell } from '@agentjet/core';
 import { isModule } from '../init/complete-manifest.js';
-import { frameworks, isFramework, planProject } from '../init/plan-project.js';
+import { type Framework, frameworks, isFramework, isTiny, planProject, type Project } from '../init/plan-project.js';
 import { writeProject } from '../init/write-project.js';
 
 /** Runs `ajet init`, which writes a project that can be trained unchanged. Returns the exit code. */
 export async function initProject(
   folder: string,
-  { framework, version }: { readonly framework: string | undefined; readonly version: string },
+  options: { readonly framework: string | undefined; readonly model?: string | undefined; readonly version: string },
 ): Promise<number> {
   const dir = path.resolve(folder);
-  const project = planProject(parseFramework(framework), { name: toPackageName(dir), version });
+  const { model, version } = options;
+  const framework = parseFramework(options.framework, model);
+  const project = planProject(framework, { name: toPackageName(dir), version, ...(model !== undefined && { model }) });
   const { written, completed, kept } = await writeProject(dir, project.files);
   console.log(written.length === 0 ? `${dir} has all of it already.` : `Written to ${dir}: ${written.join(', ')}`);
   if (completed) console.log('Completed: package.json');
   if (kept.length > 0) console.log(`Not changed: ${kept.join(', ')}`);
   if (!isModule(path.join(dir, 'package.json')))
     console.log('These files are ES modules: package.json needs "type": "module".');
-  console.log(['', 'Next:', ...listSteps(dir, project.dependencies, kept)].join('\n'));
+  console.log(['', 'Next:', ...listSteps(dir, { ...project, kept })].join('\n'));
   return 0;
 }
 
-function parseFramework(framework: string | undefined): Parameters<typeof planProject>[0] {
+/** The framework that most agents use, for a command line that names only the model. */
+const defaultFramework = 'langgraph';
+
+function parseFramework(framework: string | undefined, model: string | undefined): Framework {
   if (framework !== undefined && isFramework(framework)) return framework;
+  if (framework === undefined && model !== undefined) {
+    console.log(
+      `The agent uses ${defaultFramework}. To choose another framework: --framework ${frameworks.join('|')}.`,
+    );
+    return defaultFramework;
+  }
   const names = frameworks.join(', ');
   throw new ConfigError(
     'wrong_value',
@@ -43,19 +54,18 @@ function toPackageName(dir: string): string {
   return name === '' ? 'my-agent' : name;
 }
 
-function listSteps(
-  dir: string,
-  dependencies: Readonly<Record<string, string>>,
-  kept: readonly string[],
-): readonly string[] {
+type Written = Pick<Project, 'dependencies' | 'model'> & { readonly kept: readonly string[] };
+
+function listSteps(dir: string, { dependencies, kept, model }: Written): readonly string[] {
   const missing = Object.entries(dependencies).filter(([name]) => findInstalled(dir, name) === undefined);
   const here = path.relative(process.cwd(), dir);
   const run = 'npx ajet --conf agent.yaml';
   const steps = [
     ...(here === '' ? [] : [[`cd ${quoteForShell(here)}`, '']]),
     ...(missing.length === 0 ? [] : [[describeInstall(dir, missing, kept), '']]),
+    ...(isTiny(model) ? [] : [[`npx ajet model get ${quoteForShell(model)}`, 'downloads the model, once']]),
     [`${run} --backbone=debug`, 'runs a few episodes and prints them'],
-    [run, 'trains; the reward rises within two minutes'],
+    [run, isTiny(model) ? 'trains; the reward rises within two minutes' : 'trains'],
   ] as const;
   return steps.map(([command = '', comment = '']) =>
     comment === '' ? `  ${command}` : `  ${command.padEnd(44)} # ${comment}`,

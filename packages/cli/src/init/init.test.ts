@@ -21,8 +21,8 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const init = (folder: string, framework: string | undefined): Promise<number> =>
-  initProject(folder, { framework, version: '0.1.0' });
+const init = (folder: string, framework: string | undefined, model?: string): Promise<number> =>
+  initProject(folder, { framework, model, version: '0.1.0' });
 
 const smallRun = [
   'trainer_common.total_training_steps=2',
@@ -45,6 +45,25 @@ it.each(frameworks)('writes a project with %s that trains as it is', { timeout: 
   expect(episodes.every(({ turns }) => turns.length > 0)).toBe(true);
   expect(episodes.some(({ status }) => status === 'completed')).toBe(true);
 });
+
+it('writes settings for the model that is named, and takes LangGraph unless another framework is named', async () => {
+  await init(dir, undefined, 'smollm2-135m');
+  expect(lines).toContainEqual(expect.stringMatching(/^The agent uses langgraph\. .*--framework langgraph\|openai/));
+  expect(lines).toContainEqual(expect.stringMatching(/npx ajet model get smollm2-135m .*once/));
+  const settings = readFileSync(path.join(dir, 'agent.yaml'), 'utf8');
+  expect(settings).toMatch(/ {4}path: smollm2-135m\n/);
+  expect(settings).not.toMatch(/lr:/); // the rate of nano would ruin it
+  expect(readFileSync(path.join(dir, 'README.md'), 'utf8')).not.toMatch(/\{\{|nano/);
+});
+
+it.each(['my models/a "b"', 'C:\\models\\tiny', '12'])(
+  'writes any name of a model into the settings: %s',
+  async (model) => {
+    await init(dir, 'react', model);
+    const settings = readFileSync(path.join(dir, 'agent.yaml'), 'utf8');
+    expect(JSON.parse(/path: (.*)/.exec(settings)?.[1] ?? '')).toBe(model); // a JSON string is a YAML string
+  },
+);
 
 it('names versions of the frameworks that this repository is tested with', () => {
   const readTested = (dir: string): Readonly<Record<string, string>> => {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { quoteForShell } from '@agentjet/core';
 
 /** Plans the files that `ajet init` writes, as text. The templates are files, so an editor can read them. */
 
@@ -26,14 +27,23 @@ export type Project = {
   readonly files: ReadonlyMap<string, string>;
   /** Versions by package. */
   readonly dependencies: Readonly<Record<string, string>>;
+  /** The value of `model.path`. */
+  readonly model: string;
 };
 
-/** `name` is the name of the project's package, and `version` is the version of ours. */
-export function planProject(
-  framework: Framework,
-  options: { readonly name: string; readonly version: string },
-): Project {
-  const { name, version } = options;
+export type PlanOptions = {
+  /** The name of the project's package. */
+  readonly name: string;
+  /** The version of our packages. */
+  readonly version: string;
+  /** The value of `model.path`. Default: nano. */
+  readonly model?: string;
+};
+
+/** The tiny models that come as packages. They were made for agents without examples, and learn at a higher rate. */
+export const isTiny = (model: string): boolean => model === 'nano' || model === 'micro';
+
+export function planProject(framework: Framework, { name, version, model = 'nano' }: PlanOptions): Project {
   const dependencies = {
     agentjet: version,
     '@agentjet/cli': version,
@@ -56,10 +66,16 @@ export function planProject(
   };
   const files = new Map([
     ...readTemplates('all'),
+    ...readTemplates(isTiny(model) ? 'tiny' : 'real').map(([file, text]) => [file, fillModel(text, model)] as const),
     ...readTemplates(framework),
     ['package.json', `${JSON.stringify(manifest, null, 2)}\n`] as const,
   ]);
-  return { files, dependencies };
+  return { files, dependencies, model };
+}
+
+function fillModel(text: string, model: string): string {
+  const inYaml = /^[A-Za-z][\w./@-]*$/.test(model) ? model : JSON.stringify(model);
+  return text.replaceAll('{{model.yaml}}', () => inYaml).replaceAll('{{model.shell}}', () => quoteForShell(model));
 }
 
 const templatesDir = fileURLToPath(new URL('../../templates', import.meta.url));
