@@ -36,6 +36,7 @@ export const jobs = {
   clients: 'Do clients in Python get along with the endpoint?',
   trackers: 'Do TensorBoard, wandb and swanlab take what a run sends them?',
   gguf: 'Are GGUF files read as the reference reads them, and does llama.cpp answer with our exports as we do?',
+  real: 'Does a real language model learn in the tutorials with SmolLM2, one seed of each?',
   frameworks: 'Do AutoGen, CrewAI, LangChain and smolagents run episodes of a swarm?',
   programs: 'Do Claude Code, Codex and OpenCode run episodes of a swarm?',
 } as const;

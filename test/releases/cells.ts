@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { findModel } from './find-model.js';
 
 /**
  * The cells of the release table: a tutorial on a backbone. A tutorial joins release tracking by one entry here.
@@ -42,6 +43,14 @@ const python = process.env['AJET_PYTHON'] ?? (existsSync(clientsPython) ? client
 
 const reasoningPython = process.env['REASONING_GYM_PYTHON'] ?? 'python3';
 const lakePython = process.env['LAKE_PYTHON'] ?? 'python3';
+
+const smollm2 = {
+  model: 'smollm2-135m',
+  needs: {
+    what: 'the model SmolLM2: npx ajet model get smollm2-135m',
+    isHere: () => findModel('smollm2-135m') !== undefined,
+  },
+} as const;
 
 export const cells: readonly Cell[] = [
   {
@@ -232,6 +241,38 @@ export const cells: readonly Cell[] = [
       what: 'a Python with reasoning-gym: pip install reasoning-gym==0.1.25, or REASONING_GYM_PYTHON',
       isHere: () => spawnSync(reasoningPython, ['-c', 'import reasoning_gym']).status === 0,
     },
+  },
+  {
+    tutorial: 'real-model',
+    backbone: 'onnx',
+    conf: 'tutorial/real-model/real_model.yaml',
+    overrides: [],
+    ...smollm2,
+    minutes: 15,
+  },
+  {
+    tutorial: 'real-tools',
+    backbone: 'onnx',
+    conf: 'tutorial/real-tools/real_tools.yaml',
+    overrides: [],
+    ...smollm2,
+    minutes: 21,
+  },
+  {
+    tutorial: 'json-extraction',
+    backbone: 'onnx',
+    conf: 'tutorial/json-extraction/json_extraction.yaml',
+    overrides: [],
+    ...smollm2,
+    minutes: 9,
+  },
+  {
+    tutorial: 'two-players',
+    backbone: 'onnx',
+    conf: 'tutorial/two-players/two_players.yaml',
+    overrides: [],
+    ...smollm2,
+    minutes: 12,
   },
 ];
 

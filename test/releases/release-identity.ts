@@ -5,6 +5,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
 import { microModelDir } from '@agentjet/micro';
 import { nanoModelDir } from '@agentjet/nano';
+import { findModel } from './find-model.js';
 
 /** Finds the origin of a result: version, commit, machine, libraries and model. */
 
@@ -62,11 +63,11 @@ const packaged = new Map([
 ]);
 
 /**
- * Returns the hash of a model's weights. `nano` and `micro` are the packaged ones; any other name is a folder. Throws
- * Error if the folder has no weights.
+ * Returns the hash of a model's weights. The model is a name that `model.path` takes and that is on this machine, or a
+ * folder. Throws Error if it has no weights.
  */
 export function hashModel(model: string): string {
-  const dir = packaged.get(model) ?? model;
+  const dir = packaged.get(model) ?? (existsSync(model) ? model : (findModel(model) ?? model));
   const file = path.join(dir, 'model.safetensors');
   if (!existsSync(file)) throw new Error(`${file} is not there: ${model} is not a folder with a model.`);
   return createHash('sha256').update(readFileSync(file)).digest('hex');

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { isRefusal } from './first-run.js';
+import { meanWithInterval } from './tutorials.js';
+
+it('gives a mean the interval of 1.96 standard errors on both sides', () => {
+  const values = Array.from({ length: 400 }, (_none, at) => (at % 2 === 0 ? 2 : -2));
+  // The standard deviation is 2, so the standard error is 0.1.
+  expect(meanWithInterval(values)).toEqual({ mean: 0, interval: [-0.2, 0.2], games: 400 });
+});
+
+it('takes only a lack of memory for a refusal', () => {
+  const end = 'ajet --conf agent.yaml ended with 1:\nerror: ';
+  const refused = `${end}The model of agent.yaml needs about 21.7 GiB on this machine, which has 7.5 GiB.\n  - model.memory_check=warn starts it anyway`;
+  expect(isRefusal(new Error(refused))).toBe(true);
+  expect(isRefusal(new Error(`${end}workflow.ts exports no solve`))).toBe(false);
+});

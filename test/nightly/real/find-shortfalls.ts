@@ -1,0 +1,31 @@
+import { isJsonObject } from '@agentjet/core';
+
+/** What a section must reach. Minutes depend on what else the machine does, so a night does not judge them. */
+type Bar = {
+  readonly key: string;
+  readonly says: string;
+  readonly isMet: (figures: { readonly before: number; readonly after: number }) => boolean;
+};
+
+const bars: readonly Bar[] = [
+  { key: 'calculator', says: '0.60 or less to 0.95', isMet: ({ before, after }) => before <= 0.6 && after >= 0.95 },
+  { key: 'json', says: '0.95 at the end', isMet: ({ after }) => after >= 0.95 },
+  { key: 'langgraph', says: '0.95 at the end', isMet: ({ after }) => after >= 0.95 },
+  {
+    key: 'first_run',
+    says: 'over 0.2, and 0.2 more',
+    isMet: ({ before, after }) => before > 0.2 && after - before >= 0.2,
+  },
+  { key: 'two_players', says: 'a higher return', isMet: ({ before, after }) => after > before },
+];
+
+/** Returns a sentence for each tutorial that is missing or does not meet its bar. */
+export function findShortfalls(summary: Readonly<Record<string, unknown>>): readonly string[] {
+  return bars.flatMap(({ key, says, isMet }) => {
+    const figures = summary[key];
+    if (!isJsonObject(figures)) return [`${key} was not measured`];
+    const { before, after } = figures;
+    if (typeof before !== 'number' || typeof after !== 'number') return [`${key} has no figures`];
+    return isMet({ before, after }) ? [] : [`${key} went from ${before} to ${after}; its bar is ${says}`];
+  });
+}
