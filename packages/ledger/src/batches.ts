@@ -25,13 +25,13 @@ export type FormedBatch =
   | {
       readonly kind: 'ready';
       readonly groups: readonly LedgerGroup[];
-      /** Under `order: drawn`: dropped groups of its draws. */
+      /** Under `order: drawn`: the dropped groups of the batch's draws. */
       readonly idle?: readonly LedgerGroup[];
       /** The totals of the shares after this batch. Absent in a run without shares. */
       readonly shares?: ShareAccount;
     }
   | { readonly kind: 'sampling' }
-  /** There are enough groups, but the groups of `by` would become too old if the step were made now. */
+  /** There are enough groups. The step must wait, because it would make the groups of `by` too old. */
   | { readonly kind: 'held'; readonly by: readonly LedgerGroup[] };
 
 /** Returns the oldest trainable groups of each share if they fill a batch. The last batch of a run may be smaller. */
@@ -45,14 +45,17 @@ export function nextBatch(ledger: Flying, rules: BatchRules, look: Look = {}): F
   return { kind: 'ready', groups: groups.toSorted(byDraw), ...(hasShares(ledger.state, rules) && { shares }) };
 }
 
-/** Orders groups so that a batch does not depend on which of its groups was drawn again first. */
+/** Orders groups so that the order within a batch does not depend on which group was redrawn first. */
 function byDraw(a: LedgerGroup, b: LedgerGroup): number {
   const [shareA, shareB] = [shareOf(a), shareOf(b)];
   if (shareA === shareB) return a.draw - b.draw;
   return shareA < shareB ? -1 : 1;
 }
 
-/** Returns the next draws in their order, once each of them is over. The last window of a run may have fewer. */
+/**
+ * Returns the groups of the next draws in their order, once each of these draws is over. The last window of a run may
+ * have fewer draws.
+ */
 function windowBatch(ledger: Flying, rules: BatchRules, { isLast = false }: Look): FormedBatch {
   const { trainable, idle, sampled } = nextWindow(ledger, rules);
   const isWhole = isLast ? trainable.length + idle.length > 0 : sampled === rules.batchSize;

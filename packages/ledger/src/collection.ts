@@ -7,8 +7,7 @@ import type { PolicyLine } from './state.js';
 /**
  * The rules that decide when a step has enough groups. The names in brackets are those of the original AgentJet:
  * - `enough_tasks`: the number of groups in a batch (finish_enough_tasks)
- * - `enough_episodes`: the number of episodes in that many whole groups, so that further groups make up for places that were given up
- *   (finish_enough_episodes)
+ * - `enough_episodes`: the number of episodes that a batch of whole groups has, so that further groups replace places that were given up (finish_enough_episodes)
  * - `enough_informative_tasks`: the number of groups with two different rewards; other groups are trained too but do not count
  *   (finish_enough_non_dummy_tasks)
  * - `any_client_asks`, `all_clients_ask`: a client, or every client that is alive, asks for the step; everything sampled until then
@@ -18,7 +17,7 @@ export const collections = sampleCollections;
 
 export type Collection = (typeof collections)[number];
 
-/** Present facts that are not in the ledger. */
+/** Facts about the present moment that are not in the ledger. */
 export type Look = {
   /** If true, no more groups will come, and a smaller batch is trained too. */
   readonly isLast?: boolean;
@@ -39,7 +38,7 @@ export type Flying = Pick<Ledger, 'state' | 'flight'> & {
   readonly line: PolicyLine;
 };
 
-/** A batch grows to at most this multiple of its size while it waits for groups that count. */
+/** While a batch waits for groups that count, it grows to at most its size times this number. */
 const mostGrowth = 4;
 
 export const isAgreement = ({ collection }: { readonly collection?: Collection }): boolean =>
@@ -47,7 +46,10 @@ export const isAgreement = ({ collection }: { readonly collection?: Collection }
 
 type Rules = { readonly batchSize: number; readonly collection?: Collection };
 
-/** Returns groups by share that are ready and do not count: other groups of their share are sampled in addition. */
+/**
+ * Returns, by share, the groups that are ready but do not count. As many other groups of the share are sampled in
+ * addition.
+ */
 export function uncounted({ state, flight }: Flying, rules: Rules): GroupsByShare {
   const { collection = 'enough_tasks', batchSize } = rules;
   const counts: Record<string, number> = {};

@@ -54,7 +54,10 @@ export function hasAllOutcomes({ manifests, outcomes }: PolicyLine, step: number
   return manifest.optimizerSteps.every((_groups, index) => known[index] !== undefined);
 }
 
-/** The last outcome makes every episode of the step trained, or dropped for the reason why it was left out. */
+/**
+ * Applies the last outcome of a step. Every episode of the step is then trained, or dropped for the reason why it was
+ * left out.
+ */
 function concludeStep(state: LedgerState, manifest: ManifestRecord): void {
   const { policy = defaultPolicy } = manifest;
   const outcomes = lineOf(state, policy).outcomes.get(manifest.step) ?? [];
@@ -105,7 +108,7 @@ export function applyEvaluation(state: LedgerState, record: EvaluationRecord): v
   }
 }
 
-/** Manifests after the step become void: their episodes were trained into weights that nobody will use again. */
+/** Makes the manifests after the step void, because the weights that their episodes trained are discarded. */
 export function applyRewound(state: LedgerState, { toStep, policy = defaultPolicy }: RewoundRecord): void {
   const line = lineOf(state, policy);
   for (const manifest of [...line.manifests.values()].filter(({ step }) => step > toStep)) {

@@ -41,7 +41,7 @@ export function foldRecords(records: Iterable<LedgerRecord>): LedgerState {
   return state;
 }
 
-/** `groups` is looked up first, because most groups that are asked for are open. */
+/** Looks in `groups` first, because most groups that are asked for are open. */
 const isFinished = ({ groups, finished }: LedgerState, groupId: string): boolean =>
   !groups.has(groupId) && finished.has(groupId);
 
@@ -97,7 +97,7 @@ function orderBetween(before: OperationRecord, after: OperationRecord): RunOrder
   return 'start';
 }
 
-/** Applies records about the run as a whole. The newest one is valid. */
+/** Applies records about the run as a whole. The newest record of a kind replaces the earlier ones. */
 function applySetting(state: LedgerState, record: SettingRecord): void {
   switch (record.kind) {
     case 'checkpoint':

@@ -173,7 +173,7 @@ export class Ledger {
     this.append({ kind: 'call', groupId: this.#running(episodeId).groupId, episodeId, ...call });
   }
 
-  /** Keeps content for later calls of a running episode. */
+  /** Stores content that later calls of a running episode need. */
   remember(episodeId: string, content: unknown): void {
     this.append({ kind: 'memo', groupId: this.#running(episodeId).groupId, episodeId, content });
   }
@@ -211,9 +211,9 @@ export class Ledger {
   }
 
   /**
-   * Sets new rewards for all ended episodes of a group at once.
-   * @throws LedgerError `revision_conflict` if `replaces` is not the revision that the group has, `not_whole_group` unless the
-   * scores are for exactly the ended episodes and no place is open or running
+   * Sets new rewards for all ended episodes of a group together.
+   * @throws LedgerError `revision_conflict` if `replaces` is not the revision that the group has, `not_whole_group`
+   * unless the scores are for exactly the ended episodes and no place is open or running
    */
   score(groupId: string, { revision, replaces, scores }: NewScores): void {
     const group = this.group(groupId);
@@ -283,7 +283,8 @@ export class Ledger {
   /** Applies leases and other time limits that have expired. */
   expire(): void {
     for (const record of this.#patience.expired(this.state, this.rules, this.#openWork())) {
-      if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue; // dropped just now
+      // Dropped just now.
+      if ('groupId' in record && this.state.groups.get(record.groupId)?.fate !== undefined) continue;
       if (record.kind === 'drop') this.drop(record.episodeId, record.reason, record);
       else this.append(record);
     }
@@ -333,12 +334,14 @@ export class Ledger {
     return this.#suspects.list();
   }
 
-  /** Forgets a group that is over, in a run without a store, so that memory stays bounded. Its draw remains known. */
+  /** Removes a finished group from memory, in a run without a store. Its draw is still remembered. */
   forget(groupId: string): void {
     forgetGroup(this.state, this.group(groupId), (episodeId) => this.#account.forget(episodeId));
   }
 
-  /** Applies other records of the caller (configuration, checkpoints, evaluation, ...) and hands them to the journal. */
+  /**
+   * Applies records that the caller made (configuration, checkpoints, evaluation, ...) and passes them to the journal.
+   */
   append(...records: readonly LedgerRecord[]): void {
     if (records.every(isPlain)) {
       for (const record of records) applyRecord(this.state, record);
@@ -359,7 +362,9 @@ export class Ledger {
     for (const record of records) if ('groupId' in record && !isPlain(record)) this.#settle(record.groupId);
   }
 
-  /** Drops a group that can no longer become trainable: at once, or at its end. */
+  /**
+   * Drops a group that can no longer become trainable. With `cutsDoomed` this happens at once, otherwise at its end.
+   */
   #settle(groupId: string): void {
     const group = this.state.groups.get(groupId);
     if (group === undefined || group.fate !== undefined || group.purpose !== 'train') return;

@@ -5,8 +5,8 @@ import type { LedgerRecord } from './records.js';
 import type { EpisodeState, LedgerState } from './state.js';
 
 /**
- * The account of a changing state, updated with each record. It would take longer and longer to count all episodes of a
- * long run for each request, and a record changes only a few of them.
+ * The account of a changing state. Each record updates only the episodes that it changes, because counting all episodes
+ * of a long run for each request would take too long.
  */
 export class LiveAccount {
   readonly #state: LedgerState;

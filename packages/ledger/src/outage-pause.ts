@@ -15,7 +15,7 @@ export class OutagePause {
     this.#options = { ...defaultOptions, ...options };
   }
 
-  /** Call this if the agent succeeded or failed without an outage. */
+  /** Call this if there was no outage, whether the agent succeeded or failed. */
   kept(now: number): void {
     this.#note(false);
     this.#inARow = 0;
@@ -54,7 +54,7 @@ export class OutagePause {
     return { kind, pausedMs, reason: pause.reason, host: pause.host, cause: pause.cause };
   }
 
-  /** Returns how long all pauses took together, including the present one. */
+  /** Returns the total length of all pauses, including the present one. */
   pausedMs(now: number): number {
     return this.#pausedMs + (this.#pause === undefined ? 0 : now - this.#pause.sinceMs);
   }
@@ -73,7 +73,10 @@ export class OutagePause {
     this.#wait(now, { sinceMs: now, reason, cause, host, isProbing: false, retryAtMs: now, gapMs: 0 }, firstGapMs);
   }
 
-  /** Gaps grow up to a limit and vary by up to a quarter, so that clients of one service do not return together. */
+  /**
+   * Returns the wait before the next probe. Waits grow up to a limit and vary by up to a quarter, so that the clients
+   * of a service do not all return at the same moment.
+   */
   #wait(now: number, pause: Pause, gapMs: number): void {
     const limited = Math.min(gapMs, this.#options.maxGapMs);
     const retryAtMs = now + limited * (1 + this.#options.random() / 4);
@@ -90,7 +93,7 @@ export type OutagePauseOptions = {
   readonly inARow: number;
   readonly firstGapMs: number;
   readonly maxGapMs: number;
-  /** Null waits without a limit. */
+  /** Null means no limit. */
   readonly maxOutageMs: number | null;
   /** Returns a uniform number in [0, 1). */
   readonly random: () => number;

@@ -4,7 +4,7 @@ import { isClosed, seatStateOf } from './places.js';
 import type { LedgerRules } from './rules.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState } from './state.js';
 
-/** Work that is neither decided nor over: everything that time can change. */
+/** The work that a time limit can change, because it is neither decided nor over. */
 export type OpenWork = {
   readonly undecided: Iterable<LedgerGroup>;
   /** Ended episodes that wait for a reward. */
@@ -38,7 +38,10 @@ export class Patience {
     this.#ends.delete(episodeId);
   }
 
-  /** The lease does not run out while a call is in flight. Releasing the hold begins the lease anew. */
+  /**
+   * Holds the lease while a call is in flight, so that it does not run out. When the hold is released, the lease starts
+   * again.
+   */
   hold(episodeId: string): () => void {
     this.#held.set(episodeId, (this.#held.get(episodeId) ?? 0) + 1);
     return () => {
@@ -127,7 +130,10 @@ function giveUpUnfilled(state: LedgerState, group: LedgerGroup, rules: LedgerRul
   return places.length === 0 ? [] : [{ kind: 'give_up', groupId: group.groupId, places, reason: 'group_expired' }];
 }
 
-/** A silent client loses its attempt. If a score does not arrive, the place is lost, because another attempt would ask the same judge again. */
+/**
+ * Drops the attempt of a silent client. If the score of an attempt does not arrive, the place is given up, because
+ * another attempt would depend on the same judge.
+ */
 function dropLate({ groupId, episodeId, place, state }: LedgerEpisode): LedgerRecord {
   if (state === 'ended') return { kind: 'give_up', groupId, places: [place], reason: 'outage' };
   return { kind: 'drop', groupId, episodeId, reason: 'lease_expired', isCounted: true };

@@ -67,7 +67,10 @@ export function membersOf(state: LedgerState, group: LedgerGroup): LedgerEpisode
   });
 }
 
-/** Returns the last attempt of each claimed place, in the order of places: the one that holds the place, or with which it was given up. */
+/**
+ * Returns the last attempt of each claimed place, in the order of places. This attempt holds the place, or the place
+ * was given up after it.
+ */
 export function lastAttemptsOf(state: LedgerState, group: LedgerGroup): LedgerEpisode[] {
   const last = new Map(attemptsOf(state, group).map((episode) => [episode.place, episode]));
   return [...last.values()].sort((a, b) => a.place - b.place);
@@ -78,7 +81,7 @@ export function untrainedOf(state: LedgerState, group: LedgerGroup): readonly Le
   return attemptsOf(state, group).filter((each) => each.end !== undefined && !isMember(group, each));
 }
 
-/** Returns whether the episode holds its place. A step of the group takes only such episodes. */
+/** Returns whether the episode holds its place. A step trains only such episodes. */
 export const isMember = ({ places }: Readonly<LedgerGroup>, { place, episodeId }: Readonly<LedgerEpisode>): boolean =>
   places[place]?.episodeId === episodeId;
 
@@ -94,7 +97,10 @@ export function attemptsOf(state: LedgerState, { episodeIds }: LedgerGroup): Led
   return episodeIds.flatMap((episodeId) => state.episodes.get(episodeId) ?? []);
 }
 
-/** Under partial_group a group of one place is trainable when it is filled, because it cannot have two episodes. */
+/**
+ * Under partial_group, a group with one place is trainable when that place is filled, because it cannot have two
+ * episodes.
+ */
 function isEnough(numFilled: number, { places }: LedgerGroup, rules: LedgerRules): boolean {
   if (numFilled === places.length) return true;
   if (rules.failedEpisodePolicy !== 'partial_group') return false;

@@ -5,13 +5,13 @@ import { emptyAccount } from './shares.js';
 import type { LedgerEpisode, LedgerGroup, LedgerState, PolicyLine } from './state.js';
 
 /**
- * A server may hold several models. Each is a policy with its own steps and weights. Every policy that trains has a *part* in
- * each group and in each of its episodes. Each part has its own fate, while the place belongs to the episode. Once any part is in
- * a manifest, the place is closed for all policies: nobody tries it again, and its rewards stay. In a run with one policy a group
- * has no parts, and the fate is a property of the group itself.
+ * A server may hold several models. Each is a policy with its own steps and weights. Every policy that trains has a
+ * *part* in each group and in each of its episodes. Each part has its own fate, while the place belongs to the episode.
+ * Once any part is in a manifest, the place is closed for all policies: the place is not tried again, and its rewards
+ * stay. In a run with one policy a group has no parts, and the fate is a property of the group itself.
  */
 
-/** The policy of a run that names none. */
+/** The policy of a run whose configuration names no policies. */
 export const defaultPolicy = 'default';
 
 /** The fate of one policy's part of a group. Fate and step are undefined until its step is decided. */
@@ -77,7 +77,7 @@ export function takeGroup(group: LedgerGroup, policy: string, step: number): voi
   group.fate = 'assigned';
 }
 
-/** Makes the step of the policy cover a dropped group, so that it reports on it. */
+/** Adds a dropped group to the step of the policy, so that the step reports on the group. */
 export function coverGroup(group: LedgerGroup, policy: string, step: number): void {
   const { fate } = groupPart(group, policy);
   const isOver = fate !== undefined && fate !== 'assigned';

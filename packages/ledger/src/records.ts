@@ -120,14 +120,14 @@ export type EndRecord = {
   readonly bodyHash: string;
   /** The policy in force, which decides what a failure means. */
   readonly policy: FailedEpisodePolicy;
-  /** Revision of the reward. It is the claim's unless the end gives another. */
+  /** Revision of the reward. By default it is the revision of the claim. */
   readonly revision: string;
   /** Generated tokens and seconds, which are compared between trained and claimed episodes. */
   readonly tokens: number;
   readonly seconds: number;
   /** False if it was lost while the whole run was paused for an outage, which says nothing about this place. */
   readonly isCounted: boolean;
-  /** True if the outage is treated as a failure, because only this task has outages. */
+  /** True if the outage is counted as a failure of the agent, because only this task has outages. */
   readonly isSuspect: boolean;
   /** Rewards by target, if they differ. A target that is not named gets `reward`. */
   readonly rewards?: TargetRewards;
@@ -168,7 +168,7 @@ export type DropRecord = {
   readonly isCounted: boolean;
 };
 
-/** Places that nobody waits for any longer. Their episodes outside the pool are dropped for the reason. */
+/** Places that are given up. Those of their episodes that are not pooled are dropped for the reason. */
 export type GiveUpRecord = {
   readonly kind: 'give_up';
   readonly groupId: string;
@@ -258,7 +258,10 @@ export type EvaluationRecord = {
 
 export type CheckpointRecord = { readonly kind: 'checkpoint'; readonly step: number; readonly policy?: string };
 
-/** One policy's part of a group that another policy has trained. No step of this policy will take it. */
+/**
+ * One policy's part of a group was dropped, although another policy has trained the group. No step of this policy will
+ * train it.
+ */
 export type PartDroppedRecord = {
   readonly kind: 'part_dropped';
   readonly groupId: string;
@@ -269,7 +272,9 @@ export type PartDroppedRecord = {
 /** Training was sent back to a step. Manifests after that step are void. */
 export type RewoundRecord = { readonly kind: 'rewound'; readonly toStep: number; readonly policy?: string };
 
-/** From now on, weights may differ from those that the same version numbers meant before. */
+/**
+ * Begins a new incarnation of the weights. From this record on, a version number may mean other weights than before.
+ */
 export type IncarnationRecord = {
   readonly kind: 'incarnation';
   readonly value: number;
@@ -281,7 +286,7 @@ export type RecoveredRecord = { readonly kind: 'recovered'; readonly bootId: str
 
 export type OperationRecord = {
   readonly kind: 'operation';
-  /** Identifies the order, so that a late copy of it changes nothing. */
+  /** Identifies the order, so that a copy that arrives late changes nothing. */
   readonly requestId: string;
   /** The order. `checkpoint` is recorded once the checkpoint is saved. Absent in stores of earlier versions. */
   readonly order?: RunOrder | 'checkpoint';
@@ -298,7 +303,7 @@ export type ConfigRecord = {
   readonly fromStep: number;
   /** The first step for each policy, if there are several; `fromStep` is then that of the first policy. */
   readonly fromSteps?: Readonly<Record<string, number>>;
-  /** Identifies the request, so that a repeated request gets the same revision. */
+  /** The id of the request. A repeated request gets the same revision. */
   readonly requestId: string;
   readonly changes: Readonly<Record<string, unknown>>;
   readonly by: string;

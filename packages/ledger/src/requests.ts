@@ -18,13 +18,13 @@ export type LedgerOptions = {
   readonly rules?: Partial<LedgerRules>;
   /** Returns milliseconds on a clock that never goes back. */
   readonly now: () => number;
-  /** The longest time that may pass between two readings of the clock. A server that reads it every second passes 10 s. */
+  /** The longest time that one reading may add to the clock. A server that reads the clock every second sets 10 s. */
   readonly maxStepMs?: number;
   /** Receives every record in the turn in which it was applied. */
   readonly journal?: (records: readonly LedgerRecord[]) => void;
   /** Called when a running attempt was dropped, so that its work can stop. */
   readonly onDrop?: (episode: Readonly<LedgerEpisode>) => void;
-  /** A folded state to continue from. */
+  /** The state to continue from, which was folded from records. */
   readonly state?: LedgerState;
 };
 

@@ -10,15 +10,18 @@ import type { LedgerState, PolicyLine } from './state.js';
 /** Names of shares with their parts; the parts add up to 1. */
 export type Parts = Readonly<Record<string, number>>;
 
-/** Groups by share. In a carry, a share has a number above 0 if it is owed groups, below 0 if it had too many; the sum is 0. */
+/**
+ * Groups by share. In a carry, the number of a share is above 0 if the share has had too few groups, and below 0 if it
+ * has had too many. The sum is 0.
+ */
 export type GroupsByShare = Readonly<Record<string, number>>;
 
-/** The share of tasks that name none. */
+/** The share of tasks that do not name a share. */
 export const defaultShare = 'default';
 
 export const shareOf = ({ share = defaultShare }: { readonly share?: string }): string => share;
 
-/** The key of the configuration that holds the parts. */
+/** The configuration key of the parts. */
 export const sharesKey = 'swarm.shares';
 
 /** Totals of each share in the batches so far. */
@@ -122,6 +125,6 @@ type NextOf = {
 export const nextParts = ({ state, line, policy }: NextOf, { parts }: PartRules): Parts =>
   partsAt(state, parts, line.step + 1, policy);
 
-/** Returns whether shares were ever named. If not, no report mentions them. */
+/** Returns whether the run has named shares. Otherwise no report mentions shares. */
 export const hasShares = ({ configs }: Configs, { parts }: PartRules): boolean =>
   parts !== undefined || configs.some(({ changes }) => changes[sharesKey] !== undefined);

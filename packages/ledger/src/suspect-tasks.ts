@@ -1,7 +1,8 @@
 /**
- * Finds tasks that look like outages but are not, such as an agent that always breaks its sandbox. A task is suspect if
- * attempts were lost in three of its places and none of them finished, while the attempts of other tasks since its first loss
- * finished at least three times as often as they were lost. Its next losses count as failures.
+ * Finds tasks whose attempts are lost because of the task itself, such as one whose agent always breaks its sandbox. A
+ * task is suspect if attempts were lost in three of its places and none of them finished, while the attempts of other
+ * tasks since its first loss finished at least three times as often as they were lost. Its next losses count as
+ * failures.
  */
 export class SuspectTasks {
   readonly #lost = new Map<string, LostTask>();

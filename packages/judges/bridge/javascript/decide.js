@@ -245,7 +245,7 @@ const assertions = /(?<![.\p{L}\p{N}_$])require\s*\(\s*(['"`])(?:node:)?assert(?
 
 const helperOf = (test) => /(?<![.\p{L}\p{N}_$])(assert|expect|require)(?=\s*[.(])/u.exec(test)?.[1];
 
-/** The reason in the source why the test cannot run against a program elsewhere. Null if it can. */
+/** Finds in the source why the test cannot run against a program in another interpreter. Null if it can. */
 const refusalOf = (test) => {
   if (!compiles(`with (this) {\n${test}\n}`) && !compiles(`return async () => { with (this) {\n${test}\n} }`))
     return 'the test is not JavaScript';

@@ -117,7 +117,7 @@ class Decider(Peer):
         raise AttributeError(f"{name!r} of the test cannot be deleted here")
 
     def raised(self, error):
-        """A StopIteration from a call would end a loop of the test early, as if everything had been compared."""
+        """Replaces a StopIteration from a call, which would end a loop of the test early, as if everything had been compared."""
         if isinstance(error, (StopIteration, StopAsyncIteration, GeneratorExit)) and not self.is_stepping:
             return RuntimeError(f"the program raised {type(error).__name__}")
         return error

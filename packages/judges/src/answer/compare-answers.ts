@@ -15,7 +15,7 @@ export type CompareOptions = {
 };
 
 /**
- * Whether a given answer matches the expected one. Null if the expected one cannot be read, which is a mistake of the
+ * Whether a given answer matches the expected one. Null if the expected one cannot be read, which is an error in the
  * task.
  */
 export function isSameAnswer(
@@ -96,8 +96,8 @@ function withoutLatex(text: string): string {
 }
 
 /**
- * Strips marks step by step. A regular expression would rescan each run of marks inside the text from each of its
- * characters.
+ * Strips marks step by step. A regular expression would be slow, because it would start again at each character of a
+ * run of marks.
  */
 function withoutMarksAround(text: string): string {
   const marks = ' "\'`*';
@@ -114,7 +114,7 @@ function isSameNumber(expected: string, given: string, options: CompareOptions):
   return found !== null && hasFittingUnit(wanted.unit, found.unit) && isSameQuantity(wanted, found, options.tolerance);
 }
 
-/** A share such as 1/2 equals 50% and never 0.5%. 25% equals 0.25, and 25 if the task asks for per cent. */
+/** Compares percentages. 1/2 equals 50% and never 0.5%. 25% equals 0.25, and also 25 if the task asks for per cent. */
 function isSameQuantity(wanted: Quantity, found: Quantity, tolerance: number): boolean {
   const isNearBy = (factor: number) => isNear(wanted.value, found.value.mul(factor), tolerance);
   if (isPercent(wanted.unit)) return isNearBy(1) || (found.unit === '' && isNearBy(100));

@@ -7,7 +7,7 @@ import { evaluateExactly, evaluateNearly, subexpressionsOf, type Expression } fr
  * is exact if the formulas contain only + - * / and small powers.
  */
 
-/** Primes over primes. No formula of a textbook vanishes at them by accident. */
+/** Quotients of primes. No formula of a textbook is zero at them by accident. */
 const numerators = [37, -53, 101, 211, -307, 401, -89, 163];
 const neededPoints = 3;
 const relativeError = 1e-10;
@@ -80,7 +80,7 @@ function wholeAt(at: number, index: number): Fraction {
   return new Fraction(9 + at + 5 * index);
 }
 
-/** Null if one of them has no value at this point. */
+/** Null if one of the formulas has no value at this point. */
 function isEqualAt(wanted: Expression, found: Expression, point: Point): boolean | null {
   const exactly = [wanted, found].map((formula) => evaluateExactly(formula, (name) => point.get(name) ?? null));
   const [left, right] = exactly;
@@ -93,7 +93,7 @@ function nearlyAt(formula: Expression, point: Point): number {
   return evaluateNearly(formula, (name) => constants[name] ?? point.get(name)?.valueOf() ?? Number.NaN);
 }
 
-/** The bound is relative, so tiny numbers differ. The second bound is for zeros such as sin(pi). */
+/** Compares with a relative bound, so that tiny numbers differ. An absolute bound covers zeros such as sin(pi). */
 function isNear(first: number, second: number): boolean {
   const difference = Math.abs(first - second);
   return difference <= relativeError * Math.max(Math.abs(first), Math.abs(second)) || difference <= absoluteError;

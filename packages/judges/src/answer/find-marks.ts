@@ -106,7 +106,10 @@ function linesAfter(text: string, mark: string, kind: 'line' | 'heading' = 'line
   return found;
 }
 
-/** Finds the line from this position on. It skips at most a few empty lines. Returns null if no text follows. */
+/**
+ * Finds the first line with text at or after this position, after at most a few empty lines. Returns null if no text
+ * follows.
+ */
 function lineFrom(text: string, at: number): { readonly from: number; readonly end: number } | null {
   const gap = /^\s{0,40}(?:```[a-z]{0,10}\n\s{0,10})?/.exec(text.slice(at, at + 65))?.[0].length ?? 0;
   const from = at + gap;

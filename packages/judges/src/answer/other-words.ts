@@ -15,7 +15,8 @@ type IsReadable = (text: string) => boolean;
 type Reader = (text: string, isReadable: IsReadable) => string | null;
 
 /**
- * `isStatement` means that a sentence contains the answer. A number in a later sentence would make it one of several.
+ * `isStatement` means that the answer is part of a sentence. If a later sentence has a number too, the answer is one of
+ * several.
  */
 export type Rewording = { readonly answer: string; readonly isStatement: boolean };
 
@@ -68,7 +69,7 @@ const readApproximated: Reader = (text) => {
   return isRounded || (unit < 1 && rest > 0 && rest < unit) ? (sides[0] ?? null) : null;
 };
 
-/** NaN if the formula has variables. */
+/** Returns NaN if the formula has variables. */
 function nearly(of: Expression): number {
   return evaluateNearly(of, (name) => ({ pi: Math.PI, e: Math.E })[name] ?? Number.NaN);
 }

@@ -34,7 +34,10 @@ export function withoutWordMarks(text: string): string {
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ';
 const subscripts = '₀₁₂₃₄₅₆₇₈₉';
 
-/** Runs before the compatibility forms of Unicode, which would turn `10⁵` into 105 and `1½` into 11/2. */
+/**
+ * Runs before the text is normalized to compatibility forms of Unicode, which would turn `10⁵` into 105 and `1½` into
+ * 11/2.
+ */
 function plainCharacters(text: string): string {
   return text
     .replaceAll(/[\uE000\uE001\u200B-\u200D\u2060\uFEFF]/g, '')
@@ -237,7 +240,7 @@ class LatexReader {
     return '';
   }
 
-  /** Several letters of another face are words, such as `\mathrm{cm}`. A single letter is part of the formula. */
+  /** Several letters in another typeface are words, such as `\mathrm{cm}`. A single letter is part of the formula. */
   #face(): string {
     const inside = this.#argument();
     return /^[\s~]*[a-zA-Z]{2}/.test(inside) ? `${wordsOpen}${inside}${wordsClose}` : inside;

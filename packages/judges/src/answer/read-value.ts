@@ -36,7 +36,7 @@ const maxLength = 2000;
 const maxParts = 100;
 const maxDepth = 8;
 
-/** Null if the text is not one answer. */
+/** Null unless the text is exactly one answer. */
 export function readValue(text: string): AnswerValue | null {
   if (text.length > maxLength) return null;
   const plain = plainFormula(withUnitAfter(text.replace(allReals, '(-\\infty, \\infty)')))

@@ -48,7 +48,7 @@ export function* subexpressionsOf(expression: Expression): Generator<Expression>
   }
 }
 
-/** Larger powers are not computed exactly: a judge must not compute 9^9^9 because a model wrote it. */
+/** Larger powers are not computed exactly, so that a model cannot keep the judge busy with 9^9^9. */
 const maxExponent = 64;
 const maxDigits = 400;
 

@@ -29,7 +29,7 @@ const variableName = /^[a-zA-Zα-ωΔΩ∞](?:_(?:\{[a-zA-Z0-9,]{1,10}\}|[a-zA-Z
 const roots: ReadonlySet<FunctionName> = new Set(['sqrt', 'cbrt']);
 const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
-/** Null if the text is not such a formula. */
+/** Returns null if the text does not follow this grammar. */
 export function readExpression(text: string, grammar: Grammar): Expression | null {
   if (text.length > maxLength) return null;
   const reader = new ExpressionReader(plainSigns(text), grammar);

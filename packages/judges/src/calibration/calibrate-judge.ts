@@ -28,7 +28,10 @@ export type CalibrationOptions = {
    */
   readonly successFrom: number | null;
   readonly parallel: number;
-  /** Agents whose words the judge reads. Each of them is said to have given the answer. Default: one agent. */
+  /**
+   * Agents whose messages the judge reads. The judge is shown the answer as the message of each of them. Default: one
+   * agent.
+   */
   readonly agents?: readonly string[];
   readonly signal: AbortSignal;
 };
@@ -36,7 +39,7 @@ export type CalibrationOptions = {
 type Asked = { readonly example: LabelledExample; readonly verdict: Verdict };
 
 /**
- * Asks the judge about each example. Rejects if the signal aborts, and with ConfigError if the judge needs an
+ * Asks the judge about each example. Rejects if the signal aborts. Rejects with ConfigError if the judge needs an
  * environment.
  */
 export async function calibrateJudge(
@@ -76,7 +79,10 @@ export async function calibrateJudge(
   };
 }
 
-/** Asks the judge as a run would: an agent said the answer, and the workflow returned the output of the line. */
+/**
+ * Asks the judge as a run would: with the answer as the message of an agent, and with the line's output as the result
+ * of the workflow.
+ */
 async function ask(
   judge: Judge,
   example: LabelledExample,

@@ -14,7 +14,7 @@ export type CombinedPart = {
 
 export type CombinedOptions = {
   readonly gateReward: number;
-  /** The lowest reward of a success. Null: an episode succeeds if every part says so. */
+  /** The lowest reward of a success. Null: an episode succeeds if every part judges it a success. */
   readonly successFrom: number | null;
 };
 

@@ -10,8 +10,8 @@ export type VoteOptions = {
 };
 
 /**
- * Asks for all votes concurrently and waits for all of them. Throws the first error if one failed, so no reward rests
- * on some of the votes.
+ * Asks for all votes concurrently and waits for all of them. Throws the first error if a vote failed, so no reward is
+ * computed from only some of the votes.
  */
 export async function askVotes<Vote>(
   { votes, onOutage }: VoteOptions,
@@ -23,7 +23,7 @@ export async function askVotes<Vote>(
   return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/** With `drop` the episode is left out and does not wait. With `stop` the run ends. */
+/** With `drop`, the episode is left out at once. With `stop`, the run ends. */
 function asLeftOut(error: unknown, onOutage: OnOutage): unknown {
   if (onOutage === 'pause' || !(error instanceof Outage)) return error;
   if (onOutage === 'drop') return new JudgeError('judge_unavailable', error.message);

@@ -30,7 +30,7 @@ export type LearnedRubrics = {
   readonly rankCorrelation: number | null;
 };
 
-/** Fewer examples prove nothing. */
+/** Rubrics are not learned from fewer examples. */
 const fewest = 6;
 const batchSize = 8;
 
@@ -72,8 +72,8 @@ export async function learnRubrics(
 }
 
 /**
- * Divides by a hash of the question, so answers to one question are on one side. If there are few questions, it divides
- * by a hash of the answer.
+ * Selects the examples to keep aside by a hash of the question, so all answers to a question are learned from or all
+ * are kept aside. If there are few questions, uses a hash of the answer.
  */
 function divide(examples: readonly LabelledExample[], heldOut: number) {
   const questions = new Set(examples.map(({ task }) => task.mainQuery));
@@ -137,14 +137,14 @@ function unusedName(name: string, names: ReadonlySet<string>): string {
   return numbered(number);
 }
 
-/** Makes one line that the file does not read as a heading. */
+/** Joins the lines of the text into one that is not read as a heading of the file. */
 const toLine = (text: string): string =>
   text
     .replaceAll(/\s+/g, ' ')
     .replace(/^[ #]+/, '')
     .trim();
 
-/** Each batch has answers of all scores. */
+/** Divides the examples into batches. Each batch has answers of all scores. */
 function toBatches(learned: readonly LabelledExample[]): readonly (readonly LabelledExample[])[] {
   const sorted = learned.toSorted((a, b) => b.score - a.score);
   const count = Math.ceil(sorted.length / batchSize);

@@ -29,7 +29,7 @@ type AskOptions = Pick<RubricsJudgeOptions, 'criteria' | 'temperature' | 'maxTok
   readonly signal: AbortSignal;
 };
 
-/** Throws JudgeError `unreadable_verdict` after two repairs. */
+/** Throws JudgeError `unreadable_verdict` if the answer is still unreadable after two repairs. */
 export function askScores(
   client: ModelClient,
   candidate: Candidate,
@@ -45,7 +45,7 @@ export function askScores(
   });
 }
 
-/** The mean of scores, weighted. */
+/** Returns the weighted mean of the scores. */
 export function weigh(scores: Readonly<Record<string, number>>, criteria: readonly Criterion[]): number {
   const total = criteria.reduce((sum, { weight }) => sum + weight, 0);
   return criteria.reduce((sum, { name, weight }) => sum + (weight / total) * (scores[name] ?? 0), 0);

@@ -15,7 +15,7 @@ export function isFull(reason: string, dir: string): boolean {
   return /MDB_MAP_FULL|ENOSPC|No space/i.test(reason) || freeBytes(dir) < nextToNothing;
 }
 
-/** Makes a folder and its parents durably. */
+/** Creates a folder and its parents, and syncs them. */
 export async function makeSyncedFolder(dir: string): Promise<void> {
   const first = mkdirSync(dir, { recursive: true });
   if (first === undefined) return;
@@ -24,7 +24,7 @@ export async function makeSyncedFolder(dir: string): Promise<void> {
     await syncPath(path.dirname(made));
 }
 
-/** Syncs a file, or the names in a folder: only then is a new or removed name durable. */
+/** Syncs a file, or the names in a folder. A new or removed name is durable only after its folder is synced. */
 export async function syncPath(name: string): Promise<void> {
   const handle = await open(name, 'r');
   try {

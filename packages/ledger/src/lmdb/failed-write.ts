@@ -7,8 +7,8 @@ export async function reasonOfFailedWrite(error: unknown): Promise<unknown> {
 }
 
 /**
- * Closes a file after a failed write, while no other write is under way. lmdb's own close waits until everything is synced, which never
- * happens; this function does what lmdb would do after that.
+ * Closes a file after a failed write, while no other write is under way. lmdb's own close waits until everything is
+ * synced, which never happens after a failed write. So this function does the work that lmdb would do after that wait.
  */
 export function letGoOf(database: RootDatabase<Buffer, Key>): void {
   void database.close();

@@ -24,7 +24,7 @@ export class LmdbFile {
   /** Used by the commit that is being written. A second commit at the same time allocates another one. */
   #scratch: Scratch | undefined = new Scratch();
   #bytes: number;
-  /** Set if this process is the owner. */
+  /** Defined if this process is the owner. */
   #numCommits = 0;
   /** Settles when no write is under way. */
   #writing: Promise<void> = Promise.resolve();
@@ -41,7 +41,8 @@ export class LmdbFile {
 
   get #database(): RootDatabase<Buffer, Key> {
     this.#isAtRest = false;
-    if (this.#isClosed) throw new StoreError('closed', `${this.path} is closed.`); // opening it again would block its next owner
+    // Opening it again would block its next owner.
+    if (this.#isClosed) throw new StoreError('closed', `${this.path} is closed.`);
     this.#opened ??= { database: this.#open(true), isReadOnly: true };
     return this.#opened.database;
   }
@@ -51,7 +52,7 @@ export class LmdbFile {
     return this.#bytes;
   }
 
-  /** A sealed file stays sealed. */
+  /** Whether the file is sealed. Once true, this stays true. */
   get isSealed(): boolean {
     this.#isSealed ||= this.#getMeta('sealed') === true;
     return this.#isSealed;
@@ -84,7 +85,8 @@ export class LmdbFile {
       if (change === undefined) return false;
       this.#numCommits = meta.numCommits + 1;
       if (meta.owner !== undefined) this.#putEnd(meta.owner.term);
-      if (change.owner !== undefined) this.#putEnd(change.owner.term - 1); // the previous owner may have sealed the file before and not begun this one
+      // The previous owner may have sealed the file before and not begun this one.
+      if (change.owner !== undefined) this.#putEnd(change.owner.term - 1);
       this.#putMeta({ ...change, numCommits: this.#numCommits });
       return true;
     });
@@ -167,7 +169,7 @@ export class LmdbFile {
     await this.#database.backup(target, false);
   }
 
-  /** Waits until everything committed is on disk. The next commit records how far that was. */
+  /** Waits until everything committed is on disk. The next commit records the number of synced commits. */
   async sync(): Promise<void> {
     await this.#inTurn(async () => undefined);
   }

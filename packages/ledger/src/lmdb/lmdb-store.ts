@@ -31,7 +31,10 @@ export class LmdbStore implements Store {
   #isNoting = false;
   #heartbeat: NodeJS.Timeout | undefined;
   #room = { askedMs: -Infinity, hasRoom: true };
-  /** Settles when no file is being rolled. Between sealing a file and beginning the next one, this store owns no file. */
+  /**
+   * Settles when no file is being rolled: sealed and followed by a new one. Between these two steps, the store owns no
+   * file.
+   */
   #rolling: Promise<void> = Promise.resolve();
 
   private constructor(dir: string, open: OpenDatabase, options: LmdbStoreOptions) {

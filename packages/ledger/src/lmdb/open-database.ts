@@ -5,7 +5,7 @@ import type { Key, RootDatabase } from 'lmdb';
 import { StoreError } from '../store/store-error.js';
 import { isFull } from './disk.js';
 
-/** Opens the environment. A read-only environment has no list of dirty pages, which takes megabytes. */
+/** Opens the environment. A read-only environment saves the megabytes of a list of dirty pages. */
 export type OpenFile = (isReadOnly: boolean) => RootDatabase<Buffer, Key>;
 
 /** Throws StoreError `damaged` or `full`, or `failed` if the file is not the cause: no handles, no permission, no memory. */
@@ -60,7 +60,7 @@ function toStoreError(error: unknown, file: string): StoreError {
 
 /** LMDB's error codes for a damaged file: page not found, corrupted, wrong version, invalid. */
 const damages: ReadonlySet<number | string> = new Set([-30_797, -30_796, -30_794, -30_793]);
-/** The handles that LMDB needs, and some for other work. */
+/** The number of handles that LMDB needs, plus some for other work. */
 const numHandles = 8;
 export const freeSpace = 'Free disk space; the server then continues without a restart.';
 export const restore = 'Restore the store from a copy, or start a new run from the newest checkpoint.';

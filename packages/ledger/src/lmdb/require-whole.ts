@@ -11,7 +11,7 @@ import { restore } from './open-database.js';
 const metaOffsets = [0, 2048, 4096] as const;
 const magic = 0xbeefc0de;
 const at = { magic: 24, pageSize: 48, flags: 52, lastPage: 144, transaction: 152, bootId: 160, end: 168 } as const;
-/** Marks a commit that may not be on disk. */
+/** The flag of a commit that may not be on disk. */
 const unsyncedFlag = 0x1000;
 
 /**

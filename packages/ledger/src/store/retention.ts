@@ -85,8 +85,8 @@ type OldFile = {
 type Knowledge = { readonly state: LedgerState; readonly oldestCheckpoint: OldestCheckpoint };
 
 /**
- * Returns what a file names and which of its records must be kept, or undefined if the whole file must be kept. Reading
- * stops at the first record for which the whole file must be kept.
+ * Returns the groups and steps that a file names and the records that must be kept, or undefined if the whole file must
+ * be kept. Reading stops at the first record for which the whole file must be kept.
  */
 function lookThrough(
   store: Pick<Store, 'read'>,

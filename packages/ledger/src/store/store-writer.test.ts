@@ -4,7 +4,7 @@ import { recover } from './recover.js';
 import { StoreError } from './store-error.js';
 import { StoreWriter } from './store-writer.js';
 
-/** A writer that gathers until the test releases it. */
+/** A writer that collects entries until the test releases it. */
 async function openWriter() {
   const store = new MemoryStore(new MemoryDisk());
   const { nextSequence } = await recover(store);

@@ -30,7 +30,7 @@ export class StoreWriter {
     this.carry(records.map((record) => ({ sequence: this.#nextSequence++, record })));
   }
 
-  /** Writes entries that already have a number. */
+  /** Writes entries that already have sequence numbers. */
   carry(entries: readonly StoreEntry[]): void {
     this.#pending.push(...entries);
     this.#appended += entries.length;

@@ -97,7 +97,7 @@ export type MemoryStoreOptions = {
   readonly bytesPerEntry?: number;
 };
 
-/** The view of one process on a MemoryDisk. */
+/** The store of one process on a MemoryDisk. */
 export class MemoryStore implements Store {
   readonly #disk: MemoryDisk;
   readonly #bytesPerEntry: number;
