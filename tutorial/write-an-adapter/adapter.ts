@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ChatModel, ChatRequest } from '@agentjet/core';
-import { fromStash, type ModelOptions, type Tuner } from '@agentjet/rollout';
+import { restoreTurn, type ModelOptions, type Tuner } from '@agentjet/rollout';
 import type { Actor, Line, Stage, Use } from './parley.js';
 
 /** Returns the tuned model as an actor of Parley if its target learns, and `debugModel` itself otherwise. */
@@ -64,7 +64,7 @@ function toMessage(line: Line): ChatMessage {
 function toAssistantMessage({ words, uses = [], extras }: Line): AssistantMessage {
   const shown = uses.map(({ ticket, prop, input }) => ({ id: ticket, name: prop, arguments: JSON.stringify(input) }));
   return (
-    fromStash(extras?.['agentjet'], { content: words, toolCalls: shown }) ?? {
+    restoreTurn(extras?.['agentjet'], { content: words, toolCalls: shown }) ?? {
       role: 'assistant',
       content: words,
       toolCalls: shown,

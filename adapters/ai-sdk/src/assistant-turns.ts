@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatResponse, ToolCall } from '@agentjet/core';
-import { fromStash, groupByTurn } from '@agentjet/rollout';
+import { restoreTurn, groupByTurn } from '@agentjet/rollout';
 import type { LanguageModelV3Message, SharedV3ProviderMetadata } from '@ai-sdk/provider';
 import { textOfPart } from './text-part.js';
 
@@ -53,12 +53,12 @@ function toAssistantMessage(parts: readonly Part[]): AssistantMessage {
   const content = parts.map((part) => (part.type === 'text' ? textOfPart(part) : '')).join('');
   const reasoning = parts.map((part) => (part.type === 'reasoning' ? part.text : '')).join('');
   const calls = parts.filter((part) => part.type === 'tool-call').filter((part) => !isProviders(part));
-  const stash = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);
+  const kept = parts.map((part) => part.providerOptions?.[key]?.['message']).find((found) => found !== undefined);
   // The SDK shows the arguments as the tool's schema parsed them. The tracker knows the schema and can distinguish that
   // from an edit.
   const shown = { content, reasoning, toolCalls: calls.map(toToolCall) };
   return (
-    fromStash(stash, shown) ?? {
+    restoreTurn(kept, shown) ?? {
       role: 'assistant',
       content,
       ...(reasoning !== '' && { reasoning }),

@@ -8,7 +8,7 @@ import type {
   ToolSpec,
 } from '@agentjet/core';
 import { namesInside, readTemplateWishes, reviewParameters } from '@agentjet/core/parameters';
-import { takeTurnsApart } from '@agentjet/rollout';
+import { splitMergedTurns } from '@agentjet/rollout';
 import {
   type LanguageModelV3CallOptions,
   type LanguageModelV3Message,
@@ -27,7 +27,7 @@ export function fromCallOptions(options: LanguageModelV3CallOptions): ChatReques
   const responseFormat = toResponseFormat(options.responseFormat);
   const { requestId, parallelToolCalls, train } = options.providerOptions?.['agentjet'] ?? {};
   return {
-    messages: takeTurnsApart(options.prompt.flatMap(toChatMessages)),
+    messages: splitMergedTurns(options.prompt.flatMap(toChatMessages)),
     sampling: toSampling(options),
     ...(tools.length > 0 && { tools }),
     ...(toolChoice !== undefined && { toolChoice }),

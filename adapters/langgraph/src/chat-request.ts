@@ -9,7 +9,7 @@ import {
   type ToolSpec,
 } from '@agentjet/core';
 import { isServerTool, readTemplateWishes } from '@agentjet/core/parameters';
-import { fromStash, stashKey, type ShownToolCall } from '@agentjet/rollout';
+import { restoreTurn, keptTurnKey, type ShownToolCall } from '@agentjet/rollout';
 import type {
   AIMessage,
   AIMessageChunk,
@@ -98,16 +98,17 @@ function toRole(message: BaseMessage): 'system' | 'user' | 'assistant' {
   );
 }
 
-/** LangChain shows parsed arguments that may be written differently. The stash has the model's own words. */
+/** LangChain shows parsed arguments that may be written differently. The kept turn has the model's own words. */
 function toAssistantMessage(message: AIMessage | AIMessageChunk): AssistantMessage {
   const { additional_kwargs: extra, response_metadata: metadata } = message;
   const content = textOfMessage(message);
   const shown = toShownCalls(message);
   const given = extra['reasoning_content'];
   const reasoning = typeof given === 'string' ? given : toReasoning(message);
-  const stash: unknown = extra[stashKey] ?? (metadata as Readonly<Record<string, unknown>> | undefined)?.[stashKey];
+  const kept: unknown =
+    extra[keptTurnKey] ?? (metadata as Readonly<Record<string, unknown>> | undefined)?.[keptTurnKey];
   return (
-    fromStash(stash, { content, reasoning, toolCalls: shown }) ?? {
+    restoreTurn(kept, { content, reasoning, toolCalls: shown }) ?? {
       role: 'assistant',
       content,
       ...(reasoning !== '' && { reasoning }),

@@ -1,5 +1,5 @@
 import { parseJsonObject, type ChatDelta, type ChatResponse, type ToolCall } from '@agentjet/core';
-import { stashKey } from '@agentjet/rollout';
+import { keptTurnKey } from '@agentjet/rollout';
 import type { ChatModelStreamEvent, FinishReason } from '@langchain/core/language_models/event';
 import type { ContentBlock } from '@langchain/core/messages';
 import { toResponseMetadata, toUsageMetadata } from './tuned-message.js';
@@ -86,12 +86,12 @@ const reasons = { stop: 'stop', length: 'length', tool_calls: 'tool_use' } as co
   FinishReason
 >;
 
-/** LangChain builds a message from events without `additional_kwargs`, so the stash is put in its metadata. */
+/** LangChain builds a message from events without `additional_kwargs`, so the kept turn is put in its metadata. */
 function toFinish(response: ChatResponse): ChatModelStreamEvent {
   return {
     event: 'message-finish',
     reason: reasons[response.finishReason],
     usage: toUsageMetadata(response),
-    responseMetadata: { ...toResponseMetadata(response), [stashKey]: structuredClone(response.message) },
+    responseMetadata: { ...toResponseMetadata(response), [keptTurnKey]: structuredClone(response.message) },
   };
 }

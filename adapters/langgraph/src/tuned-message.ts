@@ -5,7 +5,7 @@ import {
   type ChatResponse,
   type ToolCall,
 } from '@agentjet/core';
-import { stashKey } from '@agentjet/rollout';
+import { keptTurnKey } from '@agentjet/rollout';
 import {
   AIMessage,
   AIMessageChunk,
@@ -103,13 +103,13 @@ export function toDeltaChunk(delta: ChatDelta): ChatGenerationChunk {
 }
 
 /**
- * The last piece holds everything that is known only at the end. The stash comes whole and once, because LangChain
+ * The last piece holds everything that is known only at the end. The kept turn comes whole and once, because LangChain
  * joins the strings of chunks.
  */
 export function toFinalChunk(response: ChatResponse): ChatGenerationChunk {
   const message = new TunedMessageChunk({
     content: '',
-    additional_kwargs: { [stashKey]: toPlain(response.message) },
+    additional_kwargs: { [keptTurnKey]: toPlain(response.message) },
     response_metadata: toResponseMetadata(response),
     usage_metadata: toUsage(response),
   });
@@ -123,7 +123,7 @@ export function toWholeAnswer(response: ChatResponse): ChatGeneration {
     content,
     additional_kwargs: {
       ...(reasoning !== undefined && { reasoning_content: reasoning }),
-      [stashKey]: toPlain(response.message),
+      [keptTurnKey]: toPlain(response.message),
     },
     ...parseCalls(toolCalls.map(({ id, name, arguments: args }) => ({ id, name, args }))),
     response_metadata: toResponseMetadata(response),

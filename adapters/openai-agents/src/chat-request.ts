@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest, ResponseFormat, SamplingOptions, ToolChoice, ToolSpec } from '@agentjet/core';
 import { isServerTool, namesInside, readTemplateWishes, reviewParameters } from '@agentjet/core/parameters';
-import { takeTurnsApart } from '@agentjet/rollout';
+import { splitMergedTurns } from '@agentjet/rollout';
 import { type ModelRequest, UserError } from '@openai/agents';
 import { findUnshownItems, toMessages } from './history.js';
 
@@ -20,7 +20,7 @@ export function fromModelRequest(request: ModelRequest): ChatRequest {
   const responseFormat = toResponseFormat(request.outputType);
   const { requestId, train } = (modelSettings.providerData ?? {}) as Readonly<Record<string, unknown>>;
   return {
-    messages: takeTurnsApart([...system, ...history]),
+    messages: splitMergedTurns([...system, ...history]),
     sampling: toSampling(modelSettings),
     ...(tools.length > 0 && { tools }),
     ...(toolChoice !== undefined && { toolChoice }),

@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage } from '@agentjet/core';
-import { fromStash, groupByTurn, stashKey } from '@agentjet/rollout';
+import { restoreTurn, groupByTurn, keptTurnKey } from '@agentjet/rollout';
 import { type AgentInputItem, UserError } from '@openai/agents';
 
 /**
@@ -10,7 +10,7 @@ export function toMessages(items: readonly AgentInputItem[]): readonly ChatMessa
   const messages: ChatMessage[] = [];
   let turn: TurnItem[] = [];
   const flush = (): void => {
-    const turns = groupByTurn(turn, (item) => item.providerData?.[stashKey]?.turn as unknown);
+    const turns = groupByTurn(turn, (item) => item.providerData?.[keptTurnKey]?.turn as unknown);
     messages.push(...turns.flatMap(splitMessages).map(toAssistantMessage));
     turn = [];
   };
@@ -87,11 +87,11 @@ function toAssistantMessage(items: readonly TurnItem[]): AssistantMessage {
   const toolCalls = items.flatMap((item) =>
     item.type === 'function_call' ? [{ id: item.callId, name: item.name, arguments: item.arguments }] : [],
   );
-  const stash = items
-    .map((item) => item.providerData?.[stashKey]?.message as unknown)
+  const kept = items
+    .map((item) => item.providerData?.[keptTurnKey]?.message as unknown)
     .find((found) => found !== undefined);
   return (
-    fromStash(stash, { content, reasoning, toolCalls }) ?? {
+    restoreTurn(kept, { content, reasoning, toolCalls }) ?? {
       role: 'assistant',
       content,
       ...(reasoning !== '' && { reasoning }),

@@ -1,12 +1,12 @@
 import type { ChatResponse } from '@agentjet/core';
-import { stashKey } from '@agentjet/rollout';
+import { keptTurnKey } from '@agentjet/rollout';
 import type { AssistantMessageItem, FunctionCallItem, ReasoningItem } from '@openai/agents';
 
 type OutputItem = AssistantMessageItem | FunctionCallItem | ReasoningItem;
 
 export function toAgentItems(response: ChatResponse): OutputItem[] {
   const { content, reasoning, toolCalls = [] } = response.message;
-  const providerData = { [stashKey]: { turn: response.id, message: structuredClone(response.message) } };
+  const providerData = { [keptTurnKey]: { turn: response.id, message: structuredClone(response.message) } };
   const thinking: OutputItem = {
     type: 'reasoning',
     content: [],

@@ -18,7 +18,7 @@ import type {
   TurnOptions,
 } from './contract.js';
 import { checkHasMessages, printTools } from './history/check-messages.js';
-import { Guides } from './history/guides.js';
+import { LatestConversations } from './history/latest-conversations.js';
 import type { HistoryEntry, MessageNode } from './history/message-node.js';
 import { type History, readHistory } from './history/read-history.js';
 import { isRespelling } from './history/respelling.js';
@@ -28,7 +28,7 @@ import { TurnIndex } from './history/turn-index.js';
 import { isPrintedAlike } from './prompt/is-printed-alike.js';
 import { type PreparedPrompt, preparePrompt } from './prompt/prepare-prompt.js';
 import { withOpening } from './prompt/with-opening.js';
-import type { SeenPrompt, SeenTurn } from './history/seen-state.js';
+import type { RenderedPrompt, GeneratedTurn } from './history/seen-state.js';
 import type { SampledCall } from './tokens/sampled-call.js';
 import { RowChain } from './tokens/row-chain.js';
 import { samplesOfRows } from './tokens/samples.js';
@@ -84,9 +84,9 @@ class EpisodeTracker implements ContextTracker {
   readonly #policy: HistoryPolicy;
   readonly #chats: AgentChats;
   readonly #tree = new TokenTree();
-  readonly #guides = new Guides();
+  readonly #latest = new LatestConversations();
   readonly #turns = new TurnIndex();
-  readonly #spliced = new Set<SeenTurn>();
+  readonly #spliced = new Set<GeneratedTurn>();
   readonly #calls: SampledCall[] = [];
   readonly #answers: AnswerNode[] = [];
   readonly #temperature: number;
@@ -142,7 +142,7 @@ class EpisodeTracker implements ContextTracker {
     const chat = this.#chats.of(agent, chatTokenizer);
     const { template } = chat.chatTokenizer;
     const root = chat.rootFor(toolsKey);
-    const known = this.#guides.follow(agent.agentName, root, request.messages);
+    const known = this.#latest.matchPrefix(agent.agentName, root, request.messages);
     const history = readHistory(known, request.messages, {
       agentName: agent.agentName,
       policy: this.#policy,
@@ -240,7 +240,7 @@ class EpisodeTracker implements ContextTracker {
     const said = this.#describeHistory(call);
     const node = this.#writeHistory(call);
     const before = prompt.existing ?? this.#writePrompt(node, prompt, end);
-    const turn: SeenTurn = {
+    const turn: GeneratedTurn = {
       kind: 'turn',
       before,
       text,
@@ -254,7 +254,7 @@ class EpisodeTracker implements ContextTracker {
       node,
     };
     const answer = node.addTurn(turn);
-    this.#guides.update(agent.agentName, index, answer);
+    this.#latest.update(agent.agentName, index, answer);
     this.#answers.push({ agentName: agent.agentName, node: answer });
     this.#turns.add(turn);
     const { reusedTokens, fork } = prompt;
@@ -323,8 +323,8 @@ class EpisodeTracker implements ContextTracker {
     node: MessageNode,
     { ids, before, text, checkedLength, opening }: PreparedPrompt,
     end: TokenPosition,
-  ): SeenPrompt {
-    const prompt: SeenPrompt = {
+  ): RenderedPrompt {
+    const prompt: RenderedPrompt = {
       kind: 'prompt',
       before,
       text,

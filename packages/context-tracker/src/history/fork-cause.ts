@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ForkCause } from '@agentjet/core';
-import type { SeenTurn } from './seen-state.js';
+import type { GeneratedTurn } from './seen-state.js';
 import { type HistoryEntry, type MessageNode, messagesTo } from './message-node.js';
 import { isRespelling } from './respelling.js';
 import { isSameMessage } from './same-message.js';
@@ -44,10 +44,10 @@ function findByText(
   previous: ChatMessage | undefined,
   node: MessageNode,
   { agentName, index }: CauseOptions,
-): SeenTurn | undefined {
+): GeneratedTurn | undefined {
   if ((message.toolCalls ?? []).length > 0) return undefined;
   const sameText = index.ofText(message.content).filter(({ agent }) => agent.agentName === agentName);
-  const answeredSame = (turn: SeenTurn): boolean =>
+  const answeredSame = (turn: GeneratedTurn): boolean =>
     previous !== undefined && turn.node.message !== undefined && isSameMessage(turn.node.message, previous);
   return sameText.find((turn) => answeredSame(turn) || isBelow(turn.node, node)) ?? sameText[0];
 }
@@ -60,7 +60,7 @@ function isBelow(below: MessageNode, node: MessageNode): boolean {
   return current === node;
 }
 
-function causeOfMove(turn: SeenTurn, node: MessageNode, between: readonly HistoryEntry[]): ForkCause {
+function causeOfMove(turn: GeneratedTurn, node: MessageNode, between: readonly HistoryEntry[]): ForkCause {
   const own = messagesTo(turn.node);
   const now = [...messagesTo(node), ...between.map(({ message }) => message)];
   if (!isSameList(own.filter(isNotSystem), now.filter(isNotSystem))) return 'rewritten';
@@ -81,14 +81,14 @@ function isSameList(left: readonly ChatMessage[], right: readonly ChatMessage[])
 }
 
 /** Returns whether the message replaces one recorded answer with something else. A message that holds several answers is rewritten, not edited. */
-function isEdit(own: readonly SeenTurn[], { message, origin }: HistoryEntry, index: TurnIndex): boolean {
+function isEdit(own: readonly GeneratedTurn[], { message, origin }: HistoryEntry, index: TurnIndex): boolean {
   if (message.role !== 'assistant' || origin !== undefined) return false;
   if (new Set((message.toolCalls ?? []).map(({ id }) => index.ofCallId(id))).size > 1) return false;
   return !own.some((turn) => isRespelling(turn, message, false) || isRespelling(turn, message, true));
 }
 
 /** Returns whether the message begins with the turn's text and continues: the text is the same, but the tokens at the seam differ. */
-function goesOn(turn: SeenTurn, message: ChatMessage): boolean {
+function goesOn(turn: GeneratedTurn, message: ChatMessage): boolean {
   const text = turn.message.content.trimEnd();
   const isPlain = message.role === 'assistant' && (message.toolCalls ?? []).length === 0;
   return isPlain && text !== '' && message.content.length > text.length && message.content.startsWith(text);

@@ -1,11 +1,11 @@
 import type { ChatMessage, ToolSpec } from '@agentjet/core';
 import type { ChatTemplate } from '@agentjet/tokenizer';
-import type { SeenPrompt, SeenTurn } from './seen-state.js';
+import type { RenderedPrompt, GeneratedTurn } from './seen-state.js';
 import { isSameMessage } from './same-message.js';
 import { addShape, isQuestion, type MessageShape, messageShapeOf } from './message-shape.js';
 
 /** A message of a history; `origin` is the recorded turn that it repeats. */
-export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: SeenTurn };
+export type HistoryEntry = { readonly message: ChatMessage; readonly origin?: GeneratedTurn };
 
 /** Data that all conversations of one tree share. */
 export type ConversationRoot = { readonly tools: readonly ToolSpec[]; readonly template: ChatTemplate };
@@ -18,9 +18,9 @@ export class MessageNode {
   readonly parent: MessageNode | undefined;
   readonly message: ChatMessage | undefined;
   /** The recorded turn that the message repeats. It may come from any node. */
-  readonly origin: SeenTurn | undefined;
+  readonly origin: GeneratedTurn | undefined;
   /** The answer that was sampled here, after exactly these messages. */
-  readonly turn: SeenTurn | undefined;
+  readonly turn: GeneratedTurn | undefined;
   readonly root: ConversationRoot;
   /** Number of messages. */
   readonly length: number;
@@ -29,10 +29,10 @@ export class MessageNode {
   /** Kinds of messages from the last question up to here, and before that question. */
   readonly shapes: number;
   readonly earlierShapes: number;
-  /** The end of the opening: system messages and the first message after them. */
-  readonly opening: MessageNode;
+  /** The end of the preamble: system messages and the first message after them. */
+  readonly preamble: MessageNode;
   /** The prompt with which the model answered these messages. */
-  prompt: SeenPrompt | undefined;
+  prompt: RenderedPrompt | undefined;
   /** `hasTwin`: another child of the parent has an equal message. `hasTwinBelow`: that is true of a message below this one. */
   hasTwin = false;
   hasTwinBelow = false;
@@ -41,7 +41,12 @@ export class MessageNode {
   #byText: Map<string, MessageNode[]> | undefined;
   #turns: MessageNode[] | undefined;
 
-  private constructor(parent: MessageNode | undefined, root: ConversationRoot, entry?: HistoryEntry, turn?: SeenTurn) {
+  private constructor(
+    parent: MessageNode | undefined,
+    root: ConversationRoot,
+    entry?: HistoryEntry,
+    turn?: GeneratedTurn,
+  ) {
     this.parent = parent;
     this.root = root;
     this.message = entry?.message;
@@ -53,7 +58,7 @@ export class MessageNode {
     const isNext = isQuestion(this.shape);
     this.shapes = entry === undefined ? 0 : addShape(isNext ? 0 : shapes, this.shape);
     this.earlierShapes = isNext ? earlierShapes | shapes : earlierShapes;
-    this.opening = parent === undefined || parent.isOpening ? this : parent.opening;
+    this.preamble = parent === undefined || parent.isPreamble ? this : parent.preamble;
   }
 
   static createRoot(root: ConversationRoot): MessageNode {
@@ -64,8 +69,8 @@ export class MessageNode {
     return this.root.tools;
   }
 
-  private get isOpening(): boolean {
-    return this.message === undefined || (this.message.role === 'system' && this.opening === this);
+  private get isPreamble(): boolean {
+    return this.message === undefined || (this.message.role === 'system' && this.preamble === this);
   }
 
   /** Returns children with exactly this message. */
@@ -78,7 +83,7 @@ export class MessageNode {
   }
 
   /** Returns the child that repeats this turn. */
-  findOrigin(turn: SeenTurn): MessageNode | undefined {
+  findOrigin(turn: GeneratedTurn): MessageNode | undefined {
     return this.#withText(turn.message.content).find(({ origin }) => origin === turn);
   }
 
@@ -96,7 +101,7 @@ export class MessageNode {
     return existing ?? this.#append(new MessageNode(this, this.root, entry));
   }
 
-  addTurn(turn: SeenTurn): MessageNode {
+  addTurn(turn: GeneratedTurn): MessageNode {
     const child = this.#append(new MessageNode(this, this.root, { message: turn.message, origin: turn }, turn));
     if (this.#turns === undefined) this.#turns = [child];
     else this.#turns.push(child);
@@ -157,6 +162,6 @@ export function entriesTo(node: MessageNode): readonly HistoryEntry[] {
   return pathTo(node).flatMap(({ message, origin }) => (message === undefined ? [] : [entryOf(message, origin)]));
 }
 
-export function entryOf(message: ChatMessage, origin: SeenTurn | undefined): HistoryEntry {
+export function entryOf(message: ChatMessage, origin: GeneratedTurn | undefined): HistoryEntry {
   return origin === undefined ? { message } : { message, origin };
 }

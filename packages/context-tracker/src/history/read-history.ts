@@ -1,9 +1,9 @@
 import { type AssistantMessage, type ChatMessage, type ForkCause } from '@agentjet/core';
 import type { HistoryPolicy, SpliceCause } from '../contract.js';
-import type { SeenTurn } from './seen-state.js';
+import type { GeneratedTurn } from './seen-state.js';
 import { checkMessage } from './check-messages.js';
 import { findForkCause } from './fork-cause.js';
-import type { Guided } from './guides.js';
+import type { PrefixMatch } from './latest-conversations.js';
 import type { HistoryEntry, MessageNode } from './message-node.js';
 import { regroup } from './regroup.js';
 import { putResultsBack } from './result-order.js';
@@ -31,7 +31,7 @@ export type History = {
 };
 
 export type Respelled = {
-  readonly turn: SeenTurn;
+  readonly turn: GeneratedTurn;
   readonly spelling: AssistantMessage | undefined;
   readonly cause: SpliceCause;
 };
@@ -47,7 +47,7 @@ type Step = {
  * Reads a history without changing anything. `known` is the node that the first messages are known to reach; it is at
  * least the root of the request's tools.
  */
-export function readHistory(known: Guided, sent: readonly ChatMessage[], options: ReadOptions): History {
+export function readHistory(known: PrefixMatch, sent: readonly ChatMessage[], options: ReadOptions): History {
   const read = sent.slice(known.length).map((message, at) => checkMessage(message, known.length + at));
   const messages = options.policy === 'as_sent' ? read : putResultsBack(known.node.message, read, options.index);
   const tail: HistoryEntry[] = [];
@@ -164,7 +164,7 @@ function recogniseAsSent(
 }
 
 function toStep(
-  turn: SeenTurn,
+  turn: GeneratedTurn,
   sent: AssistantMessage,
   { at, cause }: { readonly at: number; readonly cause: SpliceCause },
 ): Step {
@@ -180,8 +180,8 @@ function toStep(
 function findOnly(
   node: MessageNode,
   { agentName }: ReadOptions,
-  fits: (turn: SeenTurn) => boolean,
-): SeenTurn | undefined {
+  fits: (turn: GeneratedTurn) => boolean,
+): GeneratedTurn | undefined {
   const fitting = node.turns.flatMap(({ turn }) => (turn !== undefined && fits(turn) ? [turn] : []));
   const own = fitting.filter(({ agent }) => agent.agentName === agentName);
   const candidates = own.length > 0 ? own : fitting;

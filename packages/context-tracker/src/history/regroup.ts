@@ -1,5 +1,5 @@
 import type { AssistantMessage, ChatMessage, ToolCall, ToolMessage } from '@agentjet/core';
-import type { SeenTurn } from './seen-state.js';
+import type { GeneratedTurn } from './seen-state.js';
 import type { HistoryEntry, MessageNode } from './message-node.js';
 import { schemaOf, squash } from './respelling.js';
 import { isSameArguments } from './same-arguments.js';
@@ -12,7 +12,7 @@ import type { TurnIndex } from './turn-index.js';
  */
 export type Regrouped = {
   readonly entries: readonly HistoryEntry[];
-  readonly turns: readonly SeenTurn[];
+  readonly turns: readonly GeneratedTurn[];
   readonly next: number;
 };
 
@@ -53,7 +53,7 @@ function takeStretch(
   withText: boolean,
 ): readonly ChatMessage[] {
   let end = start;
-  const begun = new Set<SeenTurn | undefined>();
+  const begun = new Set<GeneratedTurn | undefined>();
   for (let message = messages[end]; message !== undefined; message = messages[++end]) {
     if (message.role === 'tool') continue;
     if (message.role !== 'assistant') break;
@@ -74,7 +74,7 @@ function takeStretch(
 }
 
 /** Returns the turns that made these calls, in their order. Returns undefined unless these are exactly the calls of the turns. */
-function findTurns(answers: readonly AssistantMessage[], index: TurnIndex): readonly SeenTurn[] | undefined {
+function findTurns(answers: readonly AssistantMessage[], index: TurnIndex): readonly GeneratedTurn[] | undefined {
   const calls = answers.flatMap(({ toolCalls = [] }) => toolCalls);
   const turns = [...new Set(calls.map(({ id }) => index.ofCallId(id)))];
   const known = turns.filter((turn) => turn !== undefined);
@@ -83,19 +83,19 @@ function findTurns(answers: readonly AssistantMessage[], index: TurnIndex): read
   return isWhole && own.every(({ turn, call }, at) => isSameCall(turn, call, calls[at])) ? known : undefined;
 }
 
-function isInOrder(turns: readonly SeenTurn[]): boolean {
+function isInOrder(turns: readonly GeneratedTurn[]): boolean {
   return turns.every((turn, at) => at === 0 || turn.index > (turns[at - 1]?.index ?? 0));
 }
 
-function isSameCall(turn: SeenTurn, own: ToolCall, sent: ToolCall | undefined): boolean {
+function isSameCall(turn: GeneratedTurn, own: ToolCall, sent: ToolCall | undefined): boolean {
   const schema = schemaOf(turn, own.name);
   return sent?.id === own.id && sent.name === own.name && isSameArguments(own.arguments, sent.arguments, schema);
 }
 
 /** Returns whether each result answers one call, once. Only the last turn may still wait for results. */
-function hasAllResults(turns: readonly SeenTurn[], results: readonly ToolMessage[]): boolean {
+function hasAllResults(turns: readonly GeneratedTurn[], results: readonly ToolMessage[]): boolean {
   const answered = new Set(results.map(({ toolCallId }) => toolCallId));
-  const isComplete = (turn: SeenTurn): boolean => callIds(turn).every((id) => answered.has(id));
+  const isComplete = (turn: GeneratedTurn): boolean => callIds(turn).every((id) => answered.has(id));
   const known = new Set(turns.flatMap(callIds));
   return (
     answered.size === results.length &&
@@ -104,7 +104,7 @@ function hasAllResults(turns: readonly SeenTurn[], results: readonly ToolMessage
   );
 }
 
-function callIds({ message }: SeenTurn): readonly string[] {
+function callIds({ message }: GeneratedTurn): readonly string[] {
   return (message.toolCalls ?? []).map(({ id }) => id);
 }
 
@@ -120,19 +120,19 @@ function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
 }
 
 /** Returns the text that remains without the texts of the turns and without whitespace. Returns undefined if text of a turn is missing. */
-function restOfText(answers: readonly AssistantMessage[], turns: readonly SeenTurn[]): string | undefined {
+function restOfText(answers: readonly AssistantMessage[], turns: readonly GeneratedTurn[]): string | undefined {
   const sent = squash(answers.map(({ content }) => content).join(''));
   const own = squash(turns.map(({ message }) => message.content).join(''));
   return sent.startsWith(own) ? sent.slice(own.length) : undefined;
 }
 
 /** Returns whether the turn answers the results of the last of these turns. */
-function isAnswerAfter(turn: SeenTurn, turns: readonly SeenTurn[]): boolean {
+function isAnswerAfter(turn: GeneratedTurn, turns: readonly GeneratedTurn[]): boolean {
   let asked: MessageNode | undefined = turn.node;
   while (asked?.message?.role === 'tool') asked = asked.parent;
   return (turn.message.toolCalls ?? []).length === 0 && asked?.origin !== undefined && asked.origin === turns.at(-1);
 }
 
-function toEntry(turn: SeenTurn): HistoryEntry {
+function toEntry(turn: GeneratedTurn): HistoryEntry {
   return { message: turn.message, origin: turn };
 }

@@ -1,5 +1,5 @@
 import type { AssistantMessage, JsonObject, ToolCall } from '@agentjet/core';
-import type { SeenTurn } from './seen-state.js';
+import type { GeneratedTurn } from './seen-state.js';
 import { isSameArguments } from './same-arguments.js';
 import { isSameMessage } from './same-message.js';
 
@@ -9,18 +9,18 @@ import { isSameMessage } from './same-message.js';
  * added. `byId`: the calls have ids that we minted, so that changes made by a tool's schema can be recognised. A turn
  * with other text or arguments was edited, and the model must see what was sent.
  */
-export function isRespelling(turn: SeenTurn, sent: AssistantMessage, byId: boolean): boolean {
+export function isRespelling(turn: GeneratedTurn, sent: AssistantMessage, byId: boolean): boolean {
   if (turn.spelling !== undefined && isSameMessage(turn.spelling, sent)) return true;
   if (isRawText(turn, sent)) return true;
   return isSameCalls(turn, sent.toolCalls ?? [], byId) && isSameText(turn, sent);
 }
 
 /** Returns whether the whole answer, including tags and calls, was sent back as plain text. */
-function isRawText(turn: SeenTurn, sent: AssistantMessage): boolean {
+function isRawText(turn: GeneratedTurn, sent: AssistantMessage): boolean {
   return (sent.toolCalls ?? []).length === 0 && sent.content !== '' && sent.content.trim() === turn.text.trim();
 }
 
-function isSameCalls(turn: SeenTurn, sent: readonly ToolCall[], byId: boolean): boolean {
+function isSameCalls(turn: GeneratedTurn, sent: readonly ToolCall[], byId: boolean): boolean {
   const own = turn.message.toolCalls ?? [];
   const isSame = (call: ToolCall, index: number): boolean => {
     const other = sent[index];
@@ -34,11 +34,11 @@ function isSameCalls(turn: SeenTurn, sent: readonly ToolCall[], byId: boolean): 
 }
 
 /** Returns the parameters of a tool that the turn was offered. The result is empty for any other tool. */
-export function schemaOf({ node }: SeenTurn, name: string): JsonObject {
+export function schemaOf({ node }: GeneratedTurn, name: string): JsonObject {
   return node.tools.find((tool) => tool.name === name)?.parameters ?? {};
 }
 
-function isSameText(turn: SeenTurn, sent: AssistantMessage): boolean {
+function isSameText(turn: GeneratedTurn, sent: AssistantMessage): boolean {
   const { content, reasoning = '' } = turn.message;
   const text = sent.content.trim();
   if (isKeptReasoning(reasoning, sent.reasoning ?? '') && isSameContent(turn, text)) return true;
@@ -50,12 +50,12 @@ function isKeptReasoning(own: string, sent: string): boolean {
   return sent.trim() === '' || own.trim().endsWith(sent.trim());
 }
 
-function isSameContent({ message: { content }, stops }: SeenTurn, text: string): boolean {
+function isSameContent({ message: { content }, stops }: GeneratedTurn, text: string): boolean {
   if (content.trim() === text) return true;
   return stops.some((stop) => content.includes(stop) && content.slice(0, content.lastIndexOf(stop)).trim() === text);
 }
 
-function withoutReasoningTags(text: string, { node }: SeenTurn): string {
+function withoutReasoningTags(text: string, { node }: GeneratedTurn): string {
   return (node.root.template.reasoningTags ?? []).reduce((rest, tag) => rest.replaceAll(tag, ''), text);
 }
 

@@ -7,9 +7,9 @@ import type { TokenPosition } from '../tokens/token-tree.js';
  * A chain of everything that the model has seen: prompt text, an answer, prompt text, an answer, ... Each state knows its
  * text and its exact position among the token ids.
  */
-export type SeenState = SeenPrompt | SeenTurn;
+export type SeenState = RenderedPrompt | GeneratedTurn;
 
-export type SeenPrompt = {
+export type RenderedPrompt = {
   readonly kind: 'prompt';
   readonly before: SeenState | undefined;
   /** The text that the template printed after `before`, including the generation header. */
@@ -19,9 +19,9 @@ export type SeenPrompt = {
   readonly checkedLength: number;
 };
 
-export type SeenTurn = {
+export type GeneratedTurn = {
   readonly kind: 'turn';
-  readonly before: SeenPrompt;
+  readonly before: RenderedPrompt;
   /** The text that the model wrote, without its stop token. */
   readonly text: string;
   /** Whether the last sampled id ended the turn; a truncated answer has no such id. */

@@ -1,14 +1,14 @@
 import type { AssistantMessage, ChatMessage } from '@agentjet/core';
 import type { ChatTemplate, ParsedReply } from '@agentjet/tokenizer';
 import { isSameArguments } from '../history/same-arguments.js';
-import type { SeenState, SeenTurn } from '../history/seen-state.js';
+import type { SeenState, GeneratedTurn } from '../history/seen-state.js';
 import { endAt, findEnd, tryRender, type TurnMarks } from './turn-marks.js';
 
 /** How far a rendered prompt repeats what was seen: the number of states, and the position in the text after them. */
 export type Alignment = { readonly numKept: number; readonly at: number };
 
 type Piece =
-  | Pick<SeenTurn, 'kind' | 'text' | 'isStopped' | 'message' | 'node'>
+  | Pick<GeneratedTurn, 'kind' | 'text' | 'isStopped' | 'message' | 'node'>
   | { readonly kind: 'prompt'; readonly text: string };
 
 /**
@@ -59,7 +59,7 @@ function isTurnEnd(rendered: string, at: number, marks: TurnMarks): boolean {
 function findOtherEnd(
   rendered: string,
   at: number,
-  { message, node }: Pick<SeenTurn, 'message' | 'node'>,
+  { message, node }: Pick<GeneratedTurn, 'message' | 'node'>,
   template: ChatTemplate,
   marks: TurnMarks,
 ): number | undefined {

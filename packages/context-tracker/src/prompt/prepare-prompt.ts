@@ -3,7 +3,7 @@ import type { Tokenizer } from '@agentjet/tokenizer';
 import type { HistoryEntry, MessageNode } from '../history/message-node.js';
 import type { History } from '../history/read-history.js';
 import { readPath, readPathWith, type TokenPosition, type TokenTree } from '../tokens/token-tree.js';
-import type { SeenPrompt, SeenState, SeenTurn } from '../history/seen-state.js';
+import type { RenderedPrompt, SeenState, GeneratedTurn } from '../history/seen-state.js';
 import { toTailIds } from './tail-ids.js';
 import type { TailRenderer } from './tail-text.js';
 import type { TurnMarks } from './turn-marks.js';
@@ -22,7 +22,7 @@ export type PreparedPrompt = {
   /** The messages that the new ids were rendered from. */
   readonly added: readonly HistoryEntry[];
   /** Present if the same messages were prompted before. */
-  readonly existing: SeenPrompt | undefined;
+  readonly existing: RenderedPrompt | undefined;
   readonly before: SeenState | undefined;
   readonly text: string;
   readonly checkedLength: number;
@@ -65,7 +65,7 @@ export function preparePrompt(
   };
 }
 
-function repeatPrompt(prompt: SeenPrompt): PreparedPrompt {
+function repeatPrompt(prompt: RenderedPrompt): PreparedPrompt {
   const { position, before, text, checkedLength } = prompt;
   return {
     ids: readPath(position),
@@ -91,8 +91,8 @@ function turnsAfter(
   before: SeenState | undefined,
   node: MessageNode,
   tail: readonly HistoryEntry[],
-): readonly SeenTurn[] {
-  const known: SeenTurn[] = [];
+): readonly GeneratedTurn[] {
+  const known: GeneratedTurn[] = [];
   for (
     let current: MessageNode | undefined = node;
     current?.message !== undefined && !isStateOf(current, before);

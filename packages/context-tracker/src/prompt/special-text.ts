@@ -3,7 +3,7 @@ import { type AssistantMessage, type ChatMessage, EngineError, type ToolSpec } f
 import type { ChatTokenizer, Tokenizer } from '@agentjet/tokenizer';
 import type { Counts, SpecialTokensInText } from '../contract.js';
 import type { HistoryEntry } from '../history/message-node.js';
-import type { SeenTurn } from '../history/seen-state.js';
+import type { GeneratedTurn } from '../history/seen-state.js';
 
 /**
  * Handles outside text that contains special tokens, such as a tool result with `<|im_end|>`. If such text were printed
@@ -90,7 +90,7 @@ export class SpecialText {
 }
 
 /** Returns a recorded turn as a message that has the calls in its text, for the template. */
-function asWritten({ message: { role, reasoning } }: SeenTurn, content: string): AssistantMessage {
+function asWritten({ message: { role, reasoning } }: GeneratedTurn, content: string): AssistantMessage {
   return { role, content, ...(reasoning !== undefined && { reasoning }) };
 }
 

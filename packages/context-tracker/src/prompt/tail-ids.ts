@@ -1,6 +1,6 @@
 import { joinIds, type Tokenizer } from '@agentjet/tokenizer';
 import { readPath } from '../tokens/token-tree.js';
-import type { SeenState, SeenTurn } from '../history/seen-state.js';
+import type { SeenState, GeneratedTurn } from '../history/seen-state.js';
 import { endAt, type TurnMarks } from './turn-marks.js';
 
 export type TailIdsOptions = {
@@ -15,7 +15,7 @@ export type TailIdsOptions = {
  */
 export function toTailIds(
   text: string,
-  turns: readonly SeenTurn[],
+  turns: readonly GeneratedTurn[],
   { tokenizer, marks, before }: TailIdsOptions,
 ): Int32Array {
   const pieces: Int32Array[] = [];
@@ -34,12 +34,12 @@ export function toTailIds(
   return joinIds(pieces);
 }
 
-function findTurn(text: string, from: number, turn: SeenTurn, { header }: TurnMarks): number {
+function findTurn(text: string, from: number, turn: GeneratedTurn, { header }: TurnMarks): number {
   const at = header === '' ? -1 : text.indexOf(header + turn.text, from);
   return at === -1 ? -1 : at + header.length;
 }
 
 /** Shape [G]: the ids that the engine sampled. */
-function idsOf(turn: SeenTurn): Int32Array {
+function idsOf(turn: GeneratedTurn): Int32Array {
   return readPath(turn.position).subarray(turn.before.position.depth);
 }

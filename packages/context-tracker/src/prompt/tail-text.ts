@@ -11,7 +11,7 @@ import type { TurnMarks } from './turn-marks.js';
 /**
  * Returns the text that the template prints after what was seen. Rendering the whole history gives it exactly, and
  * comparing that with everything seen reveals a template that prints history differently once more messages follow. But
- * each call then costs a rendering of the whole history. So a short stand-in (a stub, or the conversation's opening,
+ * each call then costs a rendering of the whole history. So a short stand-in (a stub, or the conversation's preamble,
  * then only the last answer and the messages after it) is rendered if it is known to give the same text. That is
  * learned from a comparison for each system message and combination of message shapes, and checked again whenever a
  * history has grown fourfold.
@@ -65,12 +65,12 @@ export class TailRenderer {
     const verdicts = this.#verdictsFor(last);
     const key = keyOf(last);
     if (verdicts.get(key) === 'whole') return;
-    const fits = (kind: 'stub' | 'opening'): boolean => text !== undefined && this.#renderShort(kind, last) === text;
-    verdicts.set(key, (['stub', 'opening'] as const).find(fits) ?? 'whole');
+    const fits = (kind: 'stub' | 'preamble'): boolean => text !== undefined && this.#renderShort(kind, last) === text;
+    verdicts.set(key, (['stub', 'preamble'] as const).find(fits) ?? 'whole');
   }
 
-  #verdictsFor({ node: { opening } }: LastSeen): Map<string, Verdict> {
-    const system = opening.message?.role === 'system' ? opening : (opening.parent ?? opening);
+  #verdictsFor({ node: { preamble } }: LastSeen): Map<string, Verdict> {
+    const system = preamble.message?.role === 'system' ? preamble : (preamble.parent ?? preamble);
     const known = this.#verdicts.get(system);
     if (known !== undefined) return known;
     const verdicts = new Map<string, Verdict>();
@@ -79,15 +79,15 @@ export class TailRenderer {
   }
 
   /** Returns the tail after a short stand-in for the history, or undefined if the stand-in cannot be rendered. */
-  #renderShort(kind: 'stub' | 'opening', { node, state, since }: LastSeen): string | undefined {
-    const opening = kind === 'stub' ? undefined : node.opening;
-    const messages = opening === undefined ? stub : this.#toPrinted(entriesTo(opening));
+  #renderShort(kind: 'stub' | 'preamble', { node, state, since }: LastSeen): string | undefined {
+    const preamble = kind === 'stub' ? undefined : node.preamble;
+    const messages = preamble === undefined ? stub : this.#toPrinted(entriesTo(preamble));
     const answer = state.kind === 'turn' ? [state] : [];
     try {
-      const heading = this.#heading(opening, messages);
+      const heading = this.#heading(preamble, messages);
       const rendered = this.#print(
         [...messages, ...this.#toPrinted([...answer.map((turn) => entryOf(turn.message, turn)), ...since])],
-        opening,
+        preamble,
       );
       const chain = [{ kind: 'prompt', text: heading } as const, ...answer];
       const { numKept, at } = align(rendered, chain, this.#template, this.#marks);
@@ -98,11 +98,11 @@ export class TailRenderer {
     }
   }
 
-  #heading(opening: MessageNode | undefined, messages: readonly ChatMessage[]): string {
-    const known = this.#headings.get(opening);
+  #heading(preamble: MessageNode | undefined, messages: readonly ChatMessage[]): string {
+    const known = this.#headings.get(preamble);
     if (known !== undefined) return known;
-    const heading = this.#print(messages, opening);
-    this.#headings.set(opening, heading);
+    const heading = this.#print(messages, preamble);
+    this.#headings.set(preamble, heading);
     return heading;
   }
 
@@ -129,7 +129,7 @@ export type RenderedTail = {
 };
 
 /** The stand-in that gives the same text as the whole history. */
-type Verdict = 'stub' | 'opening' | 'whole';
+type Verdict = 'stub' | 'preamble' | 'whole';
 
 const recheckFactor = 4;
 const stub: readonly ChatMessage[] = [{ role: 'user', content: 'x' }];

@@ -8,13 +8,13 @@ import { findMessageLeads, type MessageLeads } from './message-leads.js';
 type PartTools = { readonly chatTokenizer: ChatTokenizer; readonly marks: TurnMarks };
 
 /** A prompt whose last ids were rendered for one call. */
-type RenderedPrompt = Pick<PreparedPrompt, 'ids' | 'numNew' | 'text' | 'opening' | 'numOpening'>;
+type PromptParts = Pick<PreparedPrompt, 'ids' | 'numNew' | 'text' | 'opening' | 'numOpening'>;
 
 type AddedMessage = { readonly message: ChatMessage; readonly author: PartAuthor };
 
 /** Finds the message of each token that was rendered for a call, in order. */
 export function findParts(
-  { ids, numNew, text: rendered, opening, numOpening }: RenderedPrompt,
+  { ids, numNew, text: rendered, opening, numOpening }: PromptParts,
   added: readonly AddedMessage[],
   { chatTokenizer, marks }: PartTools,
 ): readonly TurnPart[] {

@@ -18,7 +18,7 @@ describe('a frozen model', () => {
 
   it('plays an agent that does not learn: it answers, and only the other one is trained', async () => {
     const episode = openScriptedEpisode({ replies: ['Bo.'], trainableTargets: ['werewolf'] });
-    const opponent = asModel(frozen.beside(episode.tuner), 'villager');
+    const opponent = asModel(frozen.tunerFor(episode.tuner), 'villager');
     const agents = [asModel(episode.tuner, 'werewolf'), asModel(episode.tuner, 'villager', opponent)];
     const [own, other] = await Promise.all(agents.map((agent) => agent.generate(request)));
     expect([own?.message.content, other?.usage.completionTokens]).toEqual([
@@ -31,7 +31,7 @@ describe('a frozen model', () => {
   it('says the same in the same episode, something else in another, and takes nothing for its own to learn', async () => {
     const { tuner } = openScriptedEpisode({ replies: [''] });
     const say = async (beside: Tuner): Promise<readonly string[]> => {
-      const agent = asModel(frozen.beside(beside), 'villager');
+      const agent = asModel(frozen.tunerFor(beside), 'villager');
       const answers: string[] = [];
       for (let call = 0; call < 4; call++) answers.push((await agent.generate(request)).message.content);
       return answers;
@@ -39,12 +39,12 @@ describe('a frozen model', () => {
     const said = await say(tuner);
     expect(await say(tuner)).toEqual(said);
     expect(await say(openScriptedEpisode({ replies: [''] }).tuner)).not.toEqual(said);
-    expect(frozen.beside(tuner).isTrainable('villager')).toBe(false);
+    expect(frozen.tunerFor(tuner).isTrainable('villager')).toBe(false);
   });
 
   it('ends with the episode', async () => {
     const { tuner, end } = openScriptedEpisode({ replies: [''] });
-    const agent = asModel(frozen.beside(tuner), 'villager');
+    const agent = asModel(frozen.tunerFor(tuner), 'villager');
     const running = agent.generate(request);
     end();
     await expect(running).rejects.toMatchObject({ code: 'closed' });
@@ -53,7 +53,7 @@ describe('a frozen model', () => {
 
   it('has no address, and says who has', () => {
     const { tuner } = openScriptedEpisode({ replies: [''] });
-    expect(() => frozen.beside(tuner).asOpenAIEndpoint({ agentName: 'villager' })).toThrow(
+    expect(() => frozen.tunerFor(tuner).asOpenAIEndpoint({ agentName: 'villager' })).toThrow(
       'tuner.asOpenAIEndpoint({ agentName, targetTag, debugModel })',
     );
   });

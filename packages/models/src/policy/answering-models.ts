@@ -9,9 +9,9 @@ export type { FrozenModelOptions } from './open-model.js';
 export type FrozenModel = {
   /**
    * A tuner for `asModel` that replaces the episode's own tuner. It makes a model of the framework's type for
-   * `debugModel`: `asModel(tuner, { agentName, targetTag, debugModel: asModel(frozen.beside(tuner), { agentName }) })`.
+   * `debugModel`: `asModel(tuner, { agentName, targetTag, debugModel: asModel(frozen.tunerFor(tuner), { agentName }) })`.
    */
-  beside(tuner: Tuner): Tuner;
+  tunerFor(tuner: Tuner): Tuner;
   /** Closes the model, and running calls reject. You need not call it before the process ends. */
   close(): Promise<void>;
 };
@@ -34,7 +34,7 @@ async function open(modelDir: string, options: FrozenModelOptions): Promise<Froz
     import('@agentjet/rollout'),
   ]);
   const { policy, sampling, seed, close } = await openModel(modelDir, options);
-  return { beside: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };
+  return { tunerFor: (tuner) => createFrozenTuner(tuner, { policy, sampling, seed }), close };
 }
 
 export type TunedModelOptions = FrozenModelOptions & {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groupByTurn } from './group-turns.js';
-import { fromStash } from './stash.js';
+import { restoreTurn } from './kept-turn.js';
 
 describe('parts of turns', () => {
   const group = (...turns: readonly (string | undefined)[]) =>
@@ -21,23 +21,23 @@ describe('parts of turns', () => {
   });
 });
 
-describe('a stashed turn', () => {
+describe('a kept turn', () => {
   const call = { id: 'c', name: 'add', arguments: '{"a":  1}' };
-  const stash = { role: 'assistant', content: 'So: ', reasoning: '\nhm\n', toolCalls: [call] };
+  const kept = { role: 'assistant', content: 'So: ', reasoning: '\nhm\n', toolCalls: [call] };
   const shown = { content: 'So:', toolCalls: [{ id: 'c', name: 'add', arguments: { a: 1 } }] };
 
   it.each([undefined, 'hm', '\nhm\n'])('comes back as the model wrote it, with thinking shown as %j', (reasoning) => {
-    expect(fromStash(stash, { ...shown, reasoning })).toEqual(stash);
+    expect(restoreTurn(kept, { ...shown, reasoning })).toEqual(kept);
   });
 
   it('comes back without the thinking that was taken out, and with the thinking that was edited', () => {
-    const { reasoning: _reasoning, ...others } = stash;
-    expect(fromStash(stash, { ...shown, reasoning: '' })).toEqual(others);
-    expect(fromStash(stash, { ...shown, reasoning: 'other' })).toEqual({ ...others, reasoning: 'other' });
+    const { reasoning: _reasoning, ...others } = kept;
+    expect(restoreTurn(kept, { ...shown, reasoning: '' })).toEqual(others);
+    expect(restoreTurn(kept, { ...shown, reasoning: 'other' })).toEqual({ ...others, reasoning: 'other' });
   });
 
   it('does not come back if its words or calls say something else', () => {
-    expect(fromStash(stash, { ...shown, content: 'No:' })).toBeUndefined();
-    expect(fromStash(stash, { ...shown, toolCalls: [] })).toBeUndefined();
+    expect(restoreTurn(kept, { ...shown, content: 'No:' })).toBeUndefined();
+    expect(restoreTurn(kept, { ...shown, toolCalls: [] })).toBeUndefined();
   });
 });

@@ -7,7 +7,7 @@ import {
   type ChatResponse,
 } from '@agentjet/core';
 import type { CallLedger } from './call-ledger.js';
-import { failLater } from './fail-later.js';
+import { rejectPaced } from './reject-paced.js';
 import { linkSignals } from './signals.js';
 
 /** Wraps a foreign model for an episode. Its calls are counted and end with the episode. */
@@ -28,7 +28,7 @@ export function createGuardedModel(
       const answer = guard(request, { agentName, ledger, signal }, async () => {
         const { controller, release } = linkSignals([signal, options.signal]);
         return model.generate(request, { ...options, signal: controller.signal }).finally(release);
-      }).catch((error: unknown) => failLater(signal, error));
+      }).catch((error: unknown) => rejectPaced(signal, error));
       answer.catch(() => {});
       return answer;
     },

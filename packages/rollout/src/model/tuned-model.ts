@@ -21,7 +21,7 @@ import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { SamplingDefaults } from '../contract.js';
 import type { CallLedger } from './call-ledger.js';
 import { checkRequestSize } from './check-request-size.js';
-import { failLater } from './fail-later.js';
+import { rejectPaced } from './reject-paced.js';
 import { hashPrompt, untrainedIndex, type RecordedCall } from './recorded-call.js';
 import { printRequest, type RequestPrint, requireSameRequest, toStepId } from './request-print.js';
 import { type RequestSampling, resolveSampling } from './sampling.js';
@@ -70,7 +70,7 @@ export function createTunedModel(options: TunedChatOptions): CountingChatModel &
     limits: { contextLength: options.engine.contextLength, maxTokens: options.sampling.maxTokens },
     generate: (request, callOptions = {}) => {
       const answer = answerOnce(options, name, request, callOptions).catch((error: unknown) =>
-        failLater(options.signal, error),
+        rejectPaced(options.signal, error),
       );
       // A caller that awaits the answer gets the error. If the workflow has ended, nobody awaits the answer, and this
       // must not crash the process.

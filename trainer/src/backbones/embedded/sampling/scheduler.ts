@@ -12,7 +12,7 @@ import { BatchPool } from './batch-pool.js';
 import type { FreshTokens } from './kv-batch.js';
 import { chooseLeader, planPrefill } from './prefill-plan.js';
 import { PrefixCache } from './prefix-cache.js';
-import { readAlone } from './read-alone.js';
+import { recomputeDistribution } from './recompute-distribution.js';
 import type { DecodeBatch } from './decode-batch.js';
 import { drawToken, noiseOf } from './sampler.js';
 import type { SampledToken } from './sampler.js';
@@ -306,7 +306,7 @@ export class Scheduler {
    */
   async #decide(sequence: Sequence): Promise<void> {
     this.#counts.closeDraws += 1;
-    const probabilities = await readAlone(this.#opened(), this.#input, sequence);
+    const probabilities = await recomputeDistribution(this.#opened(), this.#input, sequence);
     if (probabilities !== null)
       this.#accept(sequence, drawToken(probabilities, sequence.job.sampling, sequence.numSampled));
   }

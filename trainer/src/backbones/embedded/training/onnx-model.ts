@@ -29,7 +29,7 @@ import { FeedWriter } from './microbatches/microbatch-feeds.js';
 import { microbatchLimits } from './microbatches/microbatch-limits.js';
 import { planMicrobatches } from './microbatches/plan-microbatches.js';
 import { packOfRow } from './microbatches/rows-as-packs.js';
-import { addMicrobatch, emptySums, stepMetrics, type OnnxStepMetrics } from './microbatches/step-metrics.js';
+import { addMicrobatch, emptySums, stepMetrics, type OnnxStepMetrics } from './microbatches/step-sums.js';
 import { TermReports } from './microbatches/term-reports.js';
 import { treesOfPack } from './microbatches/trees-of-pack.js';
 import type { ModelConfig } from './model/model-config.js';
@@ -38,7 +38,7 @@ import type { FloatArray, OptimizerMemory } from './optimizer/optimizer-memory.j
 import type { TrainingOutputs } from './microbatches/graph-runner.js';
 import type { MicrobatchArrays } from './microbatches/microbatch-arrays.js';
 import type { Microbatch, MicrobatchLimits } from './microbatches/plan-microbatches.js';
-import type { StepSums } from './microbatches/step-metrics.js';
+import type { StepSums } from './microbatches/step-sums.js';
 
 export type OnnxModelOptions = {
   readonly config: ModelConfig;

@@ -1,6 +1,6 @@
 /** Rules that move elements without computing: reshape, transpose, concat, split. */
 
-import { lazily } from './lazily.js';
+import { shareResult } from './share-result.js';
 import { dimAt, isSameShape, sizeAt, toAxis, withDim } from './value.js';
 import type { Dim, Shape, Value } from './value.js';
 
@@ -28,7 +28,7 @@ export function concat(values: readonly [Value, ...Value[]], axis: number, joine
   const dims = values.map((value) => dimAt(value.shape, at));
   const shape = withDim(first.shape, at, joined ?? values.reduce((total, value) => total + sizeAt(value.shape, at), 0));
   const output = graph.node('Concat', values, { shape, type: first.type }, { attributes: { axis: at } });
-  const parts = lazily((gradient: Value) => splitByDims(gradient, dims, at));
+  const parts = shareResult((gradient: Value) => splitByDims(gradient, dims, at));
   const pullbacks = values.map((value, index) => ({
     of: value,
     gradient: (gradient: Value) => pick(parts(gradient), index),

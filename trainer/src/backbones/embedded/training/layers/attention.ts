@@ -5,7 +5,7 @@
  */
 
 import { add, multiply, negate } from '../graph/elementwise.js';
-import { lazily } from '../graph/lazily.js';
+import { shareResult } from '../graph/share-result.js';
 import { matmul } from '../graph/matmul.js';
 import { expand, sum } from '../graph/reduce.js';
 import { concat, reshape, transpose } from '../graph/reshape.js';
@@ -35,7 +35,7 @@ export function attention({ query, key, value, bias, scoreShape, scale }: Attent
     const probabilities = reshape(softmax(add(reshape(scores, scoreShape), bias)), scores.shape);
     return { probabilities, output: matmul(probabilities, value) };
   });
-  const scoreGradient = lazily((gradient: Value) => multiply(centered(gradient, output, value), probabilities));
+  const scoreGradient = shareResult((gradient: Value) => multiply(centered(gradient, output, value), probabilities));
   return graph.differentiable(output, [
     { of: query, gradient: (gradient) => matmul(scoreGradient(gradient), key, { scale }) },
     { of: key, gradient: (gradient) => transposedProduct(scoreGradient(gradient), query, scale) },

@@ -5,7 +5,7 @@
  */
 
 import { compare, toFloat } from '../graph/elementwise.js';
-import { lazily } from '../graph/lazily.js';
+import { shareResult } from '../graph/share-result.js';
 import { matmul } from '../graph/matmul.js';
 import { expand } from '../graph/reduce.js';
 import { concat, reshape, transpose } from '../graph/reshape.js';
@@ -27,7 +27,7 @@ export type PathInputs = {
 export function pathInputs(graph: Graph, numTokens: Dim): PathInputs {
   const slots = graph.input('path_slots', ['S', 'B'], 'int32');
   const counts = graph.input('path_counts', ['W'], 'int32');
-  const isRead = lazily(() => toFloat(compare('Equal', reshape(slots, ['S', 1, 'B']), reshape(counts, ['W', 1]))));
+  const isRead = shareResult(() => toFloat(compare('Equal', reshape(slots, ['S', 1, 'B']), reshape(counts, ['W', 1]))));
   return {
     tokens: graph.input('path_tokens', ['B', 'S'], 'int32'),
     isRead,

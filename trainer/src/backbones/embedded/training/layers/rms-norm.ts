@@ -1,7 +1,7 @@
 /** Root mean square normalization (Zhang and Sennrich 2019) over the last axis. */
 
 import { add, divide, multiply, reciprocal, square, squareRoot, subtract } from '../graph/elementwise.js';
-import { lazily } from '../graph/lazily.js';
+import { shareResult } from '../graph/share-result.js';
 import { gemm } from '../graph/matmul.js';
 import { reshape } from '../graph/reshape.js';
 import { sizeAt, withDim } from '../graph/value.js';
@@ -14,7 +14,7 @@ import type { Value } from '../graph/value.js';
 export function rmsNorm(value: Value, weight: Value, epsilon: number): Value {
   const { graph } = value;
   const { output, inverse } = graph.withoutGradient(() => forward(value, weight, epsilon));
-  const weightedInput = lazily((gradient: Value) => multiply(gradient, value));
+  const weightedInput = shareResult((gradient: Value) => multiply(gradient, value));
   const size = sizeAt(weight.shape, 0);
   const ofValue = (gradient: Value): Value => {
     const projection = gemm(weightedInput(gradient), reshape(weight, [size, 1]));

@@ -2,7 +2,7 @@
 
 import { add, exponential, multiply, negate } from '../graph/elementwise.js';
 import { scatterAdd } from '../graph/gather.js';
-import { lazily } from '../graph/lazily.js';
+import { shareResult } from '../graph/share-result.js';
 import { expand, sum } from '../graph/reduce.js';
 import { reshape } from '../graph/reshape.js';
 import { dimAt, sizeAt } from '../graph/value.js';
@@ -24,7 +24,7 @@ export function tokenLogprobs({ logits, rows, targets }: TokenChoice): {
 } {
   const { graph } = logits;
   const all = graph.node('LogSoftmax', [logits], logits, { attributes: { axis: -1 } });
-  const probabilities = lazily(() => exponential(all));
+  const probabilities = shareResult(() => exponential(all));
   return {
     logprobs: chosenLogprobs({ logits, rows, targets }, all, probabilities),
     entropies: rowEntropies(logits, all, probabilities),
@@ -55,7 +55,7 @@ function chosenLogprobs({ logits, rows, targets }: TokenChoice, all: Value, prob
 function rowEntropies(logits: Value, all: Value, probabilities: () => Value): Value {
   const { graph } = logits;
   const numRows = dimAt(logits.shape, 0);
-  const column = lazily(() => negate(sum(multiply(probabilities(), all), [-1])));
+  const column = shareResult(() => negate(sum(multiply(probabilities(), all), [-1])));
   const output = graph.withoutGradient(() => reshape(column(), [numRows]));
   const gradientOf = (gradient: Value): Value =>
     multiply(multiply(probabilities(), add(all, column())), negate(reshape(gradient, [numRows, 1])));

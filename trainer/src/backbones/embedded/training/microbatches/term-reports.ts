@@ -2,7 +2,7 @@ import type { LossOptions, TermReport, TreePack } from '@agentjet/core';
 import type { TrainingOutputs } from './graph-runner.js';
 import type { MicrobatchArrays } from './microbatch-arrays.js';
 import type { Microbatch } from './plan-microbatches.js';
-import { isClipped } from './step-metrics.js';
+import { isClipped } from './step-sums.js';
 
 type OpenReport = TermReport & { readonly entropies: Float32Array };
 

@@ -18,7 +18,7 @@ function paceOf(signal: AbortSignal): Pace {
  * in later turns. Otherwise a workflow that retries without a pause would block all other code: time limits, Ctrl-C and
  * other episodes. Once `signal` has aborted, nothing can succeed, and each pause is twice as long as the one before.
  */
-export async function failLater(signal: AbortSignal, error: unknown): Promise<never> {
+export async function rejectPaced(signal: AbortSignal, error: unknown): Promise<never> {
   const pace = paceOf(signal);
   if (!pace.hasFailed) {
     pace.hasFailed = true;

@@ -5,7 +5,7 @@ import type { JobListener } from '@agentjet/records';
  * whose groups all had equal rewards, and a step whose episodes were all too long. `trainableTargets` comes from the
  * configuration. If it is null, the targets that the workflow names learn, or all targets.
  */
-export function noticeStall(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
+export function withStallNotice(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
   const counts = { completed: 0, calls: 0, untrained: 0 };
   let isFirst = true;
   return (event) => {

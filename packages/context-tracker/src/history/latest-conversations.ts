@@ -6,14 +6,14 @@ import { isSameMessage } from './same-message.js';
  * The latest conversation of each agent. Most requests repeat it and add to it, so it is compared first, message by
  * message, before any look-up.
  */
-export class Guides {
+export class LatestConversations {
   readonly #latest = new Map<string, Guide>();
 
   /**
    * Returns how far the messages certainly repeat the agent's latest conversation. After one of several equal answers
    * this is uncertain, because the messages may continue another one.
    */
-  follow(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): Guided {
+  matchPrefix(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): PrefixMatch {
     const guide = this.#latest.get(agentName);
     if (guide === undefined || guide.nodes[0]?.parent !== root) return { node: root, length: 0 };
     const length = countCertain(root, guide.nodes, countRepeated(guide, messages));
@@ -35,7 +35,7 @@ export class Guides {
   }
 }
 
-export type Guided = { readonly node: MessageNode; readonly length: number };
+export type PrefixMatch = { readonly node: MessageNode; readonly length: number };
 
 /** Every call compares a whole conversation, so texts and roles are in separate lists, which a processor can prefetch. */
 type Guide = {

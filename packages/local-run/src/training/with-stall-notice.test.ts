@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Episode } from '@agentjet/rollout';
 import type { JobEvent } from '@agentjet/records';
-import { noticeStall } from './notice-stall.js';
+import { withStallNotice } from './with-stall-notice.js';
 
 const stats = {
   generatedTokens: 0,
@@ -56,7 +56,7 @@ const stepWith = (step: number, metrics: Readonly<Record<string, number>>): JobE
 
 function noticesOf(events: readonly JobEvent[], targets: readonly string[] | null = null): readonly string[] {
   const notices: string[] = [];
-  const listener = noticeStall((event) => void (event.type === 'notice' && notices.push(event.message)), targets);
+  const listener = withStallNotice((event) => void (event.type === 'notice' && notices.push(event.message)), targets);
   for (const event of events) listener(event);
   return notices;
 }

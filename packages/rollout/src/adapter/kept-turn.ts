@@ -21,16 +21,16 @@ export type ShownToolCall = {
   readonly arguments: unknown;
 };
 
-/** The entry in which a framework carries the stashed turn, such as in LangChain's `additional_kwargs`. */
-export const stashKey = 'agentjet';
+/** The entry in which a framework carries the kept turn, such as in LangChain's `additional_kwargs`. */
+export const keptTurnKey = 'agentjet';
 
 /**
- * Returns the stashed turn, or undefined if there is none or the shown message says something else. The returned turn
+ * Returns the kept turn, or undefined if there is none or the shown message says something else. The returned turn
  * has the thinking of the shown message. The tracker restores the original thinking, unless
  * `context_tracker.history_policy` is `as_sent`.
  */
-export function fromStash(stash: unknown, shown: ShownMessage): AssistantMessage | undefined {
-  const message = parseStash(stash);
+export function restoreTurn(kept: unknown, shown: ShownMessage): AssistantMessage | undefined {
+  const message = parseKeptTurn(kept);
   if (message === undefined || message.content.trim() !== shown.content.trim()) {
     return undefined;
   }
@@ -56,8 +56,8 @@ function isSameCall(call: ToolCall, shown: ShownToolCall | undefined): boolean {
 }
 
 /** Checks the stored turn and keeps only known fields, because it comes from outside of our code. */
-function parseStash(stash: unknown): AssistantMessage | undefined {
-  const { content, reasoning, toolCalls } = (typeof stash === 'object' && stash !== null ? stash : {}) as Readonly<
+function parseKeptTurn(kept: unknown): AssistantMessage | undefined {
+  const { content, reasoning, toolCalls } = (typeof kept === 'object' && kept !== null ? kept : {}) as Readonly<
     Record<string, unknown>
   >;
   if (typeof content !== 'string' || (toolCalls !== undefined && !isToolCalls(toolCalls))) {

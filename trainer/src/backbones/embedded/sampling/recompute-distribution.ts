@@ -11,7 +11,7 @@ const width = 256;
  * always the same, so the bits depend only on the tokens, the temperature and the weights, and not on other calls or
  * the cache. Returns null if the call has ended in the meantime.
  */
-export async function readAlone(
+export async function recomputeDistribution(
   model: StepModel,
   input: StepInputBuilder,
   call: Sequence,

@@ -4,7 +4,7 @@ import type { AssistantMessage, ChatMessage, ToolMessage } from '@agentjet/core'
  * Moves tool results back to their own turns. If a framework has merged turns, all of their results follow the last
  * turn.
  */
-export function takeTurnsApart(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+export function splitMergedTurns(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const ordered: ChatMessage[] = [];
   for (let at = 0; at < messages.length; ) {
     const turns = takeWhile(messages, at, (message) => message.role === 'assistant');
