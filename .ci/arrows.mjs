@@ -105,9 +105,11 @@ export const arrows = {
     '@agentjet/local-run',
     '@agentjet/model-client',
     '@agentjet/models',
+    '@agentjet/probe',
     '@agentjet/records',
     '@agentjet/rollout',
     '@agentjet/run-folder',
+    '@agentjet/tokenizer',
     '@agentjet/trainer',
   ],
   '@agentjet/swarm-server': [

@@ -26,6 +26,7 @@ import {
   type WorkflowSource,
 } from '@agentjet/rollout/inputs';
 import type { GivenInputs } from '@agentjet/inputs';
+import type { ProbeReport } from '@agentjet/job';
 import { readJobData, type JobData } from '@agentjet/inputs/data';
 import type { Evaluation, JobListener, JobResult, SftResult } from '@agentjet/records';
 import { toConfigInput, type JobOptions } from './job-options.js';
@@ -51,6 +52,13 @@ export type TuneOptions = RunOptions & {
 export type EvaluateOptions = RunOptions & {
   /** A run folder (its last checkpoint), a checkpoint, or any model folder. Default: `model.path`. */
   readonly checkpoint?: string;
+};
+
+export type ProbeOptions = RunOptions & {
+  /** The least number of tasks. Default: 16. More are probed if there is time. */
+  readonly tasks?: number;
+  /** Temperatures in addition to `rollout.temperature`. Default: one, 0.7 or 1. */
+  readonly temperatures?: readonly number[];
 };
 
 export type CalibrateOptions = {
@@ -228,6 +236,17 @@ export class AgentJetJob {
     const onEvent = await listenerOf(options);
     const { config, inputs } = await this.#load(onEvent, options.signal);
     return evaluateModel(config, { ...options, inputs, onEvent });
+  }
+
+  /**
+   * Samples some training tasks, trains nothing, and says what a run would meet: success, the share of groups that
+   * train, time, memory, and the settings to choose. If the signal aborts, the report has what is known by then.
+   */
+  async probe(options: ProbeOptions = {}): Promise<ProbeReport> {
+    const { probeModel } = await loadRunning();
+    const onEvent = await listenerOf(options);
+    const { config, inputs } = await this.#load(onEvent, options.signal);
+    return probeModel(config, { ...options, inputs, onEvent });
   }
 
   /**

@@ -33,6 +33,13 @@ export type ServeFlags = {
   readonly key?: boolean;
   readonly json?: boolean;
 };
+export type ProbeFlags = {
+  readonly conf?: string;
+  readonly backbone?: string;
+  readonly tasks?: string;
+  readonly temperatures?: string;
+  readonly json?: boolean;
+};
 export type ExportFlags = { readonly base?: string; readonly type?: string; readonly json?: boolean };
 export type ModelFlags = { readonly json?: boolean };
 export type CheckFlags = ModelFlags & {
@@ -61,6 +68,7 @@ const examples = `
 Examples:
   ajet init my-agent --framework langgraph                 a project that trains as it is
   ajet init my-agent --model smollm2-135m                  the same with a real language model
+  ajet probe math_agent.yaml                               what training would meet, before it begins
   ajet --conf math_agent.yaml                              train, as the file says
   ajet --conf math_agent.yaml rollout.num_repeat=4         ... with one key changed
   ajet --conf math_agent.yaml --backbone=debug             run a few episodes, print them, train nothing
@@ -132,6 +140,7 @@ export function createProgram(setExitCode: (code: number) => void): Command {
       setExitCode(await inspectRun(run, episode, flags));
     });
 
+  addProbe(program, setExitCode);
   addSft(program, setExitCode);
   addInit(program, setExitCode);
   addJudge(program, setExitCode);
@@ -140,6 +149,35 @@ export function createProgram(setExitCode: (code: number) => void): Command {
   addExport(program, setExitCode);
   addSwarm(program, setExitCode);
   return program;
+}
+
+function addProbe(program: Command, setExitCode: (code: number) => void): void {
+  program
+    .command('probe')
+    .description(
+      'Samples some training tasks at two temperatures, trains nothing, and says what a run would meet: success, groups that train, time, memory, and the settings to choose.',
+    )
+    .usage('<file.yaml> [options] [key.path=value ...]')
+    .argument('[file]', 'the YAML file of the job')
+    .argument('[overrides...]', overridesHelp)
+    .option('--conf <file>', 'the YAML file of the job, as other commands name it')
+    .option('--backbone <name>', 'onnx, torch, verl or tinker')
+    .option('--tasks <number>', 'least number of tasks; more are probed if there is time; default: 16')
+    .option('--temperatures <list>', 'temperatures in addition to rollout.temperature, such as 0.7,0.5; default: one')
+    .option('--json', 'end with one line of JSON on stdout; everything else goes to stderr')
+    .action(async (file: string | undefined, overrides: string[], flags: ProbeFlags) => {
+      const { runProbe } = await import('./commands/run-probe.js');
+      const given = flags.conf === undefined || file === undefined ? overrides : [file, ...overrides];
+      setExitCode(await runProbe({ ...flags, conf: flags.conf ?? requireFile(program, file) }, given));
+    });
+}
+
+/** The first argument, if it is not an override. */
+function requireFile(program: Command, file: string | undefined): string {
+  if (file !== undefined && !file.includes('=')) return file;
+  return program.error('error: name the job: ajet probe <file.yaml>; `ajet probe --help` shows the options.', {
+    exitCode: 1,
+  });
 }
 
 function addSft(program: Command, setExitCode: (code: number) => void): void {

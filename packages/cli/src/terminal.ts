@@ -8,6 +8,7 @@ const phaseNames: Readonly<Record<Phase, string>> = {
   evaluate: 'evaluating',
   sample: 'sampling',
   train: 'training',
+  probe: 'probing',
   debug: 'debugging',
 };
 

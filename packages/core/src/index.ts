@@ -86,6 +86,7 @@ export {
   type EstimateNeed,
   type NeedRequest,
   type ResourceNeed,
+  type MeasuredLengths,
 } from './resource-need.js';
 export type { ContractCase } from './contract-case.js';
 export { z } from 'zod';

@@ -17,6 +17,16 @@ export type NeedRequest = {
   /** The longest sample in tokens, or the largest pack. Replaces the limits of the configuration. */
   readonly longestSample?: number;
   readonly packTokens?: number;
+  /** The lengths that episodes had. They replace guesses from the limits of the configuration. */
+  readonly measured?: MeasuredLengths | undefined;
+};
+
+/** Lengths of episodes in tokens. */
+export type MeasuredLengths = {
+  readonly longestSample: number;
+  /** The means over all episodes: of the tokens of their rows, and of the sampled ones among them. */
+  readonly episodeTokens: number;
+  readonly answerTokens: number;
 };
 
 /** GPUs of one kind. All of them are used. */
@@ -53,8 +63,12 @@ export type ResourceNeed = {
    * is trained, or if the time is unknown.
    */
   readonly stepSeconds: number | null;
+  /** The part of `stepSeconds` that training takes. Default: all of it. */
+  readonly trainingSeconds?: number;
   /** The reason why a step's time is unknown, as a clause. */
   readonly timeUnknown?: string;
+  /** Bytes of one checkpoint: the model and the state of the optimizer. Absent if it is kept elsewhere. */
+  readonly checkpointBytes?: number;
   /** Whether the first step also compiles, which takes longer than a step. Default: false. */
   readonly compiles?: boolean;
 };

@@ -1,2 +1,4 @@
 export { evaluateModel } from './evaluate-model.js';
+export { probeModel } from './probe/probe-model.js';
+export type { ChosenSetting, ProbeReport, Range, Rate, StepForecast, TemperatureReport } from './probe/probe-report.js';
 export { tune } from './tune.js';

@@ -15,7 +15,6 @@ const tasks = (...successes: readonly number[]): readonly ProbedTask[] =>
     }),
     answers: 16,
     cutAnswers: 0,
-    toolCalls: 0,
     unreadCalls: 0,
   }));
 

@@ -5,8 +5,7 @@ export type ProbedTask = {
   /** Answers of the models that learn, and how many of them a token limit cut. */
   readonly answers: number;
   readonly cutAnswers: number;
-  /** Tool calls in these answers, and blocks that look like calls and could not be read. */
-  readonly toolCalls: number;
+  /** Answers with a tool call that could not be read. */
   readonly unreadCalls: number;
 };
 

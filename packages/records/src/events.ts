@@ -28,8 +28,8 @@ export type HeldOutLoss = {
   readonly seconds: number;
 };
 
-/** `evaluate`, `sample` and `debug` run episodes; `train` makes one optimizer step. */
-export type Phase = 'evaluate' | 'sample' | 'train' | 'debug';
+/** `evaluate`, `sample`, `probe` and `debug` run episodes; `train` makes one optimizer step. */
+export type Phase = 'evaluate' | 'sample' | 'train' | 'probe' | 'debug';
 
 /** The results of the model on the evaluation tasks. */
 export type Evaluation = {

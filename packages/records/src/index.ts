@@ -1,3 +1,4 @@
+export { countAnswers } from './count-answers.js';
 export { shortenQuery, toEpisodeLine } from './episode-line.js';
 export type {
   EpisodeTranscript,

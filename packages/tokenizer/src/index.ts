@@ -1,5 +1,6 @@
 export type {
   ChatTemplate,
+  CallForms,
   ChatTokenizer,
   ParsedReply,
   RenderOptions,

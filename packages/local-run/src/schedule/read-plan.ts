@@ -65,7 +65,7 @@ function describe({ size, source }: TaskTable, evaluationTasks: readonly Task[])
 }
 
 /** Opens the reader's own table. If it has none, makes a list of the tasks that it yields. */
-async function openTrainingTable(reader: TaskReader, neededTasks: number | null): Promise<TaskTable> {
+export async function openTrainingTable(reader: TaskReader, neededTasks: number | null): Promise<TaskTable> {
   if (reader.trainingTable !== undefined) return reader.trainingTable();
   return createListTable(await collectTasks(reader.trainingTasks(), neededTasks), 'the task reader');
 }

@@ -52,7 +52,7 @@ export async function judgeModel(
   const { readsWeights = true } = backbone;
   const { path: modelPath } = config.model;
   const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
-  const request = await readRequest(described, { config, backbone, trains, memory });
+  const request = await readNeedRequest(described, { config, backbone, trains, memory });
   const judgeIn = (left?: AvailableMemory): NeedVerdict | undefined => request && judgeNeed({ ...request, left });
   const verdict = judgeIn();
   if (verdict !== undefined) checkVerdict(verdict, { config, trains, policy, override, onNotice });
@@ -67,7 +67,7 @@ export async function judgeModel(
 type JudgedJob = Pick<JudgeOptions, 'config' | 'backbone' | 'trains'> & { readonly memory: AvailableMemory };
 
 /** Reads what the estimate needs. Resolves with undefined if it is not known. */
-async function readRequest(
+export async function readNeedRequest(
   modelDir: string,
   { config, backbone, trains, memory }: JudgedJob,
 ): Promise<JudgeOptions | undefined> {

@@ -47,20 +47,28 @@ export function toEnginePolicy(
   };
 }
 
-/** A policy that is not trained, and the resources to close after it. */
+export type UntrainedPolicy = {
+  readonly policy: Policy;
+  /** Undefined if the model is at an endpoint. */
+  readonly modelDir: string | undefined;
+  close(): Promise<void>;
+};
+
+/** Opens a policy that is not trained. Close it at the end. */
 export async function openUntrainedPolicy(
   config: CommonConfig,
   inputs: Pick<JobInputs, 'backbone' | 'templateFamily'>,
   { emit, signal, override }: Pick<JudgeModelOptions, 'emit' | 'signal' | 'override'>,
-): Promise<{ readonly policy: Policy; close(): Promise<void> }> {
+): Promise<UntrainedPolicy> {
   const { baseUrl } = config.debug;
   if (config.backbone === 'debug' && baseUrl !== null)
-    return { policy: await openEndpointPolicy(config, baseUrl), close: () => Promise.resolve() };
+    return { policy: await openEndpointPolicy(config, baseUrl), modelDir: undefined, close: () => Promise.resolve() };
   const { modelDir } = await prepareModel(config, inputs.backbone, { emit, signal, override, trains: false });
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
   const backbone = await openBackbone(inputs.backbone, config, { emit, modelDir, signal });
-  return { policy: toEnginePolicy(config, { engine: backbone.engine, chatTokenizer }), close: () => backbone.close() };
+  const policy = toEnginePolicy(config, { engine: backbone.engine, chatTokenizer });
+  return { policy, modelDir, close: () => backbone.close() };
 }
 
 /** Returns the engine with `rollout.max_model_len` as its context, if the model's own context is longer. */

@@ -18,6 +18,8 @@ const bytesPerFloat = 4;
 const mebibyte = 2 ** 20;
 /** The memory of Node, ONNX Runtime and an agent's framework. */
 const processBytes = 240 * mebibyte;
+/** A checkpoint has the weights and both moments in single precision. */
+const checkpointCopies = 3;
 /** A second model adds a thread. Measured with nano, it is 31 MiB in all. */
 const threadBytes = 40 * mebibyte;
 /**
@@ -61,8 +63,9 @@ export function estimateEmbedded(request: NeedRequest): ResourceNeed {
     numParameters: shape.numParameters,
     place: 'host',
     parts: trains ? expected : samplingParts(job),
+    ...(trains && { checkpointBytes: checkpointCopies * bytesPerFloat * shape.numParameters }),
     fullPackBytes: trains ? sumParts(trainingParts(job, { size: packTokens, depth: longestSample })) : null,
-    stepSeconds: trains ? stepSecondsOnCpu(shape, workload, { ...ratesOfCore, cores: threads }) : null,
+    ...(trains ? stepSecondsOnCpu(shape, workload, { ...ratesOfCore, cores: threads }) : { stepSeconds: null }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ResourceNeed } from '@agentjet/core';
 import type { ModelShape } from './model-shape.js';
 import type { Workload } from './workload.js';
 
@@ -14,18 +15,19 @@ export type CpuRates = {
 const bytesPerFloat = 4;
 
 /**
- * Estimates the time of sampling and training of one step. Each task's prompt is read once, and all answers have the
- * maximal length.
+ * Estimates the time of sampling and training of one step. Each task's prompt is read once. Unless lengths were
+ * measured, all answers have the maximal length.
  */
 export function stepSecondsOnCpu(
   { activeParameters, headParameters, numLayers, queryWidth, numParameters }: ModelShape,
   { tasks, promptTokens, episodes, episodesAtOnce, answerTokens, longestSample }: Workload,
   { samplingFlops, trainingFlops, bytesPerSecond, cores }: CpuRates,
-): number {
+): Required<Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds'>> {
   const [prompts, answers] = [tasks * promptTokens, episodes * answerTokens];
   const passes = Math.ceil(episodes / episodesAtOnce) * answerTokens;
   const reading = (passes * numParameters * bytesPerFloat) / bytesPerSecond;
   const attention = numLayers * queryWidth * (longestSample / 2);
   const forward = 2 * (prompts + answers) * (activeParameters + 2 * attention) + 2 * answers * headParameters;
-  return reading + forward / (samplingFlops * cores) + (3 * forward) / (trainingFlops * cores);
+  const trainingSeconds = (3 * forward) / (trainingFlops * cores);
+  return { stepSeconds: reading + forward / (samplingFlops * cores) + trainingSeconds, trainingSeconds };
 }

@@ -28,30 +28,43 @@ export type Workload = {
 const usualShare = 0.6;
 
 /** `contextLength` is the context length of the model. */
-export function readWorkload(
-  { config, longestSample, packTokens }: Pick<NeedRequest, 'config' | 'longestSample' | 'packTokens'>,
-  contextLength: number,
-): Workload {
-  const { data, rollout, trainerCommon } = config;
-  const most = Math.min(data.maxPromptLength + data.maxResponseLength, rollout.maxModelLen, contextLength);
-  const longest = Math.min(longestSample ?? most, most);
-  const promptShare = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
-  const promptTokens = Math.max(1, Math.min(longest - 1, Math.round(longest * promptShare)));
+export function readWorkload(request: WorkloadRequest, contextLength: number): Workload {
+  const { data, rollout, trainerCommon } = request.config;
+  const { longest, usual, prompt, answer } = readLengths(request, contextLength);
   const episodes = data.trainBatchSize * rollout.numRepeat;
-  const stepTokens = data.trainBatchSize * promptTokens + episodes * (longest - promptTokens);
-  const largestPack = Math.max(longest, packTokens ?? trainerCommon.maxPackTokens);
+  const stepTokens = data.trainBatchSize * prompt + episodes * (usual - prompt);
+  const largestPack = Math.max(longest, request.packTokens ?? trainerCommon.maxPackTokens);
   return {
     longestSample: longest,
-    usualSample: Math.ceil(usualShare * longest),
-    promptTokens,
+    usualSample: request.measured === undefined ? Math.ceil(usualShare * longest) : Math.min(usual, longest),
+    promptTokens: prompt,
     packTokens: largestPack,
-    treeTokens: Math.min(largestPack, stepTokens),
+    treeTokens: Math.min(largestPack, Math.max(longest, stepTokens)),
     tasks: data.trainBatchSize,
     stepTokens,
     episodes,
     episodesAtOnce: Math.min(episodes, rollout.maxEnvWorker),
-    answerTokens: Math.min(rollout.maxResponseLengthInOneTurn, longest - 1),
+    answerTokens: answer,
   };
+}
+
+type WorkloadRequest = Pick<NeedRequest, 'config' | 'longestSample' | 'packTokens' | 'measured'>;
+
+type Lengths = { readonly longest: number; readonly usual: number; readonly prompt: number; readonly answer: number };
+
+/** Without measurements, the samples of a step are as long as the configuration allows. */
+function readLengths({ config, longestSample, measured }: WorkloadRequest, contextLength: number): Lengths {
+  const { data, rollout } = config;
+  const most = Math.min(data.maxPromptLength + data.maxResponseLength, rollout.maxModelLen, contextLength);
+  const longest = Math.min(longestSample ?? measured?.longestSample ?? most, most);
+  if (measured !== undefined) {
+    const usual = Math.max(1, Math.ceil(measured.episodeTokens));
+    const answer = Math.max(1, Math.min(usual, Math.ceil(measured.answerTokens)));
+    return { longest, usual, prompt: usual - answer, answer };
+  }
+  const promptShare = data.maxPromptLength / (data.maxPromptLength + data.maxResponseLength);
+  const prompt = Math.max(1, Math.min(longest - 1, Math.round(longest * promptShare)));
+  return { longest, usual: longest, prompt, answer: Math.min(rollout.maxResponseLengthInOneTurn, longest - 1) };
 }
 
 /** Returns whether the frozen reference of a KL term is held as well. */

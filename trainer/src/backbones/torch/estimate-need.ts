@@ -93,6 +93,7 @@ export function estimateTorch(request: NeedRequest): ResourceNeed {
     numParameters: shape.numParameters,
     place: gpus === null ? 'host' : 'gpu',
     parts: parts(workload.treeTokens),
+    ...(request.trains && { checkpointBytes: checkpointBytes(shape, request, settings) }),
     fullPackBytes: request.trains ? sumParts(parts(workload.packTokens)) : null,
     ...(request.trains ? timeOf(shape, workload, { gpus, cores: request.cores }) : { stepSeconds: null }),
     compiles: request.trains && (settings.compile === 'on' || (settings.compile === 'auto' && gpus !== null)),
@@ -208,16 +209,29 @@ function gatheredPart(
   return { name: 'gathered weights', bytes: measured.gatheredWeights * gathered };
 }
 
-/** The frozen base is in bfloat16. The adapters of all projections have masters, moments and gradients. */
-function loraParts(
-  { numParameters, hiddenSize, queryWidth, keyValueWidth, innerSize, numLayers }: ModelShape,
+/**
+ * The written model has bfloat16 weights, or float32 weights on a CPU. Each trained parameter also has its master and two
+ * moments.
+ */
+function checkpointBytes(shape: ModelShape, { config, gpus }: NeedRequest, { masterWeights }: TorchSettings): number {
+  const { numParameters } = shape;
+  const { rank } = config.lora;
+  const master = masterWeights === 'bfloat16' ? measured.roundedWeights : measured.shardedMasters;
+  const trained = rank > 0 ? countAdapters(shape, rank) : numParameters;
+  return (gpus === null ? 4 : measured.bytesPerNumber) * numParameters + (master + measured.moments) * trained;
+}
+
+const countAdapters = (
+  { hiddenSize, queryWidth, keyValueWidth, innerSize, numLayers }: ModelShape,
   rank: number,
-): readonly MemoryPart[] {
-  const adapters =
-    rank * numLayers * (2 * (hiddenSize + queryWidth) + 2 * hiddenSize + keyValueWidth + 3 * (hiddenSize + innerSize));
+): number =>
+  rank * numLayers * (2 * (hiddenSize + queryWidth) + 2 * hiddenSize + keyValueWidth + 3 * (hiddenSize + innerSize));
+
+/** The frozen base is in bfloat16. The adapters of all projections have masters, moments and gradients. */
+function loraParts(shape: ModelShape, rank: number): readonly MemoryPart[] {
   return [
-    { name: 'frozen weights', bytes: 2 * numParameters },
-    { name: 'adapters', bytes: 16 * adapters },
+    { name: 'frozen weights', bytes: 2 * shape.numParameters },
+    { name: 'adapters', bytes: 16 * countAdapters(shape, rank) },
   ];
 }
 
@@ -263,7 +277,7 @@ function timeOf(
   shape: ModelShape,
   workload: Workload,
   { gpus, cores }: Pick<NeedRequest, 'gpus' | 'cores'>,
-): Pick<ResourceNeed, 'stepSeconds' | 'timeUnknown'> {
+): Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'> {
   if (gpus !== null) return trainingSecondsOnGpu(shape, workload, { gpus, share: measured.shareOfPeak });
-  return { stepSeconds: stepSecondsOnCpu(shape, workload, { ...measured.cpuRates, cores }) };
+  return stepSecondsOnCpu(shape, workload, { ...measured.cpuRates, cores });
 }

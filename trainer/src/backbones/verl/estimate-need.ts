@@ -74,8 +74,8 @@ function timeOf(
   shape: ModelShape,
   workload: Workload,
   { gpus, cores }: NeedRequest,
-): Pick<ResourceNeed, 'stepSeconds' | 'timeUnknown'> {
-  if (gpus === null) return { stepSeconds: stepSecondsOnCpu(shape, rowsOf(workload), { ...measured.cpuRates, cores }) };
+): Pick<ResourceNeed, 'stepSeconds' | 'trainingSeconds' | 'timeUnknown'> {
+  if (gpus === null) return stepSecondsOnCpu(shape, rowsOf(workload), { ...measured.cpuRates, cores });
   return trainingSecondsOnGpu(shape, rowsOf(workload), { gpus, share: measured.shareOfPeak });
 }
 

@@ -1,0 +1,77 @@
+import { availableParallelism } from 'node:os';
+import { sumParts, type CommonConfig, type MeasuredLengths, type ResourceNeed } from '@agentjet/core';
+import { readAvailableMemory, type JudgeOptions } from '@agentjet/models';
+import type { Range, StepForecast } from './probe-report.js';
+
+/** How long a phase of the probe took. */
+export type TimedPhase = { readonly episodes: number; readonly seconds: number };
+
+export type ForecastOptions = {
+  /** With the settings that the probe chose. */
+  readonly config: CommonConfig;
+  /** Undefined if the backbone cannot estimate its needs. */
+  readonly request: JudgeOptions | undefined;
+  readonly lengths: MeasuredLengths | null;
+  readonly phases: readonly TimedPhase[];
+  /** Tasks of a step. */
+  readonly tasks: number;
+};
+
+/** An estimate of training differs from what is measured by up to this factor. */
+const uncertainty = 1.5;
+
+export function forecastStep({ config, request, lengths, phases, tasks }: ForecastOptions): StepForecast {
+  const episodesPerTask = config.rollout.numRepeat;
+  const need = estimate(config, request, lengths);
+  const training = need?.trainingSeconds ?? need?.stepSeconds ?? null;
+  return {
+    tasks,
+    episodesPerTask,
+    sampling: toSampling(phases, tasks * episodesPerTask),
+    training: training === null ? null : { value: training, low: training / uncertainty, high: training * uncertainty },
+    timeUnknown: need?.timeUnknown ?? null,
+    memory: toMemory(need),
+    checkpointBytes:
+      need?.checkpointBytes === undefined ? null : need.checkpointBytes * numCheckpoints(config.trainerCommon),
+  };
+}
+
+/** Undefined if the backbone does not know. */
+function estimate(
+  config: CommonConfig,
+  request: JudgeOptions | undefined,
+  lengths: MeasuredLengths | null,
+): ResourceNeed | undefined {
+  if (request === undefined) return undefined;
+  const { gpus } = request.machine;
+  const measured = lengths ?? undefined;
+  return request.estimate({ ...request, config, trains: true, cores: availableParallelism(), gpus, measured });
+}
+
+/**
+ * A step has other numbers of episodes than a phase, so the time of one episode counts. The first phase also warms up, and is
+ * left out if there are more.
+ */
+function toSampling(phases: readonly TimedPhase[], numEpisodes: number): Range | null {
+  const timed = phases.filter(({ episodes }) => episodes > 0);
+  const [, ...later] = timed;
+  const counted = later.length > 0 ? later : timed;
+  if (counted.length === 0) return null;
+  const seconds = counted.map((phase) => (phase.seconds / phase.episodes) * numEpisodes);
+  const episodes = counted.reduce((sum, phase) => sum + phase.episodes, 0);
+  const total = counted.reduce((sum, phase) => sum + phase.seconds, 0);
+  return { value: (total / episodes) * numEpisodes, low: Math.min(...seconds), high: Math.max(...seconds) };
+}
+
+function toMemory(need: ResourceNeed | undefined): StepForecast['memory'] {
+  if (need === undefined || need.place === 'none') return null;
+  const bytes = sumParts(need.parts);
+  const most = Math.max(bytes, need.fullPackBytes ?? 0);
+  const availableBytes = need.place === 'host' ? readAvailableMemory().bytes : null;
+  return { value: bytes, low: bytes / 1.2, high: most, availableBytes, place: need.place };
+}
+
+/** A new checkpoint is written before an old one is removed, and the best one may be kept too. */
+function numCheckpoints({ maxCheckpoints, keepBest }: CommonConfig['trainerCommon']): number {
+  return Math.max(1, maxCheckpoints) + (keepBest === null ? 0 : 1);
+}

@@ -1,0 +1,34 @@
+import type { Algorithm, CommonConfig, EpisodeGroup, RewardedEpisode } from '@agentjet/core';
+import type { GroupRules } from '@agentjet/probe';
+
+/** The rules by which the run trains groups. The algorithm itself says whether equal rewards give it a gradient. */
+export function toGroupRules(
+  { rollout }: CommonConfig,
+  algorithm: Algorithm,
+  representatives: ReadonlyMap<string, RewardedEpisode>,
+): GroupRules {
+  const all: EpisodeGroup = { groupId: 'all', episodes: [...representatives.values()] };
+  const trained = [...representatives].filter(([, episode]) => trainsIfEqual(algorithm, episode, all));
+  return {
+    dropsFailed: rollout.failedEpisodePolicy === 'drop_group',
+    minShare: rollout.failedEpisodePolicy === 'partial_group' ? rollout.minGroupShare : 1,
+    trainedIfEqual: new Set(trained.map(([value]) => value)),
+  };
+}
+
+/** `others` is the rest of the batch, for algorithms that compare groups. */
+function trainsIfEqual(algorithm: Algorithm, episode: RewardedEpisode, others: EpisodeGroup): boolean {
+  const numEpisodes = Math.max(2, algorithm.leastEpisodes ?? 2);
+  const ids = Array.from({ length: numEpisodes }, (_, index) => `equal-${index}`);
+  const group = { groupId: 'equal', episodes: ids.map((id) => withId(episode, id)) };
+  const samples = algorithm.creditBatch?.([group, others]) ?? algorithm.credit(group);
+  return samples.some(
+    ({ episodeId, advantages }) => ids.includes(episodeId) && advantages.some((value) => value !== 0),
+  );
+}
+
+const withId = (episode: RewardedEpisode, episodeId: string): RewardedEpisode => ({
+  ...episode,
+  episodeId,
+  samples: episode.samples.map((sample) => ({ ...sample, episodeId })),
+});

@@ -1,0 +1,102 @@
+import type { CommonConfig, MeasuredLengths, RewardedEpisode } from '@agentjet/core';
+import type { ProbedTask } from '@agentjet/probe';
+import { countAnswers } from '@agentjet/records';
+import { isAgentsFailure, type Episode } from '@agentjet/rollout';
+
+/** What a probe has seen at one temperature. It keeps counts and lengths, and the tokens of a few episodes. */
+
+type TaskTally = { -readonly [Key in keyof ProbedTask]: ProbedTask[Key] };
+
+/** With more different rewards, hardly any two episodes get the same. */
+const mostRepresentatives = 100;
+
+export class ProbeTally {
+  readonly temperature: number;
+  /** An episode for each value of `Outcome.value`. */
+  readonly representatives = new Map<string, RewardedEpisode>();
+  episodes = 0;
+  failed = 0;
+  /** Attempts that were lost to an outage or to the judge. */
+  lost = 0;
+  rewardSum = 0;
+  /** Calls of the models that learn. */
+  calls = 0;
+  /** The first error of an agent. */
+  firstError: string | undefined;
+  readonly #lengths = { longest: 0, rows: 0, answers: 0 };
+  readonly #countsFailures: boolean;
+  readonly #tasks = new Map<string, TaskTally>();
+
+  constructor(temperature: number, policy: CommonConfig['rollout']['failedEpisodePolicy']) {
+    this.temperature = temperature;
+    this.#countsFailures = policy === 'zero_reward';
+  }
+
+  add(episode: Episode): void {
+    const isCompleted = episode.status === 'completed';
+    if (!isCompleted && episode.error.code === 'aborted') return;
+    if (!isCompleted && !isAgentsFailure(episode.error)) return void this.lost++;
+    this.episodes++;
+    this.calls += episode.stats.calls;
+    if (isCompleted) this.rewardSum += episode.reward;
+    else {
+      this.failed++;
+      this.firstError ??= episode.error.message;
+    }
+    this.#measure(episode);
+    const task = this.#taskOf(episode.task.taskId);
+    const { answers, answers_cut: cut } = countAnswers([episode]);
+    task.outcomes = [...task.outcomes, { value: this.#valueOf(episode), isSuccess: isCompleted && episode.isSuccess }];
+    task.answers += answers;
+    task.cutAnswers += cut;
+    task.unreadCalls += Math.min(answers, episode.calls.malformedToolCalls);
+  }
+
+  /** In the order of the ids, so that two temperatures can be compared task by task. */
+  tasks(ids: readonly string[]): readonly ProbedTask[] {
+    return ids.map((id) => this.#tasks.get(id) ?? emptyTask(id));
+  }
+
+  /** Null if no episode had tokens. */
+  lengths(): MeasuredLengths | null {
+    const { longest, rows, answers } = this.#lengths;
+    if (longest === 0 || this.episodes === 0) return null;
+    return { longestSample: longest, episodeTokens: rows / this.episodes, answerTokens: answers / this.episodes };
+  }
+
+  #measure({ samples, stats }: Episode): void {
+    for (const { ids } of samples) {
+      this.#lengths.longest = Math.max(this.#lengths.longest, ids.length);
+      this.#lengths.rows += ids.length;
+    }
+    this.#lengths.answers += stats.generatedTokens;
+  }
+
+  #taskOf(taskId: string): TaskTally {
+    const known = this.#tasks.get(taskId) ?? emptyTask(taskId);
+    this.#tasks.set(taskId, known);
+    return known;
+  }
+
+  #valueOf(episode: Episode): string | null {
+    if (episode.status !== 'completed' && !this.#countsFailures) return null;
+    const rewarded = toRewarded(episode);
+    const { reward, rewards, turnRewards } = rewarded;
+    // Rewards that differ by rounding alone are equal to an algorithm too.
+    const value = JSON.stringify([reward, rewards, turnRewards], (_key, part: unknown) =>
+      typeof part === 'number' ? Number(part.toPrecision(9)) : part,
+    );
+    if (this.representatives.size < mostRepresentatives && !this.representatives.has(value))
+      this.representatives.set(value, rewarded);
+    return value;
+  }
+}
+
+function toRewarded(episode: Episode): RewardedEpisode {
+  const { episodeId, samples } = episode;
+  if (episode.status !== 'completed') return { episodeId, samples, reward: 0 };
+  const { reward, rewards, turnRewards } = episode;
+  return { episodeId, samples, reward, ...(rewards && { rewards }), ...(turnRewards && { turnRewards }) };
+}
+
+const emptyTask = (taskId: string): TaskTally => ({ taskId, outcomes: [], answers: 0, cutAnswers: 0, unreadCalls: 0 });

@@ -1,0 +1,44 @@
+import { createRandom, deriveSeed, TaskError, type CommonConfig, type Task } from '@agentjet/core';
+import { pickIndices } from '@agentjet/probe';
+import type { TaskReader } from '@agentjet/rollout';
+import { openTrainingTable } from '@agentjet/local-run';
+
+export type ProbedTasks = {
+  readonly tasks: readonly Task[];
+  /** The number of training tasks. Null: unknown. */
+  readonly available: number | null;
+};
+
+/** A source of unknown size is probed among this number of its first tasks. */
+const firstOfMany = 1000;
+
+/** At most `most` training tasks that represent all of them, in random order. Throws TaskError `no_tasks`. */
+export async function pickTasks(config: CommonConfig, reader: TaskReader, most: number): Promise<ProbedTasks> {
+  const { totalTrainingSteps, seed } = config.trainerCommon;
+  const needed = (totalTrainingSteps ?? 0) * config.data.trainBatchSize;
+  const table = await openTrainingTable(reader, totalTrainingSteps === null ? null : needed);
+  if (table.size === 0)
+    throw new TaskError('no_tasks', 'The task reader has no training tasks. Check task_reader, or what setData() got.');
+  const size = table.size ?? Math.max(firstOfMany, needed);
+  const probeSeed = deriveSeed(seed, 'probe');
+  const indices = [...pickIndices(size, most, probeSeed)];
+  const random = createRandom(probeSeed);
+  const order = indices.map((index) => ({ index, rank: random.next() })).sort((a, b) => a.rank - b.rank);
+  const tasks = await readTasks(
+    order.map(({ index }) => index),
+    (index) => table.taskAt(index),
+  );
+  return { tasks, available: table.size };
+}
+
+/** A source of unknown size may end early; then the tasks that it has are probed. */
+async function readTasks(
+  indices: readonly number[],
+  taskAt: (index: number) => Promise<Task>,
+): Promise<readonly Task[]> {
+  const read = await Promise.allSettled(indices.map(taskAt));
+  const tasks = read.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const failure = read.find((each) => each.status === 'rejected');
+  if (tasks.length === 0 && failure !== undefined) throw failure.reason;
+  return tasks;
+}

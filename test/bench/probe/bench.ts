@@ -1,0 +1,168 @@
+/**
+ * Does `ajet probe` predict the share of groups that train? On five sets of tasks, the probe predicts this share and chooses
+ * settings. Then the start weights sample 200 groups of other tasks with these settings, by the path of evaluations,
+ * and the share of groups with different rewards is compared with the prediction. Nothing is trained. The sets are two
+ * tutorials with nano, and JSON, a calculator and functions with SmolLM2-135M.
+ */
+
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { shuffleIndices } from '@agentjet/core';
+import { AgentJetJob, type Episode, type ProbeReport, type Task } from 'agentjet';
+import { FrozenLakeWorkflow } from '#tutorial/frozen-lake/frozen-lake-workflow.js';
+import { drawTasks } from '#tutorial/frozen-lake/lake-tasks.js';
+import { AnswerJudge } from '#tutorial/math-agent/answer-judge.js';
+import { solveProblem } from '#tutorial/math-agent/workflows/react.js';
+import { numberOption, type BenchOptions, type BenchResult } from '../bench.js';
+import { calculator, functions, json, type TaskSet } from './small-model-tasks.js';
+
+type Case = TaskSet & { readonly name: string; readonly model: string; readonly judge?: AnswerJudge };
+
+const math: TaskSet & { readonly judge: AnswerJudge } = {
+  tasks: readMath(),
+  workflow: solveProblem,
+  judge: new AnswerJudge(),
+};
+
+const lake: TaskSet = {
+  tasks: drawTasks('training', { seed: 7, count: 400 }),
+  workflow: (task, tuner) => new FrozenLakeWorkflow().execute(task, tuner),
+};
+
+const cases: readonly Case[] = [
+  { name: 'frozen-lake', model: 'nano', ...lake },
+  { name: 'math-agent', model: 'nano', ...math },
+  { name: 'json', model: 'smollm2-135m', ...json },
+  { name: 'calculator', model: 'smollm2-135m', ...calculator },
+  { name: 'functions', model: 'smollm2-135m', ...functions },
+];
+
+type Outcome = {
+  readonly name: string;
+  readonly model: string;
+  readonly predicted: number;
+  readonly low: number;
+  readonly high: number;
+  readonly measured: number;
+  readonly groups: number;
+  readonly error: number;
+  readonly settings: Readonly<Record<string, number>>;
+  readonly probe: Readonly<Record<string, unknown>>;
+};
+
+export async function run({ report, args }: BenchOptions): Promise<BenchResult> {
+  const numGroups = numberOption(args, '--groups', 200);
+  const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined;
+  const outcomes: Outcome[] = [];
+  for (const each of cases) {
+    if (only !== undefined && only !== each.name) continue;
+    const outcome = await compare(each, numGroups);
+    outcomes.push(outcome);
+    report(
+      `${each.name}: predicted ${outcome.predicted.toFixed(3)} (${outcome.low.toFixed(3)} to ${outcome.high.toFixed(3)}), measured ${outcome.measured.toFixed(3)} of ${outcome.groups} groups`,
+    );
+  }
+  const errors = outcomes.map(({ error }) => error);
+  return {
+    summary: {
+      task_sets: outcomes.length,
+      mean_error_of_share: errors.reduce((sum, error) => sum + error, 0) / errors.length,
+      worst_error_of_share: Math.max(...errors),
+    },
+    details: { groups: numGroups, outcomes },
+    ...(only !== undefined && { isPart: true }),
+  };
+}
+
+async function compare({ name, model, ...set }: Case, numGroups: number): Promise<Outcome> {
+  const found = await openJob({ model, ...set }, set.tasks).probe({ onEvent: () => undefined });
+  if (found.expected === null) throw new Error(`The probe of ${name} scored no episode.`);
+  const measured = await sampleGroups({ model, ...set }, found, numGroups);
+  const { rate: predicted, low, high } = found.expected;
+  return {
+    name,
+    model,
+    predicted,
+    low,
+    high,
+    ...measured,
+    error: Math.abs(predicted - measured.measured),
+    settings: Object.fromEntries(found.settings.map(({ key, value }) => [key, value])),
+    probe: {
+      tasks: found.tasks,
+      episodes: found.temperatures.reduce((sum, { episodes }) => sum + episodes, 0),
+      success: found.temperatures.map(({ temperature, success }) => ({ temperature, ...success })),
+    },
+  };
+}
+
+type JobParts = Pick<Case, 'model' | 'workflow' | 'judge'>;
+
+function openJob({ model, workflow, judge }: JobParts, training: readonly Task[], evaluation: readonly Task[] = []) {
+  const job = new AgentJetJob({
+    model,
+    numRepeat: 8,
+    batchSize: 16,
+    maxPromptLength: 384,
+    maxResponseLength: 256,
+    maxModelLen: 640,
+    maxResponseLengthInOneTurn: 48,
+  })
+    .setWorkflow(workflow)
+    .setData({
+      async *trainingTasks() {
+        yield* training;
+      },
+      async *evaluationTasks() {
+        yield* evaluation;
+      },
+    });
+  return judge === undefined ? job : job.setJudge(judge);
+}
+
+/** Random tasks, with the settings that the probe chose and another seed. */
+async function sampleGroups(
+  set: JobParts & Pick<Case, 'tasks'>,
+  { settings }: ProbeReport,
+  numGroups: number,
+): Promise<Pick<Outcome, 'measured' | 'groups'>> {
+  const valueOf = (key: string): number => settings.find((each) => each.key === key)?.value ?? Number.NaN;
+  const tasks = [...shuffleIndices(set.tasks.length, 11)]
+    .slice(0, numGroups)
+    .flatMap((index) => set.tasks[index] ?? []);
+  const episodes: Episode[] = [];
+  const job = openJob(set, set.tasks, tasks).setConfig({
+    rollout: { valKwargs: { temperature: valueOf('rollout.temperature') } },
+    trainerCommon: { valPassN: valueOf('rollout.num_repeat'), seed: 4711 },
+  });
+  await job.evaluate({ onEvent: (event) => void (event.type === 'episode_finished' && episodes.push(event.episode)) });
+  const ids = new Set(episodes.map(({ task }) => task.taskId));
+  const groups = [...ids].map((id) => episodes.filter(({ task }) => task.taskId === id));
+  return { measured: groups.filter(hasSpread).length / groups.length, groups: groups.length };
+}
+
+/** The group would have a gradient: at least half of its episodes completed, and their rewards differ. */
+function hasSpread(episodes: readonly Episode[]): boolean {
+  const rewards = episodes.flatMap((episode) => (episode.status === 'completed' ? [episode.reward] : []));
+  return rewards.length >= episodes.length / 2 && new Set(rewards).size > 1;
+}
+
+function readMath(): readonly Task[] {
+  const file = path.join(
+    path.dirname(fileURLToPath(import.meta.url)),
+    '../../../tutorial/math-agent/data/training.jsonl',
+  );
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const { main_query: mainQuery, task_id: taskId, metadata } = JSON.parse(line) as Record<string, unknown>;
+      return {
+        taskId: String(taskId),
+        mainQuery: String(mainQuery),
+        initMessages: [],
+        metadata: metadata as Task['metadata'],
+      };
+    });
+}
