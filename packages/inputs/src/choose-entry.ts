@@ -99,7 +99,7 @@ export function hasMethods(value: unknown, ...methods: readonly string[]): boole
 
 export type Choice<Common, Made> = {
   readonly entry: OpenableEntry<Common, Made>;
-  /** Whether the entry comes from outside. If it does, its section must be added to the configuration. */
+  /** Whether the entry is the user's own. The section of such an entry must be added to the configuration. */
   readonly isOutside: boolean;
 };
 

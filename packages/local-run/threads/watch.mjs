@@ -1,6 +1,6 @@
-// This thread ends the process when its main thread is blocked. It counts ticks of its clock, not time, so a process
-// that was stopped as a whole is not ended. It is not compiled: sources and builds start the same file. See
-// src/rollout/watchdog.ts.
+// This thread ends the process when the main thread is blocked. It counts the ticks of its own timer instead of reading
+// the clock, so a process that was suspended for a while is not ended. It is not compiled: sources and builds start the
+// same file. See src/rollout/watchdog.ts.
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 

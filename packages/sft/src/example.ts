@@ -13,8 +13,8 @@ export type Example = {
 };
 
 /**
- * The ids, and which of them are imitated. There may be 100,000 rows in memory, so the other fields of a sample are
- * left out.
+ * The token ids, and which of them are imitated. The other fields of a sample are left out to save memory, because
+ * there may be 100,000 rows.
  */
 export type ExampleRow = Pick<Sample, 'agentName' | 'targetTag' | 'ids' | 'lossMask' | 'turnIndices'>;
 

@@ -10,8 +10,8 @@ import { StepObserver, toTrainSettings, type TrainingRun } from '@agentjet/local
 import type { SftResult } from '@agentjet/records';
 
 /**
- * Runs imitation: measures the loss on the held-out examples, makes steps on the training examples, and measures the
- * loss again.
+ * Trains on transcripts: measures the loss on the held-out examples, trains on the training examples, and measures the
+ * loss once more.
  */
 export async function runSft(
   run: TrainingRun,
@@ -89,7 +89,7 @@ async function* pullExamples(
 ): AsyncGenerator<TrainingGroup> {
   for (const { epoch, index, example: at } of order.draws(drawn)) {
     const example = examples[at];
-    if (example === undefined) throw new Error('An order is of the examples that it is drawn for.');
+    if (example === undefined) throw new Error('The order names an example that does not exist.');
     const episodeId = `${epochPrefix(epoch)}${example.id}`;
     const { reward } = example;
     yield {

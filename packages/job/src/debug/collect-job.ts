@@ -112,7 +112,7 @@ type Pass = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** Makes one episode of each task that has no episode in this pass yet. */
+/** Runs one episode of each task that has no episode in this pass yet. */
 async function collectPass(context: RolloutContext, { kept, tasks, pass, signal }: Pass): Promise<void> {
   const { config } = context;
   const { debug, rollout } = config;

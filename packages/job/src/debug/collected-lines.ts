@@ -72,8 +72,8 @@ function isKin({ agentName, request }: Joined, call: TranscriptCall): boolean {
 }
 
 /**
- * Returns the number of leading messages that are the same. Frameworks may spell an answer in another way, so such
- * differences are ignored.
+ * Returns the number of leading messages that both lists share. Differences of notation are ignored, because frameworks
+ * may write an answer in another way.
  */
 function sharedLength({ messages }: Joined, sent: readonly ChatMessage[]): number {
   let length = 0;

@@ -55,7 +55,7 @@ export class KeptTranscripts {
       .map((line) => `${JSON.stringify({ ...line, pass })}\n`)
       .join('');
     this.#writing = this.#writing.then(() => appendFile(this.#file, text));
-    this.#writing.catch(() => undefined); // `written` reports it
+    this.#writing.catch(() => undefined); // `written` reports the error
   }
 
   /** Rejects if something could not be written. */

@@ -62,8 +62,8 @@ export class RecordedRun implements Recorder {
   });
 
   /**
-   * Removes the records that the second-newest checkpoint does not need. It is not the newest, because the newest may
-   * turn out to be incomplete.
+   * Removes the records that are older than the second-newest checkpoint. Records that only this checkpoint needs are
+   * kept, because the newest checkpoint may turn out to be incomplete.
    */
   retire = async (): Promise<void> => {
     const steps = await this.#folder.checkpoints.steps();

@@ -18,8 +18,8 @@ export type ExportModelOptions = {
   /** The number type of a file: `f16` (default) or `q8_0`. A folder keeps its types. */
   readonly type?: string;
   /**
-   * Aborting ends a download of the base model, and ends the copying after the current file or tensor. The target then
-   * does not exist.
+   * Ends a download of the base model at once, or the copying after the current file or tensor. After an abort, the
+   * target does not exist.
    */
   readonly signal?: AbortSignal | undefined;
   /** Called with a line about each long operation, such as the download of the base model. */

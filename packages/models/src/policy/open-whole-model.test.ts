@@ -29,7 +29,7 @@ afterEach(() => {
 const writeAdapter = (baseModel: string): Promise<void> =>
   writeRandomAdapter(adapter, { baseDir: nanoModelDir, baseModel, modules: ['q_proj', 'down_proj'] });
 
-/** Native libraries leave other files there. */
+/** Returns only the folders that the test made, because native libraries leave other files there. */
 const copies = (): readonly string[] => readdirSync(scratch).filter((name) => name.startsWith('ajet-'));
 
 async function askGreedily(dir: string): Promise<unknown> {
