@@ -1,4 +1,4 @@
-// This thread ends the process when the main thread is blocked. It counts the ticks of its own timer instead of reading
+// This thread ends the process when the main thread is blocked. It counts the ticks of a timer instead of reading
 // the clock, so a process that was suspended for a while is not ended. It is not compiled: sources and builds start the
 // same file. See src/rollout/watchdog.ts.
 import { writeSync } from 'node:fs';
