@@ -122,6 +122,7 @@ export { RecoveryBudget } from './recovery-budget.js';
 export { cutText, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';
 export { formatBytes, formatCount, formatSeconds } from './quantities.js';
 export {
+  formatChange,
   formatRate,
   pairedDifference,
   successInterval,
@@ -131,3 +132,4 @@ export {
   type RateDifference,
   type TaskScore,
 } from './success-interval.js';
+export { successByKind, toSuccessRecord, type KindScore, type KindSuccess } from './success-record.js';

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from './random.js';
-import { formatRate, pairedDifference, successInterval, wilsonInterval, type TaskScore } from './success-interval.js';
+import {
+  formatChange,
+  formatRate,
+  pairedDifference,
+  successInterval,
+  wilsonInterval,
+  type TaskScore,
+} from './success-interval.js';
 
 const once = (results: readonly (0 | 1)[]): readonly TaskScore[] =>
   results.map((successes) => ({ successes, trials: 1 }));
@@ -106,6 +113,11 @@ describe('the change of a success rate on the same tasks', () => {
       expect(contained).toBeLessThan(1000);
     },
   );
+});
+
+it('a change says whether it may be chance', () => {
+  expect(formatChange({ difference: 0.24, low: 0.1, high: 0.36 })).toBe('+0.240 (95% 0.100 to 0.360)');
+  expect(formatChange({ difference: -0.06, low: -0.2, high: 0.08 })).toBe('-0.060 (95% -0.200 to 0.080, within noise)');
 });
 
 it('is written after its rate', () => {

@@ -73,6 +73,13 @@ export function formatRate(rate: number, { low, high }: Interval): string {
   return `${rate.toFixed(3)} (95% ${low.toFixed(3)}-${high.toFixed(3)})`;
 }
 
+/** "+0.240 (95% 0.100 to 0.360)": formats a change of a share for people, and says if it may be chance. */
+export function formatChange({ difference, low, high }: RateDifference): string {
+  const signed = `${difference < 0 ? '' : '+'}${difference.toFixed(3)}`;
+  const noise = low <= 0 && high >= 0 ? ', within noise' : '';
+  return `${signed} (95% ${low.toFixed(3)} to ${high.toFixed(3)}${noise})`;
+}
+
 function addUp(scores: readonly TaskScore[]): TaskScore {
   return scores.reduce(
     (sum, { successes, trials }) => ({ successes: sum.successes + successes, trials: sum.trials + trials }),

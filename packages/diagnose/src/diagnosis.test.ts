@@ -1,11 +1,13 @@
 import type { CommonConfig } from '@agentjet/core';
 import { describe, expect, it } from 'vitest';
+import type { MetricsRecord } from '@agentjet/run-folder';
 import { Diagnosis } from './diagnosis.js';
+import type { EpisodeFacts } from './rule.js';
 
 const config = { rollout: { maxResponseLengthInOneTurn: 256, maxModelLen: 2048 } } as CommonConfig;
 const step = (number: number, answers: number, cut: number) => ({ step: number, answers, answers_cut: cut });
-const messages = (diagnosis: Diagnosis, ...call: Parameters<Diagnosis['look']>) =>
-  diagnosis.look(...call).map(({ message }) => message);
+const messages = (diagnosis: Diagnosis, line: MetricsRecord, episodes: readonly EpisodeFacts[]) =>
+  diagnosis.look({ step: line }, episodes).map(({ message }) => message);
 
 describe('cut answers', () => {
   it('are reported once, with their share and the limits', () => {
@@ -37,13 +39,13 @@ describe('swallowed errors', () => {
   it('are reported once with the message, and an episode that shows them', () => {
     const diagnosis = new Diagnosis(config);
     const episodes = [{ episode_id: 'a' }, { episode_id: 'b', swallowed_errors: [call] }];
-    expect(diagnosis.look(undefined, episodes)).toEqual([
+    expect(diagnosis.look({ evaluation: { step: 0 } }, episodes)).toEqual([
       {
         message: expect.stringMatching(
           /^In 1 of 2 episodes .* agent "anna" in episode b: option "x" is not known\. Repair/,
         ),
       },
     ]);
-    expect(diagnosis.look(step(1, 10, 0), episodes)).toEqual([]);
+    expect(diagnosis.look({ step: step(1, 10, 0) }, episodes)).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 /** Rules that read the records of a run and say what keeps it from learning. */
 
-export { Diagnosis } from './diagnosis.js';
-export type { EpisodeFacts, Rule } from './rule.js';
+export { Diagnosis, type DiagnosisOptions, type NewLine } from './diagnosis.js';
+export type { EarlierLines } from './history.js';
+export type { EpisodeFacts, Finding, Rule } from './rule.js';

@@ -17,8 +17,16 @@ export const stepsKept = 5;
 /** The records that a run has written so far. */
 export type RunRecords = {
   readonly config: CommonConfig;
-  /** The last lines of `metrics.jsonl` that this process has seen, oldest first, at most `stepsKept`. */
+  /** The last lines of `metrics.jsonl`, oldest first, at most `stepsKept`. */
   readonly steps: readonly MetricsRecord[];
+  /** The first and the last step that trained something. Undefined if none has. */
+  readonly trained: { readonly first: MetricsRecord; readonly last: MetricsRecord } | undefined;
+  /** The highest mean success of `stepsKept` steps in a row. Undefined before there are as many steps. */
+  readonly bestSuccess: number | undefined;
+  /** All lines of `evaluations.jsonl`, oldest first. */
+  readonly evaluations: readonly MetricsRecord[];
+  /** The number of tasks that were sampled, by kind, over all steps. */
+  readonly tasksByKind: ReadonlyMap<string, number>;
   /** The lines of the episodes since the rules were last asked, including those of an evaluation. */
   readonly episodes: readonly EpisodeFacts[];
 };

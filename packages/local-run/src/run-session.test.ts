@@ -94,6 +94,7 @@ function openRun(emit: TrainingRun['emit'], parts: Partial<TrainingRun> = {}): T
     checkpoint: undefined,
     emit,
     tally: { completed: 0, failed: 0 },
+    checkCollapse: () => undefined,
     signal: undefined,
     startedAt: performance.now(),
     ...parts,
@@ -156,6 +157,7 @@ describe('runSession', () => {
     const asked: number[] = [];
     const evaluations = {
       successAt: async (step: number) => asked.push(step) / 10,
+      change: () => undefined,
       seconds: () => 3,
     };
     const config = createConfig({ trainerCommon: { valBeforeTrain: true, testFreq: 1 } });

@@ -35,6 +35,7 @@ export async function runSession({ run, source, evaluations = noEvaluations }: S
   if (outcome.status === 'failed') throw outcome.error;
   const isInterrupted = outcome.status === 'stopped';
   const successAfter = isInterrupted ? null : await evaluations.successAt(outcome.state.step);
+  const successChange = successAfter === null ? undefined : evaluations.change();
   await folder.writeReport();
   if (tally.completed === 0 && tally.failed > 0 && !isInterrupted) throw nothingCompleted(run);
   const result: JobResult = {
@@ -42,6 +43,7 @@ export async function runSession({ run, source, evaluations = noEvaluations }: S
     modelDir: (outcome.checkpoint ?? run.checkpoint)?.dir ?? null,
     successBefore,
     successAfter,
+    ...(successChange !== undefined && { successChange }),
     seconds: (performance.now() - run.startedAt) / 1000,
     secondsSampling: steps.secondsSampling,
     secondsTraining: steps.secondsTraining,
@@ -70,7 +72,10 @@ function makeSteps(
     source: source.pull,
     groupsPerStep: source.groupsPerStep,
     maxSteps: source.totalSteps,
-    evaluate: async (step) => void (await evaluations.successAt(step)),
+    evaluate: async (step) => {
+      await evaluations.successAt(step);
+      run.checkCollapse();
+    },
     observer,
     ...(recorded !== undefined && {
       recorder: recorded,
@@ -87,6 +92,7 @@ function toPlan({ config, checkpoint }: TrainingRun, { totalSteps, groupsPerStep
     totalSteps,
     tasksPerStep: groupsPerStep,
     episodesPerTask: config.rollout.numRepeat,
+    temperature: config.rollout.temperature,
   };
 }
 

@@ -8,11 +8,12 @@ import {
   type OptimizerOptions,
 } from '@agentjet/core';
 import { createRunFolder, type Checkpoint, type RunFolder } from '@agentjet/run-folder';
+import type { EarlierLines } from '@agentjet/diagnose';
 import type { JobListener } from '@agentjet/records';
 import { type JobInputs, hashCode } from '@agentjet/inputs';
 import { watchEngine, type WatchedEngine, openBackbone, type PreparedModel, keepTemplate } from '@agentjet/models';
 import { countEpisodes, type EpisodeTally } from './training/episode-tally.js';
-import { noticeSteps } from './training/notice-steps.js';
+import { watchSteps } from './training/watch-steps.js';
 import { openRecordedRun, type RecordedRunOptions } from './recorded/open-recorded-run.js';
 import type { RecordedRun } from './recorded/recorded-run.js';
 import { openResumedRun, recordChanges, type ResumeOptions } from './training/resume-run.js';
@@ -38,6 +39,8 @@ export type TrainingRun = {
   readonly optimizer: OptimizerOptions;
   readonly emit: JobListener;
   readonly tally: EpisodeTally;
+  /** Throws WorkflowError `collapsed` if the evaluations show it and `stop_on_collapse` is true. */
+  readonly checkCollapse: () => void;
   /** If it is aborted, the run ends after the current step. */
   readonly signal: AbortSignal | undefined;
   /** Parameters, memory and time of the model in a few words. Undefined if they are unknown. */
@@ -104,10 +107,28 @@ async function openTrainingRun(config: CommonConfig, options: TrainingRunOptions
   const shared = { open, modelDir, onNotice, composition, totalSteps, isRecorded };
   const opened = await (resume === false ? openNew(config, shared) : openOld(config, { ...shared, resume, from }));
   keepTemplate(opened.folder, options.chatTokenizer);
-  const { emit, tally } = countEpisodes(noticeSteps(options.emit, config));
+  const earlier = resume === false ? undefined : await readLines(opened.folder);
+  const steps = watchSteps(options.emit, { config, earlier });
+  const { emit, tally } = countEpisodes(steps.listener);
   const watched = watchEngine(opened.backbone.engine);
-  return { ...opened, config, algorithm, watched, emit, tally, signal, startedAt, modelSummary };
+  return {
+    ...opened,
+    config,
+    algorithm,
+    watched,
+    emit,
+    tally,
+    checkCollapse: steps.checkCollapse,
+    signal,
+    startedAt,
+    modelSummary,
+  };
 }
+
+const readLines = async (folder: RunFolder): Promise<EarlierLines> => ({
+  metrics: await folder.readMetrics(),
+  evaluations: await folder.readEvaluations(),
+});
 
 /** Throws if the backbone cannot train the configured loss, and closes it, before anything is sampled. */
 async function requireLoss(backbone: Backbone, config: CommonConfig, algorithm: Algorithm): Promise<Backbone> {

@@ -2,12 +2,14 @@ import { snakeKeys } from '@agentjet/core';
 import { toTurnRecord } from '@agentjet/context-tracker';
 import type { Episode } from '@agentjet/rollout';
 import { toSampleRecord, type EpisodeRecord } from '@agentjet/run-folder';
+import { shortenMetadata } from './shorten-metadata.js';
 
 /**
  * Returns the line of an episode in episodes/, for ordinary runs and for swarms. `EpisodeRecord` documents its keys.
  */
 export function toEpisodeLine(episode: Episode): EpisodeRecord {
   const { task, stats, calls } = episode;
+  const taskMetadata = shortenMetadata(task.metadata);
   const outcome =
     episode.status === 'completed'
       ? { reward: episode.reward, is_success: episode.isSuccess, ...toVerdictRecord(episode) }
@@ -16,6 +18,7 @@ export function toEpisodeLine(episode: Episode): EpisodeRecord {
     episode_id: episode.episodeId,
     task_id: task.taskId,
     ...(task.mainQuery !== '' && { main_query: shortenQuery(task.mainQuery) }),
+    ...(taskMetadata !== undefined && { task_metadata: taskMetadata }),
     repeat_index: episode.repeatIndex,
     seed: episode.seed,
     status: episode.status,

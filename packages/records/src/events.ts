@@ -1,4 +1,4 @@
-import type { ChatRequest, ChatResponse } from '@agentjet/core';
+import type { ChatRequest, ChatResponse, Interval, KindScore, KindSuccess, RateDifference } from '@agentjet/core';
 import type { Episode } from '@agentjet/rollout';
 
 /** One model call as the agent's framework made it. */
@@ -47,6 +47,18 @@ export type Evaluation = {
   readonly missingEpisodes?: number;
   /** Share of the scored episodes that succeeded, 0..1. A failed episode is not a success. */
   readonly successRate: number;
+  /** The 95% interval of the success rate. */
+  readonly interval: Interval;
+  /** The temperature of the episodes, unless their requests asked for another one. */
+  readonly temperature: number;
+  /** The scored episodes by task, in the order of the tasks. */
+  readonly scores: readonly TaskResult[];
+  /** Success by kind of task, those with the most tasks first. Absent if no task has a kind. */
+  readonly kinds?: readonly KindSuccess[];
+  /** The change since the first evaluation of the run, on the tasks that both have. Absent for the first one. */
+  readonly change?: EvaluationChange;
+  /** The results of further episodes that were sampled as in training. Present if `val_sampled` is above 0. */
+  readonly sampled?: SampledResult;
   /** The mean over the scored episodes; a failed episode counts as 0. */
   readonly rewardMean: number;
   /** Answers of models that learn. */
@@ -65,6 +77,20 @@ export type Evaluation = {
   readonly passes?: { readonly episodesPerTask: number; readonly any: number; readonly all: number };
 };
 
+/** The scored episodes of one task in an evaluation. */
+export type TaskResult = KindScore & { readonly taskId: string };
+
+/** `sinceStep`: the number of steps before the evaluation that this one is compared with. `tasks`: how many both have. */
+export type EvaluationChange = RateDifference & { readonly sinceStep: number; readonly tasks: number };
+
+/** Success at the sampling settings of the training. */
+export type SampledResult = {
+  readonly temperature: number;
+  readonly successRate: number;
+  readonly interval: Interval;
+  readonly episodes: number;
+};
+
 /** One line of metrics.jsonl. */
 export type StepMetrics = Readonly<Record<string, number>>;
 
@@ -77,6 +103,8 @@ export type JobResult = {
   /** Null if there was no evaluation. */
   readonly successBefore: number | null;
   readonly successAfter: number | null;
+  /** The change from the first evaluation of the run to the last one. Absent if there is only one. */
+  readonly successChange?: EvaluationChange;
   /** The wall time of this process, including loading. */
   readonly seconds: number;
   /** The part in which episodes of training steps were sampled. */
@@ -116,6 +144,8 @@ export type RunPlan = {
   readonly totalSteps: number;
   readonly tasksPerStep: number;
   readonly episodesPerTask: number;
+  /** The temperature at which the training samples. */
+  readonly temperature?: number;
   /** The unit that a step consists of. Default: tasks. */
   readonly unit?: 'example';
 };

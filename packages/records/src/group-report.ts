@@ -1,3 +1,4 @@
+import type { CommonConfig } from '@agentjet/core';
 import { isSamplingMixed, type Episode, type TaskGroup } from '@agentjet/rollout';
 import type { EpisodeRecord } from '@agentjet/run-folder';
 import type { AttemptLength, GroupReport } from '@agentjet/trainer';
@@ -6,17 +7,20 @@ import { countLosses } from './count-losses.js';
 import { toEpisodeLine } from './episode-line.js';
 import { toEpisodeMeans } from './episode-means.js';
 import { countHistories } from './history-counts.js';
+import { kindOfGroup } from './task-kind.js';
 
 /** The episodes of a task: those that count, and earlier attempts that were lost to outages. */
 export type SampledGroup = Pick<TaskGroup, 'groupId' | 'episodes' | 'lost' | 'isGivenUp'>;
 
 /** Returns the report about a group that a step records, in ordinary runs and in swarms. */
-export function toGroupReport(group: SampledGroup): GroupReport {
+export function toGroupReport(group: SampledGroup, { reportBy }: CommonConfig['trainerCommon']): GroupReport {
   const { episodes, lost } = group;
+  const kind = kindOfGroup(episodes, reportBy);
   return {
     episodes: episodes.length,
     failedEpisodes: episodes.filter(({ status }) => status === 'failed').length,
     successes: episodes.filter((episode) => episode.status === 'completed' && episode.isSuccess).length,
+    ...(kind !== undefined && { kind }),
     rewardSum: episodes.reduce((sum, episode) => sum + (episode.status === 'completed' ? episode.reward : 0), 0),
     generatedTokens: [...episodes, ...lost].reduce((sum, { stats }) => sum + stats.generatedTokens, 0),
     counts: {

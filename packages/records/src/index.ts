@@ -3,6 +3,7 @@ export { shortenQuery, toEpisodeLine } from './episode-line.js';
 export type {
   EpisodeTranscript,
   Evaluation,
+  EvaluationChange,
   HeldOutLoss,
   JobEvent,
   JobListener,
@@ -13,10 +14,13 @@ export type {
   StepMetrics,
   TranscriptCall,
 } from './events.js';
+export { FirstEvaluation } from './first-evaluation.js';
 export { type SampledGroup, toGroupLines, toGroupReport } from './group-report.js';
+export { kindOf } from './task-kind.js';
 export { packFloats, packInts, unpackFloats, unpackInts } from './packed-numbers.js';
 export { contentOf, type EndContent, type Ended, readEnd } from './read-end.js';
 export { sealEpisode } from './seal-episode.js';
 export { type RowSpans, type SealedRows, sealRows } from './sealed-rows.js';
-export { summarizeEvaluation, toEvaluationRecord } from './summarize-evaluation.js';
+export { shortenMetadata } from './shorten-metadata.js';
+export { readChange, summarizeEvaluation, toEvaluationRecord } from './summarize-evaluation.js';
 export { transcriptsFile } from './transcripts-file.js';

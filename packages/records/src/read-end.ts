@@ -24,6 +24,8 @@ export type EndContent = {
   readonly incarnation?: number;
   readonly task_id?: string;
   readonly main_query?: string;
+  /** The metadata of the task, without long values. */
+  readonly task_metadata?: Task['metadata'];
   /** The index of the episode's place in its group. */
   readonly repeat_index?: number;
   readonly seed?: number;
@@ -99,7 +101,7 @@ export function readEnd(ended: Ended, policy: string): Episode {
   const turnRewards = paid.filter((each) => isOf(each, policy)).map(toTurnReward);
   return {
     episodeId,
-    task: toTask(content.task_id ?? seat?.taskId ?? '', content.main_query),
+    task: toTask(content.task_id ?? seat?.taskId ?? '', content),
     repeatIndex: content.repeat_index ?? seat?.place ?? 0,
     seed: content.seed ?? seat?.seed ?? 0,
     samples: openRows(episodeId, rows, end?.bytes?.slice(from)),
@@ -120,8 +122,10 @@ export function readEnd(ended: Ended, policy: string): Episode {
   };
 }
 
-/** Returns a task with only the id and the text, because a record has no other fields of its task. */
-const toTask = (taskId: string, mainQuery = ''): Task => ({ taskId, mainQuery, initMessages: [], metadata: {} });
+/** Returns a task with only the id, the text and the metadata, because a record has no other fields of its task. */
+const toTask = (taskId: string, { main_query: mainQuery = '', task_metadata: metadata = {} }: EndContent): Task => {
+  return { taskId, mainQuery, initMessages: [], metadata };
+};
 
 /** Returns the content of the end record for one policy. */
 export function contentOf(end: EndRecord | undefined, policy: string): EndContent {

@@ -3,6 +3,7 @@ import type { NewEnd } from '@agentjet/ledger';
 import type { Episode } from '@agentjet/rollout';
 import { sealRows, toSampledRow } from './sealed-rows.js';
 import { shortenQuery } from './episode-line.js';
+import { shortenMetadata } from './shorten-metadata.js';
 import type { EndContent } from './read-end.js';
 
 /**
@@ -11,6 +12,7 @@ import type { EndContent } from './read-end.js';
  */
 export function sealEpisode(episode: Episode, incarnation: number): Pick<NewEnd, 'content' | 'bytes'> {
   const { task, samples, turns, stats, calls, metadata, logMetrics, swallowedErrors, untrainedCalls } = episode;
+  const taskMetadata = shortenMetadata(task.metadata);
   const { rows, bytes } = sealRows(samples.map(toSampledRow));
   const content: EndContent = {
     name: episode.episodeId,
@@ -26,6 +28,7 @@ export function sealEpisode(episode: Episode, incarnation: number): Pick<NewEnd,
     calls,
     ignored_parameters: episode.ignoredParameters,
     rows,
+    ...(taskMetadata !== undefined && { task_metadata: taskMetadata }),
     ...(episode.attempt !== undefined && { attempt: episode.attempt }),
     ...(episode.secondsJudging !== undefined && { seconds_judging: episode.secondsJudging }),
     ...(episode.spans !== undefined && { spans: episode.spans.map(toStoredSpan) }),

@@ -1,8 +1,10 @@
+import { successByKind, successInterval, successRate, toSuccessRecord, type CommonConfig } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
-import type { Evaluation } from './events.js';
+import type { Evaluation, SampledResult, TaskResult } from './events.js';
 import { countAnswers } from './count-answers.js';
 import { toEpisodeMeans } from './episode-means.js';
+import { kindOfGroup } from './task-kind.js';
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]): number => (values.length === 0 ? 0 : sum(values) / values.length);
@@ -14,37 +16,72 @@ function meansOf(logged: readonly Readonly<Record<string, number>>[]): Readonly<
   return Object.fromEntries([...names].map((name) => [name, mean(valuesOf(name))]));
 }
 
+type Outcome = Pick<Episode, 'status'> & { readonly error?: Parameters<typeof isAgentsFailure>[0] };
+
 /**
  * Whether an evaluation counts the episode. An episode that was lost to an outage or to the judge says nothing about
  * the model.
  */
-const isScored = (episode: Episode): boolean => episode.status === 'completed' || isAgentsFailure(episode.error);
+export const isScored = ({ status, error }: Outcome): boolean =>
+  status === 'completed' || (error !== undefined && isAgentsFailure(error));
+
+/** The places of an evaluation that are not sampled as in training: `val_pass_n` of them. The others come after them. */
+export const isPlain = ({ repeatIndex }: Pick<Episode, 'repeatIndex'>, { trainerCommon }: EvaluationConfig): boolean =>
+  repeatIndex < trainerCommon.valPassN;
+
+type EvaluationConfig = Pick<CommonConfig, 'rollout' | 'trainerCommon'>;
 
 /**
  * Summarizes an evaluation of an ordinary run or a swarm. `groups` holds the episodes that count, for each task. A
  * failure of the agent has reward 0 and is not a success. Episodes that were lost to an outage or to the judge are
  * counted separately: they are not wrong answers.
  */
-export function summarizeEvaluation(groups: readonly (readonly Episode[])[]): EvaluationSummary {
-  const episodes = groups.flat();
+export function summarizeEvaluation(
+  groups: readonly (readonly Episode[])[],
+  config: EvaluationConfig,
+): EvaluationSummary {
+  const plain = groups.map((group) => group.filter((episode) => isPlain(episode, config)));
+  const episodes = plain.flat();
   const completed = episodes.flatMap((episode) => (episode.status === 'completed' ? [episode] : []));
   const numScored = episodes.filter(isScored).length;
   const means = meansOf(episodes.map(toEpisodeMeans));
+  const scores = toScores(plain, config);
+  const kinds = successByKind(scores);
   return {
     episodes: episodes.length,
     failedEpisodes: episodes.length - completed.length,
     ...(numScored < episodes.length && { unscoredEpisodes: episodes.length - numScored }),
-    successRate: numScored === 0 ? 0 : completed.filter(({ isSuccess }) => isSuccess).length / numScored,
+    successRate: successRate(scores),
+    interval: successInterval(scores),
+    temperature: config.rollout.valKwargs.temperature,
+    scores,
+    ...(kinds.length > 0 && { kinds }),
     rewardMean: numScored === 0 ? 0 : sum(completed.map(({ reward }) => reward)) / numScored,
     ...toCutAnswers(episodes),
-    generatedTokens: sum(episodes.map(({ stats }) => stats.generatedTokens)),
+    generatedTokens: sum(groups.flat().map(({ stats }) => stats.generatedTokens)),
     logMetrics: meansOf(episodes.map(({ logMetrics }) => logMetrics)),
     ...(Object.keys(means).length > 0 && { means }),
-    ...summarizePasses(groups),
+    ...summarizePasses(plain),
+    ...summarizeSampled(groups, config),
   };
 }
 
 type EvaluationSummary = Omit<Evaluation, 'step' | 'seconds'>;
+
+/** The scored episodes of each task. A task whose episodes are all lost has no trials. */
+function toScores(
+  groups: readonly (readonly Episode[])[],
+  { trainerCommon: { reportBy } }: EvaluationConfig,
+): readonly TaskResult[] {
+  return groups.flatMap((episodes) => {
+    const [first] = episodes;
+    if (first === undefined) return [];
+    const scored = episodes.filter(isScored);
+    const successes = scored.filter((episode) => episode.status === 'completed' && episode.isSuccess).length;
+    const kind = kindOfGroup(episodes, reportBy);
+    return [{ taskId: first.task.taskId, successes, trials: scored.length, ...(kind !== undefined && { kind }) }];
+  });
+}
 
 function toCutAnswers(episodes: readonly Episode[]): Pick<Evaluation, 'answers' | 'cutAnswers'> {
   const { answers, answers_cut: cutAnswers } = countAnswers(episodes);
@@ -72,6 +109,24 @@ function summarizePasses(groups: readonly (readonly Episode[])[]): Pick<Evaluati
   };
 }
 
+/** The episodes of the places after `val_pass_n`. */
+function summarizeSampled(
+  groups: readonly (readonly Episode[])[],
+  config: EvaluationConfig,
+): { readonly sampled?: SampledResult } {
+  const sampled = groups.map((group) => group.filter((episode) => !isPlain(episode, config)));
+  const scores = toScores(sampled, config);
+  if (scores.length === 0) return {};
+  return {
+    sampled: {
+      temperature: config.rollout.temperature,
+      successRate: successRate(scores),
+      interval: successInterval(scores),
+      episodes: sampled.flat().length,
+    },
+  };
+}
+
 /** Returns the line of an evaluation in evaluations.jsonl. */
 export function toEvaluationRecord({ step, logMetrics, means, passes, ...evaluation }: Evaluation): MetricsRecord {
   return {
@@ -87,7 +142,48 @@ export function toEvaluationRecord({ step, logMetrics, means, passes, ...evaluat
     answers_cut: evaluation.cutAnswers,
     generated_tokens: evaluation.generatedTokens,
     seconds: Math.round(evaluation.seconds * 1000) / 1000,
+    temperature: evaluation.temperature,
+    ...toChangeRecord(evaluation),
+    ...toSampledRecord(evaluation),
+    ...toSuccessRecord(evaluation.scores),
     ...means,
     ...Object.fromEntries(Object.entries(logMetrics).map(([name, value]) => [`workflow/${name}`, value])),
+  };
+}
+
+function toChangeRecord({ change }: Pick<Evaluation, 'change'>): Readonly<Record<string, number>> {
+  if (change === undefined) return {};
+  const { difference, low, high, sinceStep, tasks } = change;
+  return {
+    success_change: difference,
+    success_change_low: low,
+    success_change_high: high,
+    success_change_since: sinceStep,
+    success_change_tasks: tasks,
+  };
+}
+
+/** The change that a line of evaluations.jsonl holds. */
+export function readChange(record: MetricsRecord): Evaluation['change'] {
+  const {
+    success_change: difference,
+    success_change_low: low,
+    success_change_high: high,
+    success_change_since: sinceStep,
+    success_change_tasks: tasks,
+  } = record;
+  if (difference === undefined || low === undefined || high === undefined) return undefined;
+  return { difference, low, high, sinceStep: sinceStep ?? 0, tasks: tasks ?? 0 };
+}
+
+function toSampledRecord({ sampled }: Pick<Evaluation, 'sampled'>): Readonly<Record<string, number>> {
+  if (sampled === undefined) return {};
+  const { temperature, successRate: rate, interval, episodes } = sampled;
+  return {
+    sampled_success_rate: rate,
+    sampled_success_low: interval.low,
+    sampled_success_high: interval.high,
+    sampled_temperature: temperature,
+    sampled_episodes: episodes,
   };
 }

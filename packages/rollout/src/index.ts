@@ -65,4 +65,4 @@ export { restoreTurn, keptTurnKey, type ShownToolCall } from './adapter/kept-tur
 export { splitMergedTurns } from './adapter/split-merged-turns.js';
 export { streamChat } from './adapter/stream-chat.js';
 export { limitCalls, wrapWithCallLimit } from './call-limit.js';
-export { evaluationSampling, samplingDefaults } from './sampling-defaults.js';
+export { samplingDefaults, samplingOfPlace } from './sampling-defaults.js';

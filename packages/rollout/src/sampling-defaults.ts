@@ -7,8 +7,13 @@ export function samplingDefaults({ rollout }: CommonConfig): SamplingDefaults {
   return { temperature, topP, topK, maxTokens: rollout.maxResponseLengthInOneTurn };
 }
 
+/** Returns the sampling settings of a place of an evaluation. Places after `val_pass_n` are sampled as in training. */
+export function samplingOfPlace(config: CommonConfig, place: number): SamplingDefaults {
+  return place < config.trainerCommon.valPassN ? evaluationSampling(config) : samplingDefaults(config);
+}
+
 /** Returns the sampling settings of evaluation episodes, for requests that do not set them. */
-export function evaluationSampling({ rollout }: CommonConfig): SamplingDefaults {
+function evaluationSampling({ rollout }: CommonConfig): SamplingDefaults {
   const { temperature, topP, topK } = rollout.valKwargs;
   return { temperature, topP, topK, maxTokens: rollout.maxResponseLengthInOneTurn };
 }

@@ -22,7 +22,8 @@ export type EpisodePhase = 'train' | 'evaluation';
  * keys. An episode of a run has the following keys. A key in brackets is absent if it has no value.
  * ```
  * episode_id, step, phase, group_id
- * task_id, [main_query], repeat_index, seed, [attempt]   from 1; earlier attempts were lost to outages
+ * task_id, [main_query, task_metadata]                   without long values; the tokens hold the whole text
+ * repeat_index, seed, [attempt]                          from 1; earlier attempts were lost to outages
  * status                              completed | failed
  * reward, is_success, [rewards, parts, reason]           of a completed episode, from its judge or workflow
  * error                               of a failed episode: { code, message, [agent, place, stack, outage: { source,

@@ -180,7 +180,7 @@ function toSwarmSettings(config: CommonConfig): SwarmSettings {
     numEvaluationTasks: Infinity,
     evaluatesFirst: trainerCommon.valBeforeTrain,
     recoveryBudgetMs: 1000 * config.swarm.recoveryBudget,
-    evaluationPlaces: trainerCommon.valPassN,
+    evaluationPlaces: trainerCommon.valPassN + trainerCommon.valSampled,
     evaluationPatienceMs: 1000 * trainerCommon.evaluationPatience,
     saveFreq: trainerCommon.saveFreq,
     keptCheckpoints: trainerCommon.maxCheckpoints === 0 ? Infinity : trainerCommon.maxCheckpoints,

@@ -1,4 +1,4 @@
-import { toSnakeCase, type TrainStepMetrics } from '@agentjet/core';
+import { toSnakeCase, toSuccessRecord, type TrainStepMetrics } from '@agentjet/core';
 import type { LimitedSamples } from '../packing/length-policy.js';
 import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';
@@ -66,6 +66,7 @@ export function toStepMetrics(result: TrainedStep): MetricsRecord {
     seconds_training: toMillis(seconds.training),
     ...measureLengthBias(groups, { leftOut, isAlways: isAhead }),
     ...furtherCounts(groups),
+    ...successMetrics(groups),
     ...meansOf(groups.flatMap(({ report }) => report?.means ?? [])),
     ...meansOf(
       groups.flatMap(({ report }) => report?.logMetrics ?? []),
@@ -104,6 +105,19 @@ function episodeMetrics(groups: readonly TrainingGroup[]) {
       (group) => group.report?.generatedTokens ?? countMasked(group.episodes.flatMap(({ samples }) => samples)),
     ),
   };
+}
+
+/** The interval of `success_rate`, and the success of each kind of task. */
+function successMetrics(groups: readonly TrainingGroup[]): Readonly<Record<string, number>> {
+  const reports = groups.flatMap(({ report }) => report ?? []);
+  if (reports.length === 0) return {};
+  return toSuccessRecord(
+    reports.map(({ kind, successes, episodes }) => ({
+      successes,
+      trials: episodes,
+      ...(kind !== undefined && { kind }),
+    })),
+  );
 }
 
 function rewardSumOf({ report, episodes }: TrainingGroup): number {

@@ -19,6 +19,8 @@ export type GroupReport = {
   readonly episodes: number;
   readonly failedEpisodes: number;
   readonly successes: number;
+  /** The kind of its task. The step's metrics report the success of each kind. */
+  readonly kind?: string;
   /** Sum of the rewards of all these episodes. A failed episode has reward 0. */
   readonly rewardSum: number;
   /** Generated tokens of all these episodes. */

@@ -50,6 +50,9 @@ it('an evaluation says of what', () => {
     episodes: 4,
     failedEpisodes: 0,
     successRate: 0.5,
+    interval: { low: 0.15, high: 0.85 },
+    temperature: 0,
+    scores: [],
     rewardMean: 0.25,
     answers: 8,
     cutAnswers: 0,
@@ -57,15 +60,47 @@ it('an evaluation says of what', () => {
     seconds: 1,
     logMetrics: {},
   };
-  expect(formatEvent({ type: 'evaluated', evaluation })).toMatch(/^evaluation before training: success 0\.500/);
+  expect(formatEvent({ type: 'evaluated', evaluation })).toBe(
+    'evaluation before training: success 0.500 (95% 0.150-0.850)  reward 0.250  (4 episodes at temperature 0, 1.0 s)',
+  );
   expect(formatEvent({ type: 'evaluated', evaluation: { ...evaluation, step: 3 } })).toMatch(
     /^evaluation after step 3: success/,
   );
   expect(formatEvent({ type: 'evaluated', evaluation, subject: 'nano' })).toMatch(/^evaluation of nano: success/);
   const passes = { episodesPerTask: 8, any: 0.9, all: 0.1 };
   expect(formatEvent({ type: 'evaluated', evaluation: { ...evaluation, passes } })).toContain(
-    'success 0.500  pass@8 0.900  all-pass 0.100  reward',
+    'success 0.500 (95% 0.150-0.850)  pass@8 0.900  all-pass 0.100  reward',
   );
+});
+
+it('an evaluation shows its change, success as sampled in training, and each kind of task', () => {
+  const interval = { low: 0.1, high: 0.9 };
+  const evaluation = {
+    step: 20,
+    episodes: 4,
+    failedEpisodes: 1,
+    successRate: 0.5,
+    interval,
+    temperature: 0,
+    scores: [],
+    kinds: [
+      { kind: 'sum', successRate: 1, interval: { low: 0.4, high: 1 }, tasks: 3 },
+      { kind: 'date', successRate: 0, interval: { low: 0, high: 0.8 }, tasks: 1 },
+    ],
+    change: { difference: 0.25, low: -0.1, high: 0.5, sinceStep: 0, tasks: 4 },
+    sampled: { temperature: 0.7, successRate: 0.25, interval, episodes: 4 },
+    rewardMean: 0.25,
+    answers: 8,
+    cutAnswers: 0,
+    generatedTokens: 9,
+    seconds: 1,
+    logMetrics: {},
+  };
+  expect(formatEvent({ type: 'evaluated', evaluation })?.split('\n')).toEqual([
+    'evaluation after step 20: success 0.500 (95% 0.100-0.900)  change +0.250 (95% -0.100 to 0.500, within noise)  ' +
+      'at temperature 0.7 0.250 (95% 0.100-0.900)  reward 0.250  (4 episodes at temperature 0, 1 failed, 1.0 s)',
+    '  by kind: sum 1.000 (95% 0.400-1.000), 3 tasks; date 0.000 (95% 0.000-0.800), 1 task',
+  ]);
 });
 
 it('a run says what is before it, a finished one that nothing is', () => {
@@ -93,6 +128,7 @@ it('the end shows where the time went and where the model is', () => {
     modelDir: '/runs/a/checkpoints/step-000002',
     successBefore: 0.25,
     successAfter: 0.875,
+    successChange: { difference: 0.625, low: 0.4, high: 0.8, sinceStep: 0, tasks: 40 },
     seconds: 100,
     secondsSampling: 50,
     secondsTraining: 30,
@@ -102,7 +138,7 @@ it('the end shows where the time went and where the model is', () => {
   };
   expect(formatEvent({ type: 'run_finished', result })?.split('\n')).toEqual([
     'done after 1 min 40 s: sampling 50 s, training 30 s, evaluation 10 s, rest 10 s',
-    'success 0.250 -> 0.875',
+    'success 0.250 -> 0.875: +0.625 (95% 0.400 to 0.800)',
     'model  /runs/a/checkpoints/step-000002',
     'run    /runs/a',
   ]);

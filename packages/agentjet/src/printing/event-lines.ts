@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { formatCount, formatSeconds } from '@agentjet/core';
+import { formatChange, formatCount, formatRate, formatSeconds } from '@agentjet/core';
 import type {
   Evaluation,
   HeldOutLoss,
@@ -17,7 +17,8 @@ const fixed = (value: number | undefined, digits: number): string =>
   value === undefined ? '-' : value.toFixed(digits);
 
 function formatEvaluation(evaluation: Evaluation, subject: string | undefined): string {
-  const { step, successRate, rewardMean, episodes, failedEpisodes, unscoredEpisodes, seconds, passes } = evaluation;
+  const { step, successRate, interval, temperature, rewardMean, passes } = evaluation;
+  const { episodes, failedEpisodes, unscoredEpisodes, seconds } = evaluation;
   const unscored = unscoredEpisodes === undefined ? '' : ` (${unscoredEpisodes} by an outage, not counted)`;
   const failed = failedEpisodes === 0 ? '' : `, ${failedEpisodes} failed${unscored}`;
   const inRun = step === 0 ? 'before training' : `after step ${step}`;
@@ -26,7 +27,41 @@ function formatEvaluation(evaluation: Evaluation, subject: string | undefined): 
     passes === undefined
       ? ''
       : `pass@${passes.episodesPerTask} ${fixed(passes.any, 3)}  all-pass ${fixed(passes.all, 3)}  `;
-  return `evaluation ${label}: success ${fixed(successRate, 3)}  ${passed}reward ${fixed(rewardMean, 3)}  (${episodes} episodes${failed}, ${formatSeconds(seconds)})`;
+  const line = [
+    `evaluation ${label}: success ${formatRate(successRate, interval)}`,
+    ...formatChangeSince(evaluation),
+    ...formatSampled(evaluation),
+    `${passed}reward ${fixed(rewardMean, 3)}`,
+    `(${episodes} episodes at temperature ${temperature}${failed}, ${formatSeconds(seconds)})`,
+  ].join('  ');
+  return [line, ...formatKinds(evaluation)].join('\n');
+}
+
+function formatChangeSince({ change }: Evaluation): readonly string[] {
+  if (change === undefined) return [];
+  const since = change.sinceStep === 0 ? '' : ` since step ${change.sinceStep}`;
+  return [`change${since} ${formatChange(change)}`];
+}
+
+function formatSampled({ sampled }: Evaluation): readonly string[] {
+  if (sampled === undefined) return [];
+  const { temperature, successRate, interval } = sampled;
+  return [`at temperature ${temperature} ${formatRate(successRate, interval)}`];
+}
+
+/** The kinds with the most tasks; the records have more of them. */
+const mostKinds = 12;
+
+function formatKinds({ kinds = [] }: Evaluation): readonly string[] {
+  if (kinds.length < 2) return [];
+  const shown = kinds
+    .slice(0, mostKinds)
+    .map(
+      ({ kind, successRate, interval, tasks }) =>
+        `${kind} ${formatRate(successRate, interval)}, ${counted(tasks, 'task')}`,
+    );
+  const left = kinds.length - shown.length;
+  return [`  by kind: ${[...shown, ...(left > 0 ? [`and ${left} more kinds`] : [])].join('; ')}`];
 }
 
 function formatStep(step: number, totalSteps: number, metrics: StepMetrics): string {
@@ -35,7 +70,7 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
   const parts = [
     `step ${String(step).padStart(String(totalSteps).length)}/${totalSteps}`,
     `reward ${fixed(metrics['reward_mean'], 3)}`,
-    `success ${fixed(metrics['success_rate'], 3)}`,
+    `success ${formatStepSuccess(metrics)}`,
     `loss ${fixed(measured['loss'], 4)}`,
     `grad ${fixed(measured['grad_norm'], 2)}`,
     `entropy ${fixed(measured['entropy'], 3)}`,
@@ -45,6 +80,13 @@ function formatStep(step: number, totalSteps: number, metrics: StepMetrics): str
   ];
   const failed = metrics['failed_episodes'] ?? 0;
   return [...parts, ...(failed > 0 ? [`failed ${failed}`] : [])].join('  ');
+}
+
+function formatStepSuccess(metrics: StepMetrics): string {
+  const { success_rate: rate, success_low: low, success_high: high } = metrics;
+  return rate === undefined || low === undefined || high === undefined
+    ? fixed(rate, 3)
+    : formatRate(rate, { low, high });
 }
 
 /**
@@ -95,11 +137,12 @@ function formatSftResult(result: SftResult): string {
   ].join('\n');
 }
 
-function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask, unit }: RunPlan): string {
+function formatPlan({ firstStep, totalSteps, tasksPerStep, episodesPerTask, temperature, unit }: RunPlan): string {
   if (firstStep > totalSteps) return `its ${firstStep - 1} steps are made`;
   const resumed = firstStep > 1 ? `from step ${firstStep} of ` : '';
   if (unit !== undefined) return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, unit)}`;
-  return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, 'task')}, ${counted(episodesPerTask, 'episode')} each`;
+  const sampled = temperature === undefined ? '' : ` at temperature ${temperature}`;
+  return `${resumed}${counted(totalSteps, 'step')} of ${counted(tasksPerStep, 'task')}, ${counted(episodesPerTask, 'episode')} each${sampled}`;
 }
 
 function counted(count: number, noun: string): string {
@@ -112,8 +155,9 @@ function formatResult(result: JobResult): string {
   const split = { sampling: secondsSampling, training: secondsTraining, evaluation: secondsEvaluating, rest };
   const parts = Object.entries(split).map(([name, value]) => `${name} ${formatSeconds(value)}`);
   const lines = [`${result.isInterrupted ? 'stopped' : 'done'} after ${formatSeconds(seconds)}: ${parts.join(', ')}`];
+  const change = result.successChange === undefined ? '' : `: ${formatChange(result.successChange)}`;
   if (successBefore !== null || successAfter !== null)
-    lines.push(`success ${fixed(successBefore ?? undefined, 3)} -> ${fixed(successAfter ?? undefined, 3)}`);
+    lines.push(`success ${fixed(successBefore ?? undefined, 3)} -> ${fixed(successAfter ?? undefined, 3)}${change}`);
   if (result.modelDir !== null) lines.push(`model  ${showPath(result.modelDir)}`);
   if (result.runDir !== null) lines.push(`run    ${showPath(result.runDir)}`);
   return lines.join('\n');

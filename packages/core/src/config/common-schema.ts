@@ -219,6 +219,16 @@ const trainerCommon = z.strictObject({
     1,
     'episodes per evaluation task. With several, pass@n, all-pass and the mean are reported',
   ),
+  val_sampled: setting(
+    countOrZero(4096),
+    0,
+    'further episodes per evaluation task, sampled with temperature, top_p and top_k of the training. Their success is reported as sampled_success_rate',
+  ),
+  report_by: setting(
+    text.nullable(),
+    'kind',
+    'a field of the task metadata, such as kind or difficulty. Success is also reported for each of its values. null: off',
+  ),
   keep_best: setting(
     text.nullable(),
     null,
@@ -254,6 +264,11 @@ const trainerCommon = z.strictObject({
     count(numSteps).nullable(),
     3,
     'the run ends with a checkpoint after this number of consecutive steps that train nothing, unless the policy has learned and is sure of each task. null: never',
+  ),
+  stop_on_collapse: setting(
+    z.boolean(),
+    false,
+    'end the run with a checkpoint if the model collapses: success is under half of its best in two evaluations in a row, and entropy is under 5% of its start. false: only a notice',
   ),
   max_staleness: setting(
     countOrZero(1000),

@@ -42,6 +42,7 @@ export type PhaseOptions = {
   readonly numRepeat: number;
   readonly maxParallel: number;
   readonly sampling: SamplingDefaults;
+  readonly samplingOf?: GroupsOptions['samplingOf'];
   /** Default: `honour`. */
   readonly requestSampling?: RequestSampling;
   readonly timeoutMs: number;

@@ -15,7 +15,7 @@ import { findLatestRun, openRunFolder, type Checkpoint, type RunFolder } from '@
  */
 const freeKeys = [
   /^model\.memory_check$/,
-  /^trainer_common\.(max_empty_steps|keep_best|logger)$/,
+  /^trainer_common\.(max_empty_steps|stop_on_collapse|report_by|keep_best|logger)$/,
   /^rollout\.(max_attempts|max_outage|score_patience|group_patience|oversubscribe|record|workflow_processes)$/,
   /^trainer_common\.evaluation_patience$/,
   /^swarm\.(recovery_budget|sync)$/,
@@ -30,7 +30,7 @@ const freeKeys = [
 /** Keys that may change within a run. They affect its later results, so each change is recorded with its first step. */
 const changeableKeys = [
   /^trainer_common\.optim\./,
-  /^trainer_common\.(total_epochs|total_training_steps|val_before_train|val_pass_n)$/,
+  /^trainer_common\.(total_epochs|total_training_steps|val_before_train|val_pass_n|val_sampled)$/,
   /^rollout\.(num_repeat|user_workflow|failed_episode_policy|min_group_share|refill_groups|straggler_patience)$/,
   /^rollout\.val_kwargs\./,
   /^task_judge(\.|$)/,

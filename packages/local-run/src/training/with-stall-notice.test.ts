@@ -80,21 +80,6 @@ it('says that all episodes that could teach something were too long', () => {
   ).toEqual([expect.stringMatching(/^Step 1 changed nothing: 4 episodes .*were dropped\. .*max_prompt_length/)]);
 });
 
-it('says that equal rewards teach nothing', () => {
-  expect(noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0 })])).toEqual([
-    expect.stringMatching(/^Step 1 changed nothing: in each of its 2 groups/),
-  ]);
-  expect(noticesOf([episodeWith(3), stepWith(1, { groups: 1, groups_skipped: 1, policy_version: 0 })])).toEqual([
-    expect.stringMatching(/^Step 1 changed nothing: the episodes of its group got equal rewards/),
-  ]);
-});
-
-it('says that groups were dropped if episodes failed', () => {
-  expect(
-    noticesOf([episodeWith(3), stepWith(1, { groups_skipped: 2, policy_version: 0, failed_episodes: 3 })]),
-  ).toEqual([expect.stringMatching(/^Step 1 changed nothing: 3 episodes failed, .*failed_episode_policy/)]);
-});
-
 it('keeps quiet in a run that learns, and in one whose later steps have nothing to teach', () => {
   expect(
     noticesOf([

@@ -1,9 +1,9 @@
 import type { JobListener } from '@agentjet/records';
 
 /**
- * Reports, once each, a run that looks busy but learns nothing: a first step without a call to a tuned model, a step
- * whose groups all had equal rewards, and a step whose episodes were all too long. `trainableTargets` comes from the
- * configuration. If it is null, the targets that the workflow names learn, or all targets.
+ * Reports, once each, a run that looks busy but learns nothing: a first step without a call to a tuned model, and a
+ * step whose episodes were all too long. `trainableTargets` comes from the configuration. If it is null, the targets
+ * that the workflow names learn, or all targets.
  */
 export function withStallNotice(emit: JobListener, trainableTargets: readonly string[] | null): JobListener {
   const counts = { completed: 0, calls: 0, untrained: 0 };
@@ -36,17 +36,10 @@ function reasonOf({
   groups,
   groups_skipped: skipped,
   dropped_episodes: dropped = 0,
-  failed_episodes: failed = 0,
 }: Readonly<Record<string, number>>): string | undefined {
-  if (skipped !== groups)
-    return dropped === 0 ? undefined : `${dropped} episodes had something to teach, and all were dropped. ${tooLong}`;
-  const isEqual = `${groups === 1 ? 'the episodes of its group' : `in each of its ${groups} groups, the episodes`} got equal rewards. ${equalRewards}`;
-  return failed === 0
-    ? isEqual
-    : `${failed} episodes failed, and are left out unless rollout.failed_episode_policy is zero_reward; of the others, ${isEqual}`;
+  if (skipped === groups || dropped === 0) return undefined;
+  return `${dropped} episodes had something to teach, and all were dropped. ${tooLong}`;
 }
 
 const tooLong =
   'A sample of each is longer than data.max_prompt_length + data.max_response_length: raise them, shorten the conversation, or set data.overlong_sample_policy to truncate.';
-const equalRewards =
-  'Episodes of one task are compared with each other, rollout.num_repeat of them: there may be too few, the tasks too hard or too easy, the reward too coarse, or the temperature too low.';

@@ -33,6 +33,8 @@ export type GroupsOptions = Omit<EpisodeOptions, 'onGroupJudge'> & {
   readonly tasks: AsyncIterable<Task> | Iterable<Task>;
   /** Episodes per task. */
   readonly numRepeat: number;
+  /** Returns the sampling settings of a place of each group. Default: `sampling`. */
+  readonly samplingOf?: ((place: number) => EpisodeOptions['sampling']) | undefined;
   /** The maximum number of concurrent episodes over all groups. */
   readonly maxParallel: number;
   /** Workers that concurrent runs share. If it is set, `maxParallel` is ignored. Default: `maxParallel` workers. */
@@ -167,7 +169,8 @@ function startPlace(
     const identity = { episodeId, repeatIndex: place, seed, signal, ...(attempt > 0 && { attempt: attempt + 1 }) };
     await ownTurn(); // episodes that begin together would otherwise block the event loop for seconds
     const judging = verdicts && { judge: verdicts.judgeOf(place), onGroupJudge: leave };
-    const episode = await (options.runEpisode ?? runEpisode)(task, { ...options, ...judging }, identity);
+    const sampling = options.samplingOf?.(place) ?? options.sampling;
+    const episode = await (options.runEpisode ?? runEpisode)(task, { ...options, ...judging, sampling }, identity);
     if (!isOver()) options.onEpisode?.(episode);
     return episode;
   };

@@ -13,6 +13,7 @@ import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
 import type { Episode } from '@agentjet/rollout';
 import {
   contentOf,
+  FirstEvaluation,
   readEnd,
   summarizeEvaluation,
   toEvaluationRecord,
@@ -22,7 +23,7 @@ import {
   type JobListener,
   type SampledGroup,
 } from '@agentjet/records';
-import { EmptySteps, noticeSteps } from '@agentjet/local-run';
+import { EmptySteps, watchSteps, type WatchedSteps } from '@agentjet/local-run';
 import type { ServedWeights } from '../served/served-weights.js';
 import { StepMaker, type StepContent, type StepGroups } from '@agentjet/run';
 import type { MadeStep, StepPlan } from '@agentjet/run/loop';
@@ -49,15 +50,19 @@ export class ModelTrainer implements TrainerPort {
   readonly #options: ModelTrainerOptions;
   readonly #steps: StepMaker;
   readonly #gap = new RedoGap();
-  readonly #listener: JobListener;
+  readonly #first: FirstEvaluation;
+  #watched: WatchedSteps;
   readonly #empty: EmptySteps;
+  readonly #emit: JobListener;
   /** The episodes of the step that was planned last or is being trained. */
   #episodes: Episode[] = [];
 
   constructor(options: ModelTrainerOptions) {
     this.#options = options;
     const { weights, folder, config, onNotice } = options;
-    this.#listener = noticeSteps((event) => void (event.type === 'notice' && onNotice?.(event.message)), config);
+    this.#emit = (event) => void (event.type === 'notice' && onNotice?.(event.message));
+    this.#watched = watchSteps(this.#emit, { config });
+    this.#first = new FirstEvaluation(folder, config);
     this.#empty = new EmptySteps(config.trainerCommon.maxEmptySteps, repair);
     this.#steps = new StepMaker({ weights, folder, open: (manifest) => this.#open(manifest), onRefused: 'skip' });
   }
@@ -70,6 +75,7 @@ export class ModelTrainer implements TrainerPort {
   load = async (step: number): Promise<void> => {
     this.#steps.reset();
     this.#empty.reset();
+    await this.#watchFrom(step);
     if (!this.repeatsExactly) this.#gap.noteLoad(await this.#options.folder.readMetrics());
     await this.#options.weights.load(step);
   };
@@ -103,17 +109,29 @@ export class ModelTrainer implements TrainerPort {
     if (!isRedo) this.#empty.note(metrics);
   };
 
-  check = (): void => this.#empty.check();
+  check = (): void => {
+    this.#empty.check();
+    this.#watched.checkCollapse();
+  };
 
   /** Writes an evaluation, unless an earlier process has written it. */
   recordEvaluation = async (step: number, { groups, seconds }: Evaluated): Promise<void> => {
-    const { folder } = this.#options;
+    const { folder, config } = this.#options;
     if ((await folder.readEvaluations()).some((evaluation) => evaluation.step === step)) return;
     const sampled = groups.map((group) => this.#toSampledGroup(group));
-    const summary = summarizeEvaluation(sampled.map(({ episodes }) => episodes));
+    const all = sampled.map(({ episodes }) => episodes);
+    const summary = summarizeEvaluation(all, config);
+    const change = await this.#first.changeTo(step, summary.scores);
     const missing = groups.reduce((sum, { numPlaces, attempts }) => sum + numPlaces - attempts.length, 0);
-    const evaluation = { ...summary, step, seconds, ...(missing > 0 && { missingEpisodes: missing }) };
+    const evaluation = {
+      ...summary,
+      step,
+      seconds,
+      ...(change !== undefined && { change }),
+      ...(missing > 0 && { missingEpisodes: missing }),
+    };
     await folder.recordEvaluation(toEvaluationRecord(evaluation), sampled.flatMap(toGroupLines));
+    this.#watched.listener({ type: 'evaluated', evaluation });
     this.#options.onRecorded?.();
   };
 
@@ -122,9 +140,18 @@ export class ModelTrainer implements TrainerPort {
   /** Reports what the episodes and the metrics of a step show. */
   #report(metrics: MetricsRecord): void {
     const { step } = metrics;
-    for (const episode of this.#episodes) this.#listener({ type: 'episode_finished', phase: 'sample', step, episode });
+    const { listener } = this.#watched;
+    for (const episode of this.#episodes) listener({ type: 'episode_finished', phase: 'sample', step, episode });
     this.#episodes = [];
-    this.#listener({ type: 'step_finished', step, totalSteps: 0, metrics });
+    listener({ type: 'step_finished', step, totalSteps: 0, metrics });
+  }
+
+  /** Begins to watch again with the lines up to this step, which is that of the weights. */
+  async #watchFrom(last: number): Promise<void> {
+    const { folder, config } = this.#options;
+    const metrics = (await folder.readMetrics()).filter(({ step }) => step <= last);
+    const evaluations = (await folder.readEvaluations()).filter(({ step }) => step <= last);
+    this.#watched = watchSteps(this.#emit, { config, earlier: { metrics, evaluations } });
   }
 
   #open(manifest: ManifestRecord): StepGroups {
@@ -192,7 +219,7 @@ export class ModelTrainer implements TrainerPort {
       groupId,
       ...(rank !== undefined && { rank }),
       episodes: members.map(({ own, episode }) => toRewarded(own, episode)),
-      report: { ...toGroupReport(sampled), attempts: [...lengths, ...lost] },
+      report: { ...toGroupReport(sampled, this.#options.config.trainerCommon), attempts: [...lengths, ...lost] },
     };
   }
 

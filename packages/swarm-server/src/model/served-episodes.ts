@@ -270,11 +270,14 @@ export class ServedEpisodes implements ModelPort {
   }
 
   #openAgain(episodeId: string): ServedEpisode {
-    const { seed, attempt, groupId } = this.#episodeOf(episodeId);
+    const { seed, attempt, groupId, place } = this.#episodeOf(episodeId);
     const { purpose } = this.#swarmOf().context.ledger.group(groupId);
     const recorded = new WeakMap<ChatRequest, RecordedCall>();
     const onCall = (call: RecordedCall): void => void recorded.set(call.request, call);
-    const open = openEpisode({ ...this.#options.episode(purpose), onCall }, { episodeId, seed, attempt: attempt + 1 });
+    const open = openEpisode(
+      { ...this.#options.episode(purpose, place), onCall },
+      { episodeId, seed, attempt: attempt + 1 },
+    );
     const maps = { sessions: new Map(), bodies: new Map() };
     const episode = { open, recorded, contents: new CallContents(), ...maps, numCalls: 0, usedMs: 0 };
     this.#rebuild(episodeId, episode);
@@ -321,11 +324,12 @@ export type ServedEpisodesOptions = {
   /** The policy that answers these calls. Default: `default`. */
   readonly policy?: string;
   /**
-   * The sampling of episodes by purpose. Always set `requestSampling`. Without it, an episode uses the sampling that a
+   * The sampling of episodes by purpose and place. Always set `requestSampling`. Without it, an episode uses the sampling that a
    * request asks for.
    */
   readonly episode: (
     purpose: 'train' | 'evaluation',
+    place: number,
   ) => OpenEpisodeOptions & Required<Pick<OpenEpisodeOptions, 'requestSampling'>>;
   /** The number of calls that an episode may make. Null means any number. */
   readonly maxCalls: number | null;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RecordIndex } from '@agentjet/ledger';
-import { evaluationSampling, samplingDefaults } from '@agentjet/rollout';
+import { samplingDefaults, samplingOfPlace } from '@agentjet/rollout';
 import type { ServedPolicy, ServedRun } from '../served/served-run.js';
 import type { ServedWeights } from '../served/served-weights.js';
 import type { EpisodeAccess } from '../swarm/episode-answers.js';
@@ -99,9 +99,9 @@ async function openPolicyModel(
     onFailure: (error) => onFailure?.(error, name),
     policy: name,
     maxCalls: config.rollout.multiTurn.maxSteps,
-    episode: (purpose) => ({
+    episode: (purpose, place) => ({
       policy: weights.policy,
-      sampling: purpose === 'train' ? samplingDefaults(config) : evaluationSampling(config),
+      sampling: purpose === 'train' ? samplingDefaults(config) : samplingOfPlace(config, place),
       requestSampling: purpose === 'train' ? config.rollout.requestSampling : 'honour',
     }),
   });

@@ -7,8 +7,8 @@ import {
   type LedgerState,
   type NewEnd,
 } from '@agentjet/ledger';
-import { shortenQuery } from '@agentjet/records';
-import { WireError, type ClaimedEpisode, type EndRequest, type Receipt } from '@agentjet/swarm-wire';
+import { shortenMetadata, shortenQuery } from '@agentjet/records';
+import { WireError, type ClaimedEpisode, type EndRequest, type Receipt, type WireTask } from '@agentjet/swarm-wire';
 import type { ModelPort, SealedEnd } from '../model/model-port.js';
 import type { Writable } from '../writable.js';
 
@@ -150,8 +150,8 @@ type EndParts = {
   readonly sealed: SealedEnd | undefined;
   readonly group: Pick<LedgerGroup, 'taskId' | 'revision'>;
   readonly episode: Pick<LedgerEpisode, 'place' | 'attempt' | 'seed'>;
-  /** The text of its task. It is empty if the text stays at the client. */
-  readonly query: string;
+  /** The episode's task. Undefined if its content stays at the client. */
+  readonly task: Pick<WireTask, 'main_query' | 'metadata'> | undefined;
   /** The seconds since it was claimed. */
   readonly seconds: number;
   /** The number of tokens of an attempt that was lost to an outage, and so is not sealed. */
@@ -164,14 +164,16 @@ type EndParts = {
  */
 export function toNewEnd(
   request: EndRequest,
-  { bodyHash, sealed, group, episode, query, seconds, tokens = 0 }: EndParts,
+  { bodyHash, sealed, group, episode, task, seconds, tokens = 0 }: EndParts,
 ): NewEnd {
   const { rewards } = request;
   const content = sealed?.content ?? {};
   content['task_id'] = group.taskId;
   content['repeat_index'] = episode.place;
   content['seed'] = episode.seed;
-  if (query !== '') content['main_query'] = shortenQuery(query);
+  if (task !== undefined && task.main_query !== '') content['main_query'] = shortenQuery(task.main_query);
+  const taskMetadata = task && shortenMetadata(task.metadata);
+  if (taskMetadata !== undefined) content['task_metadata'] = taskMetadata;
   if (episode.attempt > 0) content['attempt'] = episode.attempt + 1;
   content['metadata'] = request.metadata;
   content['log_metrics'] = request.log_metrics;

@@ -351,8 +351,8 @@ export class EpisodeRoutes {
       const sealed = isLost ? undefined : this.#model?.seal(episodeId, request);
       const tokens = isLost ? this.#model?.tokensOf(episodeId) : undefined;
       const group = ledger.group(episode.groupId);
-      const query = this.#taskOf(group)?.main_query ?? '';
-      const parts = { bodyHash, sealed, group, episode, query, seconds: lengths.secondsOf(episodeId), tokens };
+      const task = this.#taskOf(group);
+      const parts = { bodyHash, sealed, group, episode, task, seconds: lengths.secondsOf(episodeId), tokens };
       ledger.end(episodeId, toNewEnd(request, parts));
     } catch (error) {
       if (!isReplayMismatch(error)) throw error;

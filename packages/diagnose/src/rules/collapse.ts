@@ -1,0 +1,65 @@
+import type { MetricsRecord } from '@agentjet/run-folder';
+import type { Rule, RunRecords } from '../rule.js';
+import { stepsKept } from '../rule.js';
+import { meanSuccess, nameSteps } from '../sums.js';
+
+/** The share of its start below which entropy counts as gone, and of its best below which success does. */
+const entropyShare = 0.05;
+const successShare = 0.5;
+
+/** A model that has lost both its variety and its success. Low entropy alone is what learning an easy task looks like. */
+export const collapse: Rule = {
+  name: 'collapse',
+  find(records) {
+    const message = collapseOf(records) ?? collapseInTraining(records);
+    return message === undefined ? undefined : { message };
+  },
+};
+
+/** The collapse that two evaluations in a row show. */
+export function collapseOf(records: RunRecords): string | undefined {
+  const entropy = entropyLost(records);
+  const measured = records.evaluations.filter((line) => line['success_rate'] !== undefined);
+  const best = highest(measured);
+  const last = measured.slice(-2);
+  if (entropy === undefined || best === undefined || last.length < 2) return undefined;
+  const limit = successShare * successOf(best);
+  if (!last.every((line) => line.step > best.step && successOf(line) < limit)) return undefined;
+  const rates = last.map((line) => successOf(line).toFixed(3)).join(' and ');
+  return `The model has collapsed: success was ${rates} in the last two evaluations, after ${successOf(best).toFixed(3)} at step ${best.step}, and ${entropy}. ${remedy(records, best.step)}`;
+}
+
+/** The collapse that the training's own episodes show, for runs with few evaluations. */
+function collapseInTraining(records: RunRecords): string | undefined {
+  const { steps, bestSuccess = 0 } = records;
+  const entropy = entropyLost(records);
+  if (entropy === undefined || steps.length < stepsKept) return undefined;
+  const success = meanSuccess(steps);
+  if (success >= successShare * bestSuccess) return undefined;
+  return `The model has collapsed: success in training is ${success.toFixed(3)} over ${nameSteps(steps)}, after ${bestSuccess.toFixed(3)} before, and ${entropy}. ${remedy(records)}`;
+}
+
+function entropyLost({ trained }: RunRecords): string | undefined {
+  const [first, last] = [trained?.first['entropy'], trained?.last['entropy']];
+  if (first === undefined || last === undefined || first <= 0 || last >= entropyShare * first) return undefined;
+  return `entropy fell from ${first.toFixed(3)} to ${last.toFixed(4)}`;
+}
+
+const successOf = (line: MetricsRecord): number => line['success_rate'] ?? 0;
+
+function highest(lines: readonly MetricsRecord[]): MetricsRecord | undefined {
+  return lines.reduce<MetricsRecord | undefined>(
+    (best, line) => (best === undefined || successOf(line) > successOf(best) ? line : best),
+    undefined,
+  );
+}
+
+function remedy({ config: { trainerCommon } }: RunRecords, bestStep?: number): string {
+  const { lr } = trainerCommon.optim;
+  const from =
+    bestStep === undefined || bestStep === 0
+      ? 'Begin again'
+      : `Begin again, or resume from a checkpoint near step ${bestStep},`;
+  const kl = trainerCommon.useKlLoss ? '' : ', or set trainer_common.use_kl_loss';
+  return `${from} with a lower trainer_common.optim.lr (now ${lr})${kl}. trainer_common.keep_best: success_rate keeps the best checkpoint.`;
+}

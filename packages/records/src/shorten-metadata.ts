@@ -1,0 +1,47 @@
+type Metadata = Readonly<Record<string, unknown>>;
+
+/** In characters of JSON: of all values together, and of one value that is kept whole although they are too long. */
+const maxLength = 4000;
+const maxValueLength = 500;
+
+/**
+ * The metadata of a task as a record keeps it: usually, what the judge compares an answer with. If it is long, only the
+ * beginnings of long values are kept, and the longest values are left out. Undefined if there is none.
+ */
+export function shortenMetadata(metadata: Metadata): Metadata | undefined {
+  const whole = Object.entries(metadata).map(([key, value]) => ({ key, ...toJson(value) }));
+  if (whole.length === 0) return undefined;
+  const isShort = whole.reduce((sum, { length }) => sum + length, 0) <= maxLength;
+  const kept = isShort ? whole : withinLimit(whole.map((entry) => ({ ...entry, ...shorten(entry) })));
+  return Object.fromEntries(kept.map(({ key, value }) => [key, value]));
+}
+
+type Entry = { readonly key: string; readonly value: unknown; readonly length: number };
+
+/** A value of a task from code may be one that JSON does not have. */
+function toJson(value: unknown): Pick<Entry, 'value' | 'length'> {
+  try {
+    const json = JSON.stringify(value) ?? 'null';
+    return { value: JSON.parse(json) as unknown, length: json.length };
+  } catch {
+    return { value: String(value), length: String(value).length };
+  }
+}
+
+function shorten({ value, length }: Entry): Pick<Entry, 'value' | 'length'> {
+  if (length <= maxValueLength) return { value, length };
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const rest = ` ... (${text.length} characters)`;
+  return { value: `${text.slice(0, maxValueLength - rest.length)}${rest}`, length: maxValueLength };
+}
+
+/** Leaves out the longest values, and keeps the order of the others. */
+function withinLimit(entries: readonly Entry[]): readonly Entry[] {
+  let left = maxLength;
+  const kept = new Set<Entry>();
+  for (const entry of entries.toSorted((one, other) => one.length - other.length)) {
+    left -= entry.length;
+    if (left >= 0) kept.add(entry);
+  }
+  return entries.filter((entry) => kept.has(entry));
+}

@@ -1,0 +1,24 @@
+import type { Task } from '@agentjet/core';
+
+/** In characters. A longer value does not name a kind. */
+const maxLength = 100;
+
+/** The kind of a task: the value of this field of its metadata. Undefined if it has none. */
+export function kindOf({ metadata }: Pick<Task, 'metadata'>, field: string | null): string | undefined {
+  const value = field === null ? undefined : metadata[field];
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined;
+  const kind = String(value).trim();
+  return kind === '' || kind.length > maxLength ? undefined : kind;
+}
+
+/** The kind of a group's task. An attempt that was lost in a swarm does not know it. */
+export function kindOfGroup(
+  episodes: readonly { readonly task: Pick<Task, 'metadata'> }[],
+  field: string | null,
+): string | undefined {
+  for (const { task } of episodes) {
+    const kind = kindOf(task, field);
+    if (kind !== undefined) return kind;
+  }
+  return undefined;
+}
