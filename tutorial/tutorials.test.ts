@@ -59,12 +59,24 @@ const trained = [
   'documents/documents.yaml',
 ];
 
+/** These need a model of 500 MB, so one step with nano shows that their files fit together. */
+const trainedWithNano = [
+  'real-model/real_model.yaml',
+  'real-tools/real_tools.yaml',
+  'json-extraction/json_extraction.yaml',
+  'two-players/two_players.yaml',
+];
+
 it('every tutorial trains', async () => {
   // All commands run in one process, which saves a second for each.
+  const commands = [
+    ...trained.map((yaml) => argsOf(yaml)),
+    ...trainedWithNano.map((yaml) => argsOf(yaml, ['model.path=nano', 'rollout.failed_episode_policy=zero_reward'])),
+  ];
   const each = path.join(import.meta.dirname, '../test/e2e/support/run-each.mjs');
   const program = path.join(path.dirname(ajet), 'program.js');
-  await run('node', [each, program, JSON.stringify(trained.map((yaml) => argsOf(yaml)))], { maxBuffer: 1 << 28 });
-  for (const yaml of trained) {
+  await run('node', [each, program, JSON.stringify(commands)], { maxBuffer: 1 << 28 });
+  for (const yaml of [...trained, ...trainedWithNano]) {
     const metrics = await readLast(path.basename(yaml, '.yaml'));
     expect(metrics, yaml).toMatchObject({ step: 1, episodes: 8, failed_episodes: 0 });
     expect(metrics['generated_tokens'], yaml).toBeGreaterThan(0);
