@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ConfigError, deriveSeed } from '@agentjet/core';
+import type { Task, TaskReader } from 'agentjet';
+import type { FunctionDoc } from './check-call.js';
+import { dataDir } from './fetch-bfcl.js';
+
+/**
+ * The tasks: a question, one function or several, and the accepted call. The name of the right function decides the split,
+ * so no function of an evaluation was ever trained. Questions without a fitting function are split by their first function.
+ */
+
+type Row = {
+  readonly id: string;
+  readonly question: readonly (readonly { readonly role: string; readonly content: string }[])[];
+  readonly function: readonly FunctionDoc[];
+};
+type Answer = { readonly id: string; readonly ground_truth: readonly unknown[] };
+
+export const kinds = ['simple', 'multiple', 'irrelevance'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** What a task has in its metadata. `gold` is the text of the gold call, or null if no function fits. */
+export type ChoiceTask = {
+  readonly kind: Kind;
+  readonly functions: readonly FunctionDoc[];
+  readonly gold: string | null;
+};
+
+export type Split = 'imitation' | 'training' | 'evaluation';
+
+/** A half of the functions is for training, of which half again is imitated first. */
+export function splitOf(functionName: string): Split {
+  const part = deriveSeed(0, 'functions', functionName) % 4;
+  return part === 0 ? 'imitation' : part === 1 ? 'training' : 'evaluation';
+}
+
+function readRows(file: string): readonly { readonly row: unknown; readonly text: string }[] {
+  const full = path.join(dataDir, file);
+  if (!existsSync(full))
+    throw new ConfigError(
+      'missing_file',
+      `${full} is not there. Get the data first: npx tsx tutorial/choose-function/fetch-bfcl.ts`,
+    );
+  const lines = readFileSync(full, 'utf8').split('\n').filter(Boolean);
+  return lines.map((text) => ({ row: JSON.parse(text) as unknown, text }));
+}
+
+/** Returns the text of the only gold call by task id. The text keeps 3.0 apart from 3. */
+function readGold(kind: Kind): ReadonlyMap<string, string> {
+  if (kind === 'irrelevance') return new Map();
+  const rows = readRows(`${kind}-answers.jsonl`);
+  return new Map(
+    rows.map(({ row, text }) => {
+      const [, gold = ''] = /"ground_truth": \[(.*)\]\}$/.exec(text) ?? [];
+      return [(row as Answer).id, gold] as const;
+    }),
+  );
+}
+
+export function readTasks(): readonly (Task & { readonly metadata: ChoiceTask })[] {
+  return kinds.flatMap((kind) => {
+    const gold = readGold(kind);
+    return readRows(`${kind}.jsonl`).map(({ row }) => {
+      const { id, question, function: functions } = row as Row;
+      const metadata = { kind, functions, gold: gold.get(id) ?? null };
+      return { taskId: id, mainQuery: question[0]?.[0]?.content ?? '', initMessages: [], metadata };
+    });
+  });
+}
+
+export function nameOfTask({ gold, functions }: ChoiceTask): string {
+  return gold === null ? (functions[0]?.name ?? '') : (Object.keys(JSON.parse(gold) as object)[0] ?? '');
+}
+
+export function tasksOf(...splits: readonly Split[]): readonly Task[] {
+  return readTasks().filter(({ metadata }) => splits.includes(splitOf(nameOfTask(metadata))));
+}
+
+/** choose_function.yaml names this reader. */
+export const functionTasks: TaskReader = {
+  async *trainingTasks() {
+    yield* tasksOf('imitation', 'training');
+  },
+  async *evaluationTasks() {
+    yield* tasksOf('evaluation');
+  },
+};

@@ -1,0 +1,54 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { refusal, systemPrompt, toTools } from './agent.js';
+import { dataDir } from './fetch-bfcl.js';
+import { type ChoiceTask, tasksOf } from './functions.js';
+
+/**
+ * `npx tsx tutorial/choose-function/write-transcripts.ts` writes the gold calls of half of the training functions as
+ * transcripts for `ajet sft`.
+ */
+
+/** Takes the first accepted value of each argument, and leaves out what may be left out. */
+export function goldAnswer(gold: string): { readonly name: string; readonly arguments: string } {
+  const [[name = '', accepted] = []] = Object.entries(JSON.parse(gold) as Readonly<Record<string, object>>);
+  const written = Object.entries(accepted ?? {}).flatMap(([parameter, values]) => {
+    const [first] = values as readonly unknown[];
+    return first === '' || (values as readonly unknown[]).includes('') ? [] : [[parameter, withoutChoices(first)]];
+  });
+  return { name, arguments: JSON.stringify(Object.fromEntries(written)) };
+}
+
+/** Records in gold calls list the accepted values of each key. */
+function withoutChoices(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutChoices);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, values]: [string, unknown]) => [key, Array.isArray(values) ? values[0] : values]),
+  );
+}
+
+export function transcriptOf(question: string, { functions, gold }: ChoiceTask): object {
+  const answer =
+    gold === null
+      ? { role: 'assistant', content: refusal }
+      : {
+          role: 'assistant',
+          content: '',
+          tool_calls: [{ id: 'call_1', type: 'function', function: goldAnswer(gold) }],
+        };
+  const asked = [
+    { role: 'system', content: systemPrompt },
+    { role: 'user', content: question },
+  ];
+  return { messages: [...asked, answer], tools: toTools(functions) };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const lines = tasksOf('imitation').map(({ mainQuery, metadata }) =>
+    JSON.stringify(transcriptOf(mainQuery, metadata as ChoiceTask)),
+  );
+  const file = path.join(dataDir, 'transcripts.jsonl');
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  console.log(`${file}: ${lines.length} transcripts`);
+}
