@@ -1,4 +1,5 @@
 import type { BenchOptions, BenchResult } from '../bench.js';
+import { measureBfcl } from './bfcl.js';
 import { measureFirstRun } from './first-run.js';
 import { readGguf, readProbe } from './kept.js';
 import type { Measured } from './measured.js';
@@ -22,6 +23,7 @@ type Section = {
 const sections: readonly Section[] = [
   { name: 'calculator', keys: ['calculator'], measure: measureCalculator },
   { name: 'json', keys: ['json'], measure: measureJson },
+  { name: 'bfcl', keys: ['bfcl'], measure: measureBfcl },
   { name: 'tools_in_template', keys: ['tools_in_template'], measure: measureTools },
   { name: 'gguf', keys: ['gguf'], measure: readGguf },
   { name: 'probe', keys: ['probe'], measure: readProbe },
@@ -30,8 +32,8 @@ const sections: readonly Section[] = [
   { name: 'two_players', keys: ['two_players'], measure: measureTwoPlayers },
 ];
 
-/** Keys that the result lacks because nothing measures them yet. */
-const unmeasured = ['bfcl', 'typed_tools'];
+/** Keys that the result lacks because nothing measures them yet. Success on BFCL is one: `bfcl` has only the scorer. */
+const unmeasured = ['bfcl.simple', 'bfcl.multiple', 'bfcl.irrelevance', 'typed_tools'];
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
   const wanted = namedSections(options.args);
