@@ -1,10 +1,11 @@
 import {
   ConfigError,
   cutText,
-  findNearestName,
+  findNearestKey,
   isJsonObject,
   nameGivenInCode,
   showValue,
+  toCamelCase,
   type Algorithm,
   type AlgorithmRegistration,
   type Backbone,
@@ -121,10 +122,6 @@ const original: Readonly<Record<string, { readonly plain: readonly unknown[]; re
   ppoMaxTokenLenPerGpu: { plain: [], advice: 'Set config: { trainerCommon: { maxPackTokens } }.' },
 };
 
-function toCamel(name: string): string {
-  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-}
-
 function setPath(target: Mutable, path: string, value: unknown): void {
   const [last = '', ...sections] = path.split('.').toReversed();
   const section = sections.toReversed().reduce<Mutable>((inner, name) => (inner[name] ??= {}) as Mutable, target);
@@ -146,11 +143,11 @@ function checkObject(value: unknown, name: string): void {
 function checkOriginal(name: string, value: unknown): void {
   const known = Object.hasOwn(original, name) ? original[name] : undefined;
   if (known === undefined) {
-    const nearest = findNearestName(name, Object.keys(paths));
+    const nearest = findNearestKey(name, Object.keys(paths));
     const repair =
       nearest === undefined
         ? `It has ${Object.keys(paths).join(', ')}, and config for all other settings.`
-        : `Did you mean "${toCamel(nearest)}"?`;
+        : `Did you mean "${toCamelCase(nearest)}"?`;
     throw new ConfigError('unknown_key', `AgentJetJob has no option "${cutText(name)}". ${repair}`);
   }
   if (!known.plain.includes(value))
@@ -183,7 +180,7 @@ export function toConfigInput(given: JobOptions): { readonly input: ConfigInput;
   const input = structuredClone(config) as Mutable;
   const kinds: Mutable = {};
   for (const [written, value] of Object.entries(options)) {
-    const name = toCamel(written);
+    const name = toCamelCase(written);
     const path = Object.hasOwn(paths, name) ? paths[name as OptionName] : undefined;
     if (value === undefined) continue;
     if (path === undefined) checkOriginal(name, value);

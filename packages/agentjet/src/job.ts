@@ -6,6 +6,7 @@ import {
   isJsonObject,
   kinds,
   makeFolders,
+  mergeJson,
   nameGivenInCode,
   toErrorMessage,
   type ExportReference,
@@ -99,7 +100,7 @@ export class AgentJetJob {
 
   /** Changes some keys, in camelCase. The other keys keep their values. */
   setConfig(input: ConfigInput): this {
-    this.#config = configuration.create(mergeInput(this.#config, input) as ConfigInput);
+    this.#config = configuration.create(mergeJson(this.#config, input) as ConfigInput);
     return this;
   }
 
@@ -219,7 +220,7 @@ export class AgentJetJob {
       loadRunning(),
       import('@agentjet/sft'),
     ]);
-    const base = configuration.create(mergeInput(this.#config, toSftInput(this.#config)) as ConfigInput);
+    const base = configuration.create(mergeJson(this.#config, toSftInput(this.#config)) as ConfigInput);
     const { backbone, templateFamily, reader } = this.#given;
     const { config, inputs } = await loadSftInputs(
       { backbone, templateFamily, reader },
@@ -358,11 +359,4 @@ function nameGiven({
     const name: unknown = Reflect.get(value, 'name');
     return [`${key}="${nameGivenInCode(typeof name === 'string' ? name : noun)}"`];
   });
-}
-
-function mergeInput(base: unknown, over: unknown): unknown {
-  if (!isJsonObject(base) || !isJsonObject(over)) return over;
-  const merged: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(over)) merged[key] = mergeInput(base[key], value);
-  return merged;
 }

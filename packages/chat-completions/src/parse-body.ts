@@ -1,4 +1,4 @@
-import { isJsonObject, requestLimits } from '@agentjet/core';
+import { isJsonObject, requestLimits, valueAtPath } from '@agentjet/core';
 import { isPassed, type Protocol, reviewParameters } from '@agentjet/core/parameters';
 import { z } from 'zod';
 import { ApiError } from './api-error.js';
@@ -26,7 +26,7 @@ export function parseBody<T>(protocol: Protocol, schema: z.ZodType<T>, body: unk
     );
   }
   const name = toName(path);
-  const value = valueAt(body, path);
+  const value = valueAtPath(body, path);
   if (value === undefined || (value === null && path.length === 1))
     throw new ApiError(400, 'missing_required_parameter', `Missing required parameter: '${name}'.`, name);
   const subject = name === '' ? 'The request body' : `'${name}'`;
@@ -85,13 +85,6 @@ function toName(path: Path): string {
   return path
     .map((key, at) => (typeof key === 'number' ? `[${key}]` : `${at === 0 ? '' : '.'}${String(key)}`))
     .join('');
-}
-
-function valueAt(body: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
-    body,
-  );
 }
 
 /**

@@ -61,12 +61,16 @@ export {
   WorkflowError,
 } from './errors.js';
 export {
+  endOfString,
   isDeeperThan,
   isJsonObject,
   isSameJson,
   isSameJsonText,
+  mergeJson,
+  nestAtKey,
   parseJson,
   parseJsonObject,
+  valueAtPath,
   type JsonObject,
 } from './json-object.js';
 export { makeFolders } from './make-folders.js';
@@ -100,8 +104,7 @@ export {
 } from './config/compose-config.js';
 export type { CommonConfig, ConfigOf, InputOf } from './config/compose-schema.js';
 export { isBundledModel, type BundledModel } from './config/resolve-paths.js';
-export { camelKeys, snakeKeys, toSnakeCase, type CamelKeys } from './config/key-names.js';
-export { findNearestName } from './config/key-names.js';
+export { camelKeys, findNearestKey, snakeKeys, toCamelCase, toSnakeCase, type CamelKeys } from './config/key-names.js';
 export { describePresets } from './config/presets.js';
 export {
   isExportReference,

@@ -53,3 +53,39 @@ export function isDeeperThan(depth: number, value: unknown, visit?: (text: strin
   for (const key in value) if (isDeeperThan(depth - 1, Reflect.get(value, key), visit)) return true;
   return false;
 }
+
+/** Returns the value at a path, or undefined if there is none. */
+export function valueAtPath(values: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    values,
+  );
+}
+
+/** Returns an object that has `value` at a dotted key. */
+export function nestAtKey(key: string, value: unknown): JsonObject {
+  return key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
+}
+
+/** Merges objects key by key. Any other value of `over` replaces the value of `base`. */
+export function mergeJson(base: unknown, over: unknown): unknown {
+  if (!isJsonObject(base) || !isJsonObject(over)) return over;
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) merged[key] = mergeJson(base[key], value);
+  return merged;
+}
+
+const backslash = 0x5c;
+
+/**
+ * Returns the index of the closing quote of a JSON string that opens at `start`, or the length of the text if there is
+ * none. A quote after an odd number of backslashes belongs to the string.
+ */
+export function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let numBackslashes = 0;
+    while (text.charCodeAt(end - 1 - numBackslashes) === backslash) numBackslashes++;
+    if (numBackslashes % 2 === 0) return end;
+  }
+  return text.length;
+}

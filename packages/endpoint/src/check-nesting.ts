@@ -1,6 +1,5 @@
 import { ApiError } from '@agentjet/chat-completions';
-import { requestLimits } from '@agentjet/core';
-import { endOfString } from './end-of-string.js';
+import { endOfString, requestLimits } from '@agentjet/core';
 
 /** The maximum number of lists and objects in one body. A request of the largest allowed size has a tenth of it. */
 const maxContainers = 100_000;

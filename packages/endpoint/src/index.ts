@@ -1,4 +1,3 @@
-export { endOfString } from './end-of-string.js';
 export { LatestMap } from './latest-map.js';
 export { readBody } from './read-body.js';
 export { LoopTurns } from './loop-turns.js';

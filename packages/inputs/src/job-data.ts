@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { ConfigError, findNearestName, showValue, type JsonObject } from '@agentjet/core';
+import { ConfigError, findNearestKey, showValue, type JsonObject } from '@agentjet/core';
 import { createTaskReader, type ReaderRegistration, type TaskReader, type TaskSource } from '@agentjet/rollout/inputs';
 
 /** A JSONL file, a list, or a function that starts a pass. */
@@ -85,7 +85,7 @@ function renameFields(given: Fields): Fields {
   const renamed = Object.entries(given).map(([name, value]) => {
     const own = Object.hasOwn(originalNames, name) ? (originalNames[name] ?? name) : name;
     if (dataNames.includes(own)) return [own, value] as const;
-    const nearest = findNearestName(own, dataNames);
+    const nearest = findNearestKey(own, dataNames);
     const repair = nearest === undefined ? `It takes ${dataNames.join(', ')}.` : `Did you mean "${nearest}"?`;
     throw new ConfigError('unknown_key', `setData() has no argument "${name}". ${repair}`);
   });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from '@agentjet/core';
+import { isRunning } from './writer-claim.js';
 
 /**
  * A folder exists as a whole or not at all: it is written under a temporary name, flushed to disk, and renamed. A kill
@@ -60,13 +61,7 @@ async function removeLeftovers(target: string): Promise<void> {
  * write, and can be removed.
  */
 function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+  return pid !== process.pid && isRunning(pid);
 }
 
 async function flushTree(dir: string): Promise<void> {

@@ -157,7 +157,7 @@ function isLeftover(name: string): boolean {
   return Number.isInteger(pid) && (pid === process.pid || isZombie(pid) || !isRunning(pid));
 }
 
-function isRunning(pid: number): boolean {
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,3 +1,4 @@
+import { valueAtPath } from '@agentjet/core';
 import type { z } from 'zod';
 import { WireError } from './error-codes.js';
 
@@ -10,19 +11,11 @@ export function parseRequest<Value>(schema: z.ZodType<Value>, body: unknown): Va
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = issue?.path.map(String).join('.') ?? '';
-  const seen = JSON.stringify(valueAt(body, issue?.path ?? []));
+  const seen = JSON.stringify(valueAtPath(body, issue?.path ?? []));
   throw new WireError(
     'invalid_request',
     `${field === '' ? 'The body' : `"${field}"`} is invalid: ${issue?.message ?? 'invalid'}. Got ${shorten(seen ?? 'nothing')}.`,
     { details: { field } },
-  );
-}
-
-function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) =>
-      typeof value === 'object' && value !== null ? (value as Readonly<Record<PropertyKey, unknown>>)[key] : undefined,
-    body,
   );
 }
 

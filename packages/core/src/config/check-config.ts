@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { ConfigError } from '../errors.js';
-import { isJsonObject, type JsonObject } from '../json-object.js';
+import { isJsonObject, valueAtPath, type JsonObject } from '../json-object.js';
 import { namesOf, type CommonYaml, type Entries } from './compose-schema.js';
 import type { ConfigSource } from './config-source.js';
 import { findConflicts, findUnsupported, type Problem } from './find-conflicts.js';
-import { findNearestKey, findNearestName } from './key-names.js';
+import { findNearestKey } from './key-names.js';
 import { acceptOriginalKeys } from './original-keys.js';
 import { presetSources } from './presets.js';
 import { allKinds, isExportReference, kinds, type Kind } from './registration.js';
@@ -55,13 +55,6 @@ function sourceOf(sources: readonly ConfigSource[], key: string): ConfigSource |
 
 function locate(sources: readonly ConfigSource[], key: string): string {
   return sourceOf(sources, key)?.locate(key) ?? 'the configuration';
-}
-
-function valueAt(values: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
-    values,
-  );
 }
 
 const typeWords: Readonly<Record<string, string>> = {
@@ -120,7 +113,7 @@ function describeUnknownKey(
   if (fieldAdvice !== undefined && lastNameOf(nearest ?? '') !== lastNameOf(key))
     return { code: 'unknown_key', message: `Unknown key "${shown}" in ${place}. ${fieldAdvice}` };
   const repair = nearest === undefined ? 'Remove it; default.yaml lists every key.' : `Did you mean "${nearest}"?`;
-  const value = describeValue(nearest ?? key, valueAt(values, key.split('.')), place);
+  const value = describeValue(nearest ?? key, valueAtPath(values, key.split('.')), place);
   return { code: 'unknown_key', message: `Unknown key "${shown}" in ${place}${value}. ${repair}` };
 }
 
@@ -132,7 +125,7 @@ function describeIssue(issue: z.core.$ZodIssue, merged: Merged & ConfigChecks): 
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((name) => describeUnknownKey([...path, name].join('.'), merged));
   const key = path.filter((name) => !/^\d+$/.test(name)).join('.');
-  const seen = valueAt(values, issue.path);
+  const seen = valueAtPath(values, issue.path);
   const advice = findValueAdvice(key, seen);
   const message = `"${key}" in ${locate(sources, key)} is ${showValue(key, seen)}, but must be ${expectationOf(issue)}.`;
   return [{ code: 'wrong_type', message: advice === undefined ? message : `${message} ${advice}` }];
@@ -140,7 +133,7 @@ function describeIssue(issue: z.core.$ZodIssue, merged: Merged & ConfigChecks): 
 
 /** Returns the name that the configuration gives for a kind, or undefined if it is not a string. */
 function nameOf(values: JsonObject, kind: Kind): string | undefined {
-  const name = valueAt(values, kinds[kind].key.split('.'));
+  const name = valueAtPath(values, kinds[kind].key.split('.'));
   return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
@@ -150,7 +143,7 @@ function findUnknownNames({ values, sources, registrations }: Merged & ConfigChe
     const names = namesOf(registrations, kind);
     const name = nameOf(values, kind);
     if (name === undefined || names.includes(name) || isExportReference(name)) return [];
-    const nearest = findNearestName(name, names);
+    const nearest = findNearestKey(name, names);
     const advice = findValueAdvice(key, name) ?? (nearest === undefined ? undefined : `Did you mean "${nearest}"?`);
     const message = `"${key}" in ${locate(sources, key)} is ${showValue(key, name)}, but must be one of ${names.join(', ')}.`;
     const own = `To use ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun} from your code, write path/file.ts->Export.`;
@@ -167,7 +160,7 @@ function findDeferred({ values, schema, outside }: Merged & ConfigChecks): JsonO
     const name = nameOf(values, kind);
     if (name === undefined || !isExportReference(name) || outside[kind] !== undefined) return deferred;
     const path = kinds[kind].host.split('.').filter((part) => part !== '');
-    const host = valueAt(values, path);
+    const host = valueAtPath(values, path);
     const known = path.reduce<z.ZodType>((inner, part) => shapeOf(inner)[part] ?? z.never(), schema);
     const unknown = Object.entries(isJsonObject(host) ? host : {}).filter(
       ([key, value]) =>

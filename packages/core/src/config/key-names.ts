@@ -73,7 +73,7 @@ function slipDistance(unknown: string, known: string): number {
 /** Longer names are not compared, because the time grows with both lengths. */
 const longestName = 200;
 
-/** Returns the known key that `key` was probably meant to be, or undefined if none is near. */
+/** Returns the known key or name that `key` was probably meant to be, or undefined if none is near. */
 export function findNearestKey(key: string, known: readonly string[]): string | undefined {
   if (key.length > longestName) return undefined;
   const isShouted = nameOf(key) === nameOf(key).toUpperCase();
@@ -83,9 +83,4 @@ export function findNearestKey(key: string, known: readonly string[]): string | 
   distances.sort((left, right) => left.distance - right.distance);
   const [best] = distances;
   return best !== undefined && best.distance <= limit ? best.candidate : undefined;
-}
-
-/** Returns the name that `given` was probably meant to be, or undefined if none is near. */
-export function findNearestName(given: string, names: readonly string[]): string | undefined {
-  return findNearestKey(given, names);
 }

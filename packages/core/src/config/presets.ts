@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json-object.js';
+import { nestAtKey, valueAtPath, type JsonObject } from '../json-object.js';
 import type { CommonConfig } from './compose-schema.js';
 import { createCodeSource, type ConfigSource } from './config-source.js';
 import { snakeKeys } from './key-names.js';
@@ -10,14 +10,7 @@ import { showValue } from './show-value.js';
 type Known = { readonly registrations: EveryRegistration; readonly outside: OutsideEntries };
 
 /** Returns the value at a dotted key, or undefined if there is none. */
-export function valueAtKey(values: unknown, key: string): unknown {
-  return key
-    .split('.')
-    .reduce<unknown>(
-      (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
-      values,
-    );
-}
+export const valueAtKey = (values: unknown, key: string): unknown => valueAtPath(values, key.split('.'));
 
 function chosenPresets(values: unknown, { registrations, outside }: Known): readonly (readonly [Kind, Entry])[] {
   return allKinds.flatMap((kind) => {
@@ -31,15 +24,11 @@ function setsOf({ sets = {} }: Entry, values: JsonObject): readonly (readonly [k
   return Object.entries(sets).map(([key, value]) => [key, typeof value === 'function' ? value(values) : value]);
 }
 
-function nest(key: string, value: unknown): JsonObject {
-  return key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
-}
-
 /** Returns one source for each key of the chosen presets. They belong between the defaults and what the user wrote. */
 export function presetSources(values: JsonObject, known: Known): readonly ConfigSource[] {
   return chosenPresets(values, known).flatMap(([kind, entry]) =>
     setsOf(entry, values).map(([key, value]) => ({
-      ...createCodeSource(nest(key, value), `the preset "${entry.name}" (${kinds[kind].key})`),
+      ...createCodeSource(nestAtKey(key, value), `the preset "${entry.name}" (${kinds[kind].key})`),
       isPreset: true as const,
     })),
   );

@@ -1,4 +1,4 @@
-import { TaskError, toErrorMessage } from '@agentjet/core';
+import { endOfString, TaskError, toErrorMessage } from '@agentjet/core';
 
 /** Deeper values cannot be written into the records of an episode. */
 const mostDepth = 500;
@@ -45,21 +45,11 @@ const quoteLong = (token: string): string =>
 function quoteLongIntegers(text: string): string {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
-    const opens = indexOr(text.indexOf('"', at), text.length);
+    const quote = text.indexOf('"', at);
+    const opens = quote === -1 ? text.length : quote;
     parts.push(text.slice(at, opens).replace(numbers, quoteLong));
-    at = endOfString(text, opens);
+    at = Math.min(endOfString(text, opens) + 1, text.length);
     parts.push(text.slice(opens, at));
   }
   return parts.join('');
 }
-
-function endOfString(text: string, opens: number): number {
-  for (let at = opens + 1; ; at++) {
-    at = indexOr(text.indexOf('"', at), text.length);
-    let escapes = 0;
-    while (text[at - 1 - escapes] === '\\') escapes++;
-    if (at === text.length || escapes % 2 === 0) return Math.min(at + 1, text.length);
-  }
-}
-
-const indexOr = (index: number, otherwise: number): number => (index === -1 ? otherwise : index);

@@ -1,4 +1,4 @@
-import { ConfigError, findNearestName, isJsonObject, TaskError, type JsonObject } from '@agentjet/core';
+import { ConfigError, findNearestKey, isJsonObject, TaskError, type JsonObject } from '@agentjet/core';
 
 /**
  * `fields` names the column of each part of a task: `question`, `answers.text` for a part of a struct, or `answer|after:####` for
@@ -77,7 +77,7 @@ function takeColumn(row: JsonObject, column: string, where: () => string): unkno
   );
   if (value !== missing) return value;
   const names = Object.keys(row);
-  const nearest = findNearestName(column, names);
+  const nearest = findNearestKey(column, names);
   throw new TaskError(
     'missing_column',
     `${where()}: there is no column "${column}". The columns are ${names.join(', ')}.${nearest === undefined ? ' Name one of them in "fields".' : ` Did you mean "${nearest}"?`}`,

@@ -1,6 +1,6 @@
 import {
   ConfigError,
-  findNearestName,
+  findNearestKey,
   isExportReference,
   openEntry,
   setting,
@@ -69,7 +69,7 @@ async function findEntry(name: string): Promise<Entry> {
   const entry = singleJudges.find((each) => each.name === name);
   if (entry !== undefined) return entry as Entry;
   const names = singleJudges.map((each) => each.name);
-  const nearest = findNearestName(name, names);
+  const nearest = findNearestKey(name, names);
   throw new ConfigError(
     'bad_judge',
     `task_judge.combined names "${name}", but a part is one of ${names.join(', ')}, or path/file.ts->Export.${nearest === undefined ? '' : ` Did you mean "${nearest}"?`}`,

@@ -1,4 +1,4 @@
-import { type CommonConfig, ConfigError, findNearestName, isJsonObject, type JsonObject } from '@agentjet/core';
+import { type CommonConfig, ConfigError, findNearestKey, isJsonObject, type JsonObject } from '@agentjet/core';
 import { type ChatTokenizer, reservedVariables } from '@agentjet/tokenizer';
 
 /**
@@ -48,7 +48,7 @@ function checkNames(key: string, kwargs: JsonObject, { template }: ChatTokenizer
         `${key} sets "${name}", which the model's files or each request set. Remove it.`,
       );
     if (variables.has(name)) continue;
-    const nearest = findNearestName(name, [...variables]);
+    const nearest = findNearestKey(name, [...variables]);
     const repair = nearest === undefined ? 'Remove it.' : `Did you mean "${nearest}"?`;
     throw new ConfigError(
       'unknown_variable',

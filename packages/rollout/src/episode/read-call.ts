@@ -7,7 +7,7 @@ import { isJsonObject, type ChatMessage, type JsonObject } from '@agentjet/core'
 export function readMessages(args: readonly unknown[]): readonly ChatMessage[] {
   const [request] = args;
   if (Array.isArray(request)) return request.flatMap(readMessage);
-  if (!isObject(request)) return typeof request === 'string' ? [{ role: 'user', content: request }] : [];
+  if (!isJsonObject(request)) return typeof request === 'string' ? [{ role: 'user', content: request }] : [];
   const { messages, prompt, input, systemInstructions } = request;
   const list: unknown = messages ?? prompt ?? input;
   const system =
@@ -22,26 +22,19 @@ export function readMessages(args: readonly unknown[]): readonly ChatMessage[] {
 
 /** Reads an answer. Returns null for a stream and for an unknown shape. */
 export function readAnswer(result: unknown): ChatMessage | null {
-  if (!isObject(result)) return null;
+  if (!isJsonObject(result)) return null;
   const { message, content, output, choices, generations } = result;
   const [choice] = Array.isArray(choices) ? (choices as readonly unknown[]) : [];
   const [generation] = Array.isArray(generations) ? (generations as readonly unknown[]) : [];
   const said =
     message ?? messageOf(choice) ?? messageOf(generation) ?? (Array.isArray(output) ? { content: output } : undefined);
-  const found = isObject(said) ? said : content === undefined ? undefined : result;
+  const found = isJsonObject(said) ? said : content === undefined ? undefined : result;
   if (found === undefined) return null;
   return { role: 'assistant', content: textOf(found['content']) + callsOf(found) };
 }
 
 function messageOf(value: unknown): unknown {
-  return isObject(value) ? value['message'] : undefined;
-}
-
-type Loose = Readonly<Record<string, unknown>>;
-
-/** Whether the value is an object. Instances of classes are objects too. */
-function isObject(value: unknown): value is Loose {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) ? value['message'] : undefined;
 }
 
 const roles: Readonly<Record<string, 'system' | 'user' | 'assistant' | 'tool'>> = {
@@ -58,8 +51,8 @@ const roles: Readonly<Record<string, 'system' | 'user' | 'assistant' | 'tool'>> 
 };
 
 function readMessage(value: unknown): readonly ChatMessage[] {
-  if (!isObject(value)) return [];
-  const { role, type, getType } = value as Loose & { readonly getType?: unknown };
+  if (!isJsonObject(value)) return [];
+  const { role, type, getType } = value as JsonObject & { readonly getType?: unknown };
   const said: unknown = role ?? (typeof getType === 'function' ? (getType as () => unknown).call(value) : type);
   const known = typeof said === 'string' ? roles[said] : undefined;
   if (known === undefined) return [];
@@ -67,7 +60,7 @@ function readMessage(value: unknown): readonly ChatMessage[] {
   return known === 'tool' ? [{ role: 'tool', content, toolCallId: idOf(value) }] : [{ role: known, content }];
 }
 
-function idOf({ toolCallId, tool_call_id: snake, callId }: Loose): string {
+function idOf({ toolCallId, tool_call_id: snake, callId }: JsonObject): string {
   const id = [toolCallId, snake, callId].find((value) => typeof value === 'string');
   return typeof id === 'string' ? id : '';
 }
@@ -75,7 +68,7 @@ function idOf({ toolCallId, tool_call_id: snake, callId }: Loose): string {
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (Array.isArray(content)) return content.map(textOf).join('');
-  if (!isObject(content)) return '';
+  if (!isJsonObject(content)) return '';
   const { text, value, content: inner, output } = content;
   if (typeof text === 'string') return text;
   if (typeof value === 'string') return value;
@@ -83,22 +76,22 @@ function textOf(content: unknown): string {
   return textOf(inner ?? output ?? '');
 }
 
-function isToolCall({ type }: Loose): boolean {
+function isToolCall({ type }: JsonObject): boolean {
   return type === 'tool-call' || type === 'function_call';
 }
 
 /** Renders tool calls as text, such as `look_up({"name":"x"})`. The text is appended to the words of the message. */
-function callsOf(message: Loose): string {
+function callsOf(message: JsonObject): string {
   const { toolCalls, tool_calls: snake } = message;
   const own: readonly unknown[] = isToolCall(message) ? [message] : [];
   const listed = [toolCalls, snake].find((value) => Array.isArray(value) && value.length > 0) as
     | readonly unknown[]
     | undefined;
-  return [...own, ...(listed ?? [])].map((call) => (isObject(call) ? callText(call) : '')).join('');
+  return [...own, ...(listed ?? [])].map((call) => (isJsonObject(call) ? callText(call) : '')).join('');
 }
 
-function callText(call: Loose): string {
-  const inner: Loose = isJsonObject(call['function']) ? (call['function'] satisfies JsonObject) : call;
+function callText(call: JsonObject): string {
+  const inner: JsonObject = isJsonObject(call['function']) ? (call['function'] satisfies JsonObject) : call;
   const name = inner['name'] ?? call['toolName'];
   const args = inner['arguments'] ?? inner['args'] ?? inner['input'];
   return `\n${String(name)}(${typeof args === 'string' ? args : JSON.stringify(args ?? {})})`;

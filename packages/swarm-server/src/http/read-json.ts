@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { endOfString, readBody } from '@agentjet/endpoint';
+import { endOfString } from '@agentjet/core';
+import { readBody } from '@agentjet/endpoint';
 import { WireError } from '@agentjet/swarm-wire';
 
 export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxMs: number };

@@ -1,6 +1,8 @@
 import {
   camelKeys,
   isJsonObject,
+  mergeJson,
+  nestAtKey,
   toSnakeCase,
   toErrorMessage,
   type CommonConfig,
@@ -54,7 +56,7 @@ export function createRunConfig<Config extends CommonConfig>(
 ): RunConfig {
   const withChanges = (changes: JsonObject): Config => {
     try {
-      return composition.create(merge(config, camelKeys(changes)) as Parameters<typeof composition.create>[0]);
+      return composition.create(mergeJson(config, camelKeys(changes)) as Parameters<typeof composition.create>[0]);
     } catch (error) {
       throw new WireError('unknown_config', toErrorMessage(error).replace(' in the options given in code', ''));
     }
@@ -75,7 +77,7 @@ export function createRunConfig<Config extends CommonConfig>(
       for (const [key, value] of Object.entries(changes)) {
         if (clientSide.test(key)) throw clientKey(key);
         const own = ownKey(key, config);
-        const changed = withChanges(nest(own, value));
+        const changed = withChanges(nestAtKey(own, value));
         if (own.endsWith('trainer_common.optim.lr') && typeof value !== 'number')
           throw new WireError('unknown_config', `${key} is ${JSON.stringify(value)}. Name the rate as a number.`);
         if (!changeable.has(own)) throw notNow(own);
@@ -129,18 +131,7 @@ function notNow(key: string): WireError {
 const clientKey = (key: string): WireError =>
   new WireError('unknown_config', `${key} belongs to the clients: a server takes no code. Leave it out.`);
 
-function nest(key: string, value: unknown): JsonObject {
-  return key.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
-}
-
 function flatten(value: unknown, path = ''): readonly (readonly [string, unknown])[] {
   if (!isJsonObject(value)) return [[path, value]];
   return Object.entries(value).flatMap(([name, inner]) => flatten(inner, path === '' ? name : `${path}.${name}`));
-}
-
-function merge(base: unknown, over: unknown): unknown {
-  if (!isJsonObject(base) || !isJsonObject(over)) return over;
-  const merged: Record<string, unknown> = { ...base };
-  for (const [key, value] of Object.entries(over)) merged[key] = merge(base[key], value);
-  return merged;
 }

@@ -1,4 +1,4 @@
-import { ConfigError, findNearestName } from '@agentjet/core';
+import { ConfigError, findNearestKey } from '@agentjet/core';
 import type { TemplateFamily } from '../families/template-family.js';
 import { templates } from '../registrations.js';
 
@@ -28,7 +28,7 @@ function findFamily(given: TemplateFamily | string): TemplateFamily {
   const found = templates.find(({ name }) => name === given);
   if (found !== undefined) return found;
   const names = templates.map(({ name }) => name);
-  const nearest = findNearestName(given, names);
+  const nearest = findNearestKey(given, names);
   throw new ConfigError(
     'unknown_family',
     `There is no chat-template family "${given}", only ${names.join(', ')}. ${nearest === undefined ? 'Pass your own family as an object.' : `Did you mean "${nearest}"?`}`,

@@ -1,4 +1,4 @@
-import { ConfigError, findNearestName } from '@agentjet/core';
+import { ConfigError, findNearestKey } from '@agentjet/core';
 import { isTaskFile } from '../../rows/formats.js';
 
 /**
@@ -85,7 +85,7 @@ function chooseSubset(known: readonly KnownFile[], wanted: string | null, datase
   const fallback = ['default', ''].find((name) => subsets.includes(name));
   if (wanted === null && fallback !== undefined) return fallback;
   const names = subsets.map((name) => (name === '' ? 'default' : name));
-  const nearest = wanted === null ? undefined : findNearestName(wanted, names);
+  const nearest = wanted === null ? undefined : findNearestKey(wanted, names);
   throw new ConfigError(
     'no_such_subset',
     `The data set ${dataset} has the subsets ${names.join(', ')}${wanted === null ? '' : `, not "${wanted}"`}. ${nearest === undefined ? 'Set dataset_name to one of them.' : `Did you mean "${nearest}"?`}`,
