@@ -14,7 +14,7 @@ export type {
   TurnDescription,
 } from './contract.js';
 export { createContextTracker } from './context-tracker.js';
-export type { Branch, EpisodeRow, EpisodeTree, TokenSpan, SpanAuthor } from './inspection/episode-tree.js';
+export type { Branch, EpisodeTree, TokenSpan, SpanAuthor } from './inspection/episode-tree.js';
 export { forkReasons } from './inspection/fork-reasons.js';
 export { layOutEpisode } from './inspection/lay-out-episode.js';
 export { packTurns, unpackTurns, type PackedTurns } from './inspection/packed-turn.js';

@@ -120,12 +120,9 @@ describe('in the terminal', () => {
     expect(lines).toContain('\u001b[38;5;46m2\u001b[0m\u001b[38;5;40m␛\u001b[0m\u001b[38;5;28m&\u001b[0m');
   });
 
-  it('an episode from before calls were kept is opened, and says what is missing', async () => {
+  it('an episode from before calls were kept is refused, with the commit that reads it', async () => {
     const { turns: _, ...old } = record;
-    const lines = [...formatEpisode(await inspect(old), plainPalette)].join('\n');
-    expect(lines).toContain('kept without its calls');
-    expect(lines).toMatch(/0 {2}context +\[1\+\n│ +\]:/);
-    expect(lines).toMatch(/#0 solver +⟦2␛&⟧/);
+    await expect(inspect(old)).rejects.toThrow(/written in an older format.* at commit [0-9a-f]{8}/);
   });
 
   it('one that failed says why, and one without samples has no tree', async () => {

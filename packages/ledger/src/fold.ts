@@ -9,8 +9,6 @@ import type {
   GroupDroppedRecord,
   GroupRecord,
   LedgerRecord,
-  OperationRecord,
-  RunOrder,
 } from './records.js';
 import { defaultShare } from './shares.js';
 import { drawState } from './draw-states.js';
@@ -89,14 +87,6 @@ type SettingRecord = Extract<
   { readonly kind: 'checkpoint' | 'incarnation' | 'recovered' | 'operation' | 'config' | 'task' | 'key' | 'audit' }
 >;
 
-/** Derives the order from the change between two records, because earlier versions did not record the order. */
-function orderBetween(before: OperationRecord, after: OperationRecord): RunOrder {
-  if (after.isStopped && !before.isStopped) return 'stop';
-  if (after.isDraining && !before.isDraining) return 'drain';
-  if (after.isPaused !== before.isPaused) return after.isPaused ? 'pause' : 'resume';
-  return 'start';
-}
-
 /** Applies records about the run as a whole. The newest record of a kind replaces the earlier ones. */
 function applySetting(state: LedgerState, record: SettingRecord): void {
   switch (record.kind) {
@@ -108,7 +98,7 @@ function applySetting(state: LedgerState, record: SettingRecord): void {
       state.bootId = record.bootId;
       return;
     case 'operation':
-      state.operationIds.set(record.requestId, record.order ?? orderBetween(state.operation, record));
+      state.operationIds.set(record.requestId, record.order);
       state.operation = record;
       return;
     case 'config':

@@ -288,8 +288,8 @@ export type OperationRecord = {
   readonly kind: 'operation';
   /** Identifies the order, so that a copy that arrives late changes nothing. */
   readonly requestId: string;
-  /** The order. `checkpoint` is recorded once the checkpoint is saved. Absent in stores of earlier versions. */
-  readonly order?: RunOrder | 'checkpoint';
+  /** The order. `checkpoint` is recorded once the checkpoint is saved. */
+  readonly order: RunOrder | 'checkpoint';
   readonly isPaused: boolean;
   readonly isDraining: boolean;
   readonly isStopped: boolean;

@@ -33,7 +33,7 @@ export type ShareAccount = {
   readonly lent: GroupsByShare;
   /** Groups that the newest batch should have had. Absent for a batch without quotas. */
   readonly asked?: GroupsByShare;
-  /** Groups that the newest batch had. Absent in stores of older versions. */
+  /** Groups that the newest batch had. Absent before the first batch. */
   readonly got?: GroupsByShare;
 };
 

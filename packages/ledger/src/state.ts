@@ -39,7 +39,7 @@ export type LedgerState = PolicyLine & {
   readonly audit: AuditRecord[];
   operation: OperationRecord;
   /** Orders by the ids of their requests. */
-  readonly operationIds: Map<string, NonNullable<OperationRecord['order']>>;
+  readonly operationIds: Map<string, OperationRecord['order']>;
   bootId: string | undefined;
   /** Groups whose records may be gone, with their episodes. */
   readonly finished: FinishedGroups;
@@ -135,7 +135,14 @@ export function createState(finished = new FinishedGroups()): LedgerState {
     tasks: new Map(),
     keys: new Map(),
     audit: [],
-    operation: { kind: 'operation', requestId: '', isPaused: false, isDraining: false, isStopped: false },
+    operation: {
+      kind: 'operation',
+      requestId: '',
+      order: 'start',
+      isPaused: false,
+      isDraining: false,
+      isStopped: false,
+    },
     operationIds: new Map(),
     bootId: undefined,
     finished,

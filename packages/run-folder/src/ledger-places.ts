@@ -5,8 +5,7 @@ import { parse } from 'yaml';
 
 /**
  * Finds the ledger of a run. Each run has one: `ledger` (of a server) or `recorded` (of an ordinary run) in its folder,
- * or otherwise a folder in `swarm.store_dir` that has the name of the run. Older servers had one ledger for all runs,
- * in `swarm.store_dir` itself.
+ * or otherwise a folder in `swarm.store_dir` that has the name of the run.
  */
 
 export const hasLedger = (dir: string): boolean =>
@@ -19,8 +18,7 @@ export function newLedgerOf(runDir: string, storeDir: string | null): string {
 
 /** Finds the ledger of a served run. Returns undefined if there is none. */
 export function findLedger(runDir: string, storeDir: string | null): string | undefined {
-  const elsewhere = storeDir === null ? [] : [newLedgerOf(runDir, storeDir), storeDir];
-  return [path.join(runDir, 'ledger'), ...elsewhere].find(hasLedger);
+  return [path.join(runDir, 'ledger'), newLedgerOf(runDir, storeDir)].find(hasLedger);
 }
 
 /** Returns the folder of the ledger for an ordinary run. */

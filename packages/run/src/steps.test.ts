@@ -90,28 +90,6 @@ describe('the loop', () => {
     ]);
   });
 
-  it('gets what each optimizer step found at each token, if it asks for it', async () => {
-    const backbone = createTinyTaskBackbone(1);
-    const groups: TrainingGroup[] = [];
-    for await (const group of tinyTaskGroups(backbone.engine, { seed: 7, numRepeat: 4, numGroups: 2 }))
-      groups.push(group);
-    const batch = prepareBatch(groups, { ...settings, numEpochs: 2 }, { backbone, algorithm: createGrpo() });
-    const found = [await batch.optimize(0, { reportTokens: true }), await batch.optimize(1, { reportTokens: true })];
-    const [first = [], second = []] = found.map((outcome) => (outcome.isApplied ? (outcome.tokens ?? []) : []));
-    const samples = groups.flatMap(({ episodes }) => episodes.flatMap((episode) => episode.samples));
-    for (const report of first) {
-      const sample = samples.find(({ episodeId }) => episodeId === report.episodeId);
-      expect(report.isTrained).toEqual(sample?.lossMask);
-      report.isTrained.forEach((isTrained, t) => {
-        expect(report.logprobs[t]).toBeCloseTo(isTrained === 1 ? (sample?.logprobs[t] ?? Number.NaN) : 0, 5);
-        expect(report.ratios[t]).toBeCloseTo(isTrained, 5);
-        expect(report.entropies?.[t]).toBeGreaterThanOrEqual(0);
-      });
-    }
-    expect(first.length).toBeGreaterThan(3);
-    expect(second.some(({ ratios }) => ratios.some((ratio) => ratio !== 0 && Math.abs(ratio - 1) > 1e-3))).toBe(true);
-  });
-
   it('gives rows to a backbone that takes rows, with the steps of the trees', async () => {
     const trees = await metricsWith(createTinyTaskBackbone(1), {});
     const rows = await metricsWith(createTinyTaskBackbone(1, 'rows'), {});

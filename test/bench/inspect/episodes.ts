@@ -57,16 +57,7 @@ const thoughtsCut: Workload = (size, chatTokenizer) => {
 
 function createEpisode(name: string, episode: ReturnType<Workload>, chatTokenizer: ChatTokenizer): RecordedEpisode {
   const { samples, stats, turns } = playEpisode(episode, chatTokenizer);
-  const { treeTokens, rowTokens } = layOutEpisode(
-    samples.map(({ agentName, targetTag, ids, lossMask, policyVersions }) => ({
-      agentName,
-      targetTag,
-      ids: [...ids],
-      lossMask: [...lossMask],
-      policyVersions: [...policyVersions],
-    })),
-    turns,
-  );
+  const { treeTokens, rowTokens } = layOutEpisode(samples, turns);
   const calls = {
     answered: turns.length,
     aborted: 0,

@@ -15,7 +15,6 @@ import { creditGroups, type CreditedGroup } from './credit-groups.js';
 import { toEpisodeRecords } from './episode-records.js';
 import type { LeftOutEpisode } from './left-out.js';
 import { toStepMetrics, type TrainedStep } from './step-metrics.js';
-import { toTokenReports, type TokenReport } from './token-reports.js';
 import type { TrainingGroup } from './training-group.js';
 import { anchorParts, packParts, sortOut, toBatch, type Part, type SortedBatch, type StepLoss } from './batch-parts.js';
 
@@ -57,16 +56,10 @@ export type OptimizeOptions = {
   readonly optimizer?: OptimizerOverrides;
   /** If false, tokens of the current version are treated as sampled by other weights. */
   readonly isOnPolicy?: boolean;
-  readonly reportTokens?: boolean;
 };
 
 export type OptimizerOutcome =
-  | {
-      readonly isApplied: true;
-      readonly metrics: TrainStepMetrics;
-      /** One report per trained sample. They are present if `reportTokens` was set. */
-      readonly tokens?: readonly TokenReport[];
-    }
+  | { readonly isApplied: true; readonly metrics: TrainStepMetrics }
   | { readonly isApplied: false; readonly error: BackboneError };
 
 export type RecordedStep = Pick<TrainedStep, 'step' | 'plannedRate'> & {
@@ -134,25 +127,19 @@ class Batch {
     }
   }
 
-  async #optimize(
-    index: number,
-    { optimizer, isOnPolicy = true, reportTokens = false }: OptimizeOptions,
-  ): Promise<OptimizerOutcome> {
+  async #optimize(index: number, { optimizer, isOnPolicy = true }: OptimizeOptions): Promise<OptimizerOutcome> {
     const { parts, loss, backbone, numSteps } = this.#content;
     this.#anchored ??= numSteps > 1 ? await anchorParts(parts, backbone, loss) : parts;
     const part = this.#anchored[index % this.#anchored.length];
     if (part === undefined) throw new RangeError(`There is no optimizer step ${index}; the batch has ${numSteps}.`);
-    const { samples, packs, report } = part;
     const batch = toBatch(part, backbone.policyVersion, loss);
     const metrics = await backbone.trainStep({
       ...batch,
       isOnPolicy: isOnPolicy && batch.isOnPolicy === true,
       ...(optimizer !== undefined && { optimizer }),
-      ...(reportTokens && { reportTerms: true }),
     });
-    this.#updates.push({ report, metrics });
-    const { terms } = metrics;
-    return { isApplied: true, metrics, ...(terms && { tokens: toTokenReports(samples, packs, terms) }) };
+    this.#updates.push({ report: part.report, metrics });
+    return { isApplied: true, metrics };
   }
 
   async record(run: Pick<RunFolder, 'recordStep'>, given: RecordedStep): Promise<MetricsRecord> {

@@ -1,20 +1,10 @@
 import type { PartAuthor, TurnDescription } from '../contract.js';
 
-/** One stored sample of an episode. All arrays have one length. */
-export type EpisodeRow = {
-  readonly agentName: string;
-  readonly targetTag: string;
-  readonly ids: readonly number[];
-  readonly lossMask: readonly number[];
-  readonly policyVersions: readonly number[];
-};
-
 /** The rows of an episode merged into a tree, which holds every token of the model's context once. */
 export type EpisodeTree = {
   readonly branches: readonly Branch[];
-  /** Turns as the tracker described them. For an episode without descriptions, they are derived from the rows. */
+  /** Turns as the tracker described them. */
   readonly turns: readonly TurnDescription[];
-  readonly areTurnsRecorded: boolean;
   readonly treeTokens: number;
   readonly rowTokens: number;
 };
@@ -37,8 +27,8 @@ export type Branch = {
   readonly size: number;
 };
 
-/** `generated`: sampled and trained. `template`: printed by the chat template. `context`: the episode was stored without authors. */
-export type SpanAuthor = PartAuthor | 'generated' | 'template' | 'context';
+/** `generated`: sampled and trained. `template`: printed by the chat template. */
+export type SpanAuthor = PartAuthor | 'generated' | 'template';
 
 export type TokenSpan = {
   readonly start: number;

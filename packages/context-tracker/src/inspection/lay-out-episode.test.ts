@@ -1,14 +1,7 @@
 import type { ChatMessage } from '@agentjet/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type Branch,
-  createContextTracker,
-  type EpisodeRow,
-  type EpisodeTree,
-  layOutEpisode,
-  type TurnDescription,
-} from '../index.js';
+import { type Branch, createContextTracker, type EpisodeTree, layOutEpisode, type TurnDescription } from '../index.js';
 import { createToyChatTokenizer } from '../testing.js';
 import { createPlayer } from '../testing/play.js';
 import { programs, runProgram } from '../testing/random-agent.js';
@@ -16,16 +9,9 @@ import { programs, runProgram } from '../testing/random-agent.js';
 const chatTokenizer = createToyChatTokenizer({ thinking: 'strip' });
 const user: ChatMessage = { role: 'user', content: 'U' };
 
-function row(ids: readonly number[], lossMask: readonly number[], changes: Partial<EpisodeRow> = {}): EpisodeRow {
-  return {
-    agentName: 'a',
-    targetTag: 'a',
-    ids,
-    lossMask,
-    policyVersions: lossMask.map((mask) => mask - 1),
-    ...changes,
-  };
-}
+type Row = { readonly ids: readonly number[]; readonly lossMask: readonly number[] };
+
+const row = (ids: readonly number[], lossMask: readonly number[]): Row => ({ ids, lossMask });
 
 function turn(sample: number, changes: Partial<TurnDescription>): TurnDescription {
   const rest = {
@@ -78,8 +64,8 @@ describe('an episode of two rows that share their prompt and an answer', () => {
   ];
 
   test('is one branch, and two after they part', () => {
-    const { branches, treeTokens, rowTokens, areTurnsRecorded } = layOutEpisode(rows, turns);
-    expect([treeTokens, rowTokens, areTurnsRecorded]).toEqual([8, 12, true]);
+    const { branches, treeTokens, rowTokens } = layOutEpisode(rows, turns);
+    expect([treeTokens, rowTokens]).toEqual([8, 12]);
     expect(branches).toEqual([
       {
         start: 0,
@@ -124,30 +110,6 @@ describe('an episode of two rows that share their prompt and an answer', () => {
       },
     ]);
   });
-
-  test('kept without its turns still shows what was generated', () => {
-    const { branches, turns: found, areTurnsRecorded } = layOutEpisode(rows);
-    expect(areTurnsRecorded).toBe(false);
-    expect(
-      found.map(({ index, sample, promptTokens, generatedTokens }) => [index, sample, promptTokens, generatedTokens]),
-    ).toEqual([
-      [0, 0, 2, 2],
-      [1, 0, 5, 1],
-      [2, 1, 5, 1],
-    ]);
-    expect(branches[0]?.spans.map(({ author }) => author)).toEqual(['context', 'generated']);
-  });
-
-  test.each<readonly [string, readonly TurnDescription[]]>([
-    ['a turn is missing', turns.slice(0, 2)],
-    ['a turn covers what is not trained', [turn(0, { promptTokens: 1, generatedTokens: 3 }), ...turns.slice(1)]],
-    [
-      'a turn is in a row that does not exist',
-      [...turns.slice(0, 2), turn(7, { index: 2, promptTokens: 5, generatedTokens: 1 })],
-    ],
-  ])('with turns that do not fit is shown without them: %s', (_, recorded) => {
-    expect(layOutEpisode(rows, recorded).areTurnsRecorded).toBe(false);
-  });
 });
 
 describe('calls that sampled the same from the same', () => {
@@ -172,7 +134,6 @@ test('an episode without rows has no branches', () => {
   expect(layOutEpisode([], [])).toEqual({
     branches: [],
     turns: [],
-    areTurnsRecorded: true,
     treeTokens: 0,
     rowTokens: 0,
   });
@@ -190,14 +151,8 @@ test('a template that strips thinking forks at each question, and says so at the
   expect(second?.spans.map(({ author }) => author)).toEqual(['model', 'template', 'user', 'template', 'generated']);
 });
 
-function toRows(tracker: ReturnType<typeof createContextTracker>): readonly EpisodeRow[] {
-  return tracker.finish().map(({ ids, lossMask, policyVersions, agentName, targetTag }) => ({
-    agentName,
-    targetTag,
-    ids: [...ids],
-    lossMask: [...lossMask],
-    policyVersions: [...policyVersions],
-  }));
+function toRows(tracker: ReturnType<typeof createContextTracker>): readonly Row[] {
+  return tracker.finish().map(({ ids, lossMask }) => ({ ids: [...ids], lossMask: [...lossMask] }));
 }
 
 test('for any behaviour of agents, the tree holds every row, and each generated token with the turns that sampled it', () => {
@@ -206,7 +161,6 @@ test('for any behaviour of agents, the tree holds every row, and each generated 
     runProgram(program, tracker, chatTokenizer, { order: (count) => [...Array(count).keys()] });
     const rows = toRows(tracker);
     const tree = layOutEpisode(rows, tracker.describe());
-    expect(tree.areTurnsRecorded).toBe(true);
     for (const [index, { ids, lossMask }] of rows.entries()) {
       const authors = authorsOf(tree, index);
       expect(

@@ -1,21 +1,21 @@
 import type { TurnDescription } from '../contract.js';
 import { idsOf, type TreeSegment, segmentAt, type TokenPosition, TokenTree } from '../tokens/token-tree.js';
-import type { Branch, EpisodeRow, EpisodeTree, TokenSpan, SpanAuthor } from './episode-tree.js';
-import { toTurns } from './recorded-turns.js';
+import type { Branch, EpisodeTree, TokenSpan } from './episode-tree.js';
 
-/** Merges rows into a tree. `recorded`: the result of `ContextTracker.describe`, if it was stored. */
-export function layOutEpisode(rows: readonly EpisodeRow[], recorded?: readonly TurnDescription[]): EpisodeTree {
-  const { turns, areTurnsRecorded } = toTurns(rows, recorded);
+/** Merges the rows of an episode into a tree. `turns` is the result of `ContextTracker.describe`. */
+export function layOutEpisode(
+  rows: readonly { readonly ids: ArrayLike<number> }[],
+  turns: readonly TurnDescription[],
+): EpisodeTree {
   const tree = new TokenTree();
   const ends = rows.map(({ ids }) => tree.insert(tree.root, Int32Array.from(ids)));
   const sheets = layOutSheets(tree, ends);
   for (const turn of turns) paintTurn(turn, ends, sheets);
-  const branches = toBranches(tree.root.segment, sheets, areTurnsRecorded ? 'template' : 'context');
+  const branches = toBranches(tree.root.segment, sheets);
   const treeTokens = [...sheets.keys()].reduce((sum, { start, end }) => sum + end - start, 0);
   return {
     branches,
     turns,
-    areTurnsRecorded,
     treeTokens,
     rowTokens: rows.reduce((sum, { ids }) => sum + ids.length, 0),
   };
@@ -87,7 +87,7 @@ function join(before: Mark, mark: Mark, joined: Map<Mark, Mark>): Mark {
   return both;
 }
 
-function toBranches(root: TreeSegment, sheets: Sheets, unpainted: SpanAuthor): readonly Branch[] {
+function toBranches(root: TreeSegment, sheets: Sheets): readonly Branch[] {
   const below = new Map<TreeSegment, Branch[]>();
   const open = [root];
   const order: TreeSegment[] = [];
@@ -101,17 +101,13 @@ function toBranches(root: TreeSegment, sheets: Sheets, unpainted: SpanAuthor): r
     below.delete(segment);
     if (sheet === undefined || segment.parent === undefined) return children;
     const siblings = below.get(segment.parent) ?? [];
-    siblings.push(toBranch(segment, sheet, { children, unpainted }));
+    siblings.push(toBranch(segment, sheet, children));
     below.set(segment.parent, siblings);
   }
   return [];
 }
 
-function toBranch(
-  segment: TreeSegment,
-  { rows, begun, marks }: Sheet,
-  { children, unpainted }: { readonly children: readonly Branch[]; readonly unpainted: SpanAuthor },
-): Branch {
+function toBranch(segment: TreeSegment, { rows, begun, marks }: Sheet, children: readonly Branch[]): Branch {
   const { start, end } = segment;
   const size = end - start + children.reduce((sum, child) => sum + child.size, 0);
   return {
@@ -120,19 +116,21 @@ function toBranch(
     ids: idsOf(segment),
     rows,
     begun: begun.sort((left, right) => left - right),
-    spans: toSpans(start, marks, { author: unpainted, turns: [] }),
+    spans: toSpans(start, marks),
     children,
     size,
   };
 }
 
-function toSpans(start: number, marks: readonly (Mark | undefined)[], unpainted: Mark): readonly TokenSpan[] {
+const ofTemplate: Mark = { author: 'template', turns: [] };
+
+function toSpans(start: number, marks: readonly (Mark | undefined)[]): readonly TokenSpan[] {
   const spans: TokenSpan[] = [];
   for (let at = 0; at < marks.length; ) {
     const mark = marks[at];
     let end = at + 1;
     while (end < marks.length && marks[end] === mark) end++;
-    spans.push({ ...(mark ?? unpainted), start: start + at, end: start + end });
+    spans.push({ ...(mark ?? ofTemplate), start: start + at, end: start + end });
     at = end;
   }
   return spans;

@@ -25,7 +25,7 @@ export function toTurnRecord(turn: TurnDescription): TurnRecord {
   return turn.isTrained === undefined ? record : { ...record, is_trained: turn.isTrained };
 }
 
-/** Returns the turns of an episode's record, or undefined if the record is older than this field. */
-export function readTurnRecords(turns: unknown): readonly TurnDescription[] | undefined {
-  return Array.isArray(turns) ? turns.map((turn) => camelKeys(turn) as TurnDescription) : undefined;
+/** Returns the turns of an episode's record. */
+export function readTurnRecords(turns: readonly unknown[]): readonly TurnDescription[] {
+  return turns.map((turn) => camelKeys(turn) as TurnDescription);
 }

@@ -1,5 +1,5 @@
 import { layOutEpisode, readTurnRecords, type EpisodeTree } from '@agentjet/context-tracker';
-import { BackboneError, quoteForShell } from '@agentjet/core';
+import { BackboneError, quoteForShell, tellOlderFormat } from '@agentjet/core';
 import { openRunFolder, type RecordedEpisode } from '@agentjet/run-folder';
 import { loadRunTokenizer } from './run-tokenizer.js';
 
@@ -12,8 +12,8 @@ export type InspectedEpisode = {
 };
 
 /**
- * Returns an episode by its id, or by a prefix that only one id has. Throws BackboneError `no_episode`, or `run_folder`
- * if `runDir` is not a run folder.
+ * Returns an episode by its id, or by a prefix that only one id has. Throws BackboneError `no_episode`, `run_folder` if
+ * `runDir` is not a run folder, or `older_format` for a record without turns.
  */
 export async function inspectEpisode(runDir: string, episodeId: string): Promise<InspectedEpisode> {
   const run = await openRunFolder(runDir);
@@ -22,17 +22,13 @@ export async function inspectEpisode(runDir: string, episodeId: string): Promise
     (await episodes.find(episodeId)) ??
     (await episodes.find(pickOne(runDir, episodeId, await episodes.findIds(episodeId))));
   if (record === undefined) throw noEpisode(runDir, episodeId);
-  const rows = record.samples.map((sample) => ({
-    agentName: sample.agent_name,
-    targetTag: sample.target_tag,
-    ids: sample.ids,
-    lossMask: sample.loss_mask,
-    policyVersions: sample.policy_versions,
-  }));
+  const { samples, turns } = record;
+  if (!Array.isArray(turns))
+    throw new BackboneError('older_format', tellOlderFormat(`Episode "${record.episode_id}" of ${runDir}`));
   const tokenizer = await loadRunTokenizer(run);
   return {
     record,
-    tree: layOutEpisode(rows, readTurnRecords(record['turns'])),
+    tree: layOutEpisode(samples, readTurnRecords(turns)),
     createDecoder: tokenizer && (() => tokenizer.createStreamDecoder()),
   };
 }

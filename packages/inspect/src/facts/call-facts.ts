@@ -8,13 +8,13 @@ export type CallColumn = {
   readonly valueOf: (turn: TurnDescription) => string;
 };
 
-export function callColumns({ record, tree }: InspectedEpisode): readonly CallColumn[] {
+export function callColumns({ record }: InspectedEpisode): readonly CallColumn[] {
   return [
     { title: 'call', valueOf: ({ index }) => `#${index}` },
     { title: 'agent', isText: true, valueOf: formatAgent },
     { title: 'policy', valueOf: ({ policyVersion }) => String(policyVersion) },
     { title: 'prompt', valueOf: ({ promptTokens }) => String(promptTokens) },
-    { title: 'reused', valueOf: ({ reusedTokens }) => (tree.areTurnsRecorded ? String(reusedTokens) : '-') },
+    { title: 'reused', valueOf: ({ reusedTokens }) => String(reusedTokens) },
     {
       title: 'generated',
       valueOf: ({ generatedTokens, isTruncated }) => `${generatedTokens}${isTruncated ? ' cut' : ''}`,

@@ -36,14 +36,6 @@ export function describeEpisode({ record, tree, createDecoder }: InspectedEpisod
     ...optional('special tokens', formatOptional(record['special_tokens'])),
     ...optional('workflow', formatCounts(record['log_metrics'])),
     ...describeUntrained(record),
-    ...(tree.areTurnsRecorded
-      ? []
-      : [
-          [
-            'note',
-            'this episode was kept without its calls, so the authors of the prompts and the causes of forks are not known',
-          ] as const,
-        ]),
     ...(createDecoder === undefined
       ? [['note', "the model's tokenizer cannot be read, so token ids are shown in place of text"] as const]
       : []),
@@ -90,13 +82,10 @@ function formatCounts(counts: unknown, fallback: JsonObject = {}): string {
     .join(', ');
 }
 
-/**
- * Formats counts as `wolf-1: template 2, rewritten 1; wolf-2: tools 1`. Older runs have no causes but a number for each
- * agent.
- */
+/** Formats counts as `wolf-1: template 2, rewritten 1; wolf-2: tools 1`. */
 function formatByAgent(counts: unknown): string {
   const agents = Object.entries(isJsonObject(counts) ? counts : {}).map(
-    ([agent, causes]) => `${agent}: ${isJsonObject(causes) ? formatCounts(causes) : String(causes)}`,
+    ([agent, causes]) => `${agent}: ${formatCounts(causes)}`,
   );
   return agents.length === 0 ? 'none' : agents.join('; ');
 }

@@ -18,7 +18,6 @@ const codes: Readonly<Record<Tone, string>> = {
   foreign: '31',
   opening: '36',
   template: '2',
-  context: '2',
   title: '1',
   faint: '2',
   warning: '31',

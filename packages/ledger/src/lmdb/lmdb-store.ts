@@ -12,7 +12,7 @@ import { freeBytes, isFull, makeSyncedFolder, syncPath } from './disk.js';
 import { LmdbFile, type Change, type FileMeta, type Owner } from './lmdb-file.js';
 import { freeSpace, openDatabase, type OpenFile } from './open-database.js';
 import { requireLocalDisk } from './require-local-disk.js';
-import { notesCommitsBeforeSync, requireWhole } from './require-whole.js';
+import { requireWhole } from './require-whole.js';
 
 /**
  * A store on a local disk: a folder of numbered LMDB files. Nothing is deleted inside a file; files are removed as a whole, so
@@ -271,12 +271,10 @@ export class LmdbStore implements Store {
 
   async #openFile(number: number, isReadOnly = this.#options.isReadOnly === true): Promise<LmdbFile> {
     const file = path.join(this.#dir, `${String(number).padStart(6, '0')}.mdb`);
-    requireWhole(file, { isReadOnly });
+    requireWhole(file);
     // Every commit here is already a batch. Batches that lmdb makes itself reject promises that nobody holds.
     const options = { path: file, encoding: 'binary', separateFlushed: true, eventTurnBatching: false } as const;
-    const overlappingSync = notesCommitsBeforeSync(file);
-    const open: OpenFile = (readOnly) =>
-      this.#open<Buffer>({ ...options, readOnly, overlappingSync: overlappingSync && !readOnly });
+    const open: OpenFile = (readOnly) => this.#open<Buffer>({ ...options, readOnly, overlappingSync: false });
     const openWell: OpenFile = (readOnly) => openDatabase(open, file, readOnly);
     const opened = new LmdbFile(number, file, openWell, isReadOnly);
     this.#files.push(opened);

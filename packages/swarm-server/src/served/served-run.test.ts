@@ -81,15 +81,6 @@ describe('the ledger of a run with swarm.store_dir', () => {
     expect(await openIn(store, { run: first.dir })).toEqual(first);
     expect(findLedgerOfRun(first.dir)).toEqual({ dir: first.storeDir, name: 'ledger' });
   });
-
-  it('stays in store_dir itself if an older server began it there, and a new run gets another', async () => {
-    const store = path.join(experimentDir, 'store');
-    const { dir } = await openIn(store, {});
-    begin({ dir, storeDir: store });
-    expect(await openIn(store, {})).toEqual({ dir, storeDir: store });
-    expect(findLedgerOfRun(dir)).toEqual({ dir: store, name: 'ledger' });
-    expect((await openIn(store, { isNew: true })).storeDir).not.toBe(store);
-  });
 });
 
 it('makes steps again to the last bit only with as many threads as before', async () => {
