@@ -1,3 +1,4 @@
+import type { CommonConfig } from '@agentjet/core';
 import type { JobListener } from '@agentjet/records';
 import { followRun, trackerNames, type FollowedRun, type TrackersConfig } from '@agentjet/trackers';
 
@@ -9,12 +10,13 @@ const wakers: ReadonlySet<string> = new Set(['step_finished', 'evaluated', 'held
  * only at its end.
  */
 export async function withTrackers<T>(
-  config: TrackersConfig,
+  config: TrackersConfig & Pick<CommonConfig, 'swarm'>,
   onEvent: JobListener,
   run: (onEvent: JobListener) => Promise<T>,
 ): Promise<T> {
   const names = trackerNames(config);
-  if (names.length === 0) return run(onEvent);
+  // A run of several policies has metrics for each of them, and follows them itself.
+  if (names.length === 0 || Object.keys(config.swarm.policies).length > 0) return run(onEvent);
   let followed: FollowedRun | undefined;
   const { projectName: project, experimentName: experiment } = config;
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });

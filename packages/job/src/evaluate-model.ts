@@ -32,7 +32,10 @@ export async function evaluateModel(
   given: CommonConfig,
   { inputs, onEvent, checkpoint, signal }: EvaluateParts,
 ): Promise<Evaluation | null> {
-  requireOnePolicy(given);
+  requireOnePolicy(given, {
+    does: 'this command evaluates one model',
+    repair: 'A run evaluates all of them together: set trainer_common.val_before_train or trainer_common.test_freq.',
+  });
   const tasks = await collectTasks(inputs.reader.evaluationTasks(), null);
   if (tasks.length === 0) {
     throw new TaskError(

@@ -1,4 +1,5 @@
 export { evaluateModel } from './evaluate-model.js';
 export { probeModel } from './probe/probe-model.js';
 export type { ChosenSetting, ProbeReport, Range, Rate, StepForecast, TemperatureReport } from './probe/probe-report.js';
+export { revisionOf, toSwarmRun } from './several/to-swarm-run.js';
 export { tune } from './tune.js';

@@ -4,7 +4,7 @@ import { debugJob, type DebugResult } from './debug/debug-job.js';
 import type { JobListener, JobResult } from '@agentjet/records';
 import type { JobInputs } from '@agentjet/inputs';
 import { withRollout } from '@agentjet/local-run';
-import { openUntrainedPolicy, requireOnePolicy } from '@agentjet/models';
+import { openUntrainedPolicy } from '@agentjet/models';
 import { trainJob } from './train-job.js';
 
 export type TuneParts = {
@@ -52,9 +52,9 @@ function failIfAnyFailed({ episodes, failedEpisodes }: DebugResult): void {
 
 /** Trains as configured. With backbone `debug` it runs a few episodes and trains nothing. */
 export async function tune(config: CommonConfig, parts: TuneParts): Promise<JobResult> {
-  requireOnePolicy(config);
   if (config.backbone === 'debug') return debug(config, parts);
-  return trainJob(config, {
+  const train = Object.keys(config.swarm.policies).length === 0 ? trainJob : (await loadSeveral()).trainSeveral;
+  return train(config, {
     inputs: parts.inputs,
     emit: parts.onEvent,
     resume: parts.resume ?? false,
@@ -62,3 +62,6 @@ export async function tune(config: CommonConfig, parts: TuneParts): Promise<JobR
     signal: parts.signal,
   });
 }
+
+/** Loads the server and the client of a swarm, which a run of one policy does not need. */
+const loadSeveral = () => import('./several/train-several.js');

@@ -94,12 +94,20 @@ export type SampledResult = {
 /** One line of metrics.jsonl. */
 export type StepMetrics = Readonly<Record<string, number>>;
 
+/** How a run ended for one of several policies. */
+export type PolicyResult = Pick<JobResult, 'modelDir' | 'policyVersion'>;
+
 /** How a job ended. */
 export type JobResult = {
   /** Null if no files are written, as with the backbone `debug`. */
   readonly runDir: string | null;
-  /** The folder of the tuned model in the Hugging Face layout. Null if nothing was trained. */
+  /**
+   * The folder of the tuned model in the Hugging Face layout. Null if nothing was trained, and in a run of several
+   * policies.
+   */
   readonly modelDir: string | null;
+  /** The models of a run of several policies, by name. The other fields are about the first policy. */
+  readonly policies?: Readonly<Record<string, PolicyResult>>;
   /** Null if there was no evaluation. */
   readonly successBefore: number | null;
   readonly successAfter: number | null;
@@ -170,6 +178,8 @@ export type JobEvent =
       readonly step: number;
       readonly totalSteps: number;
       readonly metrics: StepMetrics;
+      /** The policy that made the step, if there are several. */
+      readonly policy?: string;
     }
   /** The loss on transcripts that are not trained. */
   | { readonly type: 'held_out'; readonly heldOut: HeldOutLoss }

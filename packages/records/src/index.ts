@@ -9,6 +9,7 @@ export type {
   JobListener,
   JobResult,
   Phase,
+  PolicyResult,
   RunPlan,
   SftResult,
   StepMetrics,

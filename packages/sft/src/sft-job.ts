@@ -26,7 +26,10 @@ export type SftParts = {
 
 /** Trains the model to answer like the transcripts of `sft.transcripts`. Everything is written into a run folder. */
 export async function imitate(given: CommonConfig, parts: SftParts): Promise<SftResult> {
-  requireOnePolicy(given);
+  requireOnePolicy(given, {
+    does: 'this command trains one model',
+    repair: 'Remove swarm.policies for it, and then name the resulting folder in model.path of a policy.',
+  });
   const startedAt = performance.now();
   const { inputs, onEvent: emit, signal, resume = false, from } = parts;
   const model = await prepareModel(given, inputs.backbone, { emit, signal, trains: true });

@@ -29,7 +29,7 @@ import { createHttpTransport, type HttpTransport } from './http-transport.js';
 import { systemClientHost, systemFetch, type ClientHost } from './host.js';
 import { retry } from './protocol/retry.js';
 import { Worker, type WorkerOptions } from './protocol/worker.js';
-import { executeWorkflow } from './run/execute-workflow.js';
+import { executeWorkflow, type ExecuteOptions } from './run/execute-workflow.js';
 import { JudgeWatch } from './run/judge-watch.js';
 import { Notices } from './run/notices.js';
 import { TaskBook, type TableOptions } from './run/task-book.js';
@@ -89,6 +89,8 @@ export type SwarmRunOptions = {
   /** Serves agents that need an address for their model. Default: a server on the loopback, for as long as the run. */
   readonly endpointHost?: EndpointHost;
   readonly onEvent?: (event: SwarmEvent) => void;
+  /** Called with each episode that has ended here, before the server has its end. */
+  readonly onEpisode?: ExecuteOptions['onEpisode'];
   /** Aborting it gives back all running episodes, and `run` resolves. */
   readonly signal?: AbortSignal;
 };
@@ -223,6 +225,7 @@ export class SwarmClient {
       environment: toEnvironmentHost(options, parallel),
       wrapModel: options.wrapModel,
       onNotice: notices.say,
+      onEpisode: options.onEpisode,
     };
     const execute: WorkerOptions['execute'] = async (episode, episodeSignal) => {
       const task = books[episode.purpose].find(episode.task_id, episode.task);

@@ -10,3 +10,5 @@ export {
   type ServeSwarmOptions,
 } from './serve-swarm.js';
 export { serveStandby, type Standby, type StandbyOptions } from './serve-standby.js';
+export { parseRewind, type RewindTo } from './swarm/rewind.js';
+export type { RecordedEvent } from './model/model-trainer.js';

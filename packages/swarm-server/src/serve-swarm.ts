@@ -1,6 +1,7 @@
 import { createRules, LmdbStore, type BatchRules } from '@agentjet/ledger';
 import type { CommonConfig, ConfigComposition } from '@agentjet/core';
-import { openServedRun, type ServedRun } from './served/served-run.js';
+import type { RecordedEvent } from './model/model-trainer.js';
+import { openServedRun, type ServedPolicy, type ServedRun } from './served/served-run.js';
 import { findPort } from './http/address.js';
 import { createRunConfig } from './http/run-config.js';
 import { requireSafe, SwarmServer, type SwarmServerOptions } from './http/swarm-server.js';
@@ -10,7 +11,7 @@ import type { SwarmSettings } from './swarm/settings.js';
 
 export type ServeSwarmOptions<Config extends CommonConfig> = Pick<
   SwarmServerOptions,
-  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo' | 'firstKey' | 'begun'
+  'hostname' | 'port' | 'tls' | 'isBehindProxy' | 'app' | 'rewindTo' | 'firstKey' | 'begun' | 'onFatal'
 > & {
   readonly config: Config;
   readonly composition: ConfigComposition<Config>;
@@ -39,13 +40,13 @@ export type ServedFiles = {
   readonly config: CommonConfig;
   readonly runDir: string;
   /** The policies of the run, each with the folder of its metrics. By default there is one, in the run folder. */
-  readonly policies: readonly { readonly name: string; readonly dir: string }[];
+  readonly policies: readonly (Pick<ServedPolicy, 'name' | 'config' | 'folder'> & { readonly dir: string })[];
   readonly onNotice: (message: string) => void;
 };
 
 export type RunFollower = {
-  /** Called after a line was added to the metrics or the evaluations of the policy. Returns at once. */
-  readonly wake: (policy: string) => void;
+  /** Called after the policy has recorded a step or an evaluation, or has saved a checkpoint. Returns at once. */
+  readonly wake: (policy: string, event: RecordedEvent) => void;
   /** Called after the last line. Never rejects. */
   readonly close: () => Promise<void>;
   /**
@@ -84,7 +85,7 @@ export async function serveSwarm<Config extends CommonConfig>(
   });
   let server: SwarmServer | undefined;
   let follower: RunFollower | undefined;
-  const onRecorded = (policy: string): void => follower?.wake(policy);
+  const onRecorded = (policy: string, event: RecordedEvent): void => follower?.wake(policy, event);
   try {
     server = await SwarmServer.start({
       ...listening,
@@ -132,7 +133,7 @@ const toServedFiles = (
 ): ServedFiles => ({
   ...parts,
   runDir: folder.dir,
-  policies: policies.map((policy) => ({ name: policy.name, dir: policy.folder.dir })),
+  policies: policies.map(({ name, config, folder: own }) => ({ name, config, folder: own, dir: own.dir })),
 });
 
 /** The folders by policy. A run with one policy does not name it. */

@@ -159,6 +159,8 @@ function formatResult(result: JobResult): string {
   if (successBefore !== null || successAfter !== null)
     lines.push(`success ${fixed(successBefore ?? undefined, 3)} -> ${fixed(successAfter ?? undefined, 3)}${change}`);
   if (result.modelDir !== null) lines.push(`model  ${showPath(result.modelDir)}`);
+  for (const [name, { modelDir }] of Object.entries(result.policies ?? {}))
+    if (modelDir !== null) lines.push(`model  ${name}: ${showPath(modelDir)}`);
   if (result.runDir !== null) lines.push(`run    ${showPath(result.runDir)}`);
   return lines.join('\n');
 }
@@ -182,7 +184,7 @@ export function formatEvent(event: JobEvent, style?: TranscriptStyle): string | 
     case 'step_finished':
       return event.metrics['reward_mean'] === undefined
         ? formatSftStep(event.step, event.totalSteps, event.metrics)
-        : formatStep(event.step, event.totalSteps, event.metrics);
+        : `${event.policy === undefined ? '' : `${event.policy} `}${formatStep(event.step, event.totalSteps, event.metrics)}`;
     case 'held_out':
       return formatHeldOut(event.heldOut);
     case 'sft_finished':

@@ -47,11 +47,20 @@ function toJson({ collected, ...result }: JobResult): object {
     seconds_training: round(result.secondsTraining),
     policy_version: result.policyVersion,
     run_dir: result.runDir,
+    ...(result.policies !== undefined && { policies: toPoliciesJson(result.policies) }),
     ...(collected !== undefined && {
       collected: { episodes: collected.episodes, successes: collected.successes, failed: collected.failed },
     }),
   };
 }
+
+const toPoliciesJson = (policies: NonNullable<JobResult['policies']>): object =>
+  Object.fromEntries(
+    Object.entries(policies).map(([name, { modelDir, policyVersion }]) => [
+      name,
+      { policy_version: policyVersion, model_dir: modelDir },
+    ]),
+  );
 
 function toSftJson(result: SftResult): object {
   return {

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigError, parseJsonObject, quoteForShell } from '@agentjet/core';
+import { revisionOf } from '@agentjet/job';
 import {
   createProgramWorkflow,
   programsEnded,
@@ -13,7 +14,7 @@ import type { TaskInput } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
 import { createOutput } from '../output.js';
 import type { SwarmRunFlags } from '../swarm-program.js';
-import { describeRun, loadConfig, loadRun, readSwarmKey, revisionOf, toParallel } from './run-swarm.js';
+import { describeRun, loadConfig, loadRun, readSwarmKey, toParallel } from './run-swarm.js';
 import { SwarmPrinter } from './swarm-printer.js';
 
 /**

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { ConfigError } from '@agentjet/core';
-import { hashCode, loadInputs } from '@agentjet/inputs';
-import { wrapWithCallLimit } from '@agentjet/rollout';
+import { loadInputs } from '@agentjet/inputs';
+import { revisionOf, toSwarmRun } from '@agentjet/job';
 import { SwarmClient, type RunResult, type SwarmRunOptions } from '@agentjet/swarm-client';
 import { AgentJetJob, configuration, type AgentJetConfig } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
@@ -66,33 +65,15 @@ export async function loadRun(
   given: Parameters<typeof loadInputs>[0] = {},
 ): Promise<{ readonly workflow: Parameters<SwarmClient['run']>[0]; readonly options: SwarmRunOptions }> {
   const { inputs } = await loadInputs(given, { config, composition: configuration });
-  const { workflow, judge, reader, environment } = inputs;
-  const { rollout, trainableTargets, trainerCommon, environment: limits } = config;
-  const isEvaluated = trainerCommon.valBeforeTrain || trainerCommon.testFreq > 0;
+  const parallel = toParallel(flags.parallel);
   return {
-    workflow,
+    workflow: inputs.workflow,
     options: {
-      tasks: reader.trainingTasks(),
-      ...(isEvaluated && { evaluationTasks: reader.evaluationTasks() }),
-      judge,
-      environment,
-      maxSessions: limits.maxSessions,
-      openTimeoutSeconds: limits.openTimeout,
-      callTimeoutSeconds: limits.callTimeout,
-      trainableTargets,
-      parallel: toParallel(flags.parallel) ?? rollout.maxEnvWorker,
-      timeoutSeconds: rollout.episodeTimeout,
-      scorePatienceSeconds: rollout.scorePatience,
-      wrapModel: wrapWithCallLimit(config),
+      ...toSwarmRun(config, inputs),
+      ...(parallel !== undefined && { parallel }),
       portable: flags.portable !== false,
     },
   };
-}
-
-/** The revision changes with the files of workflow and judge. Files that they import are not read. */
-export function revisionOf(config: AgentJetConfig): string {
-  const hashes = hashCode({ workflow: config.rollout.userWorkflow, judge: config.taskJudge });
-  return createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 12);
 }
 
 export function toParallel(text: string | undefined): number | undefined {

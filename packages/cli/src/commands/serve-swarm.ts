@@ -1,5 +1,11 @@
 import { ConfigError } from '@agentjet/core';
-import { serveStandby, serveSwarm, type ServedSwarm, type ServeSwarmOptions } from '@agentjet/swarm-server';
+import {
+  parseRewind,
+  serveStandby,
+  serveSwarm,
+  type ServedSwarm,
+  type ServeSwarmOptions,
+} from '@agentjet/swarm-server';
 import { loadRunFollower } from '@agentjet/trackers';
 import { AgentJetJob, configuration } from 'agentjet';
 import { runInterruptibly } from '../interrupt.js';
@@ -107,7 +113,7 @@ function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
     ...(flags.host !== undefined && { hostname: flags.host }),
     ...(flags.run !== undefined && { run: flags.run }),
     ...(flags.new === true && { isNew: true }),
-    ...(flags.from !== undefined && { rewindTo: toRewind(flags.from) }),
+    ...(flags.from !== undefined && { rewindTo: parseRewind(flags.from) }),
     ...(flags.takeOver === true && { takeOver: true }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
     ...(flags.behindProxy === true && { isBehindProxy: true }),
@@ -116,23 +122,6 @@ function toOptions(flags: SwarmFlags): Partial<ServeSwarmOptions<never>> {
       ...(flags.publicUrl !== undefined && { origin: flags.publicUrl.replace(/\/+$/, '') }),
     },
   };
-}
-
-/** Parses `step-20`, or `planner=step-20,worker=step-40` for some of several policies. */
-function toRewind(text: string): number | Readonly<Record<string, number>> {
-  if (!text.includes('=')) return toStep(text);
-  return Object.fromEntries(
-    text.split(',').map((part) => {
-      const [policy = '', step = ''] = part.split('=');
-      return [policy.trim(), toStep(step.trim())] as const;
-    }),
-  );
-}
-
-function toStep(text: string): number {
-  const step = /^step-0*(\d+)$/.exec(text)?.[1];
-  if (step !== undefined) return Number(step);
-  throw new ConfigError('wrong_value', `--from is ${JSON.stringify(text)}; name a checkpoint, such as step-20.`);
 }
 
 function toPort(text: string): number {

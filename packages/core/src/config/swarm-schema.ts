@@ -83,7 +83,7 @@ export const swarm = z
     policies: setting(
       z.record(z.string(), z.record(z.string(), z.unknown())).superRefine(areSeveral),
       {},
-      'several models in one server, by name, each with its own weights: `{planner: {trainable_targets: [planner]}, worker: {trainable_targets: [worker], model: {path: nano}}}`. Each names its agents and the keys of model, backbone, trainer_common, data and sampling that differ for it. none: one model',
+      'several models in one run or server, by name, each with its own weights: `{planner: {trainable_targets: [planner]}, worker: {trainable_targets: [worker], model: {path: nano}}}`. Each names its agents and the keys of model, backbone, trainer_common, data and sampling that differ for it. none: one model',
     ),
     share_mode: setting(
       z.enum(['elastic', 'strict']),
@@ -98,7 +98,7 @@ export const swarm = z
     order: setting(
       z.enum(['pool', 'drawn']),
       'pool',
-      'the groups that a step takes: pool (the first that can be trained; others replace those that failed, and a slow client delays nobody) | drawn (the drawn groups in their order, as in an ordinary run; a step waits for each, and max_staleness limits how many batches are sampled ahead)',
+      'the groups that a step takes: pool (the first that can be trained; others replace those that failed, and a slow client delays nobody) | drawn (the drawn groups in their order, as in every ordinary run; a step waits for each, and max_staleness limits how many batches are sampled ahead)',
     ),
     sample_collection: setting(
       z.enum([...sampleCollections, ...originalCollections]),

@@ -36,7 +36,10 @@ const stepsOfTime = 5;
  * the signal aborts, the report has what is known by then.
  */
 export async function probeModel(config: CommonConfig, parts: ProbeParts): Promise<ProbeReport> {
-  requireOnePolicy(config);
+  requireOnePolicy(config, {
+    does: 'this command probes one model',
+    repair: 'Remove swarm.policies for it, and name the model of one policy in model.path.',
+  });
   const { inputs, onEvent, signal } = parts;
   const startedAt = performance.now();
   const onNotice = (message: string): void => onEvent({ type: 'notice', message });

@@ -39,12 +39,12 @@ function describeServedConflicts({ rollout, swarm }: CommonConfig): readonly str
   return [
     ...(refillGroups > 0
       ? [
-          `"rollout.refill_groups" is ${refillGroups}, and a swarm draws no tasks in place of others. Set it to 0, and "swarm.sample_collection" to enough_informative_tasks.`,
+          `"rollout.refill_groups" is ${refillGroups}, and neither a swarm nor a run of several policies draws tasks in place of others. Set it to 0. In a swarm, set "swarm.sample_collection" to enough_informative_tasks.`,
         ]
       : []),
     ...(swarm.order === 'drawn' && stragglerPatience !== null
       ? [
-          `"rollout.straggler_patience" is ${stragglerPatience}, and a step waits for each of its groups with "swarm.order" drawn. Set it to null, or set swarm.order to pool.`,
+          `"rollout.straggler_patience" is ${stragglerPatience}, and a step waits for each of its groups with "swarm.order" drawn. Set it to null, or use "ajet swarm serve" with swarm.order: pool.`,
         ]
       : []),
   ];

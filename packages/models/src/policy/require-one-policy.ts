@@ -1,14 +1,13 @@
-import { ConfigError, type CommonConfig } from '@agentjet/core';
+import { ConfigError, toSnakeCase, type CommonConfig } from '@agentjet/core';
 
 /**
- * Throws ConfigError `several_policies` if the configuration names several models, because only a swarm server can
- * train several.
+ * Throws ConfigError `several_policies` if the configuration names several models. `does` says what the command does
+ * with one model, and `repair` what to do for several.
  */
-export function requireOnePolicy({ swarm, backbone }: CommonConfig): void {
-  const names = Object.keys(swarm.policies);
+export function requireOnePolicy({ swarm, backbone }: CommonConfig, { does, repair }: OnlyOne): void {
+  const names = Object.keys(swarm.policies).map(toSnakeCase);
   if (names.length === 0 || backbone === 'debug') return;
-  throw new ConfigError(
-    'several_policies',
-    `swarm.policies names ${names.length} models, and this command trains one. Serve them with \`ajet swarm serve --conf <file>\` and run the agents with \`ajet swarm run\`, or leave swarm.policies out.`,
-  );
+  throw new ConfigError('several_policies', `swarm.policies names ${names.join(', ')}, and ${does}. ${repair}`);
 }
+
+type OnlyOne = { readonly does: string; readonly repair: string };

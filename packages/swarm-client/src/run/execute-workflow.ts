@@ -2,6 +2,7 @@ import type { AgentIdentity } from '@agentjet/context-tracker';
 import { ConfigError, type ChatModel, type Task } from '@agentjet/core';
 import {
   runEpisode,
+  type Episode,
   type EndpointHost,
   type EnvironmentHost,
   type Judge,
@@ -35,6 +36,8 @@ export type ExecuteOptions = {
   readonly environment?: EnvironmentHost | undefined;
   readonly wrapModel?: WrapModel | undefined;
   readonly onNotice: (message: string) => void;
+  /** Called with each episode that has ended here. */
+  readonly onEpisode?: ((episode: Episode, claimed: ClaimedEpisode) => void) | undefined;
 };
 
 /**
@@ -98,6 +101,7 @@ export async function executeWorkflow(
   );
   if (finished.status === 'completed' && finished.secondsJudging !== undefined) judgeWatch.answered();
   if (gone.signal.reason instanceof ConfigError) throw gone.signal.reason;
+  if (!signal.aborted) options.onEpisode?.(finished, episode);
   return toEnd(finished, { client, awayMs, turnIds });
 }
 

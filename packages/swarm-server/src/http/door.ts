@@ -13,21 +13,21 @@ import {
 import type { z } from 'zod';
 import type { ClaimKey } from '../swarm/episode-answers.js';
 import type { Swarm } from '../swarm/swarm.js';
-import { requireKey, type StoredKey } from './keys.js';
+import { hasKey, requireKey, type StoredKey } from './keys.js';
 import { readJson, type BodyLimits } from './read-json.js';
 
 /** The checks that every route makes first: the wire version, a working swarm, a key, and then the body. */
 export class Door {
   readonly #current: () => Swarm | undefined;
   readonly #limits: BodyLimits;
-  readonly #needsKey: boolean;
+  readonly #keys: Keys;
   /** Spreads answers over turns of the event loop, because one commit may release a thousand of them. */
   readonly #turns = new LoopTurns();
 
-  constructor(current: () => Swarm | undefined, limits: BodyLimits, needsKey: boolean) {
+  constructor(current: () => Swarm | undefined, limits: BodyLimits, keys: Keys) {
     this.#current = current;
     this.#limits = limits;
-    this.#needsKey = needsKey;
+    this.#keys = keys;
   }
 
   read =
@@ -65,10 +65,14 @@ export class Door {
     }
     const swarm = this.#current();
     if (swarm === undefined) throw new WireError('not_ready', 'The server is recovering.', { retryAfterMs: 500 });
-    const key = this.#needsKey ? requireKey(swarm.context.ledger.state, headers.authorization, role) : undefined;
+    const { needsKey = true, ownKey } = this.#keys;
+    const isFree = !needsKey || (ownKey !== undefined && hasKey(headers.authorization, ownKey));
+    const key = isFree ? undefined : requireKey(swarm.context.ledger.state, headers.authorization, role);
     return { swarm, key };
   }
 }
+
+type Keys = { readonly needsKey?: boolean | undefined; readonly ownKey?: string | undefined };
 
 /** The assumed size of an answer in bytes. The answers of one turn of the event loop have a size limit. */
 const answerBytes = 1024;

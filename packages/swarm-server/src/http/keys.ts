@@ -74,6 +74,12 @@ export function requireKey(state: LedgerState, header: string | undefined, role:
   return stored;
 }
 
+/** Whether an Authorization header has this key. */
+export function hasKey(header: string | undefined, key: string): boolean {
+  const hash = (text: string): Buffer => Buffer.from(hashOf(text));
+  return timingSafeEqual(hash(header ?? ''), hash(`Bearer ${key}`));
+}
+
 function findKey(state: LedgerState, text: string): StoredKey | undefined {
   const [prefix, , id, secret = ''] = text.split('_');
   if (prefix !== 'ajk') return undefined;

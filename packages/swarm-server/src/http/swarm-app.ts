@@ -39,7 +39,7 @@ import { addRun, type StandbyRun } from './run-routes.js';
 export function createSwarmApp(current: () => Swarm | undefined, options: SwarmAppOptions = {}): Hono {
   const limits = { ...defaultLimits, ...options.limits };
   const app = new Hono();
-  const door = new Door(current, limits, options.needsKey !== false);
+  const door = new Door(current, limits, options);
   const base = app.basePath('/swarm/v1');
   base.get('/healthz', (context) => context.json({ ok: true }));
   base.get('/readyz', (context) => context.json({ ok: current() !== undefined }, current() === undefined ? 503 : 200));
@@ -77,6 +77,8 @@ export type SwarmAppOptions = {
   readonly limits?: Partial<BodyLimits>;
   /** If false, every request may do everything. This is allowed only for a server that listens on loopback. */
   readonly needsKey?: boolean;
+  /** A key that is kept in memory only, for a client in the process of the server. It may do everything. */
+  readonly ownKey?: string;
   /**
    * The address by which clients reach this server, such as `https://swarm.example.org`. Default: taken from the
    * request.

@@ -46,7 +46,8 @@ export class SwarmServer {
     requireSafe(options);
     const loop = new SwarmLoop(options);
     await loop.open();
-    const firstKey = await loop.makeFirstKey(options.app?.needsKey !== false);
+    const { needsKey = true, ownKey } = options.app ?? {};
+    const firstKey = await loop.makeFirstKey(needsKey && ownKey === undefined);
     await loop.auditBegin();
     const app = createSwarmApp(() => loop.swarmToAsk, options.app);
     const models = new ModelApp(loop);
@@ -128,6 +129,11 @@ export type SwarmServerOptions = Pick<SwarmOptions, 'tasks' | 'access' | 'rewind
   readonly isBehindProxy?: boolean;
   readonly app?: SwarmAppOptions;
   readonly onNotice?: (message: string) => void;
+  /**
+   * Called if a model, a trainer or the store fails. Nothing is opened again then: close the server. Default: the server
+   * opens what failed again.
+   */
+  readonly onFatal?: ((error: unknown) => void) | undefined;
 };
 
 /** Records who began a run, when, and the name of the run. */
@@ -244,15 +250,21 @@ class SwarmLoop {
   }
 
   async #openParts(records: RecordIndex): Promise<Pick<SwarmOptions, 'trainer' | 'policies' | 'model' | 'access'>> {
-    const { openModel, openTrainer, access, settings, policySettings } = this.#options;
+    const { openModel, openTrainer, access, settings, policySettings, onFatal } = this.#options;
     if (openModel !== undefined) {
       const model = await openModel(records, (error, policy) => {
-        if (this.#swarm?.breakPolicy(policy, error) !== true) void this.#openAgain(error);
+        if (onFatal !== undefined) onFatal(error);
+        else if (this.#swarm?.breakPolicy(policy, error) !== true) void this.#openAgain(error);
       });
       this.#model = model;
       this.#keys = model.keys;
       const policies = model.trainers.map(({ name, trainer, reopen }) => {
-        return { name, trainer, reopen, settings: policySettings?.[name] ?? settings };
+        return {
+          name,
+          trainer,
+          settings: policySettings?.[name] ?? settings,
+          ...(onFatal === undefined && { reopen }),
+        };
       });
       return { policies, model: model.episodes, access: model.access };
     }
@@ -303,6 +315,8 @@ class SwarmLoop {
   /** Opens a dead model again from its newest checkpoint. If it dies too often, an operator must repair the cause. */
   async #openAgain(error: unknown): Promise<void> {
     const swarm = this.#swarm;
+    const { onFatal } = this.#options;
+    if (onFatal !== undefined) return onFatal(error);
     if (swarm === undefined || this.#leaving === swarm) return; // both the engine and the trainer report a failure
     const problem = this.#failures.note(error, systemHost.now());
     if (problem === undefined) {
@@ -333,13 +347,15 @@ class SwarmLoop {
     const swarm = this.#swarm;
     this.#swarm = undefined;
     if (this.#isClosed) return;
-    if (error.code === 'not_owner') this.#taken = error;
-    if (error.code !== 'closed') this.#options.onNotice?.(error.message);
+    const { onFatal } = this.#options;
+    if (error.code === 'not_owner' || onFatal !== undefined) this.#taken = error;
+    if (onFatal === undefined && error.code !== 'closed') this.#options.onNotice?.(error.message);
     await swarm?.closed();
     await this.#release();
-    if (error.code === 'not_owner') {
+    if (this.#taken !== undefined) {
       this.#isOver = true;
       this.#wake();
+      onFatal?.(error);
       return this.#tellTaken(error);
     }
     for (let delayMs = 100; !this.#isClosed; delayMs = Math.min(2 * delayMs, 10_000)) {

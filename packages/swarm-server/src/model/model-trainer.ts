@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { AgentJetError, type CommonConfig, type RewardedEpisode } from '@agentjet/core';
 import {
   defaultPolicy,
@@ -9,7 +10,7 @@ import {
   type ManifestRecord,
   type RecordIndex,
 } from '@agentjet/ledger';
-import type { MetricsRecord, RunFolder } from '@agentjet/run-folder';
+import { checkpointName, type MetricsRecord, type RunFolder } from '@agentjet/run-folder';
 import type { Episode } from '@agentjet/rollout';
 import {
   contentOf,
@@ -20,6 +21,7 @@ import {
   toGroupLines,
   toGroupReport,
   type Ended,
+  type JobEvent,
   type JobListener,
   type SampledGroup,
 } from '@agentjet/records';
@@ -79,7 +81,11 @@ export class ModelTrainer implements TrainerPort {
     if (!this.repeatsExactly) this.#gap.noteLoad(await this.#options.folder.readMetrics());
     await this.#options.weights.load(step);
   };
-  save = (step: number): Promise<void> => this.#options.weights.save(step);
+  save = async (step: number): Promise<void> => {
+    const { weights, folder, onRecorded } = this.#options;
+    await weights.save(step);
+    onRecorded?.({ type: 'checkpoint_saved', step, dir: path.join(folder.checkpoints.dir, checkpointName(step)) });
+  };
   removeCheckpoint = (step: number): Promise<void> => this.#options.weights.removeCheckpoint(step);
 
   /** Waits until the engine samples from the new weights. */
@@ -104,7 +110,7 @@ export class ModelTrainer implements TrainerPort {
   record = async (manifest: ManifestRecord, { secondsSampling, isRedo }: MadeStep): Promise<void> => {
     const more = { ...toShareMetrics(manifest.shares), ...this.#gap.noteStep(isRedo) };
     const { metrics } = await this.#steps.record(manifest, { secondsSampling, more });
-    this.#options.onRecorded?.();
+    this.#options.onRecorded?.({ type: 'step_finished', step: metrics.step, totalSteps: this.#totalSteps, metrics });
     this.#report(metrics);
     if (!isRedo) this.#empty.note(metrics);
   };
@@ -132,7 +138,7 @@ export class ModelTrainer implements TrainerPort {
     };
     await folder.recordEvaluation(toEvaluationRecord(evaluation), sampled.flatMap(toGroupLines));
     this.#watched.listener({ type: 'evaluated', evaluation });
-    this.#options.onRecorded?.();
+    this.#options.onRecorded?.({ type: 'evaluated', evaluation });
   };
 
   close = (): Promise<void> => this.#options.weights.close();
@@ -167,6 +173,11 @@ export class ModelTrainer implements TrainerPort {
     return inDrawOrder(groups, idle).map((drawn, at) =>
       this.#toTrainingGroup(drawn, { lost: at === 0 ? lost : [], failed }),
     );
+  }
+
+  /** 0 if the tasks decide when the run ends. */
+  get #totalSteps(): number {
+    return this.#options.config.trainerCommon.totalTrainingSteps ?? 0;
   }
 
   get #policy(): string {
@@ -248,9 +259,11 @@ export type ModelTrainerOptions = {
   /** Called with each finding of a rule of `diagnose`, once for each rule. */
   readonly onNotice?: ((message: string) => void) | undefined;
   readonly version: string;
-  /** Called after each line of the metrics or the evaluations. */
-  readonly onRecorded?: () => void;
+  /** Called after a step or an evaluation is recorded, and after a checkpoint is saved. */
+  readonly onRecorded?: (event: RecordedEvent) => void;
 };
+
+export type RecordedEvent = Extract<JobEvent, { type: 'step_finished' | 'evaluated' | 'checkpoint_saved' }>;
 
 type PlanContext = Parameters<TrainerPort['plan']>[1];
 
@@ -333,4 +346,4 @@ function inDrawOrder(groups: readonly ManifestGroup[], idle: readonly IdleGroup[
 }
 
 const repair =
-  'Repair the cause and continue with "ajet swarm start", or set trainer_common.max_empty_steps to null to continue regardless.';
+  'Repair the cause and continue with "ajet swarm start" (without a server, with --resume), or set trainer_common.max_empty_steps to null to continue regardless.';

@@ -8,7 +8,7 @@ import type { EpisodeAccess } from '../swarm/episode-answers.js';
 import type { TrainerPort } from '../swarm/trainer-port.js';
 import { EpisodeKeys } from './episode-keys.js';
 import type { EpisodeHolder, ModelPort } from './model-port.js';
-import { ModelTrainer } from './model-trainer.js';
+import { ModelTrainer, type RecordedEvent } from './model-trainer.js';
 import { ReopenableWeights } from './reopenable-weights.js';
 import { PolicyEpisodes, type PolicyPart } from './policy-episodes.js';
 import { ServedEpisodes, type ServedEpisodesOptions } from './served-episodes.js';
@@ -46,7 +46,12 @@ export async function openSwarmModel(
     }
   };
   try {
-    for (const policy of run.policies) models.push(await openPolicyModel(policy, records, options));
+    const { onNotice } = options;
+    const isOne = run.policies.length === 1;
+    for (const policy of run.policies) {
+      const say = (message: string): void => onNotice?.(isOne ? message : `${policy.name}: ${message}`);
+      models.push(await openPolicyModel(policy, records, { ...options, onNotice: say }));
+    }
   } catch (error) {
     await close();
     throw error;
@@ -81,8 +86,8 @@ type PolicyModel = PolicyPart & {
 type ModelOptions = Pick<ServedEpisodesOptions, 'idleMs'> & {
   /** Called once when the engine of a policy is dead. */
   readonly onFailure?: (error: unknown, policy: string) => void;
-  /** Called with each line that is added to the metrics or the evaluations of a policy. */
-  readonly onRecorded?: (policy: string) => void;
+  /** Called after a policy has recorded a step or an evaluation, or has saved a checkpoint. */
+  readonly onRecorded?: (policy: string, event: RecordedEvent) => void;
   readonly onNotice?: (message: string) => void;
 };
 
@@ -112,7 +117,7 @@ async function openPolicyModel(
     folder,
     records,
     version: readVersion(),
-    onRecorded: () => onRecorded?.(name),
+    onRecorded: (event) => onRecorded?.(name, event),
     onNotice,
   });
   const reopen = async (): Promise<void> => {

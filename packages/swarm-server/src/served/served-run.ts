@@ -179,7 +179,7 @@ function requireTrainable({ backbone, trainerCommon }: CommonConfig): void {
   if (optim.lrSchedulerType === 'constant' || totalTrainingSteps !== null) return;
   throw new ConfigError(
     'wrong_value',
-    `trainer_common.optim.lr_scheduler_type is ${optim.lrSchedulerType}, which ends at the last step, and a swarm does not know it. Set trainer_common.total_training_steps.`,
+    `trainer_common.optim.lr_scheduler_type is ${optim.lrSchedulerType}, which ends at the last step, and neither a swarm nor a run of several policies knows it. Set trainer_common.total_training_steps.`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { ConfigError } from '@agentjet/core';
 import { named } from '@agentjet/ledger';
 import type { SwarmContext } from './swarm-context.js';
 
@@ -10,4 +11,21 @@ export function rewind({ ledger, line, policy }: SwarmContext, to: RewindTo = In
   if (toStep >= line.step) return;
   const incarnation = { kind: 'incarnation' as const, ...named(policy), value: line.incarnation + 1 };
   ledger.append({ kind: 'rewound', ...named(policy), toStep }, incarnation);
+}
+
+/** Parses `step-20`, or `planner=step-20,worker=step-40` for some of several policies. Throws ConfigError `wrong_value`. */
+export function parseRewind(text: string): RewindTo {
+  if (!text.includes('=')) return toStep(text);
+  return Object.fromEntries(
+    text.split(',').map((part) => {
+      const [policy = '', step = ''] = part.split('=');
+      return [policy.trim(), toStep(step.trim())] as const;
+    }),
+  );
+}
+
+function toStep(text: string): number {
+  const step = /^step-0*(\d+)$/.exec(text)?.[1];
+  if (step !== undefined) return Number(step);
+  throw new ConfigError('wrong_value', `--from is ${JSON.stringify(text)}; name a checkpoint, such as step-20.`);
 }

@@ -114,7 +114,7 @@ function requireTrainable(context: SwarmContext, failedBefore: number): void {
   if (found < maxEmptySteps * rulesOf(context).batchSize * numPlaces) return;
   throw new WorkflowError(
     'nothing_trained',
-    `${found} episodes since step ${context.weights.version} failed, and no group can be trained. "ajet swarm episodes" shows their errors. Repair the cause and continue with "ajet swarm start", or set trainer_common.max_empty_steps to null to continue regardless.`,
+    `${found} episodes since step ${context.weights.version} failed, and no group can be trained. "ajet swarm episodes" shows their errors. Repair the cause and continue with "ajet swarm start" (without a server, with --resume), or set trainer_common.max_empty_steps to null to continue regardless.`,
   );
 }
 
