@@ -8,7 +8,7 @@ import { WireError, type RunRequest } from '@agentjet/swarm-wire';
 import { createKey, type StoredKey } from './http/keys.js';
 import { findPort, toListenError, toUrl } from './http/address.js';
 import { createLobby, type LobbyOptions } from './http/lobby.js';
-import { requireSafe } from './http/swarm-server.js';
+import { requireSafe } from './http/require-safe.js';
 import { refuseClientKeys } from './http/run-config.js';
 import { serveSwarm, type ServedSwarm, type ServeSwarmOptions } from './serve-swarm.js';
 

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
-import { ConfigError, toErrorMessage } from '@agentjet/core';
+import type { HttpBindings, ServerType } from '@hono/node-server';
+import { toErrorMessage } from '@agentjet/core';
 import { RecordIndex, systemHost, type Store, type StoreError } from '@agentjet/ledger';
 import type { EpisodeKeys } from '../model/episode-keys.js';
 import type { SwarmModel } from '../model/swarm-model.js';
@@ -12,10 +10,12 @@ import type { SwarmSettings } from '../swarm/settings.js';
 import { Swarm } from '../swarm/swarm.js';
 import type { SwarmOptions } from '../swarm/swarm-options.js';
 import { toStoreError, toWireError } from '../swarm/to-wire-error.js';
-import { toListenError, toUrl } from './address.js';
+import { toUrl } from './address.js';
 import { InFlight } from './in-flight.js';
 import { createKey, type StoredKey } from './keys.js';
+import { listen } from './listen.js';
 import { ModelApp, pathOf, type Serving } from './model-app.js';
+import { requireSafe } from './require-safe.js';
 import { createSwarmApp, type SwarmAppOptions } from './swarm-app.js';
 
 /**
@@ -377,51 +377,3 @@ const gatherMs = 4;
 
 /** This timer keeps the process alive, because a server that opens may wait only for a commit. */
 const gather = (): Promise<void> => setTimeout(gatherMs);
-
-/** How long an idle connection stays open. */
-const idleMs = 10 * 60_000;
-
-type Listen = {
-  readonly hostname: string;
-  readonly port: number;
-  readonly tls: SwarmServerOptions['tls'];
-};
-
-function listen(
-  fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>,
-  { hostname, port, tls }: Listen,
-): Promise<ServerType> {
-  const secure =
-    tls === undefined
-      ? {}
-      : { createServer, serverOptions: { cert: readFileSync(tls.cert), key: readFileSync(tls.key) } };
-  return new Promise((resolve, reject) => {
-    const server = serve({ fetch: fetch as Parameters<typeof serve>[0]['fetch'], hostname, port, ...secure }, () =>
-      resolve(server),
-    );
-    server.once('error', (error) => reject(toListenError(error, { hostname, port })));
-    // Clients keep idle connections for about a minute. If one is closed during a write, a request is lost.
-    if ('keepAliveTimeout' in server) server.keepAliveTimeout = idleMs;
-  });
-}
-
-export function requireSafe({
-  hostname = '127.0.0.1',
-  tls,
-  isBehindProxy = false,
-  app,
-}: Pick<SwarmServerOptions, 'hostname' | 'tls' | 'isBehindProxy' | 'app'>): void {
-  const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(hostname);
-  if (isLocal) return;
-  if (app?.needsKey === false) {
-    throw new ConfigError(
-      'keys_needed',
-      `Without keys the server listens on loopback only, not on ${hostname}. Leave --no-keys out.`,
-    );
-  }
-  if (tls !== undefined || isBehindProxy) return;
-  throw new ConfigError(
-    'tls_needed',
-    `The server would send keys over plain HTTP on ${hostname}. Give --tls-cert and --tls-key, or say that a proxy in front of it speaks TLS, or use loopback through an ssh tunnel.`,
-  );
-}
