@@ -16,7 +16,7 @@ import {
   findRun,
   withTrainingRun,
 } from '@agentjet/local-run';
-import { loadModelTokenizer, toEnginePolicy, prepareModel } from '@agentjet/models';
+import { loadModelTokenizer, toEnginePolicy, prepareModel, withPacks } from '@agentjet/models';
 
 export type TrainJobOptions = {
   readonly inputs: JobInputs;
@@ -48,7 +48,7 @@ export async function trainJob(given: CommonConfig, options: TrainJobOptions): P
   const model = await prepare();
   const onNotice = (message: string): void => options.emit({ type: 'notice', message });
   const runDir = options.resume === false ? undefined : await findRun(given, options.resume);
-  const config = withRate(given, { model, composition: inputs.composition, runDir, onNotice });
+  const config = withRate(withPacks(given, model), { model, composition: inputs.composition, runDir, onNotice });
   const chatTokenizer = await loadModelTokenizer(model.modelDir, { ...inputs, onNotice }, config);
   const { totalSteps } = schedule;
   const opened = { ...options, model, chatTokenizer, startedAt, totalSteps, isRecorded: true };

@@ -28,7 +28,7 @@ export type BackboneCheck = {
   readonly sampling: NeedVerdict | undefined;
   /** The reason why it cannot run this model. */
   readonly problem: string | undefined;
-  /** Present if training does not fit. */
+  /** Present if training does not fit, not even with smaller packs, which a run chooses itself. */
   readonly waysOut: readonly string[];
 };
 
@@ -79,7 +79,8 @@ async function checkBackbone(
     estimate && judgeNeed({ backbone, estimate, config, section, model: description, trains, machine });
   try {
     const [training, sampling] = [judge(true), judge(false)];
-    const ways = training?.fits === false ? waysOut(training, config, true) : [];
+    const isRefused = training?.fits === false && (training.packTokens ?? 0) === 0;
+    const ways = isRefused ? waysOut(training, config, true) : [];
     return { name: backbone.name, training, sampling, problem: undefined, waysOut: ways };
   } catch (error) {
     if (!(error instanceof BackboneError)) throw error;

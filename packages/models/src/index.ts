@@ -5,7 +5,7 @@ export type { JudgeOptions, NeedVerdict } from './needs/judge-need.js';
 export { type WatchedEngine, watchEngine } from './policy/engine-health.js';
 export { exportTunedModel } from './policy/export-tuned-model.js';
 export { findCheckpoint } from './policy/find-checkpoint.js';
-export { readNeedRequest } from './policy/judge-model.js';
+export { readNeedRequest, withPacks } from './policy/judge-model.js';
 export { openBackbone } from './policy/open-backbone.js';
 export { loadModelTokenizer, openUntrainedPolicy, toEnginePolicy } from './policy/open-policy.js';
 export { type PreparedModel, prepareModel } from './policy/prepare-model.js';

@@ -4,7 +4,7 @@ import type { TaskReader } from '@agentjet/rollout';
 import type { JobListener, SftResult } from '@agentjet/records';
 import { collectTasks, type JobInputs } from '@agentjet/inputs';
 import { withRate, findRun, withTrainingRun } from '@agentjet/local-run';
-import { loadModelTokenizer, prepareModel, requireOnePolicy } from '@agentjet/models';
+import { loadModelTokenizer, prepareModel, requireOnePolicy, withPacks } from '@agentjet/models';
 import { createExampleOrder } from './example-order.js';
 import { prepareExamples } from './prepare-examples.js';
 import { readTranscripts } from './read-transcripts.js';
@@ -36,7 +36,7 @@ export async function imitate(given: CommonConfig, parts: SftParts): Promise<Sft
   const { modelDir } = model;
   const onNotice = (message: string): void => emit({ type: 'notice', message });
   const runDir = resume === false ? undefined : await findRun(given, resume);
-  const config = withRate(given, { model, composition: inputs.composition, runDir, onNotice });
+  const config = withRate(withPacks(given, model), { model, composition: inputs.composition, runDir, onNotice });
   const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
   const { transcripts, sources } = await readTranscripts(config, { modelDir, chatTokenizer });
   const examples = await prepareExamples(transcripts, {

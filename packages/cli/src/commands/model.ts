@@ -112,20 +112,23 @@ function describeBackbone({ name, training, sampling, problem, waysOut }: Backbo
   const word =
     fits === null
       ? 'depends on the GPUs (--gpus 4 --gpu-memory 80GiB --gpu-name H100)'
-      : fits
+      : fits || (packTokens ?? 0) > 0
         ? 'fits'
         : 'does not fit';
+  const { checkpointBytes } = need;
+  const disk = checkpointBytes === undefined ? [] : [`  a checkpoint: ${formatBytes(checkpointBytes)} of disk`];
   const alone = sampling === undefined ? [] : [`  sampling alone: about ${formatBytes(sampling.neededBytes)}`];
   const pack =
-    fits === true && packTokens !== null && need.fullPackBytes !== null
+    packTokens !== null && packTokens > 0 && need.fullPackBytes !== null
       ? [
-          `  a full pack would need ${formatBytes(need.fullPackBytes)}: trainer_common.max_pack_tokens=${packTokens} fits`,
+          `  a full pack would need ${formatBytes(need.fullPackBytes)}, so a run makes packs of at most ${packTokens} tokens`,
         ]
       : [];
   return [
     `${name}: ${word}${cpu}; ${describeNeed(training)}`,
     `  ${describeParts(training)}`,
     ...alone,
+    ...disk,
     ...pack,
     ...waysOut.map((way) => `  - ${way}`),
   ];
@@ -147,7 +150,8 @@ function toBackboneJson({ training, sampling, problem, waysOut }: BackboneCheck)
   return {
     problem: problem ?? null,
     place: training?.need.place ?? null,
-    fits: training?.fits ?? null,
+    fits: training === undefined ? null : (training.packTokens ?? 0) > 0 || training.fits,
+    checkpoint_bytes: whole(training?.need.checkpointBytes),
     needed_bytes: whole(training?.neededBytes),
     available_bytes: whole(training?.available?.bytes),
     sampling_bytes: whole(sampling?.neededBytes),

@@ -35,7 +35,9 @@ const smallRun = [
 
 it.each(frameworks)('writes a project with %s that trains as it is', { timeout: 60_000 }, async (framework) => {
   await init(dir, framework);
-  expect(lines).toContainEqual(expect.stringMatching(/npx ajet --conf agent\.yaml {2}.*trains/));
+  expect(lines.join('\n')).toMatch(
+    /npx ajet probe agent\.yaml .*\n.*--backbone=debug.*\n.*npx ajet --conf agent\.yaml {2}.*trains/,
+  );
   const events: JobEvent[] = [];
   const { policyVersion } = await new AgentJetJob()
     .loadJobFromYaml(path.join(dir, 'agent.yaml'), [...smallRun, `ajet.experiment_dir=${dir}/runs`])

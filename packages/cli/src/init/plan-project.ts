@@ -56,6 +56,7 @@ export function planProject(framework: Framework, { name, version, model = 'nano
     type: 'module',
     scripts: {
       start: 'ajet --conf agent.yaml',
+      probe: 'ajet probe agent.yaml',
       debug: 'ajet --conf agent.yaml --backbone=debug',
       train: 'ajet --conf agent.yaml',
     },

@@ -16,6 +16,22 @@ export function describeNeed({ need, neededBytes, available }: NeedVerdict): str
   return `${parameters}, ${describeBytes(neededBytes, need.fullPackBytes)}${most}${place}${describeTime(need)}`;
 }
 
+/** `a checkpoint takes 1.5 GiB of disk, and 3 are kept`. Undefined if the size is unknown. */
+export function describeDisk(
+  { checkpointBytes }: NeedVerdict['need'],
+  { saveFreq, maxCheckpoints, keepBest }: CommonConfig['trainerCommon'],
+): string | undefined {
+  if (checkpointBytes === undefined) return undefined;
+  const best = keepBest === null ? '' : ' and the best one';
+  const kept =
+    saveFreq === 0
+      ? 'only the last is written'
+      : maxCheckpoints === 0
+        ? 'all are kept'
+        : `${maxCheckpoints}${best} are kept`;
+  return `a checkpoint takes ${formatBytes(checkpointBytes)} of disk, and ${kept}`;
+}
+
 function describeTime({ place, stepSeconds, timeUnknown, compiles }: NeedVerdict['need']): string {
   const first = compiles === true ? ' after a first one that compiles for seconds to minutes' : '';
   if (stepSeconds !== null)

@@ -3,7 +3,7 @@ import { readModelConfig } from '@agentjet/trainer';
 import type { JobListener } from '@agentjet/records';
 import type { BackboneEntry } from '@agentjet/inputs';
 import { readAvailableMemory, type AvailableMemory } from '../needs/available-memory.js';
-import { describeNeed, describeParts, describePlace, waysOut } from '../needs/describe-need.js';
+import { describeDisk, describeNeed, describeParts, describePlace, waysOut } from '../needs/describe-need.js';
 import { judgeNeed, type JudgeOptions, type NeedVerdict } from '../needs/judge-need.js';
 import { readGpus } from '../needs/read-gpus.js';
 import { resolveModelDir } from './model-dir.js';
@@ -17,6 +17,8 @@ export type PreparedModel = {
   readonly numParameters: number | undefined;
   /** Whether an adapter (LoRA) is trained instead of all weights. */
   readonly trainsAdapter: boolean;
+  /** The largest pack that fits into memory, if it is smaller than the configured one. See `withPacks`. */
+  readonly packTokens?: number | undefined;
 };
 
 /** A model that fits if no other model is opened. Its weights may not be downloaded yet. */
@@ -52,16 +54,40 @@ export async function judgeModel(
   const { readsWeights = true } = backbone;
   const { path: modelPath } = config.model;
   const described = await resolveModelDir(modelPath, { withWeights: false, signal, onNotice });
-  const request = await readNeedRequest(described, { config, backbone, trains, memory });
+  const wanted = await readNeedRequest(described, { config, backbone, trains, memory });
+  const packTokens = wanted && fittingPack(wanted, onNotice);
+  const request = wanted && { ...wanted, config: withPacks(config, { packTokens }) };
   const judgeIn = (left?: AvailableMemory): NeedVerdict | undefined => request && judgeNeed({ ...request, left });
   const verdict = judgeIn();
   if (verdict !== undefined) checkVerdict(verdict, { config, trains, policy, override, onNotice });
   const prepare = async (): Promise<PreparedModel> => {
     const modelDir = readsWeights ? await resolveModelDir(modelPath, { signal, onNotice }) : described;
     const { numParameters, trainsAdapter = config.lora.rank > 0 } = verdict?.need ?? { numParameters: undefined };
-    return { modelDir, summary: verdict && describeNeed(verdict), numParameters, trainsAdapter };
+    const disk = verdict && trains ? describeDisk(verdict.need, config.trainerCommon) : undefined;
+    const summary = verdict && [describeNeed(verdict), ...(disk === undefined ? [] : [disk])].join('; ');
+    return { modelDir, summary, numParameters, trainsAdapter, packTokens };
   };
   return { verdict, judgeIn, prepare };
+}
+
+/**
+ * Returns the largest pack that fits into memory, with a notice, if a configured pack of the longest samples does not fit.
+ * Undefined if it fits, or if not even one sample does. The limits on prompts and answers are not changed.
+ */
+function fittingPack(request: JudgeOptions, onNotice: (message: string) => void): number | undefined {
+  if (!request.trains) return undefined;
+  const { need, available, packTokens } = judgeNeed(request);
+  if (packTokens === null || packTokens === 0 || available === null || need.fullPackBytes === null) return undefined;
+  onNotice(
+    `Packs have at most ${packTokens} tokens instead of ${request.config.trainerCommon.maxPackTokens} (trainer_common.max_pack_tokens), because a full one would need ${formatBytes(need.fullPackBytes)} of ${formatBytes(available.bytes)}. The gradient stays the same, and samples are not shortened.`,
+  );
+  return packTokens;
+}
+
+/** Returns the configuration with packs that fit into memory. */
+export function withPacks(config: CommonConfig, { packTokens }: Pick<PreparedModel, 'packTokens'>): CommonConfig {
+  if (packTokens === undefined) return config;
+  return { ...config, trainerCommon: { ...config.trainerCommon, maxPackTokens: packTokens } };
 }
 
 type JudgedJob = Pick<JudgeOptions, 'config' | 'backbone' | 'trains'> & { readonly memory: AvailableMemory };
@@ -93,14 +119,8 @@ function checkVerdict(
   verdict: NeedVerdict,
   { config, trains, policy, override = 'model.memory_check=warn', onNotice }: CheckOptions,
 ): void {
-  const { need, neededBytes, available, fits, packTokens } = verdict;
-  if (available === null || fits === null) return;
-  if (fits) {
-    if (packTokens === null || need.fullPackBytes === null) return;
-    return onNotice(
-      `A pack of ${config.trainerCommon.maxPackTokens} tokens would need ${formatBytes(need.fullPackBytes)} of ${formatBytes(available.bytes)}. If all episodes are so long, set trainer_common.max_pack_tokens=${packTokens}.`,
-    );
-  }
+  const { need, neededBytes, available, fits } = verdict;
+  if (available === null || fits !== false) return;
   const doing = trains ? 'To train' : 'To open';
   const ways = waysOut(verdict, config, trains).map((way) => `\n  - ${way}`);
   const message =

@@ -8,6 +8,7 @@ import type { JobEvent } from '@agentjet/records';
 import { checkModel } from '../check-model.js';
 import { qwen } from '../testing/half-billion-model.js';
 import { createConfig } from '@agentjet/inputs/testing';
+import { withPacks } from './judge-model.js';
 import { prepareModel, type PreparedModel } from './prepare-model.js';
 
 const [onnx] = backbones;
@@ -31,34 +32,63 @@ const notices: JobEvent[] = [];
 const prepare = (config: CommonConfig): Promise<PreparedModel> =>
   prepareModel(config, onnx, { emit: (event) => void notices.push(event), trains: true, memory });
 
-const refusalOf = (config: CommonConfig): Promise<string> => prepare(config).then(() => 'let in', String);
+const refusalOf = (config: CommonConfig, available = memory): Promise<string> =>
+  prepareModel(config, onnx, { emit: () => undefined, trains: true, memory: available }).then(() => 'let in', String);
 
 describe('a model of 0.5B on a machine of 24 GiB', () => {
-  it('is refused if the trees of a step do not fit, with the packs that would', async () => {
-    const error: unknown = await prepare(lake()).catch((failure: unknown) => failure);
-    expect(error).toBeInstanceOf(BackboneError);
-    expect(error).toMatchObject({ code: 'not_enough_memory' });
-    expect(String(error)).toMatch(
-      /Ways out:\n {2}- train in smaller trees, .*: trainer_common\.max_pack_tokens=\d{3,4}\n/,
-    );
+  it('is let in with smaller packs if those of the configuration do not fit, and this is reported', async () => {
+    notices.length = 0;
+    const { packTokens, summary } = await prepare(lake());
+    expect(packTokens).toBeGreaterThanOrEqual(640);
+    expect(packTokens).toBeLessThan(4096);
+    expect(notices).toEqual([
+      {
+        type: 'notice',
+        message: expect.stringMatching(
+          new RegExp(`^Packs have at most ${packTokens} tokens instead of 4096 .* samples are not shortened`),
+        ),
+      },
+    ]);
+    expect(summary).toMatch(/^494\.0M parameters, (up to )?about .* of 22\.5 GiB/);
+    const { data, trainerCommon } = withPacks(lake(), { packTokens });
+    expect(data).toEqual(lake().data);
+    expect(trainerCommon).toEqual({ ...lake().trainerCommon, maxPackTokens: packTokens });
   });
 
   it('is let in with such packs, without a notice', async () => {
-    const packTokens = Number(/max_pack_tokens=(\d+)/.exec(await refusalOf(lake()))?.[1]);
+    const { packTokens } = await prepare(lake());
     notices.length = 0;
-    const { summary } = await prepare(lake(packTokens));
+    expect((await prepare(lake(packTokens))).packTokens).toBeUndefined();
     expect(notices).toEqual([]);
-    expect(summary).toMatch(/^494\.0M parameters, (up to )?about .* of 22\.5 GiB/);
+  });
+
+  it('is refused if not even one sample fits, with shorter samples', async () => {
+    const small = { emit: () => undefined, trains: true, memory: { ...memory, bytes: 17 * 2 ** 30 } };
+    const error: unknown = await prepareModel(lake(), onnx, small).catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(BackboneError);
+    expect(error).toMatchObject({ code: 'not_enough_memory' });
+    expect(String(error)).toMatch(/data\.max_prompt_length=\d+ data\.max_response_length=\d+/);
+  });
+
+  it('says how much disk a checkpoint takes', async () => {
+    const { summary } = await prepare(lake());
+    expect(summary).toMatch(/; a checkpoint takes 5\.5 GiB of disk, and 3 are kept$/);
+    const rare = createConfig({ ...lake(), trainerCommon: { saveFreq: 0 } });
+    expect((await prepare(rare)).summary).toMatch(/5\.5 GiB of disk, and only the last is written$/);
   });
 
   it('is checked by the same figures', async () => {
     const check = await checkModel(model, { config: lake(), memory, onNotice: () => undefined });
     const embedded = check.backbones.find(({ name }) => name === 'onnx');
     expect(embedded?.training).toMatchObject({ fits: false, longestSample: null });
-    expect(embedded?.training?.packTokens).toBeGreaterThanOrEqual(640);
-    const message = await refusalOf(lake());
-    for (const way of embedded?.waysOut ?? ['?']) expect(message).toContain(`  - ${way}`);
-    expect(message).toContain(`(${Math.ceil(embedded?.training?.neededBytes ?? 0)} bytes)`);
+    expect(embedded?.training?.packTokens).toBe((await prepare(lake())).packTokens);
+    expect(embedded?.waysOut).toEqual([]);
+    const tiny = { bytes: 2 ** 30, limitedBy: 'machine' as const };
+    const refused = await checkModel(model, { config: lake(), memory: tiny, onNotice: () => undefined });
+    const { training, waysOut = ['?'] } = refused.backbones.find(({ name }) => name === 'onnx') ?? {};
+    const message = await refusalOf(lake(), tiny);
+    for (const way of waysOut) expect(message).toContain(`  - ${way}`);
+    expect(message).toContain(`(${Math.ceil(training?.neededBytes ?? 0)} bytes)`);
   });
 });
 

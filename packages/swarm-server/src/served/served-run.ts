@@ -19,6 +19,7 @@ import {
   preparePolicies,
   type PreparePoliciesOptions,
   type AvailableMemory,
+  withPacks,
 } from '@agentjet/models';
 import { createPolicyConfigs, type PolicyConfig } from './policy-configs.js';
 import { openServedWeights, type ServedWeights } from './served-weights.js';
@@ -145,7 +146,12 @@ async function prepare(
     const onNotice = noticeOf(policy, loaded.length, options);
     if (summary !== undefined) onNotice(`model ${policy.config.model.path} (${summary})`);
     const runDir = known && (loaded.length === 1 ? known.dir : policyDir(known.dir, policy.name));
-    const config = withRate(policy.config, { model: policy, composition: inputs.composition, runDir, onNotice });
+    const config = withRate(withPacks(policy.config, policy), {
+      model: policy,
+      composition: inputs.composition,
+      runDir,
+      onNotice,
+    });
     const chatTokenizer = await loadModelTokenizer(modelDir, { ...inputs, onNotice }, config);
     prepared.push({ ...policy, config, chatTokenizer });
   }
