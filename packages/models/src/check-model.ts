@@ -13,6 +13,7 @@ import { readAvailableMemory, type AvailableMemory } from './needs/available-mem
 import { waysOut } from './needs/describe-need.js';
 import { judgeNeed, type Machine, type NeedVerdict } from './needs/judge-need.js';
 import { readGpus } from './needs/read-gpus.js';
+import { withPacks } from './policy/judge-model.js';
 import { resolveModelDir } from './policy/model-dir.js';
 
 export type ModelCheck = {
@@ -75,12 +76,18 @@ async function checkBackbone(
 ): Promise<BackboneCheck> {
   const section = sectionOf(config, 'backbones', backbone);
   const estimate = await backbone.loadEstimate?.();
-  const judge = (trains: boolean): NeedVerdict | undefined =>
-    estimate && judgeNeed({ backbone, estimate, config, section, model: description, trains, machine });
+  const judgeAs = (wanted: CommonConfig, trains: boolean): NeedVerdict | undefined =>
+    estimate && judgeNeed({ backbone, estimate, config: wanted, section, model: description, trains, machine });
+  const judge = (trains: boolean): NeedVerdict | undefined => {
+    const verdict = judgeAs(config, trains);
+    const packTokens = trains ? (verdict?.packTokens ?? 0) : 0;
+    if (verdict === undefined || packTokens === 0) return verdict;
+    const smaller = judgeAs(withPacks(config, { packTokens }), trains);
+    return smaller && { ...smaller, packTokens };
+  };
   try {
     const [training, sampling] = [judge(true), judge(false)];
-    const isRefused = training?.fits === false && (training.packTokens ?? 0) === 0;
-    const ways = isRefused ? waysOut(training, config, true) : [];
+    const ways = training?.fits === false ? waysOut(training, config, true) : [];
     return { name: backbone.name, training, sampling, problem: undefined, waysOut: ways };
   } catch (error) {
     if (!(error instanceof BackboneError)) throw error;

@@ -112,17 +112,15 @@ function describeBackbone({ name, training, sampling, problem, waysOut }: Backbo
   const word =
     fits === null
       ? 'depends on the GPUs (--gpus 4 --gpu-memory 80GiB --gpu-name H100)'
-      : fits || (packTokens ?? 0) > 0
+      : fits
         ? 'fits'
         : 'does not fit';
   const { checkpointBytes } = need;
   const disk = checkpointBytes === undefined ? [] : [`  a checkpoint: ${formatBytes(checkpointBytes)} of disk`];
   const alone = sampling === undefined ? [] : [`  sampling alone: about ${formatBytes(sampling.neededBytes)}`];
   const pack =
-    packTokens !== null && packTokens > 0 && need.fullPackBytes !== null
-      ? [
-          `  a full pack would need ${formatBytes(need.fullPackBytes)}, so a run makes packs of at most ${packTokens} tokens`,
-        ]
+    fits === true && packTokens !== null
+      ? [`  larger packs would not fit, so a run makes packs of at most ${packTokens} tokens`]
       : [];
   return [
     `${name}: ${word}${cpu}; ${describeNeed(training)}`,
@@ -150,7 +148,7 @@ function toBackboneJson({ training, sampling, problem, waysOut }: BackboneCheck)
   return {
     problem: problem ?? null,
     place: training?.need.place ?? null,
-    fits: training === undefined ? null : (training.packTokens ?? 0) > 0 || training.fits,
+    fits: training?.fits ?? null,
     checkpoint_bytes: whole(training?.need.checkpointBytes),
     needed_bytes: whole(training?.neededBytes),
     available_bytes: whole(training?.available?.bytes),
