@@ -121,7 +121,7 @@ it('a run in which nothing ever completed ends with an error, its episodes kept'
   );
   const { code, stderr } = await runAjet(folder, ['--conf', 'job.yaml']);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/error: Not one of 6 episodes completed/);
+  expect(stderr).toMatch(/error: None of the 6 episodes completed/);
   expect(readEpisodes(onlyRun(folder))).toHaveLength(6);
 });
 

@@ -165,6 +165,6 @@ it('a run that refuses tools fails its episodes with the reason', async () => {
   const config = createConfig(modelDir, { tools: 'refuse' });
   const job = new AgentJetJob({ config }).setWorkflow(createWorkflow()).setData({ training: tasks });
   const onEvent = (event: JobEvent): void => void (event.type === 'notice' && notices.push(event.message));
-  await expect(job.tune({ onEvent })).rejects.toThrow('Not one of 2 episodes completed');
+  await expect(job.tune({ onEvent })).rejects.toThrow('None of the 2 episodes completed');
   expect(notices.join('\n')).toContain('"model.tools" is "refuse"');
 });

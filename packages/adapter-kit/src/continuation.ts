@@ -10,7 +10,7 @@ export function expectContinuation({ engine, chatTokenizer }: ScriptedEpisode, e
   const prompt = engine.requests[later]?.request.promptIds;
   if (before?.completion === undefined || prompt === undefined) {
     throw new BrokenPromise(
-      `The engine was asked ${engine.requests.length} times; at least ${later + 1} calls must reach it.`,
+      `The engine received ${engine.requests.length} model calls, but this check needs at least ${later + 1}. Send every call of the framework to the engine.`,
     );
   }
   const seen = [...before.request.promptIds, ...before.completion.ids];

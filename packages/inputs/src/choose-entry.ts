@@ -28,7 +28,7 @@ export type KindReader<Common, Made> = {
    * method `open`.
    */
   readonly onlyInEntries?: 'section';
-  /** Phantom type: the options that entries of this kind are opened with. */
+  /** Never set. The type checker reads from it which options `open` of this kind receives. */
   readonly common?: Common;
 };
 

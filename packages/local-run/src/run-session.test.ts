@@ -177,7 +177,7 @@ describe('runSession', () => {
     const run = openRun(() => {}, { tally: { completed: 0, failed: 4 } });
     await expect(runSession({ run, source: pool.source })).rejects.toMatchObject({
       code: 'nothing_completed',
-      message: expect.stringContaining('Not one of 4 episodes completed'),
+      message: expect.stringContaining('None of the 4 episodes completed'),
     });
   });
 });

@@ -99,6 +99,6 @@ function toPlan({ config, checkpoint }: TrainingRun, { totalSteps, groupsPerStep
 function nothingCompleted({ folder, tally }: TrainingRun): WorkflowError {
   return new WorkflowError(
     'nothing_completed',
-    `Not one of ${tally.failed} episodes completed, so nothing was learned. Their errors are in ${folder.dir}/episodes; \`--backbone=debug\` shows them one by one.`,
+    `None of the ${tally.failed} episodes completed, so nothing was learned. Their errors are in ${folder.dir}/episodes; \`--backbone=debug\` shows them one by one.`,
   );
 }

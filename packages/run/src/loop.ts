@@ -49,7 +49,7 @@ function manifestOf({ manifests }: PolicyLine, step: number): ManifestRecord {
   if (manifest !== undefined) return manifest;
   throw new AgentJetError(
     'redo_impossible',
-    `Step ${step} has to be made again, and its manifest is gone. Begin a new run from a checkpoint that is whole.`,
+    `The run must repeat step ${step}, but the manifest of that step is missing. Begin a new run from a complete checkpoint.`,
   );
 }
 

@@ -113,7 +113,7 @@ export class StepMaker {
     if (known === undefined) return false;
     throw new AgentJetError(
       'redo_diverged',
-      `Optimizer step ${manifest.step}.${index} was made before, and now its gradient is not finite: the weights have diverged. Go back with --from to a checkpoint before step ${manifest.step}.`,
+      `Optimizer step ${manifest.step}.${index} succeeded before a restart, but its gradient is now not finite, because the weights have diverged. Go back to a checkpoint before step ${manifest.step} with --from.`,
     );
   }
 
@@ -150,6 +150,6 @@ function requireVersion({ step, content }: ManifestRecord, present: number): voi
   if (policyVersion === present) return;
   throw new BackboneError(
     'redo_impossible',
-    `Step ${step} has to be made again. It was decided for weights of version ${policyVersion}, and these are of version ${present}. Go back with --from to a checkpoint.`,
+    `The run must repeat step ${step}, which was decided for weights of version ${policyVersion}, but the loaded weights have version ${present}. Go back to a checkpoint with --from.`,
   );
 }

@@ -82,7 +82,7 @@ function requireAlgorithm(recorded: string, configured: string): void {
   if (recorded === configured) return;
   throw new BackboneError(
     'redo_impossible',
-    `A step that has to be made again was decided with the algorithm "${recorded}", and the configuration names "${configured}". Configure "${recorded}" until the steps are made again.`,
+    `The run must repeat a step that was decided with the algorithm "${recorded}", but the configuration names "${configured}". Configure "${recorded}" until the step has been repeated.`,
   );
 }
 

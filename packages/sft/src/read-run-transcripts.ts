@@ -23,7 +23,7 @@ export async function readRunTranscripts(dir: string, options: RunReaderOptions)
   if (changes.length > 0)
     throw new ConfigError(
       'other_tokens',
-      `The episodes of ${dir} are kept in tokens of another model: ${changes.map(({ file }) => file).join(', ')} differ from those of ${options.modelDir}. ` +
+      `The episodes of ${dir} are recorded as tokens of another model, whose files differ from those of ${options.modelDir}: ${changes.map(({ file }) => file).join(', ')}. ` +
         'Collect transcripts as messages: ajet --conf <file.yaml> --backbone=debug debug.collect=all',
     );
   const hash = createHash('sha256');

@@ -105,12 +105,13 @@ async function say(
   request: ChatRequest,
   { model, engine, chatTokenizer }: Speaker,
 ): Promise<AssistantMessage> {
-  if (request.messages.length === 0) throw new Unprintable('An answer has no message before it.');
+  if (request.messages.length === 0)
+    throw new Unprintable('The transcript begins with an answer. Put a user message before it.');
   const { shown, opening } = toShown(request, chatTokenizer);
   const ids = toAnswerIds(chatTokenizer, { ...shown, opening }, answer);
   if (ids === undefined)
     throw new Unprintable(
-      `The chat template has no way to say message ${request.messages.length + 1} so that it is read as the same: ${JSON.stringify(answer).slice(0, 200)}`,
+      `The chat template cannot render message ${request.messages.length + 1} so that the rendered tokens parse to the same message: ${JSON.stringify(answer).slice(0, 200)}`,
     );
   engine.answer = ids;
   return (await model.generate(request)).message;

@@ -10,7 +10,7 @@ const reward = z.number().min(-maxReward, `a reward is ${rewardRange}`).max(maxR
 export const shareName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name of up to 64 letters, digits, dots, dashes and underscores')
-  .refine((name) => !(name in {}), 'another name: this one belongs to every object of JavaScript');
+  .refine((name) => !(name in {}), 'another name, because every JavaScript object has a property of this name');
 
 /** The further episodes of a claim have its id with `#` and their number, so a claim id may not end in this form. */
 const claimId = id.regex(/^(?![\s\S]*#[0-9]+$)/, 'expected an id that does not end in # and a number');

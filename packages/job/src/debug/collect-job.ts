@@ -36,7 +36,7 @@ export async function collectJob(context: RolloutContext, options: CollectOption
     await kept.read();
     emit({
       type: 'notice',
-      message: `Transcripts are kept in ${folder.dir}${kept.episodes === 0 ? '' : `: ${kept.episodes} are there`}.`,
+      message: `Transcripts are written to ${folder.dir}${kept.episodes === 0 ? '' : `, which already has ${kept.episodes}`}.`,
     });
     const tasks = await readTrainingTasks(options.reader, config.debug.collect);
     for (let pass = 0; pass < config.debug.collectRepeat && options.signal?.aborted !== true; pass++)
@@ -47,7 +47,7 @@ export async function collectJob(context: RolloutContext, options: CollectOption
     if (episodes > 0 && failed === episodes)
       throw new WorkflowError(
         'nothing_completed',
-        `Not one of ${episodes} episodes completed, so there is nothing to imitate. Without debug.collect they are printed one by one.`,
+        `None of the ${episodes} episodes completed, so there is nothing to imitate. Run without debug.collect to print each episode.`,
       );
     return { runDir: folder.dir, episodes, successes, failed };
   } finally {

@@ -86,7 +86,7 @@ function settle(ledger: RunLedger, options: RecordedRunOptions): void {
   }
   const sampling = changes.filter(({ key }) => !changesNoSampling.test(key));
   if (sampling.length > 0) ledger.startAnew('superseded', namesOf(sampling), state.step + 1);
-  if (steps.length > 0) onNotice(`Steps ${from + 1} to ${state.step} are made again from their recorded tokens.`);
+  if (steps.length > 0) onNotice(`Repeating steps ${from + 1} to ${state.step} from their recorded tokens.`);
 }
 
 /** Notes that the steps up to this one were made, because there is a complete checkpoint of it. */

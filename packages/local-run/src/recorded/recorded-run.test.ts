@@ -388,6 +388,6 @@ it('sets a ledger aside that cannot be read, and records anew', async () => {
   const again = await open();
   expect(again.lastStep).toBe(0);
   expect(notices.join()).toMatch(
-    /cannot be read, and are set aside in .*recorded\.unreadable-\d+: The ledger contradicts itself/,
+    /cannot be read, so their folder was renamed to .*recorded\.unreadable-\d+: The ledger contradicts itself/,
   );
 });

@@ -63,7 +63,9 @@ export class RunLedger implements PlaceRecord {
       if (!isUnreadable(error) || !existsSync(dir)) throw toRunError(error);
       const aside = `${dir}.unreadable-${Date.now()}`;
       await rename(dir, aside);
-      onNotice(`The recorded episodes cannot be read, and are set aside in ${aside}: ${toErrorMessage(error)}`);
+      onNotice(
+        `The recorded episodes cannot be read, so their folder was renamed to ${aside}: ${toErrorMessage(error)}`,
+      );
       return await RunLedger.#open(dir, config);
     }
   }

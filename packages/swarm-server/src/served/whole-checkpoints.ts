@@ -52,7 +52,7 @@ export class WholeCheckpoints {
       await this.#checkpoints.open(`step-${step}`);
       return true;
     } catch (error) {
-      this.#onNotice(`${toErrorMessage(error)} The steps after the one before it are made again.`);
+      this.#onNotice(`${toErrorMessage(error)} The run repeats the steps since the checkpoint before it.`);
       return false;
     }
   }
