@@ -31,10 +31,13 @@ export function readRewards(group: EpisodeGroup): number[] {
   });
 }
 
-/** Differences up to this share of the largest reward, or of 1, are rounding: sums in another order differ by less. */
+/**
+ * A difference counts as rounding if it is at most this share of the largest reward, or of 1 if all rewards are
+ * smaller. Adding the rewards in another order changes a sum by less.
+ */
 const rounding = 1e-9;
 
-/** Returns the largest difference from 0 that rounding alone can give a difference of these values. */
+/** Returns how far rounding alone can move a difference of these values away from 0. */
 function roundingOf(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, Math.abs(value)), 1) * rounding;
 }

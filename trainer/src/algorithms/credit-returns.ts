@@ -4,7 +4,7 @@ import { agentsOf, type AgentTurns, returnsOf } from './returns.js';
 
 export type ReturnOptions = {
   /**
-   * The discount, in [0, 1]: each turn of its agent before a reward gets the reward times one more factor of gamma.
+   * The discount, in [0, 1]. A turn that is k turns of the same agent before a reward gets gamma^k times the reward.
    * Defaults to 1.
    */
   readonly gamma?: number | undefined;
@@ -18,8 +18,8 @@ export type Compare = (values: readonly number[]) => readonly number[];
  *
  * If each episode has a single reward, the reward is the value of every token. Otherwise each target is compared
  * separately, turn by turn: the value of an agent's k-th turn is the return from there on, gamma included. An agent
- * with fewer turns takes part with its last turn, so with one reward per target and gamma 1 all turns get the same
- * value.
+ * with fewer turns is represented by its last turn. With one reward per target and gamma 1, all turns therefore get the
+ * same value.
  */
 export function creditReturns(groups: readonly EpisodeGroup[], compare: Compare, gamma = 1): Sample[] {
   const rewards = groups.flatMap(readRewards);
@@ -32,7 +32,7 @@ export function creditReturns(groups: readonly EpisodeGroup[], compare: Compare,
   );
 }
 
-/** Returns the advantage of the sample's tokens that this turn has sampled. */
+/** Returns the advantage of the tokens of the sample that belong to this turn. */
 type Credit = (turnIndex: number | undefined) => number;
 type Credits = (episode: RewardedEpisode, sample: Sample) => Credit;
 

@@ -3,8 +3,8 @@ import { grpo } from './grpo/registration.js';
 import { reinforce } from './reinforce/registration.js';
 
 /**
- * These are algorithms of papers, each with its settings under the usual name. If a setting of the paper has no key
- * here, the comment of its preset names it.
+ * Presets are published algorithms under their usual names, each with the settings of its paper. If AgentJet has no key
+ * for a setting of the paper, the comment of the preset says so.
  */
 
 const none = z.strictObject({});
@@ -19,8 +19,8 @@ const batchSize: NonNullable<Entry['sets']>[string] = ({ data }) =>
   (data as { readonly train_batch_size: number }).train_batch_size;
 
 /**
- * Liu et al. 2025, "Understanding R1-Zero-Like Training", do not divide by the deviation, and use a constant length
- * instead of each answer's own.
+ * Liu et al. 2025, "Understanding R1-Zero-Like Training", do not divide by the standard deviation, and divide by a
+ * constant length instead of the length of each answer.
  */
 const drGrpo = defineAlgorithm({
   name: 'dr_grpo',
@@ -59,8 +59,8 @@ const reinforcePlusPlus = defineAlgorithm({
 });
 
 /**
- * Yu et al. 2025, "DAPO", clip higher, count every token the same, use no KL, and replace groups without spread. Their
- * punishment of long answers has no key here.
+ * Yu et al. 2025, "DAPO", raise the upper clip limit, weigh all tokens equally, use no KL penalty, and replace groups
+ * whose rewards are all equal. Their punishment of long answers has no key here.
  */
 const dapo = defineAlgorithm({
   name: 'dapo',
@@ -98,8 +98,8 @@ const gspo = defineAlgorithm({
 });
 
 /**
- * MiniMax-M1 (2025) clips the weight of a token from above only, and no token loses its gradient. The upper limit of 5
- * is from Khatri et al. 2025, "The Art of Scaling Reinforcement Learning Compute"; MiniMax-M1 gives none.
+ * MiniMax-M1 (2025) limits the importance weight of a token only from above, so no token loses its gradient. The upper
+ * limit of 5 is from Khatri et al. 2025, "The Art of Scaling Reinforcement Learning Compute"; MiniMax-M1 gives none.
  */
 const cispo = defineAlgorithm({
   name: 'cispo',

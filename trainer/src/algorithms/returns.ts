@@ -1,6 +1,9 @@
 import type { RewardedEpisode } from '@agentjet/core';
 
-/** The turns whose pay is added up: those of one agent or, if there is no name, those of all agents of a target. */
+/**
+ * The turns whose rewards are added up. They are the turns of one agent or, if there is no name, of all agents of a
+ * target.
+ */
 export type AgentTurns = {
   readonly agentName: string | undefined;
   /** The values of `Sample.turnIndices`, ascending. */
@@ -8,8 +11,8 @@ export type AgentTurns = {
 };
 
 /**
- * Returns the agents of a target in an episode. It separates them only if their turns may have different values. An
- * episode in which the target had no turn still counts, with its reward.
+ * Returns the turns of a target in an episode, separated by agent only if their values may differ. An episode in which
+ * the target had no turn still counts with its reward.
  */
 export function agentsOf(episode: RewardedEpisode, target: string, gamma: number): readonly AgentTurns[] {
   const samples = episode.samples.filter(({ targetTag }) => targetTag === target);
@@ -27,8 +30,8 @@ export function agentsOf(episode: RewardedEpisode, target: string, gamma: number
 }
 
 /**
- * Computes the return of each turn: the turn's own pay, plus gamma times the return of the agent's next turn. The
- * reward at the end of the episode is paid at the last turn. The result has at least one value.
+ * Computes the return of each turn: the reward of the turn, plus gamma times the return of the agent's next turn. The
+ * reward of the whole episode is added at the last turn. The result has at least one value.
  */
 export function returnsOf(
   { reward, rewards, turnRewards = [] }: RewardedEpisode,
@@ -47,7 +50,7 @@ export function returnsOf(
   return returns.length === 0 ? [final] : returns.reverse();
 }
 
-/** The order is by code units, so it is the same on every machine. */
+/** Sorts by code units, because that order is the same on every machine. */
 function compareText(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
 }

@@ -1,13 +1,13 @@
 import type { Sample } from '@agentjet/core';
 
-/** Advantages are float32. */
+/** The relative rounding error of an advantage, which is a float32. */
 const rounding = 1e-6;
 
 /**
  * Changes the samples' advantages to (A - mean) / (std + 1e-8). Mean and standard deviation are over all trained tokens
  * of `samples`, as in the batch normalisation of REINFORCE++ (Hu et al. 2025, eq. 8). If all advantages are equal, or
- * differ only by the rounding of single precision, they become 0. Without this rule, rounding alone would cause a full
- * step.
+ * differ only by rounding, they become 0. Otherwise the division would turn rounding errors into advantages of full
+ * size.
  */
 export function whitenAdvantages(samples: readonly Sample[]): (sample: Sample) => Sample {
   const trained = samples.flatMap(({ lossMask, advantages }) =>

@@ -12,12 +12,18 @@ export const embeddedCapabilities: BackboneCapabilities = {
   trainsTruncation: true,
 };
 
-/** onnxruntime adds in another order on another processor, and with another number of threads. */
+/**
+ * A run repeats exactly only with the same processor and number of threads, because onnxruntime adds numbers in an
+ * order that depends on both.
+ */
 export function embeddedArithmetic(threads: number): string {
   return `${threads} threads, ${process.arch}, ${cpus()[0]?.model.trim() ?? 'an unknown processor'}`;
 }
 
-/** On a GPU, rounding depends on what else is sampled at the same time, so a seed is not repeated. */
+/**
+ * The same seed may give other tokens on a GPU, because rounding depends on which other calls are sampled at the same
+ * time.
+ */
 export const torchCapabilities: BackboneCapabilities = {
   takes: 'packs',
   repeatsSeed: false,
@@ -28,8 +34,8 @@ export const torchCapabilities: BackboneCapabilities = {
 };
 
 /**
- * Servers sample in batches of any size, so a seed is not repeated in general. Each server shows at start whether it
- * reports a norm.
+ * The same seed may give other tokens, because a server samples in batches of any size. The check at start finds out
+ * whether the server reports a gradient norm.
  */
 export const tinkerCapabilities: BackboneCapabilities = {
   takes: 'rows',
@@ -40,7 +46,7 @@ export const tinkerCapabilities: BackboneCapabilities = {
   trainsTemperatures: false,
 };
 
-/** verl trains rows with the loss that it is sent, so all parts of a loss are exact. */
+/** verl computes the loss function that this package sends to it, so it supports every part of a loss. */
 export const verlCapabilities: BackboneCapabilities = {
   takes: 'rows',
   repeatsSeed: false,

@@ -15,13 +15,13 @@ import { startWorker } from './worker/start-worker.js';
 export type OnnxBackboneOptions = Pick<LocalBackboneOptions, 'modelDir' | 'optimizer' | 'contextLength'> &
   Partial<Pick<LocalBackboneOptions, 'threads' | 'engine'>> & {
     /**
-     * If it is false, the backbone only samples and scores: trainStep is refused, and gradients and moments take no
-     * memory. Defaults to true.
+     * If false, the backbone only samples and scores. It refuses trainStep and allocates no memory for gradients and
+     * moments. Defaults to true.
      */
     readonly train?: boolean;
     /**
-     * This option has no effect: nothing here is random, because each request seeds its draws. It exists so that all
-     * backbones have the same options.
+     * This option has no effect, because each request brings the seed of its draws. It exists so that all backbones
+     * have the same options.
      */
     readonly seed?: number;
     /** Does the work in the calling thread and blocks it for whole steps. Use it in tests and scripts. */

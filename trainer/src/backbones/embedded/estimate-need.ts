@@ -20,24 +20,24 @@ const mebibyte = 2 ** 20;
 const processBytes = 240 * mebibyte;
 /** A checkpoint has the weights and both moments in single precision. */
 const checkpointCopies = 3;
-/** A second model adds a thread. Measured with nano, it is 31 MiB in all. */
+/** The memory of the thread that a second model needs. With nano, 31 MiB were measured. */
 const threadBytes = 40 * mebibyte;
 /**
- * Training holds this many copies of a row of logits for the loss and its gradient; scoring holds this many for the
- * reference.
+ * The number of copies of a row of logits that are in memory at once: in training for the loss and its gradient, and in
+ * scoring for the reference.
  */
 const logitCopies = { training: 5.5, scoring: 2 };
 /**
- * The scores of each query, key and head that are held in addition to the probabilities of each layer. There are more
- * if rows also read a path.
+ * The number of floats per query, key and head in addition to the probabilities of each layer. It is larger if rows
+ * also read a path.
  */
 const scoreCopies = { inRows: 3, withPaths: 5 };
 /**
- * The memory that opening a sampling session takes for a moment, as a share of the weights. It includes the buffer that
- * they are read into.
+ * The temporary memory for opening a sampling session, as a share of the weights. It includes the buffer into which the
+ * weights are read.
  */
 const openingShare = 1.7;
-/** A cache that grows is copied, and the old one is freed later. */
+/** A growing cache takes more memory for a while, because it is copied before the old one is freed. */
 const cacheGrowth = 1.6;
 /**
  * Multiplications and additions a second of one core (measured: 50 to 66 in training, AVX-512), and the bytes a second
@@ -122,7 +122,7 @@ function trainingParts(job: Job, tree: LargestTree): readonly MemoryPart[] {
 }
 
 /**
- * This counts as microbatchLimits does, with logits only for the tokens that are trained. Scoring keeps nothing for a
+ * Counts memory as microbatchLimits does, but with logits only for the trained tokens. Scoring keeps no values for a
  * gradient.
  */
 function activationBytes(

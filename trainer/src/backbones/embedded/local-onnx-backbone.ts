@@ -30,7 +30,7 @@ export type LocalBackboneOptions = {
   readonly modelDir: string;
   /** Limits of the engine that differ from the defaults. */
   readonly engine: Partial<SchedulerOptions>;
-  /** If it is absent, the weights never change and trainStep is refused. */
+  /** If absent, the backbone refuses trainStep, so the weights never change. */
   readonly optimizer?: OptimizerOptions;
   readonly threads: number;
   /** The limit of prompt plus completion, in tokens. It cannot exceed the model's own limit, which is the default. */
@@ -82,7 +82,7 @@ export class LocalOnnxBackbone implements Backbone {
       hasStarted = true;
       return await this.#model.trainStep(batch, options);
     });
-    // Once the step runs, only the model knows whether the abort came in time.
+    // From here on, only the model knows whether an abort comes in time.
     return await rejectOnAbort(step, signal, () => (hasStarted ? undefined : aborted(signal)));
   }
 

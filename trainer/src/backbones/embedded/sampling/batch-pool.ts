@@ -1,7 +1,7 @@
 /**
  * Holds all running rows in batches by length, and limits their memory. The rows of one batch are padded to a common
- * length, and the padding takes time to read. Each further batch takes another pass per token. So a few short rows join
- * a batch of longer rows, and many short rows get their own batch.
+ * length, and the padding takes time to read. Each additional batch needs a separate pass per token. A few short rows
+ * therefore join a batch of longer rows, and many short rows get a separate batch.
  */
 
 import { DecodeBatch } from './decode-batch.js';
@@ -55,12 +55,12 @@ export class BatchPool {
     return shared ?? own;
   }
 
-  /** Returns a batch whose rows would cost less in a batch of longer ones, and that batch. */
+  /** Finds a batch whose rows would cost less in a batch of longer rows. Returns both batches. */
   findMerge(): { readonly from: DecodeBatch; readonly into: DecodeBatch } | null {
     const filled = this.#batches.filter(({ rows }) => rows.length > 0);
     for (const [index, from] of filled.entries()) {
       const into = filled[index + 1];
-      // The cost is halved, so that batches that were just separated are not merged at once.
+      // Merging must save half of the cost. Otherwise batches that were just separated would be merged again at once.
       if (into !== undefined && 2 * from.rows.length * (into.kv.stride - from.kv.stride) <= this.#passCost)
         return { from, into };
     }

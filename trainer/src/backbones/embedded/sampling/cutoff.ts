@@ -1,7 +1,8 @@
 /**
- * Finds where top-k and top-p cut a distribution: top-k first, then top-p on what it leaves, renormalised. Tokens are
- * ranked by probability, then by lower id. Positive floats have the order of their bits, so one counting pass over the
- * leading bits finds the bucket of the cut, and only that bucket is sorted.
+ * Finds the tokens that top-k and top-p keep of a distribution. Top-k is applied first, and top-p is applied to the
+ * renormalised rest. Tokens are ranked by probability, then by lower id. Positive floats sort in the order of their
+ * bits. One pass therefore counts tokens by their leading bits and finds the bucket that contains the cut, and only
+ * that bucket is sorted.
  */
 
 import type { TokenSampling } from '@agentjet/core';
@@ -17,12 +18,12 @@ export type Cutoff = {
 
 type Limits = Pick<TokenSampling, 'topK' | 'topP'>;
 
-/** The range in which the cut may be if the ratio of two probabilities is off by a share of itself. */
+/** The range of possible cuts if the ratio of two probabilities has a relative error. */
 export type CutoffRange = {
   readonly cutoff: Cutoff;
-  /** Tokens below this are outside of every such cut. */
+  /** No possible cut keeps tokens below this probability. */
   readonly lowest: number;
-  /** Tokens with this probability or a higher one are inside of every such cut. */
+  /** Every possible cut keeps tokens with at least this probability. */
   readonly highest: number;
 };
 
@@ -33,8 +34,8 @@ const counts = new Int32Array(numBuckets);
 const masses = new Float64Array(numBuckets);
 
 /**
- * Takes probabilities [V] that sum to 1 and whose ratios are off by at most `noise` of themselves; 0 <= topK (0 keeps
- * all), 0 < topP <= 1.
+ * `probabilities` [V] sum to 1, and their ratios have a relative error of at most `noise`. 0 <= topK (0 keeps all), 0 <
+ * topP <= 1.
  */
 export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits, noise = 0): CutoffRange {
   countBuckets(probabilities);
@@ -44,7 +45,7 @@ export function findCutoff(probabilities: Float32Array, { topK, topP }: Limits, 
     topP < 1 ? cut(rank, { count: byRank.count, mass: share * topP * byRank.mass }) : byRank;
   const cutoff = cutAt(1);
   if (noise === 0) return { cutoff, lowest: cutoff.probability, highest: cutoff.probability };
-  // A token that ranks above the first token after the strictest cut does so in every cut.
+  // A token is certain if it ranks above the first token that the strictest cut leaves out.
   return {
     cutoff,
     lowest: cutAt(1 + noise).probability * (1 - noise),

@@ -1,6 +1,6 @@
 /**
- * Sequences that run together in one KvBatch. Rows [0, numDecoding) sample; the rest still read their prompt. It keeps
- * rows dense and each sequence's `place` correct.
+ * Sequences that run together in one KvBatch. Rows [0, numDecoding) sample, and the other rows still read their
+ * prompts. This class leaves no empty rows between others, and updates `place` of each sequence that moves.
  */
 
 import { KvBatch } from './kv-batch.js';
@@ -9,7 +9,7 @@ import type { Sequence } from './sequence.js';
 
 export class DecodeBatch {
   readonly kv: KvBatch;
-  /** The longest row that belongs here. */
+  /** The maximum length of a row in this batch. */
   readonly maxLength: number;
   readonly #rows: Sequence[] = [];
   #numDecoding = 0;
@@ -35,13 +35,13 @@ export class DecodeBatch {
     return this.#rows.slice(this.#numDecoding);
   }
 
-  /** Returns the bytes that it takes with this many more rows and room for rows of `length`. */
+  /** Returns the number of bytes after this many rows are added and every row has room for `length` tokens. */
   bytesWith(numMore: number, length: number): number {
     const { capacity, stride } = this.#sizeFor(numMore, length);
     return this.kv.bytesAfter(capacity, stride);
   }
 
-  /** Makes room for rows of `length`, and for this many more rows. It shrinks buffers that are far too long. */
+  /** Makes room for rows of `length`, and for this many additional rows. Shrinks buffers that are far too long. */
   reserve(numMore: number, length: number): void {
     const { capacity, stride } = this.#sizeFor(numMore, length);
     if (capacity <= this.kv.capacity && stride === this.kv.stride) return;
@@ -52,7 +52,7 @@ export class DecodeBatch {
     );
   }
 
-  /** Adds a sequence after all others. The room must be reserved. */
+  /** Adds a sequence after all others. Reserve the room first. */
   add(sequence: Sequence): number {
     const row = this.#rows.length;
     this.#rows.push(sequence);
@@ -70,7 +70,7 @@ export class DecodeBatch {
     this.#drop(this.#numDecoding, last);
   }
 
-  /** Marks the sequence as having read its prompt. */
+  /** Moves the sequence to the rows that sample, because its prompt is read. */
   startDecoding(sequence: Sequence): void {
     this.#swap(this.#rowOf(sequence), this.#numDecoding);
     this.#numDecoding += 1;
@@ -126,7 +126,10 @@ export class DecodeBatch {
   }
 }
 
-/** Sizes grow in steps of 32 up to 256, then four per power of two, so at most a quarter of a row is slack. */
+/**
+ * Sizes grow in steps of 32 up to 256, and then in four steps per power of two. At most a quarter of a row is therefore
+ * unused.
+ */
 function roundStride(length: number): number {
   const step = length <= 256 ? 32 : 2 ** (Math.floor(Math.log2(length - 1)) - 2);
   return Math.max(step, Math.ceil(length / step) * step);

@@ -1,8 +1,8 @@
 /**
- * The decoder as sampling runs it: new tokens of several rows, each after a separate past. The past keys and values are
- * only inputs and are never copied. Scores against past and new keys are computed separately, and only the new keys and
- * values come out, for the caller to append. (ONNX Runtime copies every output, so a cache in the outputs would be
- * copied for every token.)
+ * The decoder for sampling. It computes new tokens of several rows, and each row has separate past tokens. The past
+ * keys and values are only inputs and are never copied. Scores for past and new keys are computed separately, and the
+ * outputs contain only the new keys and values, which the caller appends. (ONNX Runtime copies every output. If the
+ * outputs contained the cache, it would be copied for every token.)
  */
 
 import { add, multiply, silu } from '../training/graph/elementwise.js';
@@ -35,8 +35,8 @@ export function decodeGraph(config: ModelConfig, layout: ParameterLayout, option
 }
 
 /**
- * The residual stream: its sum so far, and the part that is still to be added (a fused norm adds and normalizes in one
- * operator).
+ * The residual stream: its sum so far, and the summand that the next norm adds, because a fused norm adds and
+ * normalizes in one operator.
  */
 type Stream = { readonly sum: Value; readonly pending: Value | null };
 
@@ -109,8 +109,8 @@ class DecodeGraphBuilder {
 
   /**
    * Compares the query [B, H, T, headDim] with the past and the new tokens. Each query head is a separate product,
-   * broadcast over the keys it shares. For one token that is a vector times a matrix, which is computed without packing
-   * the keys first.
+   * broadcast over the keys that it shares. For one token the product is a vector times a matrix, and ONNX Runtime then
+   * does not copy the keys into its packed layout first.
    */
   #attend(
     query: Value,

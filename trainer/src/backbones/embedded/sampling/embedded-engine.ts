@@ -1,6 +1,6 @@
 /**
  * Implements core's Engine over a Scheduler in this thread. The weights may change between calls: the first call after
- * a change opens a session over the new ones, and a change waits for earlier calls. Callers get promises and abort
+ * a change opens a session over the new weights, and a change waits for earlier calls. Callers get promises and abort
  * signals; the scheduler uses callbacks.
  */
 
@@ -26,8 +26,8 @@ export class EmbeddedEngine implements Engine {
   readonly #gate = new WeightsGate();
   #weights: OpenWeights | null = null;
   /**
-   * Resolves when the present weights are open. It is null if the weights have changed since the last session was
-   * opened.
+   * Resolves when a session over the present weights is open. Null if the weights have changed since the last session
+   * was opened.
    */
   #opening: Promise<void> | null = null;
   #isClosed = false;
@@ -78,7 +78,7 @@ export class EmbeddedEngine implements Engine {
     });
   }
 
-  /** Resolves when no call is left and no pass over the model is in progress. */
+  /** Resolves when all calls have ended and no pass over the model is in progress. */
   async whenIdle(): Promise<void> {
     await this.#scheduler.whenIdle();
   }
@@ -99,7 +99,7 @@ export class EmbeddedEngine implements Engine {
     return this.#opening;
   }
 
-  /** Nothing samples in the meantime: all calls since the change wait for this. */
+  /** No call samples in the meantime, because all calls since the change wait for this promise. */
   async #open(): Promise<void> {
     try {
       await this.#weights?.close();
@@ -115,7 +115,7 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  /** Rejects, and gives the row back, as soon as the signal aborts. */
+  /** Rejects and frees the row as soon as the signal aborts. */
   async #submit(request: Omit<Job, 'onDone' | 'onError'>, signal: AbortSignal | undefined): Promise<Completion> {
     if (this.#isClosed) throw closed();
     if (signal?.aborted === true) throw aborted(signal);

@@ -3,8 +3,8 @@ import type { SchedulerOptions } from './scheduler.js';
 const megabyte = 2 ** 20;
 
 /**
- * Multiplications of one prompt pass, about 0.2 s on two cores. Beyond this, running calls would wait too long for new
- * ones.
+ * The maximum number of multiplications of one prompt pass, which takes about 0.2 s on two cores. Running calls would
+ * wait too long for a longer pass.
  */
 const passWork = 2 ** 34;
 

@@ -1,7 +1,8 @@
 /**
- * A StepModel without weights, for tests. Keys and values hash token, depth and place, and the next-token distribution
- * hashes all visible ones. A single misplaced key or value therefore changes the samples. `contribution` and
- * `referenceProbabilities` compute the same without a cache.
+ * A StepModel without weights, for tests. Each key and value is a hash of its token, its depth in the row and its
+ * position in the buffer. The next-token distribution is a hash of all visible keys and values. A single misplaced key
+ * or value therefore changes the samples. `contribution` and `referenceProbabilities` compute the same distribution
+ * without a cache.
  */
 
 import type { KvShape, StepInput, StepModel, StepOutput } from './step-model.js';
@@ -18,7 +19,7 @@ export class HashStepModel implements StepModel {
   readonly contextLength: number;
   readonly kvShape: KvShape = { numLayers: 2, numKvHeads: 2, headDim: 4 };
   readonly passCost: number;
-  /** The rows and tokens per row of each pass. */
+  /** The number of rows, and of tokens per row, in each pass. */
   readonly passes: { readonly numRows: number; readonly width: number; readonly pastLength: number }[] = [];
   /** Called before each pass. */
   onRun: () => void = () => undefined;
@@ -46,7 +47,7 @@ export class HashStepModel implements StepModel {
     return { probabilities, fresh };
   }
 
-  /** Returns what a visible token adds to the state that decides the next one. */
+  /** Returns the summand of a visible token in the state that determines the next token. */
   contribution(id: number, position: number): number {
     let sum = 0;
     for (let index = 0; index < this.#numHeads * this.kvShape.headDim; index += 1)

@@ -1,8 +1,9 @@
 /**
  * Holds the keys and values of rows that run together. Each of the 2 * numLayers buffers is [row][kv
- * head][stride][headDim]. Rows are adjacent, so a run of rows is one view without a copy. Rows [0, numDecoding) sample;
- * the rest still read their prompt. A row's stored tokens are its first `length`; later values are finite and never
- * seen. This class knows no requests: a row is an index, and the owner learns of moves.
+ * head][stride][headDim]. Rows are adjacent, so consecutive rows are one view without a copy. Rows [0, numDecoding)
+ * sample, and the other rows still read their prompts. The first `length` tokens of a row are stored. Later values are
+ * finite, and attention never reads them. This class does not know requests: a row is an index, and the caller moves
+ * rows.
  */
 
 import type { KvShape } from './step-model.js';
@@ -14,7 +15,7 @@ export type FreshTokens = { readonly values: Float32Array; readonly numRows: num
 /** A stretch of tokens outside of any batch: shape [2 * numLayers, numKvHeads, numTokens, headDim]. */
 export type KvSegment = { readonly values: Float32Array; readonly numTokens: number };
 
-/** Buffers that exceed the need by at most this factor are kept rather than allocated again. */
+/** A buffer is not reallocated if it is larger than necessary by at most this factor. */
 const maxSlack = 4;
 
 export class KvBatch {
@@ -54,13 +55,13 @@ export class KvBatch {
     this.#stride = stride;
   }
 
-  /** Gives the memory back. Call it only without rows. */
+  /** Frees the memory. Call it only if there are no rows. */
   release(): void {
     this.#buffers = this.#buffers.map(() => new Float32Array(0));
     this.#stride = 0;
   }
 
-  /** Capacity in rows at the present stride. */
+  /** The number of rows that fit at the present stride. */
   get capacity(): number {
     const [first] = this.#buffers;
     return this.#stride === 0 || first === undefined ? 0 : Math.floor(first.length / this.#rowSize(this.#stride));
@@ -80,7 +81,7 @@ export class KvBatch {
     });
   }
 
-  /** Exchanges two rows of which the first `length` tokens matter. */
+  /** Exchanges the first `length` tokens of two rows. */
   swapRows(left: number, right: number, length: number): void {
     const size = length * this.shape.headDim;
     if (this.#scratch.length < size) this.#scratch = new Float32Array(size);
@@ -150,7 +151,10 @@ export class KvBatch {
     }
   }
 
-  /** Works in place too: growing moves the last row first, shrinking the first. */
+  /**
+   * Source and target may be the same buffer. A growing buffer therefore moves its last row first, and a shrinking one
+   * its first row.
+   */
   #restride(
     source: Float32Array,
     target: Float32Array,

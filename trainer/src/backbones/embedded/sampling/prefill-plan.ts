@@ -5,8 +5,8 @@ export type PrefillPlan<Item> = { readonly items: readonly Item[]; readonly widt
 type Prompt = { readonly numPending: number };
 
 /**
- * Plans one pass over at most `maxTokens` padded tokens. `leader` is always in it. Others join, in the order given, if
- * they fill at least half of the common width.
+ * Plans one pass over at most `maxTokens` padded tokens. `leader` is always part of the pass. Other prompts join it, in
+ * the given order, if they fill at least half of the common width.
  */
 export function planPrefill<Item extends Prompt>(
   leader: Item,
@@ -21,10 +21,7 @@ export function planPrefill<Item extends Prompt>(
   return { items: [leader, ...joining].slice(0, numRows), width };
 }
 
-/**
- * Turns alternate: the oldest prompt continues, then the shortest one, so neither long nor short prompts wait for all
- * others.
- */
+/** Alternates between the oldest prompt and the shortest one, so neither long nor short prompts wait for all others. */
 export function chooseLeader<Item extends Prompt & { readonly arrival: number }>(
   items: readonly Item[],
   turn: number,

@@ -1,8 +1,8 @@
 /**
- * Keeps keys and values of earlier prompts and answers, so that longer conversations and siblings with the same prompt
- * do not compute them again. It is a radix tree over token ids: each node holds a run of tokens and their keys and
- * values. Its size is bounded in bytes, and the least recently used leaf goes first. It belongs to one set of weights;
- * clear it when they change.
+ * Keeps keys and values of earlier prompts and answers. A longer conversation, or another call with the same prompt,
+ * then does not compute them again. It is a radix tree over token ids: each node holds a run of tokens and their keys
+ * and values. Its size is limited in bytes, and it evicts the least recently used leaf first. Its values belong to one
+ * version of the weights, so clear the cache when the weights change.
  */
 
 import type { KvSegment } from './kv-batch.js';
@@ -16,7 +16,7 @@ type Node = {
   readonly children: Map<number, Node>;
 };
 
-/** Pieces that together hold the first `length` tokens, in order. */
+/** Segments that together hold the first `length` tokens, in order. */
 export type PrefixMatch = {
   readonly length: number;
   readonly pieces: readonly { readonly kv: KvSegment; readonly count: number }[];
@@ -32,8 +32,8 @@ export class PrefixCache {
     children: new Map(),
   };
   /**
-   * Nodes in order of use, oldest first. A path is touched from its leaf up, so a node always comes after its
-   * descendants and the first node is a leaf.
+   * Nodes in order of use, oldest first. A path is marked as used from its leaf upwards, so a node always comes after
+   * its descendants, and the first node is a leaf.
    */
   readonly #byAge = new Set<Node>();
   #numTokens = 0;
@@ -62,12 +62,12 @@ export class PrefixCache {
     return { length, pieces: pieces.reverse() };
   }
 
-  /** Returns the length of the longest stored prefix of ids[0, limit), without counting as a use. */
+  /** Returns the length of the longest stored prefix of ids[0, limit), and does not mark it as used. */
   matchLength(ids: Int32Array, limit: number): number {
     return this.#descend(ids, limit).length;
   }
 
-  /** Stores ids[0, end). `read` copies the keys and values of tokens [start, end) that are new. */
+  /** Stores ids[0, end). `read` copies the keys and values of the new tokens [start, end). */
   insert(ids: Int32Array, end: number, read: (start: number, end: number) => KvSegment): void {
     const { node, length, inNode } = this.#descend(ids, end);
     const parent = inNode < node.ids.length ? this.#split(node, inNode) : node;
@@ -86,8 +86,8 @@ export class PrefixCache {
   }
 
   /**
-   * Returns the last node that shares a token with the ids, how many of its tokens do, and how many tokens that is in
-   * all.
+   * Returns the last node that shares tokens with the ids, the number of these tokens in the node, and the number of
+   * shared tokens from the root on.
    */
   #descend(ids: Int32Array, limit: number): { readonly node: Node; readonly length: number; readonly inNode: number } {
     let [node, length, inNode] = [this.#root, 0, 0];
@@ -134,7 +134,7 @@ export class PrefixCache {
     return [take(0, count), take(count, kv.numTokens)];
   }
 
-  /** Evicts until `added` more tokens fit. Returns false if a path of `path` tokens never would. */
+  /** Evicts until `added` more tokens fit. Returns false if a path of `path` tokens is larger than the whole cache. */
   #makeRoom({ path, added }: { readonly path: number; readonly added: number }, parent: Node): boolean {
     const maxTokens = Math.floor(this.maxBytes / kvBytesPerToken(this.#shape));
     if (path > maxTokens) return false;

@@ -3,13 +3,13 @@ import { Sequence } from './sequence.js';
 import type { StepInputBuilder } from './step-input.js';
 import type { StepModel } from './step-model.js';
 
-/** Tokens per pass. Another number would give other bits. */
+/** The number of tokens per pass. Another number would change the last bits of the result. */
 const width = 256;
 
 /**
- * Returns the distribution [V] after all tokens of a call, which are read alone from the first one on. The passes are
- * always the same, so the bits depend only on the tokens, the temperature and the weights, and not on other calls or
- * the cache. Returns null if the call has ended in the meantime.
+ * Returns the distribution [V] after all tokens of a call. It computes the row again from its first token, without
+ * other rows and without the cache. The passes are always cut in the same way, so the result depends to the last bit
+ * only on the tokens, the temperature and the weights. Returns null if the call has ended in the meantime.
  */
 export async function recomputeDistribution(
   model: StepModel,

@@ -3,8 +3,8 @@ import type { HashStepModel } from './hash-step-model.js';
 import { drawToken, toInverseTemperature } from './sampler.js';
 
 /**
- * Computes the completion that an engine over the model must sample, token by token, without cache or batch. It is only
- * for tests.
+ * Computes the completion that an engine with this model must sample. It works token by token, without a cache or a
+ * batch, and is only for tests.
  */
 export function referenceCompletion(
   model: HashStepModel,

@@ -1,8 +1,9 @@
 /**
  * Draws tokens from probabilities. The draw is a race of exponential clocks (the Gumbel-max trick: Gumbel 1954;
  * Maddison et al. 2014): token k rings at -ln(u_k) / p_k, the first one wins, and u_k is a hash of seed, token index
- * and k. A draw is therefore independent of other calls. Float noise in the probabilities changes the winner with a
- * chance of about its own size, whereas walking the cumulative sum would multiply that chance by the vocabulary.
+ * and k. A draw is therefore independent of other calls. If rounding changes the probabilities by a small share, the
+ * chance that it changes the winner is about as small. With a draw from the cumulative sum, that chance would grow with
+ * the size of the vocabulary.
  */
 
 import type { TokenSampling } from '@agentjet/core';
@@ -10,24 +11,26 @@ import { findCutoff } from './cutoff.js';
 
 export type SampledToken = {
   readonly id: number;
-  /** A float32. */
+  /** The logprob of the token, a float32. */
   readonly logprob: number;
   /**
-   * True if probabilities that differ from these by at most the noise give the same token. Otherwise the id is a guess.
+   * True if all probabilities that differ from these by at most the noise give the same token. If false, the id may
+   * differ from the one that exact probabilities give.
    */
   readonly isClear: boolean;
 };
 
 const spread = 2 ** -32;
-/** -ln of the largest uniform number: no clock rings earlier than this over its probability. */
+/** -ln of the largest uniform number. No clock rings before this value divided by its probability. */
 const earliest = -Math.log(1 - spread / 2);
 
-/** A lower temperature is raised to this one, at which the distribution is already a single token. */
+/** A lower temperature is raised to this one, which already gives a single token all of the probability. */
 const minTemperature = 1e-5;
 
 /**
- * The share by which the ratio of two probabilities may change with what runs at the same time: kernels add in another
- * order for other shapes. Measured: 1e-5 (trainer/LOG.md). A temperature below 1 stretches differences of logits.
+ * The relative error of the ratio of two probabilities. It depends on which calls run at the same time, because kernels
+ * add in another order for other shapes. Measured: 1e-5 (trainer/LOG.md). A temperature below 1 enlarges differences of
+ * logits.
  */
 export function noiseOf({ temperature }: TokenSampling): number {
   return 2e-4 * Math.max(1, toInverseTemperature(temperature));
@@ -40,7 +43,7 @@ export function toInverseTemperature(temperature: number): number {
 
 /**
  * Draws from `probabilities` [V], the softmax at the sampling's temperature. `index` counts the tokens of the call;
- * `noise` is the share by which the ratio of two probabilities may be off. Returns undefined if the probabilities are
+ * `noise` is the maximum relative error of the ratio of two probabilities. Returns undefined if the probabilities are
  * not numbers.
  */
 export function drawToken(
@@ -95,11 +98,11 @@ function race(probabilities: Float32Array, key: number, { floor, lastId, noise }
   let [first, second, latest] = [Infinity, Infinity, Infinity];
   for (let id = 0; id < probabilities.length; id += 1) {
     const probability = probabilities[id] ?? 0;
-    // Skips tokens that ring too late even with the earliest clock. The comparison also skips NaN.
+    // Even the earliest clock of such a token would ring too late. The comparison also skips NaN.
     if (!(probability * latest > earliest)) continue;
     if (probability < floor || (probability === floor && id > lastId)) continue;
     const uniform = (hash(key ^ Math.imul(id, 0x9e3779b1)) + 0.5) * spread;
-    // -ln(u) >= 1 - u saves the logarithm of most losers.
+    // Because -ln(u) >= 1 - u, most losers need no logarithm.
     if (1 - uniform >= latest * probability) continue;
     const rings = -Math.log(uniform) / probability;
     if (rings < first) {

@@ -1,9 +1,9 @@
 /**
  * Does continuous batching: calls join and leave the running batch between any two tokens. Each step admits waiting
- * calls, reads a bounded piece of the prompts, and draws one token for every row whose prompt is read. A call keeps its
- * rows' keys and values in a KvBatch, and leaves them to the prefix cache when it ends. If memory runs out, the
- * youngest call goes back to the queue and is read again later. The sampled tokens do not depend on any of this. The
- * scheduler does not know about threads or weights.
+ * calls, reads a bounded piece of the prompts, and draws one token for every row whose prompt is read. A call keeps the
+ * keys and values of its row in a KvBatch, and the prefix cache gets them when the call ends. If memory runs out, the
+ * youngest call returns to the queue, and its tokens are computed again later. The sampled tokens do not depend on any
+ * of this. The scheduler does not know about threads or weights.
  */
 
 import { EngineError, toErrorMessage } from '@agentjet/core';
@@ -29,9 +29,11 @@ export type SchedulerOptions = {
    * for new ones.
    */
   readonly prefillTokens: number;
-  /** The limit of the running calls' keys and values, in bytes. It is raised if a single full row would not fit. */
+  /**
+   * The maximum size of the running calls' keys and values, in bytes. It is raised if a single full row would not fit.
+   */
   readonly maxKvBytes: number;
-  /** The limit of the prefix cache, in bytes; 0 turns it off. */
+  /** The maximum size of the prefix cache, in bytes. 0 turns the cache off. */
   readonly maxPrefixCacheBytes: number;
 };
 
@@ -45,13 +47,16 @@ export type SchedulerStats = {
   /** Prompt tokens taken from the prefix cache. */
   readonly reusedTokens: number;
   readonly preemptions: number;
-  /** The number of draws that were so close that the row was computed again without other rows. */
+  /**
+   * The number of draws for which the row was computed again without other rows, because rounding could have changed
+   * the token.
+   */
   readonly closeDraws: number;
   readonly kvBytes: number;
   readonly prefixCacheBytes: number;
 };
 
-/** A prompt waits for another one that is being read if it can reuse at least this many tokens of it. */
+/** A prompt waits while another prompt is read if they share at least this many tokens. */
 const minShared = 16;
 
 export class Scheduler {
@@ -64,7 +69,7 @@ export class Scheduler {
   #model: StepModel | null = null;
   #policyVersion = 0;
   #waiting: Sequence[] = [];
-  /** Rows whose last draw was too close. It is empty between two passes. */
+  /** Rows whose last token could depend on rounding. Empty between two passes. */
   readonly #undecided: Sequence[] = [];
   #running: Promise<void> | null = null;
   #arrivals = 0;
@@ -102,14 +107,14 @@ export class Scheduler {
     };
   }
 
-  /** Samples from this model from now on. Call it only without calls in progress. */
+  /** Samples from this model from now on. Call it only if no call is in progress. */
   use(model: StepModel, policyVersion: number): void {
     this.reset();
     this.#model = model;
     this.#policyVersion = policyVersion;
   }
 
-  /** Starts a call. The returned function takes it out again, without a callback. The request must be valid. */
+  /** Starts a call. The request must be valid. The returned function cancels the call without a callback. */
   submit(job: Job): () => void {
     const sequence = new Sequence(job, this.#arrivals, this.#shape.contextLength);
     this.#arrivals += 1;
@@ -121,14 +126,14 @@ export class Scheduler {
     };
   }
 
-  /** Discards computed values and gives the memory back. Call it only without calls in progress. */
+  /** Discards computed values and frees the memory. Call it only if no call is in progress. */
   reset(): void {
     if (this.numCalls > 0) throw new Error('The engine was reset while calls were running.');
     this.#prefixCache.clear();
     this.#pool.releaseEmpty();
   }
 
-  /** Resolves when no pass over the model is in progress and no call is left. */
+  /** Resolves when all calls have ended and no pass over the model is in progress. */
   async whenIdle(): Promise<void> {
     await this.#running;
   }
@@ -164,9 +169,9 @@ export class Scheduler {
     for (const batch of this.#pool.batches) await this.#decode(batch);
   }
 
-  /** Takes calls that are over out of their batch. No pass over them may be in progress. */
+  /** Removes ended calls from their batches. No pass over these calls may be in progress. */
   #sweep(): void {
-    // The loop starts at the end, so a row that moves into a gap is one that stays.
+    // The loop starts at the end, so only rows of running calls move into gaps.
     for (const sequence of this.#pool.rows.toReversed()) if (sequence.isOver) sequence.place?.batch.remove(sequence);
   }
 
@@ -181,7 +186,8 @@ export class Scheduler {
   }
 
   /**
-   * Whether prompts with at most this many pending tokens already fill the next pass. The call then needs no row yet.
+   * Returns whether prompts with at most this many pending tokens already fill the next pass. If they do, the call
+   * needs no row yet.
    */
   #isBusyBefore(numPending: number): boolean {
     const pending = this.#pool.batches.flatMap(({ prefilling }) => prefilling.map((sequence) => sequence.numPending));
@@ -190,8 +196,8 @@ export class Scheduler {
   }
 
   /**
-   * Whether the call should wait, because another prompt of about the same length is being read and will soon leave a
-   * good part of this prompt in the cache.
+   * Returns whether the call should wait because another prompt of about the same length is being read. The cache will
+   * soon have a large part of this prompt.
    */
   #isWorthWaiting(sequence: Sequence, match: number): boolean {
     if (this.#options.maxPrefixCacheBytes === 0) return false;
@@ -239,7 +245,7 @@ export class Scheduler {
     await this.#pass(batch, batch.decoding, 1);
   }
 
-  /** Moves short rows that have become few to longer ones. */
+  /** Moves short rows to a batch of longer rows if only few of them are left. */
   #mergeBatches(): void {
     const merge = this.#pool.findMerge();
     if (merge === null || merge.from.prefilling.length > 0) return;
@@ -249,7 +255,7 @@ export class Scheduler {
     for (const sequence of from.decoding) moveSequence(sequence, into);
   }
 
-  /** Moves rows that outgrew their batch to another one. */
+  /** Moves rows that have become too long for their batch to another batch. */
   #moveOverlong(batch: DecodeBatch): void {
     for (const sequence of batch.decoding) {
       if (sequence.kvLength < batch.maxLength) continue;
@@ -264,7 +270,7 @@ export class Scheduler {
     if (oldest !== undefined) this.#tryReserveByPreempting(batch, 0, oldest, longest);
   }
 
-  /** Sends the youngest calls back to the queue until there is room. Returns false if `kept` itself had to go. */
+  /** Sends the youngest calls back to the queue until there is room. Returns false if `kept` itself was sent back. */
   #tryReserveByPreempting(batch: DecodeBatch, numMore: number, kept: Sequence, length = kept.length): boolean {
     while (!this.#pool.tryReserve(batch, numMore, length)) {
       const youngest = this.#pool.rows.reduce((last, row) => (row.arrival > last.arrival ? row : last), kept);
@@ -318,8 +324,8 @@ export class Scheduler {
   ): void {
     const { place } = sequence;
     if (sequence.isOver || place === null) return;
-    // This check comes before anything is stored: a NaN among unseen tokens would still spoil the next call in that
-    // row.
+    // This check comes before the values are stored. A NaN in the row would also make the results of the next call in
+    // that row NaN, even if its tokens are not visible.
     if (!Number.isFinite(probabilities[0])) return this.#fail(sequence, new EngineError('failed', brokenWeights));
     const count = Math.min(fresh.width, sequence.numPending);
     place.batch.kv.append(place.row, sequence.kvLength, fresh, { row, count });
@@ -361,7 +367,7 @@ export class Scheduler {
     }
   }
 
-  /** Leaves the sequence's keys and values to later calls. */
+  /** Puts the sequence's keys and values into the prefix cache. */
   #remember(sequence: Sequence): void {
     const { place } = sequence;
     if (place === null) return;
@@ -378,9 +384,9 @@ export class Scheduler {
 }
 
 const brokenWeights =
-  'The model gave probabilities that are not numbers. Its weights contain NaN or infinite values, or overflow. Load an earlier checkpoint, and train with a lower learning rate.';
+  'The model computed probabilities that are not numbers. Its weights contain NaN or infinite values, or its computation overflows. Load an earlier checkpoint, and train with a lower learning rate.';
 
-/** The sequence is still in the part of its batch that reads prompts. */
+/** Returns whether the sequence is among the rows that still read prompts. */
 function isReading({ place }: Sequence): boolean {
   return place !== null && place.row >= place.batch.numDecoding;
 }

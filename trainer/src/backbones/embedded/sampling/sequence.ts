@@ -1,5 +1,5 @@
 /**
- * One call while it is in the scheduler: the prompt, the tokens sampled so far, and the place of its keys and values.
+ * A call in the scheduler: its prompt, the tokens sampled so far, and the batch and row that hold its keys and values.
  */
 
 import type { Completion, CompletionTiming, EngineError, TokenSampling } from '@agentjet/core';
@@ -12,7 +12,7 @@ export type Job = {
   readonly promptIds: Int32Array;
   readonly sampling: TokenSampling;
   readonly onToken?: (id: number, logprob: number) => 'stop' | undefined;
-  /** When the call came, by the scheduler's clock. */
+  /** The arrival time of the call, by the scheduler's clock. */
   readonly askedAt: number;
   readonly onDone: (completion: Completion) => void;
   readonly onError: (error: EngineError) => void;
@@ -20,14 +20,14 @@ export type Job = {
 
 export class Sequence {
   readonly job: Job;
-  /** The number of the submission; a lower one is older. */
+  /** The number of the call. Older calls have lower numbers. */
   readonly arrival: number;
   readonly inverseTemperature: number;
   /** The number of tokens whose keys and values are stored. */
   kvLength = 0;
   /** The call has finished, failed or been cancelled. It leaves its row as soon as no pass is in progress. */
   isOver = false;
-  /** Its batch and its row there, while it runs. */
+  /** The batch of the call and its row there, while the call runs. */
   place: { readonly batch: DecodeBatch; row: number } | null = null;
   /** The times when its prompt was first read and when its first token was drawn. Each is null until then. */
   startedAt: number | null = null;
@@ -71,7 +71,7 @@ export class Sequence {
     return this.#ids[index] ?? 0;
   }
 
-  /** Returns why the call is over after this token, or null. */
+  /** Returns why the call ends with this token, or null if it continues. */
   push({ id, logprob }: SampledToken): Completion['finishReason'] | null {
     if (this.#length === this.#ids.length) this.#grow();
     this.#logprobs[this.numSampled] = logprob;

@@ -1,4 +1,4 @@
-/** Lays the pending tokens of a run of rows out as one forward pass. It reuses its buffers from step to step. */
+/** Arranges the pending tokens of consecutive rows as one forward pass. It reuses its buffers from step to step. */
 
 import { hidden } from './step-model.js';
 import type { StepInput } from './step-model.js';

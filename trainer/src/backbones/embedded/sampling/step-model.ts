@@ -6,7 +6,7 @@
 export type KvShape = { readonly numLayers: number; readonly numKvHeads: number; readonly headDim: number };
 
 export type StepInput = {
-  /** B. */
+  /** B: the number of rows. */
   readonly numRows: number;
   /** T: new tokens per row; shorter rows are padded at their end. */
   readonly width: number;
@@ -36,13 +36,13 @@ export type StepOutput = {
   readonly fresh: Float32Array;
 };
 
-/** These sizes stay the same when the weights change. */
+/** The sizes of keys and values, which stay the same when the weights change. */
 export type StepShape = {
   readonly vocabSize: number;
   /** The limit of a row, in tokens. */
   readonly contextLength: number;
   readonly kvShape: KvShape;
-  /** The fixed cost of a pass, as the number of past tokens that take as long to read. */
+  /** The fixed cost of a pass. Its unit is the time to read one past token. */
   readonly passCost: number;
 };
 

@@ -30,8 +30,8 @@ const stepFile = 'state.json';
 const momentNames = ['firstMoments', 'secondMoments'] as const;
 
 /**
- * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The folder is read again when a KL term first
- * needs the frozen reference.
+ * Rejects with BackboneError `bad_model_files` or `unsupported_model`. The folder is read a second time when a KL term
+ * first needs the frozen reference.
  */
 export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxModelOptions): Promise<OnnxModel> {
   const folder = await readModelFolder(modelDir);
@@ -48,7 +48,7 @@ export async function openOnnxModel({ modelDir, optimizer, threads }: OpenOnnxMo
   });
 }
 
-/** Counts the weights in single precision, and the copy that they are read into. Training needs twice that. */
+/** Counts the weights in single precision, and the buffer into which they are read. Training needs twice as much. */
 function refuseTooLarge(modelDir: string, layout: ParameterLayout): void {
   const [needed, present] = [2 * 4 * layout.length, totalmem()].map((bytes) => (bytes / 2 ** 30).toFixed(1));
   if (2 * 4 * layout.length <= totalmem()) return;
@@ -69,7 +69,7 @@ export async function saveOnnxModel(
   const { config } = await readModelFolder(options.modelDir);
   await model.withState((state) =>
     writeModelFolder(options.dir, {
-      // Transformers 5 writes the name that version 4 does not know.
+      // Transformers 5 writes a name that version 4 does not know.
       config: { ...config, torch_dtype: 'float32', ...('dtype' in config ? { dtype: 'float32' } : {}) },
       tensors: namedTensors(model.layout, state.parameters),
       companionsFrom: options.modelDir,
@@ -112,7 +112,7 @@ async function readMoments(dir: string, layout: ParameterLayout): Promise<readon
       if (entry === undefined || entry.numBytes !== data.byteLength)
         throw new BackboneError(
           'checkpoint',
-          `${file} has no "${name}" of ${data.length} numbers, so it was saved from another model.`,
+          `${file} has no tensor "${name}" of ${data.length} numbers, so it was saved from another model. Resume with the model that the checkpoint was trained from.`,
         );
       await readTensorInto(entry, data);
     }

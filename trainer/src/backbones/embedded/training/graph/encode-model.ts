@@ -1,6 +1,6 @@
 /**
- * Writes a graph as an ONNX ModelProto. Field numbers are those of onnx.proto. Opset 18 and IR 9 are the oldest that
- * have every operator used here (axes as inputs of reductions, ScatterElements with `add`).
+ * Writes a graph as an ONNX ModelProto. Field numbers come from onnx.proto. Opset 18 and IR 9 are the oldest versions
+ * with every operator that is used here, such as reductions with axes as inputs and ScatterElements with `add`.
  */
 
 import { ProtobufWriter } from './protobuf-writer.js';
@@ -19,7 +19,7 @@ export type Attributes = { readonly [name: string]: Attribute };
 
 export type TensorContent = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
-/** Bytes that stay outside the model. They are passed to the session as `externalData`. */
+/** Bytes that are not part of the model file. The session receives them as `externalData`. */
 export type ExternalTensor = { readonly location: string; readonly offset: number; readonly length: number };
 
 export type EncodedTensor = {
@@ -34,7 +34,7 @@ export type EncodedNode = {
   readonly operator: string;
   /** Uses the contributed operators of ONNX Runtime instead of the standard ones. */
   readonly isContrib: boolean;
-  /** An empty name leaves an optional input or output out. */
+  /** Names of the values. An empty name marks an optional input or output that is not used. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly attributes: Attributes;

@@ -1,6 +1,7 @@
 /**
- * Reads rows and elements by index. The gradients add up if an index repeats. ScatterND with `add` is not used, because
- * ONNX Runtime's CPU kernel loses updates of repeated indices on several threads. ScatterElements with `add` is exact.
+ * Reads rows and elements by index. If an index repeats, its gradients are added. ScatterND with `add` is not used,
+ * because ONNX Runtime's CPU kernel loses updates of repeated indices on several threads. ScatterElements with `add` is
+ * exact.
  */
 
 import { concat, reshape } from './reshape.js';
@@ -22,8 +23,8 @@ export function gather(table: Value, index: Value): Value {
 }
 
 /**
- * Reads rows of a table [N, ...] by an index [U] without repetition. `inverse` [N] holds the output row that reads each
- * table row, or U if none does. With it the gradient is a gather too.
+ * Reads rows of a table [N, ...] by an index [U] without repetition. `inverse` [N] has, for each row of the table, the
+ * output row that reads it, or U if no output row does. The gradient is then a gather too.
  */
 export function gatherUnique(table: Value, index: Value, inverse: Value): Value {
   const { graph } = table;

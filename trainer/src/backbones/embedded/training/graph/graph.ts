@@ -1,8 +1,8 @@
 /**
  * Builds an ONNX graph out of values and differentiates it in reverse mode. Each rule adds its forward nodes and
- * records how an output gradient becomes input gradients. `backward` runs the record from the end and adds those nodes
- * to the same graph. The graph knows no model. Sizes may be symbols that are bound when the graph runs, so one graph
- * serves every batch shape.
+ * records how an output gradient becomes input gradients. `backward` processes the records from last to first and adds
+ * the nodes of the gradients to the same graph. This class does not know any model. A size may be a symbol whose value
+ * is set when the graph runs, so one graph serves every batch shape.
  */
 
 import { encodeModel } from './encode-model.js';
@@ -18,7 +18,9 @@ export type Pullback = { readonly of: Value; readonly gradient: (outputGradient:
 export type GraphOptions = {
   /** The element type of every differentiable value. */
   readonly floatType?: 'float32' | 'float64';
-  /** Uses ONNX Runtime's fused CPU operators. They exist only in float32, and are wrong on some other devices. */
+  /**
+   * Uses ONNX Runtime's fused CPU operators. They exist only in float32, and give wrong results on some other devices.
+   */
   readonly isFused?: boolean;
 };
 
@@ -48,7 +50,7 @@ export class Graph {
   readonly #initializers = new Map<Value, Initializer>();
   readonly #constants = new Map<string, Value>();
   readonly #dims = new Map<string, Value>();
-  /** Parameters and values computed from them, which `backward` must reach. */
+  /** Parameters, and the values that are computed from them. `backward` computes gradients only for these. */
   readonly #tracked = new Set<Value>();
   readonly #tape: { readonly output: Value; readonly pullbacks: readonly Pullback[] }[] = [];
   #isRecording = true;
@@ -65,12 +67,12 @@ export class Graph {
     return value;
   }
 
-  /** Adds an input that `backward` reaches. */
+  /** Adds an input whose gradient `backward` can compute. */
   parameter(name: string, shape: Shape): Value {
     return this.track(this.input(name, shape));
   }
 
-  /** Makes `backward` reach a value that no rule computed from a parameter. */
+  /** Makes `backward` compute the gradient of a value that is not computed from a parameter. */
   track(value: Value): Value {
     this.#tracked.add(value);
     return value;
@@ -116,14 +118,14 @@ export class Graph {
     return typeof operand === 'number' ? this.scalar(operand) : operand;
   }
 
-  /** Adds a node with one output. It is not differentiable unless `differentiable` records it. */
+  /** Adds a node with one output, which has no gradient unless `differentiable` records it. */
   node(operator: string, inputs: readonly (Value | null)[], output: OutputType, options: NodeOptions = {}): Value {
     const value = this.#value(output);
     this.#addNode(operator, inputs, [value], options);
     return value;
   }
 
-  /** Adds a node with several outputs; null leaves one out. */
+  /** Adds a node with several outputs. Null leaves an output out. */
   nodes<const Outputs extends readonly (OutputType | null)[]>(
     operator: string,
     inputs: readonly (Value | null)[],
@@ -135,7 +137,9 @@ export class Graph {
     return values as { [Index in keyof Outputs]: Outputs[Index] extends null ? null : Value };
   }
 
-  /** Marks `output` as a function of the pullbacks' values. Returns the value to use from here on. */
+  /**
+   * Records that `output` is computed from the values of the pullbacks. Use the returned value in place of `output`.
+   */
   differentiable(output: Value, pullbacks: readonly Pullback[]): Value {
     const needed = pullbacks.filter((pullback) => this.#tracked.has(pullback.of));
     if (!this.#isRecording || needed.length === 0) return output;
@@ -144,7 +148,7 @@ export class Graph {
     return output;
   }
 
-  /** Builds nodes that `backward` does not see, such as the inside of a layer that has a pullback. */
+  /** Builds nodes that `backward` ignores, such as those inside a layer that has its own pullback. */
   withoutGradient<Result>(build: () => Result): Result {
     const wasRecording = this.#isRecording;
     this.#isRecording = false;

@@ -40,7 +40,10 @@ export function matmul(left: Value, right: Value, options: ProductOptions = {}):
 
 type Product = { readonly left: Value; readonly right: Value } & Required<ProductOptions>;
 
-/** d(op(A) op(B)): the gradient takes the place of the other factor, transposed if that factor was not. */
+/**
+ * Returns the gradient of op(A) op(B) with respect to one factor: a product of the gradient of the result and the other
+ * factor, which is transposed if it was not transposed before.
+ */
 function productPullbacks(product: typeof matmul, { left, right, transposeLeft, transposeRight, scale }: Product) {
   const ofLeft = (gradient: Value): Value =>
     transposeLeft

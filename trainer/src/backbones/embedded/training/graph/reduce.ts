@@ -1,10 +1,10 @@
-/** Sums over axes, and broadcasting with its inverse. */
+/** Rules for sums over axes and for broadcasting, each of which is the gradient of the other. */
 
 import { reshape } from './reshape.js';
 import { isSameShape, toAxis } from './value.js';
 import type { Shape, Value } from './value.js';
 
-/** Keeps the axes, with size 1. */
+/** Sums over the axes, which remain with size 1. */
 export function sum(value: Value, axes: readonly number[]): Value {
   const { graph } = value;
   const counted = axes.map((axis) => toAxis(axis, value.shape));
@@ -13,7 +13,7 @@ export function sum(value: Value, axes: readonly number[]): Value {
   return graph.differentiable(output, [{ of: value, gradient: (gradient) => expand(gradient, value.shape) }]);
 }
 
-/** Returns a scalar. */
+/** Sums over all axes and returns a scalar. */
 export function sumAll(value: Value): Value {
   const { graph } = value;
   const output = graph.node('ReduceSum', [value], { shape: [] }, { attributes: { keepdims: 0 } });

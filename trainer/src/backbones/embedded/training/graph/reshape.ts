@@ -65,7 +65,10 @@ function splitByDims(value: Value, dims: readonly Dim[], axis: number): readonly
   return graph.nodes('Split', [value, graph.shape(dims)], outputs, { attributes: { axis } });
 }
 
-/** Copies dims that stay in place (0), infers one (-1), and asks the graph for the whole shape otherwise. */
+/**
+ * Writes 0 for a dimension that is unchanged, and -1 for one other dimension, which ONNX infers. If more dimensions
+ * change, it computes the whole shape in the graph.
+ */
 function reshapeTarget(value: Value, shape: Shape): Value {
   const target = shape.map((dim, axis) => (typeof dim === 'number' ? dim : value.shape[axis] === dim ? 0 : -1));
   const isClear = target.filter((dim) => dim === -1).length <= 1;

@@ -1,6 +1,6 @@
 /**
- * Builds a value that several pullbacks of one rule need at the first call, and shares it. A rule's pullbacks all get
- * the same output gradient, so the first argument is valid for all.
+ * Builds a value at the first call and returns the same value at later calls, for several pullbacks of one rule. All
+ * pullbacks of a rule get the same output gradient, so the value of the first call is valid for all.
  */
 export function shareResult<Arguments extends readonly unknown[], Result>(
   build: (...given: Arguments) => Result,

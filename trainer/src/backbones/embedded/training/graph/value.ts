@@ -2,13 +2,15 @@
 
 import type { Graph } from './graph.js';
 
-/** A size that is known when the graph is built, or the name of a size that is known when it runs. */
+/**
+ * A number if the size is known when the graph is built. Otherwise the name of a size that is set when the graph runs.
+ */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
 
 export type ElementType = 'float32' | 'float64' | 'int32' | 'int64' | 'bool';
 
-/** A tensor of the graph. Its identity matters, not its fields. */
+/** A tensor of the graph. Values are compared by identity, not by their fields. */
 export type Value = {
   readonly graph: Graph;
   readonly shape: Shape;
@@ -46,7 +48,7 @@ export function withDim(shape: Shape, axis: number, dim: Dim): Dim[] {
   return shape.map((old, index) => (index === at ? dim : old));
 }
 
-/** Applies numpy's broadcasting. A symbol equals only itself and broadcasts with 1. */
+/** Applies numpy's broadcasting. A symbolic size equals only itself, and broadcasts with 1. */
 export function broadcastShapes(left: Shape, right: Shape): Dim[] {
   const rank = Math.max(left.length, right.length);
   return Array.from({ length: rank }, (_, axis) => {

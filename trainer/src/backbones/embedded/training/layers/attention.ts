@@ -1,7 +1,7 @@
 /**
- * The core of grouped-query attention. The query heads that share a key head are folded into the rows of one product,
- * so keys and values are never expanded. The backward pass uses rowsum(P * dP) = rowsum(dO * O) and takes dP - delta
- * out of one product [dO, -delta] [V, 1]^T, which leaves a single pass over the T x S matrix.
+ * The core of grouped-query attention. The query heads that share a key head become rows of one product, so keys and
+ * values are never repeated. The backward pass uses rowsum(P * dP) = rowsum(dO * O), and computes dP - delta as one
+ * product [dO, -delta] [V, 1]^T. It therefore needs only one pass over the T x S matrix.
  */
 
 import { add, multiply, negate } from '../graph/elementwise.js';
@@ -44,8 +44,8 @@ export function attention({ query, key, value, bias, scoreShape, scale }: Attent
 }
 
 /**
- * scores^T rows, computed as (rows^T scores)^T. The product with the wide matrix on the right takes two thirds of the
- * time, and the transpose that follows anyway absorbs this one.
+ * Computes scores^T rows as (rows^T scores)^T. With the wide matrix on the right, the product takes two thirds of the
+ * time. The transpose costs nothing, because it is merged with the transpose that follows.
  */
 function transposedProduct(scores: Value, rows: Value, scale: number): Value {
   return transpose(matmul(rows, scores, { transposeLeft: true, scale }), [0, 1, 3, 2]);

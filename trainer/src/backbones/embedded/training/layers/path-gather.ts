@@ -1,7 +1,7 @@
 /**
- * Reads, for each row of a grid, the tokens on the path from the root to the row's first token. Many rows read one
- * token, and a scatter of their gradients would be slow. At each depth only a few tokens are read, so the gradients of
- * a depth add up in one small product with a matrix of zeros and ones.
+ * Reads, for each row of a grid, the tokens on the path from the root to the row's first token. Many rows read the same
+ * token, so a scatter of their gradients would be slow. Because only a few different tokens are read at each depth, one
+ * small product with a matrix of zeros and ones adds up the gradients of a depth.
  */
 
 import { compare, toFloat } from '../graph/elementwise.js';

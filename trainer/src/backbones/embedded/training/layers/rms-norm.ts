@@ -8,8 +8,8 @@ import { sizeAt, withDim } from '../graph/value.js';
 import type { Value } from '../graph/value.js';
 
 /**
- * value / sqrt(mean(value^2) + epsilon) * weight, of rows [N, D]. The backward pass sums along rows and columns by
- * products with vectors, which read the matrix once and write nothing of its size.
+ * value / sqrt(mean(value^2) + epsilon) * weight, of rows [N, D]. The backward pass computes sums along rows and
+ * columns as products with vectors. Such a product reads the matrix once and writes only a vector.
  */
 export function rmsNorm(value: Value, weight: Value, epsilon: number): Value {
   const { graph } = value;

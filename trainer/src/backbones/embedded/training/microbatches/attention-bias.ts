@@ -3,7 +3,10 @@
 import type { FloatArray } from '../optimizer/optimizer-memory.js';
 import type { RootPaths } from './root-paths.js';
 
-/** The value is far below any score, yet finite: its exponential is exactly 0 in both precisions. */
+/**
+ * The bias of a hidden key. It is finite and so far below any score that its exponential is exactly 0, in single and
+ * double precision.
+ */
 const hidden = -1e9;
 
 export type Grid = {
@@ -28,7 +31,10 @@ export function writeAttentionBias(grid: Grid, into: FloatArray): void {
     writeRow(grid, row, into.subarray(row * square, (row + 1) * square));
 }
 
-/** Subtrees nest, so each query sees what the previous one saw, without the subtrees that ended, and itself. */
+/**
+ * Subtrees are nested. Each query therefore sees itself and all tokens that the previous query saw, except those of
+ * subtrees that have ended.
+ */
 function writeRow(grid: Grid, row: number, into: FloatArray): void {
   const { rowLength, ends } = grid;
   const numKeys = keysPerRow(grid);
@@ -48,7 +54,10 @@ function writeRow(grid: Grid, row: number, into: FloatArray): void {
   }
 }
 
-/** The path's tokens are open subtrees, the root first. */
+/**
+ * Marks the tokens of the path. They are the roots of the subtrees that have not ended, from the outermost to the
+ * innermost.
+ */
 function startOfRow({ ends, paths }: Grid, row: number): { readonly slot: number; readonly end: number }[] {
   if (paths === undefined) return [];
   const path = paths.tokens.subarray(row * paths.length, row * paths.length + (paths.depths[row] ?? 0));

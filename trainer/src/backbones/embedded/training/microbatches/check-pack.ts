@@ -1,9 +1,9 @@
-/** Before anything is computed, finds values that would crash a step or make its weights invalid. */
+/** Checks a pack before a step, for values that would crash the step or make the weights invalid. */
 
 import { BackboneError, outsideOfSet } from '@agentjet/core';
 import type { KeptTokens, TreePack } from '@agentjet/core';
 
-/** Throws BackboneError `bad_batch`, naming the pack, the place and the value. */
+/** Throws BackboneError `bad_batch`, with the pack, the position and the value in its message. */
 export function checkPack(pack: TreePack, index: number, vocabSize: number): void {
   const { ids, positions, ends, predictors, targets, terms } = pack;
   const [numTokens, numPairs] = [ids.length, predictors.length];

@@ -1,6 +1,6 @@
 /**
- * Runs the scoring and training graphs over micro-batches. Each form of loss has a session, which is opened at first
- * use.
+ * Runs the scoring and training graphs over micro-batches. It opens one session for each form of loss, when that form
+ * is first used.
  */
 
 import { BackboneError, toErrorMessage } from '@agentjet/core';
@@ -69,7 +69,7 @@ export class GraphRunner {
     return floats(outputs['probabilities']);
   }
 
-  /** Writes the gradients of every parameter into `gradients`, over the old values. */
+  /** Overwrites `gradients` with the gradient of every parameter. */
   async train(
     form: LossForm,
     request: {
@@ -132,7 +132,10 @@ export class GraphRunner {
     return Object.fromEntries(session.outputNames.map((name) => [name, views.get(name) ?? null]));
   }
 
-  /** Adds each token's row on the embedding's input side. A tied embedding already holds the head's gradient. */
+  /**
+   * Adds the gradient of each input token to its row of the embedding. If the embedding is tied to the head, the row
+   * already contains the gradient of the head.
+   */
   #addEmbeddingRows(gradients: FloatArray, rows: FloatArray, ids: Int32Array): void {
     const { config, layout } = this.#options;
     const { offset, size } = layout.parameters.find(({ name }) => name === embeddingName) ?? { offset: 0, size: 0 };

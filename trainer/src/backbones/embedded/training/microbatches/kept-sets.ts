@@ -6,7 +6,7 @@ import type { Microbatch } from './plan-microbatches.js';
 
 type OpenSets = { readonly set: Int32Array; readonly sets: Int32Array[] };
 
-/** Finds the tokens that a sampler keeps at each term, pack by pack, with the sampler's own cut. */
+/** Finds the tokens that a sampler keeps at each term of each pack, with the same code as the sampler. */
 export class KeptSets {
   readonly #packs: ReadonlyMap<TreePack, OpenSets>;
   readonly #truncation: Truncation;

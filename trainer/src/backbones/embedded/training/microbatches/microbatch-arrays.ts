@@ -7,8 +7,8 @@ import type { Microbatch, PlacedTree } from './plan-microbatches.js';
 import type { RootPaths } from './root-paths.js';
 
 /**
- * Tokens n = row * T + t, N = B * T; U predicting tokens, M pairs, K terms: see sequence-inputs.ts and
- * training-graph.ts.
+ * Names of sizes: N = B * T tokens with n = row * T + t, U predicting tokens, M pairs, K terms. See sequence-inputs.ts
+ * and training-graph.ts.
  */
 export type MicrobatchArrays = {
   readonly numRows: number;
@@ -30,13 +30,12 @@ export type MicrobatchArrays = {
   /** Shape [K]: 1 if the term is left out; its weight is then 0 here. */
   readonly termsLeftOut: Uint8Array;
   /**
-   * Set if terms bring their own temperatures or sets of tokens. Pairs then consist of a token and a mixed row, and
-   * point at these rows.
+   * Set if terms have their own temperatures or sets of tokens. A pair then consists of a token and one of these rows.
    */
   readonly mixed: MixedRows | undefined;
 };
 
-/** `temperature` applies to terms that bring none. */
+/** `temperature` applies to terms without their own. */
 export function microbatchArrays(microbatch: Microbatch, temperature: number): MicrobatchArrays {
   const { numRows, rowLength, trees, hasPaths } = microbatch;
   const numTokens = numRows * rowLength;
@@ -56,14 +55,14 @@ export function microbatchArrays(microbatch: Microbatch, temperature: number): M
   return { ...arrays, ...mixRows({ ...pairs, ...terms }, draws, spare) };
 }
 
-/** A token outside of its set is scored over the whole vocabulary, so its numbers are finite. */
+/** A token that is not in its set is scored over the whole vocabulary. Otherwise its logprob would be infinite. */
 function drawOf({ temperatures, kept }: LossTerms, term: number, temperature: number): RowSampling {
   const set = Math.max(kept?.set[term] ?? wholeVocabulary, wholeVocabulary);
   const ids = set < 0 ? undefined : kept?.ids.subarray(kept.starts[set], kept.starts[set + 1]);
   return { temperature: temperatures?.[term] ?? temperature, kept: ids, set };
 }
 
-/** Padding is a token 0 at position 0 that only itself sees. */
+/** Padding is a token with id 0 at position 0. No other token sees it. */
 function placeTokens(placed: readonly PlacedTree[], numTokens: number) {
   const [ids, positions] = [new Int32Array(numTokens), new Int32Array(numTokens)];
   const ends = Int32Array.from(ids, (_, token) => token + 1);
@@ -123,7 +122,7 @@ function placeTerms(placed: readonly PlacedTree[]) {
   return { termPairs, termWeights, termAdvantages, termLogprobs, termsLeftOut };
 }
 
-/** Returns an element that checkPack has found to exist. */
+/** Returns an element. checkPack has checked that it exists. */
 function at(array: Int32Array | Float32Array, index: number): number {
   return array[index] as number;
 }

@@ -13,21 +13,24 @@ import type { MicrobatchArrays } from './microbatch-arrays.js';
 export type Feeds = { readonly [input: string]: Tensor };
 
 /**
- * Logprobs that should be equal differ by 1e-5 (trainer/LOG.md). Smaller differences are rounding; larger ones have a
- * meaning.
+ * Logprobs of the sampler and the trainer that differ by less than this are treated as equal. Rounding changes them by
+ * about 1e-5 (trainer/LOG.md).
  */
 const rounding = 1e-3;
 
-/** The largest finite float32 is a cap that never takes effect. */
+/** The cap of a term without a cap: the largest finite float32. */
 const noCap = 3.4e38;
 
 /**
- * Added to the logit of a token that was cut. Its probability becomes 0, and so does 0 times its logarithm. With
- * -Infinity that product is NaN.
+ * This is added to the logit of a token that was cut, so its probability becomes 0. It is finite, because 0 times a
+ * logprob of -Infinity would be NaN.
  */
 const cutLogit = -1e9;
 
-/** 4 GiB in single precision: rows of 32,768 tokens, whose attention takes as much again for each head. */
+/**
+ * The maximum number of floats of an attention bias: 4 GiB, which a row of 32,768 tokens takes. Attention takes the
+ * same amount for each head.
+ */
 const maxBiasLength = 2 ** 30;
 
 function tooLong(arrays: MicrobatchArrays): BackboneError {
@@ -128,7 +131,10 @@ export class FeedWriter {
     return toTensor(bias, shape);
   }
 
-  /** RotaryEmbedding needs a table at least as long as the rows, for any positions. */
+  /**
+   * RotaryEmbedding needs a table with at least as many positions as the rows have tokens, even if no token has such a
+   * high position.
+   */
   #rotationTensors({ positions, rowLength }: MicrobatchArrays): Feeds {
     const needed = positions.reduce((largest, position) => Math.max(largest, position + 1), rowLength);
     if (this.#rotation.numPositions < needed) this.#growRotation(needed);

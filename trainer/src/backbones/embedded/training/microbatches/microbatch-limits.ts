@@ -3,11 +3,11 @@
 import type { ModelConfig } from '../model/model-config.js';
 import type { MicrobatchLimits } from './plan-microbatches.js';
 
-/** The floats that a training graph holds at its peak: about 1 GiB. */
+/** The maximum number of floats in a training graph at its peak: about 1 GiB. */
 const maxFloats = 2 ** 28;
 /**
- * Larger micro-batches are slower by some percent, because the data of the elementwise passes no longer fits in a
- * cache.
+ * The maximum number of tokens. Larger micro-batches are a few percent slower, because the data of elementwise
+ * operators then exceeds the cache of the processor.
  */
 const maxTokens = 1024;
 const fewTokens = 512;

@@ -18,7 +18,10 @@ export type RowSampling = {
   /** Greedy tokens (0) count as temperature 1. */
   readonly temperature: number;
   readonly kept: Int32Array | undefined;
-  /** Equal sets of one pack have the same number; it is below 0 if all tokens are kept. */
+  /**
+   * The number of the set of kept tokens. Equal sets of one pack have the same number. A negative number means that all
+   * tokens are kept.
+   */
   readonly set: number;
 };
 
@@ -54,7 +57,7 @@ export function mixRows(
   };
 }
 
-/** Numbers different keys in the order in which they come. */
+/** Gives each new key the next number. */
 class Numbering<Item> {
   readonly items: Item[] = [];
   readonly #numbers = new Map<string, number>();

@@ -1,9 +1,10 @@
 /**
  * Arranges trees of different sizes into micro-batches, each a grid of rows of one length.
  *
- * A small tree fits inside one row, next to trees of similar size, because attention inside a row costs its length
- * squared. Smaller trees fill the ends of rows that would be padding. A large tree with many branches continues over
- * several rows. Each row then also reads the path from the root to its first token, which is far shorter than the tree.
+ * A small tree is placed inside one row, next to trees of similar size, because the cost of attention grows with the
+ * square of the row length. Smaller trees fill the ends of rows, which would otherwise be padding. A large tree with
+ * many branches is cut into several rows. Each of these rows also reads the path from the root to its first token, and
+ * the path is far shorter than the tree.
  */
 
 import type { PackTree } from './trees-of-pack.js';
@@ -16,13 +17,14 @@ export type Microbatch = {
   /** Tokens per row. */
   readonly rowLength: number;
   readonly trees: readonly PlacedTree[];
-  /** Trees cross rows, and rows read the path to their first token. */
+  /** True if trees are cut into several rows, which read the path to their first token. */
   readonly hasPaths: boolean;
 };
 
 export type MicrobatchLimits = {
   /**
-   * The limit of tokens with padding, given the keys that each attends to. A larger tree gets a separate micro-batch.
+   * Returns the maximum number of tokens, padding included, if each token attends to this many keys. A larger tree gets
+   * a separate micro-batch.
    */
   readonly maxTokens: (numKeys: number) => number;
   /** A micro-batch with fewer tokens than this also takes trees that are much smaller than its rows. */
@@ -98,7 +100,7 @@ function takeInsideRows(remaining: PackTree[], { maxTokens, fewTokens }: Microba
   return { numRows, rowLength, trees, hasPaths: false };
 }
 
-/** Takes the largest tree that still fits, again and again. */
+/** Repeatedly takes the largest tree that still fits. */
 function takeRow(
   remaining: PackTree[],
   row: { readonly start: number; readonly length: number },

@@ -1,12 +1,12 @@
 /**
- * Finds the path from the root to each row's first token, for rows that trees cross. A row's queries see no other token
- * before the row, since the first query sees every earlier token that a later one sees.
+ * Finds the path from the root to each row's first token, if trees are cut into several rows. The queries of a row see
+ * no other token before the row, because the first query sees every earlier token that a later query sees.
  */
 
 export type RootPaths = {
-  /** The slots of a path, at least 1. Slot s holds the token at depth s. */
+  /** The number of slots of a path, at least 1. Slot s holds the token at depth s. */
   readonly length: number;
-  /** The largest number of tokens per slot that some path reads, and at least 1. */
+  /** The largest number of different tokens that paths read in one slot, at least 1. */
   readonly width: number;
   /** int32 [B, length]: token of the grid in each slot; 0 beyond a path's end. */
   readonly tokens: Int32Array;
@@ -43,7 +43,7 @@ export function rootPaths(ends: Int32Array, rowLength: number): RootPaths {
   return { length, width, tokens, depths: Int32Array.from(paths, (path) => path.length), slots, places };
 }
 
-/** Returns the open subtrees at each row's start. */
+/** Returns, for the start of each row, the roots of the subtrees that have not ended. */
 function pathsOfRows(ends: Int32Array, rowLength: number): readonly Int32Array[] {
   const open: number[] = [];
   const paths: Int32Array[] = [];

@@ -1,8 +1,8 @@
-/** Lays plain token rows out as trees, for scoring. */
+/** Turns token rows into packs, for scoring. */
 
 import type { TokenRow, TreePack } from '@agentjet/core';
 
-/** Makes a tree of one row in which every token except the first is a target. The row has two tokens or more. */
+/** Makes a tree of one row, in which every token except the first is a target. The row needs at least two tokens. */
 export function packOfRow({ ids }: TokenRow): TreePack {
   const numPairs = ids.length - 1;
   const none = new Float32Array(0);

@@ -46,7 +46,7 @@ export function addMicrobatch(
   return next;
 }
 
-/** Returns whether the term has no policy gradient left because its ratio went too far. */
+/** Returns whether clipping removed the policy gradient of the term. */
 export function isClipped(ratio: number, advantage: number, loss: LossOptions): boolean {
   if (loss.kind === 'sft') return false;
   const { clipLow, clipHigh, dualClip } = loss;
@@ -55,7 +55,7 @@ export function isClipped(ratio: number, advantage: number, loss: LossOptions): 
   return false;
 }
 
-/** This engine always knows its gradient norm. */
+/** The metrics of a step. This engine always reports the gradient norm. */
 export type OnnxStepMetrics = TrainStepMetrics & { readonly gradNorm: number };
 
 export type OptimizerResult = {
@@ -88,7 +88,9 @@ export function stepMetrics(
   };
 }
 
-/** Counts tokens that are not padding. Padding is a root of one token, with id 0, that predicts nothing. */
+/**
+ * Counts tokens that are not padding. A padding token has id 0, has no parent and no children, and predicts no token.
+ */
 function countTokens({ ids, ends, positions, predictors }: TrainBatch['packs'][number]): number {
   const isSupervised = new Uint8Array(ids.length);
   for (const predictor of predictors) isSupervised[predictor] = 1;

@@ -6,7 +6,7 @@ import { isClipped } from './step-sums.js';
 
 type OpenReport = TermReport & { readonly entropies: Float32Array };
 
-/** Gathers a step's findings at each term, pack by pack. */
+/** Collects the results of a step at each term of each pack. */
 export class TermReports {
   readonly #reports: ReadonlyMap<TreePack, OpenReport>;
 

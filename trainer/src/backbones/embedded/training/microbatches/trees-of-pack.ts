@@ -2,7 +2,7 @@
 
 import type { TreePack } from '@agentjet/core';
 
-/** One root's tokens [start, end) of a pack, and the supervision inside them. */
+/** A tree of a pack: the tokens [start, end) of one root, and its predictors, targets and terms. */
 export type PackTree = {
   readonly pack: TreePack;
   readonly start: number;
@@ -15,7 +15,7 @@ export type PackTree = {
   readonly terms: Int32Array;
 };
 
-/** Returns trees that supervise something. The others, padding among them, would have no gradient. */
+/** Returns the trees with at least one supervised token. Other trees, such as padding, have no gradient. */
 export function treesOfPack(pack: TreePack): readonly PackTree[] {
   const starts = treeStarts(pack.ends);
   const treeOfToken = spread(starts, pack.ends.length);
@@ -42,7 +42,7 @@ function depthOf({ positions }: TreePack, start: number, end: number): number {
 
 const none = new Int32Array(0);
 
-/** Subtrees follow one another, so a token at or beyond the reach of every earlier one is a root. */
+/** Subtrees follow one another, so a token is a root if all earlier subtrees have ended. */
 function treeStarts(ends: Int32Array): readonly number[] {
   const starts: number[] = [];
   let reach = 0;
