@@ -1,0 +1,216 @@
+"""How long does a real model train until its agent has learned, with `ajet` and with TRL?
+
+Each process makes one row: an engine, a task, a seed, a rate, cold (a new folder for compiled code) or warm. `ajet` is
+the command of the product: Node, the torch worker and the builtin sampler. TRL is GRPOTrainer with transformers' own
+generation or vLLM. Both read the files of `tasks.py`. Reached means that two steps in a row have a sampled success of
+0.95 or more; in `calculator`, where the first steps are easy to sample, two greedy evaluations, which are outside of
+the clock. A run that has not reached it after --seconds has null steps.
+
+    python real.py MODEL --engine ajet --ajet "node packages/cli/bin/ajet.js" --task json --seed 1 --rate 1e-4 --start cold --out real.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+import tasks  # noqa: E402
+
+BATCH, REPEAT, MARK = 16, 8, 0.95
+ANSWER_TOKENS = {"json": 64, "calculator": 24}
+CONTEXT = {"json": 512, "calculator": 448}
+EVALUATE_EVERY = 2
+
+
+class PeakMemory:
+    """Reads the memory of the GPU twice a second, as nvidia-smi shows it."""
+
+    def __init__(self) -> None:
+        self.gib, self.stopped = 0.0, threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread.start()
+
+    def _watch(self) -> None:
+        command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", "0"]
+        while not self.stopped.wait(0.5):
+            try:
+                self.gib = max(self.gib, float(subprocess.run(command, capture_output=True, text=True).stdout) / 1024)
+            except (OSError, ValueError):
+                return
+
+
+def ajet_config(args: argparse.Namespace, data: Path, runs: Path) -> str:
+    workflow = "extract" if args.task == "json" else "calculate"
+    evaluates = args.task == "calculator"
+    return json.dumps({"ajet": {
+        "project_name": "real", "experiment_name": args.task, "experiment_dir": str(runs), "backbone": "torch",
+        "model": {"path": str(args.model.resolve())},
+        "rollout": {
+            "user_workflow": f"{Path(__file__).with_name('workflow.mjs')}->{workflow}", "num_repeat": REPEAT, "max_model_len": CONTEXT[args.task],
+            "max_response_length_in_one_turn": ANSWER_TOKENS[args.task], "max_env_worker": args.workers,
+        },
+        "data": {"train_batch_size": BATCH, "max_prompt_length": CONTEXT[args.task] - 128, "max_response_length": 128},
+        "task_reader": {"type": "jsonl_dataset_file", "jsonl_dataset_file": {
+            "training": {"file_path": str(data / "training.jsonl")}, **({"validation": {"file_path": str(data / "validation.jsonl")}} if evaluates else {}),
+        }},
+        "torch": {"python": sys.executable, "master_start": args.master_start},
+        "trainer_common": {
+            "total_training_steps": args.steps, "save_freq": 0, "seed": args.seed, "optim": {"lr": args.rate}, "max_pack_tokens": args.pack_tokens,
+            **({"test_freq": EVALUATE_EVERY} if evaluates else {"test_freq": 0}),
+        },
+    }}, indent=1)
+
+
+def run_ajet(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    data, runs = folder / "data", folder / "runs"
+    tasks.write(args.task, data, BATCH * args.steps, args.seed)
+    config = folder / "real.yaml"
+    config.write_text(ajet_config(args, data, runs))
+    begin = time.perf_counter()
+    log = (folder / "log.txt").open("w")
+    process = subprocess.Popen([*shlex.split(args.ajet), "--conf", str(config)], stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    rows: list[dict[str, Any]] = []
+    evaluations: list[dict[str, Any]] = []
+    while process.poll() is None and time.perf_counter() - begin < args.seconds:
+        time.sleep(0.25)
+        rows, evaluations = read_lines(runs, "metrics.jsonl"), read_lines(runs, "evaluations.jsonl")
+        if steps_to_mark(args.task, rows, evaluations) is not None and len(rows) >= args.least_steps:
+            break
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+    rows, evaluations = read_lines(runs, "metrics.jsonl"), read_lines(runs, "evaluations.jsonl")
+    if not rows:
+        print((folder / "log.txt").read_text()[-3000:], flush=True)
+    spent = [row["seconds_sampling"] + row["seconds_packing"] + row["seconds_training"] for row in rows]
+    speeds = [row["generated_tokens"] / row["seconds_sampling"] for row in rows]
+    return {
+        "success": [row["success_rate"] for row in rows], "step_s": spent, "sample_s": [row["seconds_sampling"] for row in rows], "speeds": speeds,
+        "greedy": {entry["step"]: entry["success_rate"] for entry in evaluations}, "steps": steps_to_mark(args.task, rows, evaluations), "wall_s": time.perf_counter() - begin,
+        "log": [line for line in (folder / "log.txt").read_text().splitlines() if "rror" in line or "ompil" in line or "GiB" in line][-12:],
+    }
+
+
+def read_lines(runs: Path, name: str) -> list[dict[str, Any]]:
+    found = sorted(runs.glob(f"*/*/{name}"))
+    lines = found[-1].read_text().splitlines(keepends=True) if found else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def steps_to_mark(task: str, rows: list[dict[str, Any]], evaluations: list[dict[str, Any]]) -> int | None:
+    """Returns the second of the first two steps, or evaluations, in a row that reach the mark."""
+    series = [(row["step"], row["success_rate"]) for row in (evaluations if task == "calculator" else rows)]
+    return next((step for (_, one), (step, other) in zip(series, series[1:]) if min(one, other) >= MARK), None)
+
+
+def run_trl(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """TRL makes one turn, so it has the task `json` only."""
+    import torch
+    from datasets import Dataset
+    from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
+    from trl import GRPOConfig, GRPOTrainer
+
+    if args.task != "json":
+        raise SystemExit("The calculator needs a second turn, which this script does not give to TRL.")
+    data = folder / "data"
+    tasks.write(args.task, data, BATCH * args.steps, args.seed)
+    rows = [json.loads(line)["metadata"] for line in (data / "training.jsonl").read_text().splitlines()]
+    success: list[float] = []
+    times: list[float] = []
+
+    def reward(completions: list[Any], answer: list[str], **_: Any) -> list[float]:
+        found = [float(tasks.is_right("json", {"answer": wanted}, done[0]["content"])) for done, wanted in zip(completions, answer)]
+        success.append(sum(found) / len(found))
+        return found
+
+    class Clock(TrainerCallback):
+        def on_step_end(self, arguments: Any, state: Any, control: Any, **_: Any) -> None:
+            torch.cuda.synchronize()
+            times.append(time.perf_counter())
+            entries = [{"step": i + 1, "success_rate": value} for i, value in enumerate(success)]
+            if steps_to_mark("json", entries, []) is not None or times[-1] - begin > args.seconds:
+                control.should_training_stop = True
+
+    settings = GRPOConfig(
+        output_dir=str(folder / "trl"), per_device_train_batch_size=BATCH * REPEAT, gradient_accumulation_steps=1, num_generations=REPEAT, max_completion_length=ANSWER_TOKENS["json"],
+        max_steps=args.steps, learning_rate=args.rate, lr_scheduler_type="constant", bf16=True, gradient_checkpointing=False, logging_steps=10_000, save_strategy="no", report_to=[],
+        temperature=1.0, beta=0.0, seed=args.seed, disable_tqdm=True, shuffle_dataset=False, optim="adamw_torch_fused",
+    )
+    dtype = torch.float32 if args.way == "float32" else torch.bfloat16
+    model = AutoModelForCausalLM.from_pretrained(args.model, dtype=dtype, attn_implementation="sdpa")
+    prompts = Dataset.from_list([{"prompt": row["messages"], "answer": row["answer"]} for row in rows])
+    trainer = GRPOTrainer(model=model, reward_funcs=reward, args=settings, train_dataset=prompts, processing_class=AutoTokenizer.from_pretrained(args.model), callbacks=[Clock()])
+    begin = time.perf_counter()
+    trainer.train()
+    steps = [end - start for start, end in zip([begin, *times], times)]
+    entries = [{"step": i + 1, "success_rate": value} for i, value in enumerate(success)]
+    return {"success": success, "step_s": steps, "sample_s": [], "speeds": [], "greedy": {}, "steps": steps_to_mark("json", entries, []), "wall_s": time.perf_counter() - begin, "log": []}
+
+
+def to_row(args: argparse.Namespace, found: dict[str, Any], peak: float) -> dict[str, Any]:
+    from shapes import devices, find_versions
+
+    steps, speeds = found["steps"], found["speeds"][1:6]
+    return {
+        "engine": args.engine, "way": args.way, "task": args.task, "seed": args.seed, "start": args.start, "learning_rate": args.rate, "is_best_rate": None, "master_start": args.master_start,
+        "startup_s": max(0.0, found["wall_s"] - sum(found["step_s"])) if args.engine == "ajet" else None, "steps_to_095": steps,
+        "seconds_to_095": None if steps is None else sum(found["step_s"][:steps]), "seconds_compiling": None,
+        "sample_tokens_per_second": statistics.median(speeds) if speeds else None, "peak_gib": peak, "success_after": found["greedy"] or None,
+        "workers": args.workers, "sampled_success": found["success"], "step_s": found["step_s"], "sample_s": found["sample_s"], "log": found["log"],
+        "date": args.date, "commit": args.commit, "device": devices(1), "versions": find_versions(),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--engine", choices=["ajet", "trl"], required=True)
+    parser.add_argument("--ajet", default="npx ajet", help="the command of the product")
+    parser.add_argument("--way", choices=["float32", "bfloat16"], default="bfloat16")
+    parser.add_argument("--task", choices=["json", "calculator"], required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rate", type=float, default=1e-4)
+    parser.add_argument("--start", choices=["cold", "warm"], default="cold")
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--least-steps", type=int, default=7, help="ajet makes at least as many steps, for the median of the sampling speed")
+    parser.add_argument("--workers", type=int, default=128)
+    parser.add_argument("--pack-tokens", type=int, default=4096)
+    parser.add_argument("--master-start", default="zero")
+    parser.add_argument("--seconds", type=float, default=540)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--date", default="")
+    parser.add_argument("--commit", default="")
+    parser.add_argument("--out", type=Path, default=Path("real.json"))
+    args = parser.parse_args()
+    folder = args.folder or Path(tempfile.mkdtemp(prefix="real-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    if args.start == "cold":
+        os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
+        os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)
+    peak = PeakMemory()
+    found = run_ajet(args, folder) if args.engine == "ajet" else run_trl(args, folder)
+    peak.stopped.set()
+    row = to_row(args, found, round(peak.gib, 2))
+    kept = json.loads(args.out.read_text())["rows"] if args.out.exists() else []
+    args.out.write_text(json.dumps({"rows": [*kept, row]}, indent=1) + "\n")
+    print(json.dumps({key: value for key, value in row.items() if key not in ("versions", "device")}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
