@@ -217,8 +217,11 @@ def build_flash_plan(ends: np.ndarray, device: torch.device) -> FlashPlan:
 
 
 def _block_mask(full: np.ndarray, partial: np.ndarray, length: int, device: torch.device, mask_mod: Any) -> BlockMask:
+    """The tables are copied out of the buffer of their transfer: the compiler takes an offset in it for a size, and
+    compiles again if they differ in the next pack."""
     tables = [*_block_table(partial), *_block_table(full)]
-    return BlockMask.from_kv_blocks(*move_together([table[None, None] for table in tables], device), BLOCK_SIZE=BLOCK, mask_mod=mask_mod, seq_lengths=(length, length))
+    moved = [table.clone() for table in move_together([table[None, None] for table in tables], device)]
+    return BlockMask.from_kv_blocks(*moved, BLOCK_SIZE=BLOCK, mask_mod=mask_mod, seq_lengths=(length, length))
 
 
 def _block_table(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -99,10 +99,11 @@ class Pairs:
         return slice(int(low), int(high))
 
 
-def _any_number_of_rows(logits_UV: torch.Tensor) -> torch.Tensor:
-    """It is compiled once for all U. V stays a constant, which divides faster."""
-    torch._dynamo.maybe_mark_dynamic(logits_UV, 0)
-    return logits_UV
+def _any_number_of_rows(values: torch.Tensor) -> torch.Tensor:
+    """Code that takes it is compiled once for all numbers of rows. A vocabulary stays a constant, which divides
+    faster."""
+    torch._dynamo.maybe_mark_dynamic(values, 0)
+    return values
 
 
 class _HeadLogprobs(torch.autograd.Function):
@@ -136,7 +137,8 @@ class _HeadLogprobs(torch.autograd.Function):
             logits = _any_number_of_rows(ctx.kept if ctx.keep else _logits(hidden_UD, weight_VD, (start, stop), ctx.sets))
             index = (ctx.pairs.row_M[inside] - start, ctx.pairs.targets_M[inside])
             own = _target_gradient(ctx, logits[index], (lse_U, entropy_U, *grads), grad_logprob_M, inside)
-            _fused(to_logits_gradient_, ctx.options)(logits, lse_U[rows], entropy_U[rows], (grads[0][rows], grads[1][rows]), _of_rows(ctx.inverse_temperature, rows))
+            lse, entropy, *own_grads = (_any_number_of_rows(values[rows]) for values in (lse_U, entropy_U, *grads))
+            _fused(to_logits_gradient_, ctx.options)(logits, lse, entropy, tuple(own_grads), _of_rows(ctx.inverse_temperature, rows))
             logits[index] = own.to(logits.dtype)
             grad_hidden[rows] = logits @ weight_VD
             part = logits.T @ hidden_UD[rows]

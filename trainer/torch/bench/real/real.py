@@ -3,8 +3,7 @@
 Each process makes one row: an engine, a task, a seed, a rate, cold (a new folder for compiled code) or warm. `ajet` is
 the command of the product: Node, the torch worker and the builtin sampler. TRL is GRPOTrainer with transformers' own
 generation or vLLM. Both read the files of `tasks.py`. Reached means that two steps in a row have a sampled success of
-0.95 or more; in `calculator`, where the first steps are easy to sample, two greedy evaluations, which are outside of
-the clock. A run that has not reached it after --seconds has null steps.
+0.95 or more. In `calculator`, two greedy evaluations in a row count, which are outside of the clock. A run that has not reached it after --seconds has null steps.
 
     python real.py MODEL --engine ajet --ajet "node packages/cli/bin/ajet.js" --task json --seed 1 --rate 1e-4 --start cold --out real.json
 """
