@@ -1,7 +1,9 @@
 /** The server's side of the protobuf messages. */
 
 import { isJsonObject, type JsonObject } from '@agentjet/core';
-import { bytesField, doubleField, integerField, message, readFields, type ProtoField } from '../wire/proto-fields.js';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { ProtobufWriter } from '../../../protobuf-writer.js';
+import { readFields, type ProtoField } from '../wire/proto-fields.js';
 
 /** Reads a ForwardBackwardRequest as the JSON body and the route that it would have. */
 export function readRowRequest(bytes: Buffer): { readonly route: string; readonly body: JsonObject } {
@@ -46,37 +48,37 @@ function readTensor(bytes: Buffer): number[] {
 /** Writes the answer of a future as protobuf. Returns undefined for an answer that is always JSON. */
 export function writeAnswer(answer: JsonObject): Buffer | undefined {
   const { loss_fn_outputs: outputs, sequences, metrics } = answer;
-  if (Array.isArray(sequences)) return message(...sequences.map((each) => bytesField(1, writeSequence(each))));
+  const writer = new ProtobufWriter();
+  if (Array.isArray(sequences)) {
+    for (const each of sequences) writer.message(1, (sequence) => writeSequence(sequence, each));
+    return Buffer.from(writer.finish());
+  }
   if (!Array.isArray(outputs)) return undefined;
   const rows = outputs.map((output) => logprobsOf(output));
-  const entries = Object.entries(isJsonObject(metrics) ? metrics : {});
-  return message(
-    bytesField(1, 'Outputs'),
-    bytesField(2, writeRecord(rows)),
-    ...entries.map(([name, value]) => bytesField(3, message(bytesField(1, name), doubleField(2, Number(value))))),
-  );
+  writer.string(1, 'Outputs').message(2, (record) => writeRecord(record, rows));
+  for (const [name, value] of Object.entries(isJsonObject(metrics) ? metrics : {})) {
+    const entry = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
+    writer.bytes(3, entry.tag(2, WireType.Bit64).double(Number(value)).finish());
+  }
+  return Buffer.from(writer.finish());
 }
 
-function writeSequence(sequence: unknown): Buffer {
+function writeSequence(writer: ProtobufWriter, sequence: unknown): void {
   const { tokens, logprobs, stop_reason: reason } = isJsonObject(sequence) ? sequence : {};
-  return message(
-    integerField(1, reason === 'length' ? 1 : 0),
-    bytesField(2, new Uint8Array(Int32Array.from(numbers(tokens)).buffer)),
-    bytesField(3, new Uint8Array(Float32Array.from(numbers(logprobs)).buffer)),
-  );
+  writer.int(1, reason === 'length' ? 1 : 0);
+  writer.bytes(2, new Uint8Array(Int32Array.from(numbers(tokens)).buffer));
+  writer.bytes(3, new Uint8Array(Float32Array.from(numbers(logprobs)).buffer));
 }
 
-function writeRecord(rows: readonly (readonly number[])[]): Buffer {
+function writeRecord(writer: ProtobufWriter, rows: readonly (readonly number[])[]): void {
   const ends = rows.reduce<number[]>((found, row) => [...found, (found.at(-1) ?? 0) + 4 * row.length], [0]);
-  const tensor = message(
-    bytesField(1, new Uint8Array(Float32Array.from(rows.flat()).buffer)),
-    bytesField(2, new Uint8Array(BigInt64Array.from(ends, BigInt).buffer)),
-    integerField(3, 1),
+  writer.message(2, (column) =>
+    column.string(1, 'logprobs').message(2, (tensor) => {
+      tensor.bytes(1, new Uint8Array(Float32Array.from(rows.flat()).buffer));
+      tensor.bytes(2, new Uint8Array(BigInt64Array.from(ends, BigInt).buffer)).int(3, 1);
+    }),
   );
-  return message(
-    bytesField(2, message(bytesField(1, 'logprobs'), bytesField(2, tensor))),
-    integerField(3, rows.length),
-  );
+  writer.int(3, rows.length);
 }
 
 function logprobsOf(output: unknown): readonly number[] {

@@ -1,8 +1,9 @@
 /** A request over rows, in both forms in which servers take it. */
 
 import type { JsonObject } from '@agentjet/core';
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { ProtobufWriter } from '../../../protobuf-writer.js';
 import { toDatum, type RowData } from '../row-data.js';
-import { bytesField, integerField, message } from './proto-fields.js';
 
 export type RowRequest = {
   readonly modelId: string;
@@ -30,35 +31,25 @@ const int64 = 2;
 
 /** Writes a ForwardBackwardRequest as SDK 0.38.0 does. */
 export function toProtobuf({ modelId, sequence, rows, loss, isForward }: RowRequest): Buffer {
-  return message(
-    bytesField(1, modelId),
-    integerField(2, sequence),
-    ...rows.map((row) => bytesField(3, datum(row))),
-    bytesField(4, loss),
-    ...(isForward ? [integerField(6, 1)] : []),
-  );
+  const request = new ProtobufWriter().string(1, modelId).int(2, sequence);
+  for (const row of rows) request.message(3, (datum) => writeDatum(datum, row));
+  request.string(4, loss);
+  if (isForward) request.int(6, 1);
+  return asBytes(request.finish());
 }
 
-function datum({ ids, inputs }: RowData): Buffer {
-  const tensors = {
-    ...Object.fromEntries(Object.entries(inputs).map(([name, values]) => [name, floats(values)])),
-    target_tokens: tensor(toInt64(ids.subarray(1)), int64, ids.length - 1),
-  };
-  const chunk = bytesField(1, bytesField(1, asBytes(ids.slice(0, -1))));
-  const entries = Object.entries(tensors).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return message(
-    bytesField(1, chunk),
-    ...entries.map(([name, value]) => bytesField(2, message(bytesField(1, name), bytesField(2, value)))),
-  );
-}
-
-function floats(values: ArrayLike<number>): Buffer {
-  return tensor(Float32Array.from(values), float32, values.length);
-}
-
-function tensor(values: Float32Array | BigInt64Array, type: number, length: number): Buffer {
-  const shape = bytesField(4, integerField(0, length).subarray(1));
-  return message(bytesField(1, asBytes(values)), integerField(3, type), shape);
+function writeDatum(datum: ProtobufWriter, { ids, inputs }: RowData): void {
+  datum.message(1, (model) => model.message(1, (chunk) => chunk.bytes(1, asBytes(ids.slice(0, -1)))));
+  const tensors = [
+    ...Object.entries(inputs).map(([name, values]) => ({ name, values: Float32Array.from(values), type: float32 })),
+    { name: 'target_tokens', values: toInt64(ids.subarray(1)), type: int64 },
+  ];
+  for (const { name, values, type } of tensors.toSorted((left, right) => (left.name < right.name ? -1 : 1)))
+    datum.message(2, (entry) =>
+      entry.string(1, name).message(2, (tensor) => {
+        tensor.bytes(1, asBytes(values)).int(3, type).bytes(4, new BinaryWriter().int64(values.length).finish());
+      }),
+    );
 }
 
 function toInt64(ids: Int32Array): BigInt64Array {

@@ -3,7 +3,7 @@
  * with every operator that is used here, such as reductions with axes as inputs and ScatterElements with `add`.
  */
 
-import { ProtobufWriter } from './protobuf-writer.js';
+import { ProtobufWriter } from '../../../../protobuf-writer.js';
 import type { ElementType, Shape } from './value.js';
 
 const irVersion = 9;
