@@ -11,18 +11,27 @@ const quote = 0x22;
  * and objects. Throws ApiError 400. Text that is not JSON passes, and the parser reports what is wrong with it.
  */
 export function checkNesting(text: string): void {
+  const { depth } = requestLimits;
+  const excess = findExcess(text, { depth, containers: maxContainers });
+  if (excess === 'depth') throw tooLarge(`is nested more than ${depth} levels deep`);
+  if (excess === 'containers') throw tooLarge(`has more than ${maxContainers} lists and objects`);
+}
+
+type Nesting = { readonly depth: number; readonly containers: number };
+
+/** Returns which limit the lists and objects of a JSON text exceed. It looks only at brackets outside of strings. */
+export function findExcess(text: string, limits: Nesting): keyof Nesting | undefined {
   let depth = 0;
   let numContainers = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at);
     else if (isOpening(code)) {
-      depth++;
-      numContainers++;
-      if (depth > requestLimits.depth) throw tooLarge(`is nested more than ${requestLimits.depth} levels deep`);
-      if (numContainers > maxContainers) throw tooLarge(`has more than ${maxContainers} lists and objects`);
+      if (++depth > limits.depth) return 'depth';
+      if (++numContainers > limits.containers) return 'containers';
     } else if (isClosing(code)) depth--;
   }
+  return undefined;
 }
 
 /** Matches `[` and `{`. The closing characters are two code points above. */

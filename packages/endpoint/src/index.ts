@@ -1,3 +1,4 @@
+export { findExcess } from './check-nesting.js';
 export { LatestMap } from './latest-map.js';
 export { readBody } from './read-body.js';
 export { LoopTurns } from './loop-turns.js';

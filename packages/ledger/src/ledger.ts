@@ -54,7 +54,7 @@ import { SuspectTasks } from './suspect-tasks.js';
 /**
  * The ledger of a run. It decides every change, which becomes records, and the records change the state, all in one turn of
  * the event loop. `journal` receives the records so that a run or a swarm server can write them; without it they are only in
- * memory. The ledger starts no timers: its owner calls `expire` when `nextExpiryMs` has passed.
+ * memory. The ledger starts no timers: its owner calls `expire` every second.
  */
 export class Ledger {
   readonly state: LedgerState;
@@ -288,11 +288,6 @@ export class Ledger {
       if (record.kind === 'drop') this.drop(record.episodeId, record.reason, record);
       else this.append(record);
     }
-  }
-
-  /** Returns milliseconds of the lease clock until `expire` may change something, or undefined if there is no time limit. */
-  nextExpiryMs(): number | undefined {
-    return this.#patience.nextMs(this.state, this.rules, this.#openWork());
   }
 
   /** Returns `sampling` if it has open or taken places, `trainable` if it may be assigned, else its fate. */

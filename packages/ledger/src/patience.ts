@@ -73,17 +73,6 @@ export class Patience {
     return records;
   }
 
-  /** Returns milliseconds until `expired` may return a record, or undefined if there is no time limit. */
-  nextMs(state: LedgerState, rules: LedgerRules, open: OpenWork): number | undefined {
-    const now = this.#clock.read();
-    let next = Infinity;
-    for (const group of open.undecided)
-      next = Math.min(next, this.#groupDueMs(state, group, { rules, now, untilMs: Infinity }));
-    for (const [id, { untilMs }] of this.#leases) if (!this.#held.has(id)) next = Math.min(next, untilMs);
-    for (const id of open.unscored()) next = Math.min(next, this.#scoreDueMs(id, rules, now));
-    return next === Infinity ? undefined : Math.max(0, next - now);
-  }
-
   /**
    * Returns when the time of a group is over. Returns Infinity if it has no time limit, or if it is closed, because a
    * closed group waits for nothing. To save time, this is checked only if the group is due by `untilMs`.

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { endOfString } from '@agentjet/core';
-import { readBody } from '@agentjet/endpoint';
+import { findExcess, readBody } from '@agentjet/endpoint';
 import { WireError } from '@agentjet/swarm-wire';
 
 export type BodyLimits = { readonly maxBytes: number; readonly maxDepth: number; readonly maxMs: number };
@@ -32,7 +31,8 @@ function parseJson(bytes: Buffer, { maxDepth }: BodyLimits): unknown {
   if (bytes.length === 0) return {};
   if (!isUtf8(bytes)) throw new WireError('invalid_json', 'The body is not UTF-8. Send JSON in UTF-8.');
   const text = bytes.toString();
-  if (isDeep(text, maxDepth)) throw new WireError('invalid_request', `The body is nested more than ${maxDepth} deep.`);
+  if (findExcess(text, { depth: maxDepth, containers: Infinity }) !== undefined)
+    throw new WireError('invalid_request', `The body is nested more than ${maxDepth} deep.`);
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -42,20 +42,3 @@ function parseJson(bytes: Buffer, { maxDepth }: BodyLimits): unknown {
 
 const tooLarge = ({ maxBytes }: BodyLimits): WireError =>
   new WireError('too_large', `The body is larger than ${maxBytes} bytes, which is all that is read.`);
-
-/** Looks at brackets outside of strings, before a parser recurses into them. */
-function isDeep(text: string, maxDepth: number): boolean {
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) at = endOfString(text, at);
-    else if (code === brace || code === bracket) depth++;
-    else if (code === brace + 2 || code === bracket + 2) depth--;
-    if (depth > maxDepth) return true;
-  }
-  return false;
-}
-
-const quote = 0x22;
-const brace = 0x7b;
-const bracket = 0x5b;
