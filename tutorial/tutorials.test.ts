@@ -59,20 +59,19 @@ const trained = [
   'documents/documents.yaml',
 ];
 
-/** These need a model of 500 MB, so one step with nano shows that their files fit together. */
+/** These need a model of 500 MB, and one of them a GPU, so one step with nano shows that their files fit together. */
 const trainedWithNano = [
   'real-model/real_model.yaml',
   'real-tools/real_tools.yaml',
   'json-extraction/json_extraction.yaml',
   'two-players/two_players.yaml',
+  'typed-tools/typed_tools.yaml',
 ];
 
 it('every tutorial trains', async () => {
   // All commands run in one process, which saves a second for each.
-  const commands = [
-    ...trained.map((yaml) => argsOf(yaml)),
-    ...trainedWithNano.map((yaml) => argsOf(yaml, ['model.path=nano', 'rollout.failed_episode_policy=zero_reward'])),
-  ];
+  const here = ['model.path=nano', 'backbone=onnx', 'rollout.failed_episode_policy=zero_reward'];
+  const commands = [...trained.map((yaml) => argsOf(yaml)), ...trainedWithNano.map((yaml) => argsOf(yaml, here))];
   const each = path.join(import.meta.dirname, '../test/e2e/support/run-each.mjs');
   const program = path.join(path.dirname(ajet), 'program.js');
   await run('node', [each, program, JSON.stringify(commands)], { maxBuffer: 1 << 28 });

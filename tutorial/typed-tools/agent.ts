@@ -1,0 +1,46 @@
+import { generateText, type LanguageModel, stepCountIs, tool } from 'ai';
+import { answerCall, descriptions, schemas } from './shop.js';
+
+/** An agent on the AI SDK with three typed tools. It knows nothing about training. */
+
+export const systemPrompt = 'Call the one tool that answers the question. Then answer with its result alone.';
+
+const tools = {
+  count_stock: tool({
+    description: descriptions.count_stock,
+    inputSchema: schemas.count_stock,
+    execute: (input) => answerCall({ name: 'count_stock', input }),
+  }),
+  quote_price: tool({
+    description: descriptions.quote_price,
+    inputSchema: schemas.quote_price,
+    execute: (input) => answerCall({ name: 'quote_price', input }),
+  }),
+  plan_delivery: tool({
+    description: descriptions.plan_delivery,
+    inputSchema: schemas.plan_delivery,
+    execute: (input) => answerCall({ name: 'plan_delivery', input }),
+  }),
+};
+
+/** The agent gives up after this many calls of its model. */
+export const maxCalls = 3;
+
+export type Reply = {
+  readonly calls: readonly { readonly name: string; readonly input: unknown }[];
+  readonly answer: string;
+};
+
+export async function answerQuestion(question: string, model: LanguageModel, signal?: AbortSignal): Promise<Reply> {
+  const { text, steps } = await generateText({
+    model,
+    system: systemPrompt,
+    prompt: question,
+    tools,
+    stopWhen: stepCountIs(maxCalls),
+    maxRetries: 0,
+    ...(signal !== undefined && { abortSignal: signal }),
+  });
+  const calls = steps.flatMap((step) => step.toolCalls.map(({ toolName, input }) => ({ name: toolName, input })));
+  return { calls, answer: text.trim() };
+}

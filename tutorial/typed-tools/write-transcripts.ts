@@ -1,0 +1,41 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Task } from 'agentjet';
+import { z } from 'zod';
+import { systemPrompt } from './agent.js';
+import { descriptions, schemas, type ToolCall, type ToolName } from './shop.js';
+import { drawTasks } from './questions.js';
+
+/** `npx tsx tutorial/typed-tools/write-transcripts.ts` writes 36 solved questions for `ajet sft`. */
+
+export const numTranscripts = 36;
+
+const tools = (Object.keys(schemas) as ToolName[]).map((name) => ({
+  type: 'function',
+  function: { name, description: descriptions[name], parameters: z.toJSONSchema(schemas[name]) },
+}));
+
+export function transcriptOf({ mainQuery, metadata }: Task): object {
+  const { name, input } = metadata['call'] as ToolCall;
+  const call = { id: 'call_1', type: 'function', function: { name, arguments: JSON.stringify(input) } };
+  return {
+    messages: [
+      { role: 'system', content: systemPrompt },
+      { role: 'user', content: mainQuery },
+      { role: 'assistant', content: '', tool_calls: [call] },
+      { role: 'tool', tool_call_id: call.id, content: metadata['answer'] },
+      { role: 'assistant', content: metadata['answer'] },
+    ],
+    tools,
+  };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const folder = path.join(import.meta.dirname, 'data');
+  const lines = drawTasks('training', { seed: 2, count: numTranscripts }).map((task) =>
+    JSON.stringify(transcriptOf(task)),
+  );
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, 'transcripts.jsonl'), `${lines.join('\n')}\n`);
+  console.log(`${folder}/transcripts.jsonl: ${lines.length} transcripts`);
+}
