@@ -52,6 +52,10 @@ const smollm2 = {
   },
 } as const;
 
+const transcripts = path.resolve(import.meta.dirname, '../../tutorial/typed-tools/data/transcripts.jsonl');
+/** A folder with the model of typed-tools, or its name on the hub. */
+const coder = process.env['CODER_MODEL'] ?? 'Qwen/Qwen2.5-Coder-0.5B-Instruct';
+
 export const cells: readonly Cell[] = [
   {
     tutorial: 'frozen-lake',
@@ -274,6 +278,21 @@ export const cells: readonly Cell[] = [
     ...smollm2,
     minutes: 12,
   },
+  ...(['lenient', 'strict'] as const).map(
+    (reading): Cell => ({
+      tutorial: `typed-tools-${reading}`,
+      backbone: 'torch',
+      conf: 'tutorial/typed-tools/typed_tools.yaml',
+      overrides: [`model.path=${coder}`, `model.tool_calls=${reading}`],
+      model: coder,
+      ...(reading === 'strict' && { begins: 'imitation' as const }),
+      minutes: 30,
+      needs: {
+        what: `the model ${coder}: npx ajet model get, or CODER_MODEL with a folder; npx tsx tutorial/typed-tools/write-transcripts.ts`,
+        isHere: () => existsSync(transcripts) && (existsSync(coder) || findModel(coder) !== undefined),
+      },
+    }),
+  ),
 ];
 
 export function cellName({ tutorial, backbone }: Pick<Cell, 'tutorial' | 'backbone'>): string {

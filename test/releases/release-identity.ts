@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
@@ -41,7 +41,17 @@ export function describeMachine(): Readonly<Record<string, unknown>> {
     memory_gib: Math.round(totalmem() / 2 ** 30),
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
+    ...describeGpu(),
   };
+}
+
+/** A result of a machine without a GPU has no such key. */
+function describeGpu(): { readonly gpu?: string } {
+  const { status, stdout } = spawnSync('nvidia-smi', ['--query-gpu=name', '--format=csv,noheader'], {
+    encoding: 'utf8',
+  });
+  const [gpu = ''] = status === 0 ? stdout.trim().split('\n') : [];
+  return gpu === '' ? {} : { gpu };
 }
 
 export function libraryVersions(): Readonly<Record<string, string>> {

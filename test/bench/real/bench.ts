@@ -1,7 +1,7 @@
 import type { BenchOptions, BenchResult } from '../bench.js';
 import { measureBfcl } from './bfcl.js';
 import { measureFirstRun } from './first-run.js';
-import { readGguf, readProbe } from './kept.js';
+import { readGguf, readProbe, readTypedTools } from './kept.js';
 import type { Measured } from './measured.js';
 import { measureTools } from './tools-in-template.js';
 import { measureCalculator, measureJson, measureLanggraph, measureTwoPlayers } from './tutorials.js';
@@ -29,11 +29,12 @@ const sections: readonly Section[] = [
   { name: 'probe', keys: ['probe'], measure: readProbe },
   { name: 'first_run', keys: ['first_run', 'first_command_refused'], measure: measureFirstRun },
   { name: 'langgraph', keys: ['langgraph'], measure: measureLanggraph },
+  { name: 'typed_tools', keys: ['typed_tools'], measure: readTypedTools },
   { name: 'two_players', keys: ['two_players'], measure: measureTwoPlayers },
 ];
 
 /** Keys that the result lacks because nothing measures them yet. Success on BFCL is one: `bfcl` has only the scorer. */
-const unmeasured = ['bfcl.simple', 'bfcl.multiple', 'bfcl.irrelevance', 'typed_tools'];
+const unmeasured = ['bfcl.simple', 'bfcl.multiple', 'bfcl.irrelevance'];
 
 export async function run(options: BenchOptions): Promise<BenchResult> {
   const wanted = namedSections(options.args);

@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isJsonObject } from '@agentjet/core';
+import type { CellResult } from '../../releases/cell-result.js';
+import { listVersions, readResults } from '../../releases/store.js';
+import { median } from '../bench.js';
 import type { Measured } from './measured.js';
 
 /** Figures that other jobs measure. They are read from kept results, with the commit that they were measured at. */
@@ -32,4 +35,29 @@ export function readProbe(): Measured | undefined {
   if (kept === undefined) return undefined;
   const { task_sets, mean_error_of_share, worst_error_of_share } = kept;
   return { summary: { task_sets, mean_error_of_share, worst_error_of_share }, details: originOf(kept) };
+}
+
+/** `npm run releases -- --only typed-tools-lenient` and `typed-tools-strict` measure it on a GPU. */
+export function readTypedTools(): Measured | undefined {
+  return describeTypedTools(listVersions().flatMap((version) => readResults(version)));
+}
+
+/**
+ * `strict_before` is the untrained model, whose calls without tags do not count. `after` is the lower of two
+ * medians, of the seeds that were read leniently and of those that imitated first.
+ */
+export function describeTypedTools(results: readonly CellResult[]): Measured | undefined {
+  const newest = (name: string): CellResult | undefined => results.findLast(({ tutorial }) => tutorial === name);
+  const [lenient, strict] = [newest('typed-tools-lenient'), newest('typed-tools-strict')];
+  if (lenient === undefined || strict === undefined) return undefined;
+  const afters = [lenient, strict].map(({ seeds }) => median(seeds.map((seed) => seed.success_after ?? Number.NaN)));
+  return {
+    summary: {
+      strict_before: strict.seeds[0]?.stages?.[0]?.success_before ?? null,
+      lenient_before: lenient.seeds[0]?.success_before ?? null,
+      after: Math.min(...afters),
+      device: lenient.machine['gpu'] ?? null,
+    },
+    details: { commit: lenient.commit, date: lenient.date, after_lenient: afters[0], after_strict: afters[1] },
+  };
 }

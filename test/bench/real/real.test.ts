@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import type { CellResult, SeedResult } from '../../releases/cell-result.js';
 import { isRefusal } from './first-run.js';
+import { describeTypedTools } from './kept.js';
 import { meanWithInterval } from './tutorials.js';
 
 it('gives a mean the interval of 1.96 standard errors on both sides', () => {
@@ -13,4 +15,19 @@ it('takes only a lack of memory for a refusal', () => {
   const refused = `${end}The model of agent.yaml needs about 21.7 GiB on this machine, which has 7.5 GiB.\n  - model.memory_check=warn starts it anyway`;
   expect(isRefusal(new Error(refused))).toBe(true);
   expect(isRefusal(new Error(`${end}workflow.ts exports no solve`))).toBe(false);
+});
+
+it('reads typed tools from the cells of both ways, and only if both are kept', () => {
+  const cell = (tutorial: string, seeds: readonly Partial<SeedResult>[]): CellResult =>
+    ({ tutorial, machine: { gpu: 'H100' }, seeds }) as unknown as CellResult;
+  const afters = [0.94, 0.98, 0.97].map((success_after) => ({ success_before: 0.5, success_after }));
+  const stages = [{ name: 'imitation', success_before: 0, success_after: 0.6 }];
+  const strict = cell('typed-tools-strict', [{ stages, success_after: 0.96 }]);
+  expect(describeTypedTools([cell('typed-tools-lenient', afters)])).toBeUndefined();
+  expect(describeTypedTools([cell('typed-tools-lenient', afters), strict])?.summary).toEqual({
+    strict_before: 0,
+    lenient_before: 0.5,
+    after: 0.96,
+    device: 'H100',
+  });
 });
