@@ -25,7 +25,7 @@ export type Transcript = {
   readonly tokens?: { readonly rows: readonly ExampleRow[]; readonly taskId: string; readonly text: string };
   /** Null if the task is unknown. */
   readonly task: Task | null;
-  /** The reward. It and `isSuccess` are null if the episode was not judged. */
+  /** The reward. If the episode was not judged, `reward` and `isSuccess` are null. */
   readonly reward: number | null;
   readonly isSuccess: boolean | null;
   /** Whether the episode was cut short. */

@@ -163,7 +163,7 @@ function nothingLeft(total: number, dropped: DropCounts, firstDropped: PreparedE
   const firsts = Object.values(firstDropped).map((place) => `\n  - ${place}`);
   return new ConfigError(
     'nothing_to_imitate',
-    `Of ${total} examples none is left to imitate: ${reasons === '' ? 'sft.transcripts is empty' : reasons}.${firsts.length === 0 ? '' : ` The first of each:${firsts.join('')}`}`,
+    `No example is left to imitate, of ${total}: ${reasons === '' ? 'sft.transcripts is empty' : reasons}.${firsts.length === 0 ? '' : ` The first of each:${firsts.join('')}`}`,
   );
 }
 
@@ -173,7 +173,7 @@ const reasonWords: Readonly<Record<SkipReason, string>> = {
   below_min_reward: 'below sft.min_reward',
   held_out_task: 'of an evaluation task',
   nothing_imitated: 'without an answer to imitate',
-  unprintable: 'that the chat template cannot print so that it reads as the same',
+  unprintable: 'changed by the chat template',
   refused_by_template: 'refused by the chat template',
   too_long: 'too long',
   duplicate: 'repeated',

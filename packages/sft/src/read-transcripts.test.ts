@@ -251,7 +251,7 @@ it('says that nothing is left, and why', async () => {
   await expect(prepare([{ messages: [{ role: 'user', content: 'x' }] }])).rejects.toMatchObject({
     code: 'nothing_to_imitate',
     message: expect.stringMatching(
-      /Of 1 examples none is left to imitate: 1 without an answer to imitate.*\n {2}- .*chats\.jsonl:1/s,
+      /No example is left to imitate, of 1: 1 without an answer to imitate.*\n {2}- .*chats\.jsonl:1/s,
     ),
   });
 });

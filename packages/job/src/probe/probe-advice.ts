@@ -5,7 +5,7 @@ import type { Rate, TemperatureReport } from './probe-report.js';
 
 export type AdviceParts = {
   readonly config: CommonConfig;
-  /** At the temperature that the probe chose. */
+  /** The report at the temperature that the probe chose. */
   readonly chosen: TemperatureReport;
   readonly all: readonly TemperatureReport[];
   readonly expected: Rate | null;

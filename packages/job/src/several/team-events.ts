@@ -10,15 +10,15 @@ type Purpose = Claimed['purpose'];
 
 export type TeamTasks = { readonly numTasks: number; readonly numEvaluationTasks: number };
 
-/** The number of steps of a policy. Without `total_training_steps`, the tasks decide it. */
+/** The number of steps of a policy. Without `total_training_steps`, it follows from the number of tasks. */
 export function toTotalSteps({ trainerCommon, data }: CommonConfig, { numTasks }: TeamTasks): number {
   const { totalTrainingSteps, totalEpochs } = trainerCommon;
   return totalTrainingSteps ?? Math.ceil((totalEpochs * numTasks) / data.trainBatchSize);
 }
 
 /**
- * Turns what the server records and what the client runs into the events of an ordinary run. The first policy gives the
- * phases: each of its steps is one.
+ * Turns what the server records and what the client runs into the events of an ordinary run. Each step of the
+ * first policy is one phase.
  */
 export class TeamEvents {
   readonly #emit: JobListener;
@@ -34,7 +34,7 @@ export class TeamEvents {
     this.#counts = counts;
   }
 
-  /** Given to the server, which calls it with the folders of the policies. */
+  /** Pass this to the server. The server calls it with the folders of the policies. */
   follow = async (files: ServedFiles): Promise<RunFollower> => {
     this.policies = files.policies;
     const trackers = await loadRunFollower(files);

@@ -28,7 +28,7 @@ export async function openRecordedRun(options: RecordedRunOptions): Promise<Reco
   const { config, folder, onNotice } = options;
   const dir = recordedOf(folder.dir, config.swarm.storeDir);
   if (!config.rollout.record) {
-    // This old ledger would report steps that this run makes in another way.
+    // The old ledger describes steps that this run samples anew, so `ajet swarm verify` would report wrong episodes.
     await rm(dir, { recursive: true, force: true });
     return undefined;
   }
@@ -89,7 +89,7 @@ function settle(ledger: RunLedger, options: RecordedRunOptions): void {
   if (steps.length > 0) onNotice(`Repeating steps ${from + 1} to ${state.step} from their recorded tokens.`);
 }
 
-/** Notes that the steps up to this one were made, because there is a complete checkpoint of it. */
+/** Records that all steps up to `step` are done. A complete checkpoint of `step` proves it. */
 function concludeUpTo(ledger: RunLedger, step: number): void {
   const { manifests, outcomes } = ledger.state;
   for (const manifest of manifests.values())

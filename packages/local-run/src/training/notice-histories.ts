@@ -69,7 +69,7 @@ function messagesFor(agent: string, { calls, forks, splices }: Tally): readonly 
       key: `fork ${agent} ${cause}`,
       text:
         `Agent "${agent}": ${count} of its ${calls} calls started a new branch, cause ${cause}: ${forkReasons[cause as ForkCause]}. ` +
-        `Training is right, but reads such histories again. ${page} explains the causes; ajet inspect shows the places.`,
+        `Training is still correct, but each branch is computed separately, so training takes longer. ${page} explains the causes; ajet inspect shows the places.`,
     })),
     ...above(splices, spliceShare).map(({ cause, count }) => ({
       key: `splice ${agent} ${cause}`,
