@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs';
+import { cpSync, symlinkSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
 import {
   AgentJetJob,
@@ -188,4 +188,37 @@ it('ends with the reason if no episode can be trained', async () => {
     throw new Error('The agent lost its way.');
   });
   await expect(job.tune({ onEvent: () => undefined })).rejects.toMatchObject({ code: 'nothing_trained' });
+});
+
+it('ends with the reason if a step cannot be recorded, and can be resumed', async () => {
+  const config = createConfig(modelDir);
+  let runDir = '';
+  const fullFile = (): string => path.join(runDir, 'policies/planner/episodes/step-000002.jsonl');
+  const onEvent = (event: JobEvent): void => {
+    if (event.type === 'run_started') ({ runDir } = event);
+    if (event.type === 'step_finished' && event.step === 1 && event.policy === 'planner')
+      symlinkSync('/dev/full', fullFile());
+  };
+  await expect(trainAlone({ onEvent }, config)).rejects.toThrow(/Cannot write .*the disk is full/);
+  unlinkSync(fullFile());
+  expect((await trainAlone({ resume: true }, config)).figures).toEqual(whole.figures);
+});
+
+it("a server's own key opens it in this process only, and is not recorded", async () => {
+  const config = configuration.create(createConfig(modelDir));
+  const served = await serveSwarm({
+    config,
+    composition: configuration,
+    app: { ownKey: 'own' },
+    onNotice: () => undefined,
+  });
+  try {
+    const ask = (key: string) => new SwarmClient({ url: served.server.url, key }).server();
+    expect(served.server.firstKey).toBeUndefined();
+    expect(served.server.swarm?.context.ledger.state.keys.size).toBe(0);
+    expect(await ask('own')).toMatchObject({ policies: { planner: { step: 0 }, worker: { step: 0 } } });
+    await expect(ask('owner')).rejects.toMatchObject({ code: 'unknown_key' });
+  } finally {
+    await served.close();
+  }
 });
