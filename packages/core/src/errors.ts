@@ -31,6 +31,11 @@ export class JudgeError extends AgentJetError {}
 /** A model call failed. Codes: `context_overflow`, `aborted`, `closed`, `bad_request`, `failed`. */
 export class EngineError extends AgentJetError {}
 
+/** The error of a model call that its caller aborted. */
+export function abortedByCaller(caller: AbortSignal): EngineError {
+  return new EngineError('aborted', 'The call was aborted by its caller.', { cause: caller.reason });
+}
+
 /** Model files, training or checkpoints failed. Codes: `unsupported_model`, `bad_model_files`, `checkpoint`, `failed`, ... */
 export class BackboneError extends AgentJetError {}
 

@@ -48,6 +48,7 @@ export type {
 export { outsideOfSet, truncationOf, wholeVocabulary } from './backbone.js';
 export type { Task, Verdict, WorkflowOutput } from './task.js';
 export {
+  abortedByCaller,
   AgentJetError,
   BackboneError,
   ConfigError,

@@ -1,4 +1,5 @@
 import {
+  abortedByCaller,
   EngineError,
   isJsonObject,
   parseJsonObject,
@@ -71,8 +72,7 @@ export function createChatModel(options: ChatModelOptions, host: ModelHost = sys
         return await sender.send(toRequest(options, asked), signal);
       } catch (error) {
         if (error instanceof StreamStop) throw error.reason;
-        if (signal.aborted)
-          throw new EngineError('aborted', 'The call was aborted by its caller.', { cause: signal.reason });
+        if (signal.aborted) throw abortedByCaller(signal);
         throw toEngineError(error, options);
       }
     },

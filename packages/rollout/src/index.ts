@@ -39,6 +39,7 @@ export {
   type WrapAgentModel,
   type WrapModel,
 } from './episode/open-episode.js';
+export { toTurnRewards } from './episode/turn-rewards.js';
 export { nothingTracked } from './episode/episode-record.js';
 export type { Attempt, AttemptKeeper, RecalledAttempt } from './episode/attempts.js';
 export { isAgentsFailure, type EpisodeError } from './episode/episode-error.js';
@@ -65,4 +66,4 @@ export { restoreTurn, keptTurnKey, type ShownToolCall } from './adapter/kept-tur
 export { splitMergedTurns } from './adapter/split-merged-turns.js';
 export { streamChat } from './adapter/stream-chat.js';
 export { limitCalls, wrapWithCallLimit } from './call-limit.js';
-export { samplingDefaults, samplingOfPlace } from './sampling-defaults.js';
+export { sampledElsewhere, samplingDefaults, samplingOfPlace } from './sampling-defaults.js';

@@ -1,6 +1,9 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { SamplingDefaults } from './contract.js';
 
+/** The settings of an episode whose model is asked elsewhere. They have no effect. */
+export const sampledElsewhere: SamplingDefaults = { temperature: 1, topP: 1, topK: -1, maxTokens: 1 };
+
 /** Returns the sampling settings of training episodes, for requests that do not set them. */
 export function samplingDefaults({ rollout }: CommonConfig): SamplingDefaults {
   const { temperature, topP, topK } = rollout;

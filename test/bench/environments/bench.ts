@@ -16,7 +16,7 @@ import {
   startOpenenvWorld,
   type StartWorld,
 } from '@agentjet/environments/testing';
-import { runEpisode, type Environment, type Episode, type Tuner } from '@agentjet/rollout';
+import { runEpisode, sampledElsewhere, type Environment, type Episode, type Tuner } from '@agentjet/rollout';
 import { median, numberOption, type BenchOptions, type BenchResult } from '../bench.js';
 
 const parallel = 32;
@@ -100,7 +100,7 @@ async function play(environment: Environment, { episode, seed, times }: Play): P
     {
       workflow,
       policy: { kind: 'chat', model: { name: 'none', generate: () => Promise.reject(new Error('no model')) } },
-      sampling: { temperature: 1, topP: 1, topK: -1, maxTokens: 1 },
+      sampling: sampledElsewhere,
       timeoutMs: 120_000,
       environment: { environment, openTimeoutMs: 60_000, callTimeoutMs: 30_000 },
     },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ContractCase, Task } from '@agentjet/core';
-import { isAgentsFailure, runEpisode, type Environment, type Episode, type Tuner } from '@agentjet/rollout';
+import { isAgentsFailure, runEpisode, sampledElsewhere, type Environment, type Episode, type Tuner } from '@agentjet/rollout';
 import { CounterWorld } from './counter-world.js';
 import { attacks, type Attack, type RequestKind } from './faults.js';
 import { act, type StartWorld } from './world-server.js';
@@ -31,7 +31,7 @@ function runOne(environment: Environment, callTimeoutMs: number): Promise<Episod
     {
       workflow: play,
       policy: { kind: 'chat', model: { name: 'none', generate: () => Promise.reject(new Error('no model')) } },
-      sampling: { temperature: 1, topP: 1, topK: -1, maxTokens: 1 },
+      sampling: sampledElsewhere,
       timeoutMs: 600_000,
       environment: host,
     },

@@ -1,4 +1,11 @@
-import { EngineError, type ChatModel, type ChatOptions, type ChatRequest, type ChatResponse } from '@agentjet/core';
+import {
+  abortedByCaller,
+  EngineError,
+  type ChatModel,
+  type ChatOptions,
+  type ChatRequest,
+  type ChatResponse,
+} from '@agentjet/core';
 import type { AgentIdentity } from '@agentjet/context-tracker';
 import { fromSentError } from './sent-error.js';
 import type { FromProcess, ToProcess } from './messages.js';
@@ -36,7 +43,7 @@ export class SentCalls {
     if (message.type === 'delta' || message.type === 'tokens') return this.#stream(message, waiting);
     this.#waiting.delete(message.call);
     if (message.type === 'answer') resolve(message.response);
-    else reject(options.signal?.aborted === true ? abortedBy(options.signal) : fromSentError(message.error));
+    else reject(options.signal?.aborted === true ? abortedByCaller(options.signal) : fromSentError(message.error));
   }
 
   /** Passes a piece of an answer to its listener. If the listener throws, its call ends, as in the run. */
@@ -53,7 +60,7 @@ export class SentCalls {
 
   #ask(asked: Asked, options: ChatOptions): Promise<ChatResponse> {
     const { signal } = options;
-    if (signal?.aborted === true) return Promise.reject(abortedBy(signal));
+    if (signal?.aborted === true) return Promise.reject(abortedByCaller(signal));
     const call = this.#calls++;
     const onAbort = (): void => this.#send({ type: 'abort', call });
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -78,6 +85,3 @@ type Asked = {
   readonly model: number;
   readonly request: ChatRequest;
 };
-
-const abortedBy = (signal: AbortSignal): EngineError =>
-  new EngineError('aborted', 'The call was aborted by its caller.', { cause: signal.reason });

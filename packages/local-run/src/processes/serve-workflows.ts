@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { startEndpointServer } from '@agentjet/endpoint';
 import { ConfigError, type CommonConfig, type ConfigComposition, type Task } from '@agentjet/core';
-import { runEpisode, type EndpointHost, type Episode } from '@agentjet/rollout';
+import { runEpisode, sampledElsewhere, type EndpointHost, type Episode } from '@agentjet/rollout';
 import { failEpisodesThatExit } from '@agentjet/rollout/loading';
 import { loadWorkflowInputs, type WorkflowInputs } from '@agentjet/inputs';
 import { toEnvironmentHost } from './environment-host.js';
@@ -101,7 +101,7 @@ class WorkflowServer {
         judge: inputs.judge,
         trainableTargets: config.trainableTargets,
         policy: { kind: 'chat', model: (agent) => this.#calls.createModel(episodeId, agent) },
-        sampling: sampledByRun,
+        sampling: sampledElsewhere,
         timeoutMs,
         endpointHost,
         environment: toEnvironmentHost(config, inputs.environment),
@@ -143,9 +143,6 @@ type Opened = {
   readonly inputs: WorkflowInputs;
   readonly endpointHost: EndpointHost;
 };
-
-/** The run decides how its model samples, and records the answers. */
-const sampledByRun = { temperature: 1, topP: 1, topK: -1, maxTokens: 1 };
 
 function toRemote(episode: Episode): RemoteEpisode {
   const { task: _task, samples: _samples, turns: _turns, stats: _stats, ...rest } = episode;

@@ -3,6 +3,7 @@ import {
   openEpisode,
   runEpisode,
   Semaphore,
+  toTurnRewards,
   type Episode,
   type EpisodeIdentity,
   type EpisodeOptions,
@@ -56,7 +57,8 @@ export class WorkflowPool {
       const { paidTurns: _none, ...recorded } = open.finish();
       const seconds = (performance.now() - startedAt) / 1000;
       const outcome = settled instanceof ProcessLost ? toFailed(settled, identity, timeoutMs) : settled;
-      return { ...recorded, ...outcome, ...toTurnRewards(outcome, recorded.turns), task, seconds };
+      const turnRewards = outcome.paidTurns && toTurnRewards(outcome.paidTurns, recorded.turns);
+      return { ...recorded, ...outcome, ...(turnRewards && { turnRewards }), task, seconds };
     }
   };
 
@@ -124,15 +126,4 @@ function toFailed(
       }
     : { code: 'process_died', message: lost.message };
   return { episodeId, repeatIndex, seed, status: 'failed', error, metadata: {}, logMetrics: {} };
-}
-
-/** Looks up the turn of each reward by its id, and gives the reward the index of that turn in the run's record. */
-function toTurnRewards({ paidTurns }: RemoteEpisode, turns: Episode['turns']): Pick<Episode, 'turnRewards'> {
-  if (paidTurns === undefined) return {};
-  const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));
-  const turnRewards = paidTurns.flatMap(({ agentName, turnId, value }) => {
-    const turnIndex = indexOf.get(turnId);
-    return turnIndex === undefined ? [] : [{ agentName, turnIndex, value }];
-  });
-  return { turnRewards };
 }

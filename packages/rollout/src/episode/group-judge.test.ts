@@ -1,6 +1,7 @@
 import { Outage, type Task, type Verdict } from '@agentjet/core';
 import { expect, it } from 'vitest';
 import type { Episode } from '../contract.js';
+import { sampledElsewhere } from '../sampling-defaults.js';
 import { createJudge, type GroupContext, type GroupJudge } from '../judge.js';
 import { isAgentsFailure } from './episode-error.js';
 import { runGroups, type GroupsOptions } from './run-groups.js';
@@ -35,7 +36,7 @@ async function run(
     workflow: async (_task, tuner) => (await workflow(Number(/-r(\d+)/.exec(tuner.episodeId)?.[1]))) as never,
     judge: createJudge(judge, 'The judge'),
     policy: { kind: 'chat', model: { name: 'none', generate: () => Promise.reject(new Error('no model')) } },
-    sampling: { temperature: 1, topP: 1, topK: -1, maxTokens: 1 },
+    sampling: sampledElsewhere,
     tasks: [task('a'), task('b')],
     numRepeat: 4,
     maxParallel: 2,

@@ -37,16 +37,18 @@ export class TurnRewards {
   get given(): readonly PaidTurn[] {
     return this.#given;
   }
-
-  /** Returns the rewards with the index of each turn in the episode. */
-  read(turns: readonly { readonly turnId: string; readonly index: number }[]): readonly TurnReward[] {
-    const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));
-    return this.#given.flatMap(({ agentName, turnId, value }) => {
-      const turnIndex = indexOf.get(turnId);
-      return turnIndex === undefined ? [] : [{ agentName, turnIndex, value }];
-    });
-  }
 }
+
+/** Replaces the id of each turn with the index that the turn has in its episode. */
+export function toTurnRewards(paid: readonly PaidTurn[], turns: readonly Turn[]): readonly TurnReward[] {
+  const indexOf = new Map(turns.map(({ turnId, index }) => [turnId, index]));
+  return paid.flatMap(({ agentName, turnId, value }) => {
+    const turnIndex = indexOf.get(turnId);
+    return turnIndex === undefined ? [] : [{ agentName, turnIndex, value }];
+  });
+}
+
+type Turn = { readonly turnId: string; readonly index: number };
 
 function noTurn(agent: string | undefined, known: readonly string[]): WorkflowError {
   const whose = agent === undefined ? 'No agent' : `Agent ${JSON.stringify(agent)}`;

@@ -1,5 +1,6 @@
 import { ownTurn } from '../episode/own-turn.js';
 import {
+  abortedByCaller,
   deriveSeed,
   EngineError,
   rejectOnAbort,
@@ -359,10 +360,6 @@ function checkOpen(signal: AbortSignal): void {
 function checkAborted(episode: AbortSignal, caller: AbortSignal | undefined): void {
   checkOpen(episode);
   if (caller?.aborted) throw abortedByCaller(caller);
-}
-
-function abortedByCaller(caller: AbortSignal): EngineError {
-  return new EngineError('aborted', 'The call was aborted by its caller.', { cause: caller.reason });
 }
 
 function toEngineError(error: unknown): EngineError {

@@ -2,6 +2,7 @@ import type { AgentIdentity } from '@agentjet/context-tracker';
 import { ConfigError, type ChatModel, type Task } from '@agentjet/core';
 import {
   runEpisode,
+  sampledElsewhere,
   type Episode,
   type EndpointHost,
   type EnvironmentHost,
@@ -77,7 +78,7 @@ export async function executeWorkflow(
       workflow,
       judge,
       policy: { kind: 'chat', model },
-      sampling: servedSampling,
+      sampling: sampledElsewhere,
       timeoutMs,
       timeoutName: 'timeoutSeconds of the client (--timeout of `ajet swarm run`)',
       trainableTargets: episode.trainable_targets ?? options.trainableTargets,
@@ -104,6 +105,3 @@ export async function executeWorkflow(
   if (!signal.aborted) options.onEpisode?.(finished, episode);
   return toEnd(finished, { client, awayMs, turnIds });
 }
-
-/** The server samples as it is configured. Requests override it. */
-const servedSampling = { temperature: 1, topP: 1, topK: -1, maxTokens: 1 };
