@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
-import type { FromProcess } from './messages.js';
 import { SentJudge } from './sent-judge.js';
 
 it('reports to the run which episode waits for its judge, and wakes that one alone when the run says so', () => {
-  const sent: FromProcess[] = [];
-  const judge = new SentJudge((message) => sent.push(message));
+  const sent: string[] = [];
+  const judge = new SentJudge((episodeId, message) => void sent.push(`${episodeId}: ${message}`));
   const keeper = judge.keeperOf({ scorePatienceMs: 5 }, 'e1');
   keeper?.judgeIsAway('e1', 'no quota');
-  expect(sent).toEqual([{ type: 'judge_away', episodeId: 'e1', message: 'no quota' }]);
+  expect(sent).toEqual(['e1: no quota']);
   let numWoken = 0;
   const leave = keeper?.onJudgeBack?.(() => numWoken++);
   judge.back('e2');

@@ -1,16 +1,16 @@
 import type { EpisodeOptions } from '@agentjet/rollout';
-import type { EpisodeOrder, FromProcess } from './messages.js';
+import type { EpisodeOrder, RunFunctions } from './functions.js';
 
 /**
  * A process of workflows reports to the run that its judge cannot be reached, and the run reports to the process when
  * the judge is back.
  */
 export class SentJudge {
-  readonly #send: (message: FromProcess) => void;
+  readonly #judgeAway: RunFunctions['judgeAway'];
   readonly #waiting = new Map<string, () => void>();
 
-  constructor(send: (message: FromProcess) => void) {
-    this.#send = send;
+  constructor(judgeAway: RunFunctions['judgeAway']) {
+    this.#judgeAway = judgeAway;
   }
 
   /** Undefined if the episode may not wait for its judge. */
@@ -18,7 +18,7 @@ export class SentJudge {
     if (scorePatienceMs === undefined) return undefined;
     return {
       scorePatienceMs,
-      judgeIsAway: (_id, message) => this.#send({ type: 'judge_away', episodeId, message }),
+      judgeIsAway: this.#judgeAway,
       onJudgeBack: (listener) => {
         this.#waiting.set(episodeId, listener);
         return () => void this.#waiting.delete(episodeId);

@@ -1,30 +1,28 @@
 import {
   abortedByCaller,
+  AgentJetError,
   EngineError,
+  rejectOnAbort,
   type ChatModel,
   type ChatOptions,
-  type ChatRequest,
   type ChatResponse,
 } from '@agentjet/core';
 import type { AgentIdentity } from '@agentjet/context-tracker';
-import { fromSentError } from './sent-error.js';
-import type { FromProcess, ToProcess } from './messages.js';
+import type { AskedCall, Piece, RunFunctions } from './functions.js';
 
-type Waiting = {
-  readonly options: ChatOptions;
-  readonly resolve: (response: ChatResponse) => void;
-  readonly reject: (error: unknown) => void;
-};
+type Run = Pick<RunFunctions, 'generate' | 'abort'>;
+type Asked = Pick<AskedCall, 'episodeId' | 'agent' | 'model' | 'request'>;
 
 /** The model calls of a process. The run answers each of them. */
 export class SentCalls {
-  readonly #send: (message: FromProcess) => void;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #run: Run;
+  /** Takes the pieces of each running call. */
+  readonly #listeners = new Map<number, (piece: Piece) => void>();
   #calls = 0;
   #models = 0;
 
-  constructor(send: (message: FromProcess) => void) {
-    this.#send = send;
+  constructor(run: Run) {
+    this.#run = run;
   }
 
   /** The tuned model of one agent in an episode. It has the same errors, streams and aborts as in the run. */
@@ -36,52 +34,39 @@ export class SentCalls {
     };
   }
 
-  receive(message: Extract<ToProcess, { readonly call: number }>): void {
-    const waiting = this.#waiting.get(message.call);
-    if (waiting === undefined) return; // aborted meanwhile
-    const { options, resolve, reject } = waiting;
-    if (message.type === 'delta' || message.type === 'tokens') return this.#stream(message, waiting);
-    this.#waiting.delete(message.call);
-    if (message.type === 'answer') resolve(message.response);
-    else reject(options.signal?.aborted === true ? abortedByCaller(options.signal) : fromSentError(message.error));
+  stream(call: number, piece: Piece): void {
+    this.#listeners.get(call)?.(piece);
   }
 
-  /** Passes a piece of an answer to its listener. If the listener throws, its call ends, as in the run. */
-  #stream(message: Extract<ToProcess, { type: 'delta' | 'tokens' }>, { options, reject }: Waiting): void {
-    try {
-      if (message.type === 'delta') options.onDelta?.(message.delta);
-      else options.onTokens?.(message.tokens);
-    } catch (error) {
-      this.#waiting.delete(message.call);
-      this.#send({ type: 'abort', call: message.call });
-      reject(error);
-    }
-  }
-
-  #ask(asked: Asked, options: ChatOptions): Promise<ChatResponse> {
-    const { signal } = options;
-    if (signal?.aborted === true) return Promise.reject(abortedByCaller(signal));
+  async #ask(asked: Asked, options: ChatOptions): Promise<ChatResponse> {
+    const { signal, onDelta, onTokens } = options;
+    if (signal?.aborted === true) throw abortedByCaller(signal);
     const call = this.#calls++;
-    const onAbort = (): void => this.#send({ type: 'abort', call });
-    signal?.addEventListener('abort', onAbort, { once: true });
-    return new Promise<ChatResponse>((resolve, reject) => {
-      this.#waiting.set(call, { options, resolve, reject });
-      const wanted = { isStreamed: options.onDelta !== undefined, wantsTokens: options.onTokens !== undefined };
+    const abort = (): void => this.#run.abort(call);
+    const broken = new AbortController();
+    this.#listeners.set(call, (piece) => {
       try {
-        this.#send({ type: 'call', call, ...asked, ...wanted });
+        if ('delta' in piece) onDelta?.(piece.delta);
+        else onTokens?.(piece.tokens);
       } catch (error) {
-        this.#waiting.delete(call);
-        reject(
-          new EngineError('bad_request', `A request cannot be sent to the run: ${String(error)}`, { cause: error }),
-        );
+        broken.abort(error); // if a listener throws, its call ends, as in the run
+        abort();
       }
-    }).finally(() => signal?.removeEventListener('abort', onAbort));
+    });
+    signal?.addEventListener('abort', abort, { once: true });
+    const wanted = { isStreamed: onDelta !== undefined, wantsTokens: onTokens !== undefined };
+    const answer = this.#run.generate({ call, ...asked, ...wanted }).catch((error: unknown) => {
+      throw signal?.aborted === true ? abortedByCaller(signal) : toCallError(error);
+    });
+    return rejectOnAbort(answer, broken.signal).finally(() => {
+      this.#listeners.delete(call);
+      signal?.removeEventListener('abort', abort);
+    });
   }
 }
 
-type Asked = {
-  readonly episodeId: string;
-  readonly agent: AgentIdentity;
-  readonly model: number;
-  readonly request: ChatRequest;
-};
+/** The run rejects with errors of AgentJet only. Any other error means that the request was not sent. */
+function toCallError(error: unknown): AgentJetError {
+  if (error instanceof AgentJetError) return error;
+  return new EngineError('bad_request', `A request cannot be sent to the run: ${String(error)}`, { cause: error });
+}

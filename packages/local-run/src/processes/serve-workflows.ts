@@ -1,12 +1,14 @@
 import { Worker } from 'node:worker_threads';
 import { startEndpointServer } from '@agentjet/endpoint';
-import { ConfigError, type CommonConfig, type ConfigComposition, type Task } from '@agentjet/core';
+import type { CommonConfig, ConfigComposition, Task } from '@agentjet/core';
 import { runEpisode, sampledElsewhere, type EndpointHost, type Episode } from '@agentjet/rollout';
 import { failEpisodesThatExit } from '@agentjet/rollout/loading';
 import { loadWorkflowInputs, type WorkflowInputs } from '@agentjet/inputs';
 import { toEnvironmentHost } from './environment-host.js';
-import type { EpisodeOrder, FromProcess, RemoteEpisode, ToProcess } from './messages.js';
-import { fromSentError, toSentError } from './sent-error.js';
+import { openChannel } from './channel.js';
+import type { EpisodeOrder, Piece, ProcessFunctions, ProcessOptions, RunFunctions } from './functions.js';
+import { toRemoteEpisode, type RemoteEpisode } from './remote-episode.js';
+import { fromSentError, type SentError } from './sent-error.js';
 import { SentJudge } from './sent-judge.js';
 import { SentCalls } from './sent-model.js';
 
@@ -20,13 +22,7 @@ const leave = new URL('../../threads/leave-with-parent.mjs', import.meta.url);
 export function serveWorkflows(composition: ConfigComposition): void {
   leaveWithParent();
   failEpisodesThatExit();
-  const send = (message: FromProcess): void => void process.send?.(message);
-  const server = new WorkflowServer(send);
-  process.on('message', (message: ToProcess) => {
-    server
-      .receive(message, composition)
-      .catch((error: unknown) => send({ type: 'refused', error: toSentError(error) }));
-  });
+  new WorkflowServer(composition);
 }
 
 /**
@@ -41,58 +37,56 @@ function leaveWithParent(): void {
   watcher.unref();
 }
 
-class WorkflowServer {
-  readonly #send: (message: FromProcess) => void;
+class WorkflowServer implements ProcessFunctions {
+  readonly #composition: ConfigComposition;
   readonly #calls: SentCalls;
   readonly #judge: SentJudge;
   readonly #running = new Map<string, AbortController>();
   #opened: Opened | undefined;
 
-  constructor(send: (message: FromProcess) => void) {
-    this.#send = send;
-    this.#calls = new SentCalls(send);
-    this.#judge = new SentJudge(send);
+  constructor(composition: ConfigComposition) {
+    this.#composition = composition;
+    const run = openChannel<RunFunctions, ProcessFunctions>(process, this);
+    const abort = (call: number): void => void run.abort.asEvent(call);
+    this.#calls = new SentCalls({ generate: run.generate, abort });
+    this.#judge = new SentJudge((episodeId, message) => void run.judgeAway.asEvent(episodeId, message));
   }
 
-  async receive(message: ToProcess, composition: ConfigComposition): Promise<void> {
-    switch (message.type) {
-      case 'open': {
-        const { config, options } = message;
-        const inputs = await loadWorkflowInputs({ config, composition }, options);
-        this.#opened = { config, inputs, endpointHost: await startEndpointServer() };
-        return this.#send({ type: 'ready' });
-      }
-      case 'close':
-        await this.#opened?.inputs.environment?.close?.();
-        process.exit(0);
-        break;
-      case 'run':
-        return this.#run(message.task, message.episode);
-      case 'stop':
-        return this.#running.get(message.episodeId)?.abort(fromSentError(message.reason));
-      case 'judge_back':
-        return this.#judge.back(message.episodeId);
-      default:
-        return this.#calls.receive(message);
-    }
+  async open(config: CommonConfig, options: ProcessOptions): Promise<void> {
+    const inputs = await loadWorkflowInputs({ config, composition: this.#composition }, options);
+    this.#opened = { config, inputs, endpointHost: await startEndpointServer() };
   }
 
-  async #run(task: Task, order: EpisodeOrder): Promise<void> {
+  async close(): Promise<void> {
+    await this.#opened?.inputs.environment?.close?.();
+    process.exit(0);
+  }
+
+  async run(task: Task, order: EpisodeOrder): Promise<RemoteEpisode> {
     const { episodeId } = order;
     const stop = new AbortController();
     this.#running.set(episodeId, stop);
     try {
-      this.#finish(await this.#execute(task, order, stop.signal));
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      this.#send({ type: 'misconfigured', episodeId, error: toSentError(error) });
+      return toRemoteEpisode(await this.#execute(task, order, stop.signal));
     } finally {
       this.#running.delete(episodeId);
     }
   }
 
+  stop(episodeId: string, reason: SentError): void {
+    this.#running.get(episodeId)?.abort(fromSentError(reason));
+  }
+
+  judgeBack(episodeId: string): void {
+    this.#judge.back(episodeId);
+  }
+
+  stream(call: number, piece: Piece): void {
+    this.#calls.stream(call, piece);
+  }
+
   #execute(task: Task, order: EpisodeOrder, signal: AbortSignal): Promise<Episode> {
-    const { inputs, config, endpointHost } = this.#open();
+    const { inputs, config, endpointHost } = this.#requireOpened();
     const { episodeId, timeoutMs } = order;
     return runEpisode(
       task,
@@ -111,28 +105,7 @@ class WorkflowServer {
     );
   }
 
-  /**
-   * Sends a finished episode to the run. If a value cannot be sent, such as a function in the metadata, only its
-   * episode fails.
-   */
-  #finish(whole: Episode): void {
-    const episode = toRemote(whole);
-    const { episodeId } = episode;
-    try {
-      this.#send({ type: 'done', episodeId, episode });
-    } catch (error) {
-      const message = `What the workflow returned cannot be sent to the run: ${String(error)} Return plain data.`;
-      const { repeatIndex, seed } = episode;
-      const failed = { status: 'failed', error: { code: 'bad_output', message } } as const;
-      this.#send({
-        type: 'done',
-        episodeId,
-        episode: { episodeId, repeatIndex, seed, metadata: {}, logMetrics: {}, ...failed },
-      });
-    }
-  }
-
-  #open(): Opened {
+  #requireOpened(): Opened {
     if (this.#opened === undefined) throw new Error('The run sends its configuration first.');
     return this.#opened;
   }
@@ -143,9 +116,3 @@ type Opened = {
   readonly inputs: WorkflowInputs;
   readonly endpointHost: EndpointHost;
 };
-
-function toRemote(episode: Episode): RemoteEpisode {
-  const { task: _task, samples: _samples, turns: _turns, stats: _stats, ...rest } = episode;
-  const { calls: _calls, ignoredParameters: _ignored, turnRewards: _rewards, seconds: _seconds, ...remote } = rest;
-  return remote as RemoteEpisode;
-}

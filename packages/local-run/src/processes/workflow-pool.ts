@@ -8,7 +8,8 @@ import {
   type EpisodeIdentity,
   type EpisodeOptions,
 } from '@agentjet/rollout';
-import type { EpisodeOrder, ProcessOptions, RemoteEpisode } from './messages.js';
+import type { EpisodeOrder, ProcessOptions } from './functions.js';
+import { failEpisode, type RemoteEpisode } from './remote-episode.js';
 import { ProcessLost, WorkflowProcess, type RemoteRun } from './workflow-process.js';
 
 /**
@@ -44,8 +45,7 @@ export class WorkflowPool {
         order: toOrder({ ...identity, attempt }, timeoutMs, options),
         signal: identity.signal,
         createModel: open.createModel,
-        judgeIsAway: (message) => options.keeper?.judgeIsAway(identity.episodeId, message),
-        onJudgeBack: (listener) => options.keeper?.onJudgeBack?.(listener) ?? (() => undefined),
+        keeper: options.keeper,
       })
         .catch((error: unknown) => {
           if (error instanceof ProcessLost) return error;
@@ -56,7 +56,7 @@ export class WorkflowPool {
       if (isRepeated) continue;
       const { paidTurns: _none, ...recorded } = open.finish();
       const seconds = (performance.now() - startedAt) / 1000;
-      const outcome = settled instanceof ProcessLost ? toFailed(settled, identity, timeoutMs) : settled;
+      const outcome = settled instanceof ProcessLost ? failEpisode(identity, toError(settled, timeoutMs)) : settled;
       const turnRewards = outcome.paidTurns && toTurnRewards(outcome.paidTurns, recorded.turns);
       return { ...recorded, ...outcome, ...(turnRewards && { turnRewards }), task, seconds };
     }
@@ -114,16 +114,10 @@ function toOrder(
   return { episodeId, repeatIndex, seed, attempt, timeoutMs, ...patience };
 }
 
-function toFailed(
-  lost: ProcessLost,
-  { episodeId, repeatIndex, seed }: EpisodeIdentity,
-  timeoutMs: number,
-): RemoteEpisode {
-  const error = lost.isBlocked
-    ? {
-        code: 'timeout',
-        message: `The workflow blocked its process for longer than ${timeoutMs / 1000} s, and the process was killed. It loops, or computes without ever awaiting. Make it faster, or raise rollout.episode_timeout.`,
-      }
-    : { code: 'process_died', message: lost.message };
-  return { episodeId, repeatIndex, seed, status: 'failed', error, metadata: {}, logMetrics: {} };
+function toError({ isBlocked, message }: ProcessLost, timeoutMs: number) {
+  if (!isBlocked) return { code: 'process_died', message };
+  return {
+    code: 'timeout',
+    message: `The workflow blocked its process for longer than ${timeoutMs / 1000} s, and the process was killed. It loops, or computes without ever awaiting. Make it faster, or raise rollout.episode_timeout.`,
+  };
 }

@@ -14,7 +14,6 @@ const run: RemoteRun = {
   createModel: () => {
     throw new Error('It is not asked.');
   },
-  judgeIsAway: () => undefined,
 };
 
 it('says that a process cannot be started, and closes', async () => {
@@ -41,22 +40,32 @@ it('notifies a process once that the judge of its episode is back, as long as th
     const file = path.join(dir, 'judged.mjs');
     writeFileSync(
       file,
-      `const said = [];
-      process.on('message', ({ type, episodeId }) => {
-        said.push(type);
-        if (type === 'close') process.exit(0);
-        if (type === 'open') process.send({ type: 'ready' });
-        const away = { type: 'judge_away', episodeId: 'e', message: 'no quota' };
-        if (type === 'run') for (const message of [away, away]) process.send(message);
-        if (type === 'judge_back') process.send({ type: 'done', episodeId, episode: { said } });
-      });`,
+      `import { createBirpc } from ${JSON.stringify(import.meta.resolve('birpc'))};
+      const said = [];
+      let end;
+      const run = createBirpc(
+        {
+          open: () => {},
+          close: () => process.exit(0),
+          run: (_task, { episodeId }) => {
+            for (const message of ['no quota', 'still none']) run.judgeAway.asEvent(episodeId, message);
+            return new Promise((resolve) => (end = resolve));
+          },
+          judgeBack: (episodeId) => {
+            said.push(episodeId);
+            setImmediate(() => end({ said }));
+          },
+        },
+        { on: (listener) => void process.on('message', listener), post: (message) => void process.send(message) },
+      );`,
     );
     const child = new WorkflowProcess(pathToFileURL(file), { config: createConfig({}), options, name: 'w' });
     let numAway = 0;
     const judgeIsAway = (): void => {
       if (++numAway === 2) for (const wake of listeners) wake();
     };
-    expect(await child.run({ ...run, judgeIsAway, onJudgeBack })).toEqual({ said: ['open', 'run', 'judge_back'] });
+    const keeper = { scorePatienceMs: null, judgeIsAway, onJudgeBack };
+    expect(await child.run({ ...run, keeper })).toEqual({ said: ['e'] });
     expect(listeners.size).toBe(0);
     await child.close();
   } finally {

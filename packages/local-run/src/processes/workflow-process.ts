@@ -1,11 +1,25 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { setMaxListeners } from 'node:events';
 import inspector from 'node:inspector';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { ConfigError, type ChatModel, type CommonConfig, type Task } from '@agentjet/core';
+import {
+  AgentJetError,
+  ConfigError,
+  EngineError,
+  rejectOnAbort,
+  type ChatModel,
+  type ChatResponse,
+  type CommonConfig,
+  type Task,
+} from '@agentjet/core';
 import type { AgentIdentity } from '@agentjet/context-tracker';
-import type { EpisodeOrder, FromProcess, ProcessOptions, RemoteEpisode, ToProcess } from './messages.js';
-import { fromSentError, toSentError } from './sent-error.js';
+import type { EpisodeOptions } from '@agentjet/rollout';
+import type { BirpcReturn } from 'birpc';
+import { openChannel } from './channel.js';
+import type { AskedCall, EpisodeOrder, Piece, ProcessFunctions, ProcessOptions, RunFunctions } from './functions.js';
+import type { RemoteEpisode } from './remote-episode.js';
+import { toSentError } from './sent-error.js';
 
 /** How long a process may take to end an episode that is out of time or was cancelled. */
 const graceMs = 2000;
@@ -37,15 +51,11 @@ export type RemoteRun = {
   readonly signal: AbortSignal | undefined;
   /** Returns the tuned model of an agent. Called once for each number. */
   readonly createModel: (agent: AgentIdentity) => ChatModel;
-  readonly judgeIsAway: (message: string) => void;
-  /** Calls the listener when the judge is back. The returned function removes the listener. */
-  readonly onJudgeBack?: ((listener: () => void) => () => void) | undefined;
+  readonly keeper?: EpisodeOptions['keeper'];
 };
 
 type Running = RemoteRun & {
   readonly models: Map<number, ChatModel>;
-  readonly resolve: (episode: RemoteEpisode) => void;
-  readonly reject: (error: unknown) => void;
   readonly deadline: NodeJS.Timeout;
   isLate: boolean;
   /** Set as soon as the episode waits for its judge. */
@@ -55,12 +65,13 @@ type Running = RemoteRun & {
 /** One process that runs workflows. */
 export class WorkflowProcess {
   readonly #child: ChildProcess;
+  readonly #functions: BirpcReturn<ProcessFunctions, RunFunctions>;
+  /** Aborted when the process has ended. */
+  readonly #gone = new AbortController();
   readonly #running = new Map<string, Running>();
   readonly #calls = new Map<number, AbortController>();
   readonly #ready: Promise<void>;
   readonly #lastLines: string[] = [];
-  #refuse: (error: ConfigError) => void = () => undefined;
-  #isGone = false;
   #numAssigned = 0;
 
   constructor(
@@ -85,29 +96,23 @@ export class WorkflowProcess {
       execArgv,
     });
     this.#show(name);
-    this.#ready = new Promise((resolve, reject) => {
-      this.#refuse = reject;
-      this.#child.on('message', (message: FromProcess) => {
-        if (message.type === 'ready') resolve();
-        else if (message.type === 'refused') reject(fromSentError(message.error));
-        else this.#receive(message);
-      });
-      this.#child.on('error', (error) => {
-        reject(this.#startFailed(error.message));
-        if (this.#child.pid === undefined) this.#lose(error.message); // a process that never started has no exit event
-      });
-      this.#child.once('exit', (code, signal) => {
-        reject(this.#startFailed(describeExit(code, signal)));
-        this.#lose(describeExit(code, signal));
-      });
+    setMaxListeners(0, this.#gone.signal); // each running episode adds a listener
+    this.#functions = openChannel<ProcessFunctions, RunFunctions>(this.#child, {
+      generate: (asked) => this.#answer(asked),
+      abort: (call) => this.#calls.get(call)?.abort(),
+      judgeAway: (episodeId, message) => this.#judgeIsAway(episodeId, message),
     });
+    this.#child.on('error', (error) => {
+      if (this.#child.pid === undefined) this.#lose(error.message); // a process that never started has no exit event
+    });
+    this.#child.once('exit', (code, signal) => this.#lose(describeExit(code, signal)));
+    this.#ready = rejectOnAbort(this.#functions.open(config, options), this.#gone.signal, () => this.#startFailed());
     this.#ready.catch(() => undefined); // callers of `run` get this error
     this.#limitStart(startTimeoutMs);
-    this.#send({ type: 'open', config, options });
   }
 
   get isGone(): boolean {
-    return this.#isGone;
+    return this.#gone.signal.aborted;
   }
 
   /** The number of episodes in this process, including those that wait for its start. */
@@ -123,15 +128,14 @@ export class WorkflowProcess {
     this.#numAssigned++;
     try {
       await this.#ready;
-      if (this.#isGone) throw new ProcessLost('The process has ended.', { numEpisodes: Infinity, isBlocked: false });
-      return await new Promise<RemoteEpisode>((resolve, reject) => {
-        const deadline = setTimeout(() => this.#expire(episodeId), timeoutMs + graceMs);
-        const shared = { ...run, resolve, reject, deadline, isLate: false, leaveJudge: undefined };
-        this.#running.set(episodeId, { ...shared, models: new Map() });
-        this.#post({ type: 'run', task, episode: order });
-        if (signal?.aborted === true) onAbort(); // the episode must be sent before it can be stopped
-        signal?.addEventListener('abort', onAbort, { once: true });
-      });
+      if (this.isGone) throw new ProcessLost('The process has ended.', { numEpisodes: Infinity, isBlocked: false });
+      const deadline = setTimeout(() => this.#expire(episodeId), timeoutMs + graceMs);
+      const running = { ...run, models: new Map(), deadline, isLate: false, leaveJudge: undefined };
+      this.#running.set(episodeId, running);
+      const episode = this.#functions.run(task, order).catch(toRefusal);
+      if (signal?.aborted === true) onAbort(); // the episode must be sent before it can be stopped
+      signal?.addEventListener('abort', onAbort, { once: true });
+      return await rejectOnAbort(episode, this.#gone.signal, () => this.#lostWith(running));
     } finally {
       this.#numAssigned--;
       signal?.removeEventListener('abort', onAbort);
@@ -147,49 +151,37 @@ export class WorkflowProcess {
 
   /** Lets the process close its environment. Resolves when the process has ended. */
   async close(): Promise<void> {
-    if (this.#isGone) return;
+    if (this.isGone) return;
     await new Promise<void>((resolve) => {
       this.#child.once('exit', () => resolve());
-      this.#send({ type: 'close' });
+      void this.#functions.close.asEvent();
       setTimeout(() => this.kill(), graceMs).unref();
     });
   }
 
-  #receive(message: Exclude<FromProcess, { type: 'ready' | 'refused' }>): void {
-    if (message.type === 'abort') return this.#calls.get(message.call)?.abort();
-    const running = this.#running.get(message.episodeId);
+  #judgeIsAway(episodeId: string, message: string): void {
+    const running = this.#running.get(episodeId);
     if (running === undefined) return;
-    switch (message.type) {
-      case 'call':
-        return void this.#answer(running, message);
-      case 'judge_away':
-        clearTimeout(running.deadline); // the workflow has ended, and there is a separate time limit for the judge
-        running.leaveJudge ??= running.onJudgeBack?.(() =>
-          this.#send({ type: 'judge_back', episodeId: message.episodeId }),
-        );
-        return running.judgeIsAway(message.message);
-      case 'done':
-        return running.resolve(message.episode);
-      case 'misconfigured':
-        return running.reject(fromSentError(message.error));
-    }
+    const { deadline, keeper } = running;
+    clearTimeout(deadline); // the workflow has ended, and there is a separate time limit for the judge
+    running.leaveJudge ??= keeper?.onJudgeBack?.(() => void this.#functions.judgeBack.asEvent(episodeId));
+    keeper?.judgeIsAway(episodeId, message);
   }
 
-  async #answer(running: Running, message: Extract<FromProcess, { type: 'call' }>): Promise<void> {
-    const { call, model: number, agent, request, isStreamed, wantsTokens } = message;
+  async #answer({ episodeId, call, model: number, agent, ...asked }: AskedCall): Promise<ChatResponse> {
+    const running = this.#running.get(episodeId);
+    if (running === undefined) throw new EngineError('closed', 'This model is closed: its episode has ended.');
     const aborting = new AbortController();
     this.#calls.set(call, aborting);
     try {
       const model = running.models.get(number) ?? running.createModel(agent);
       running.models.set(number, model);
-      const response = await model.generate(request, {
+      const stream = (piece: Piece): void => void this.#functions.stream.asEvent(call, piece);
+      return await model.generate(asked.request, {
         signal: aborting.signal,
-        ...(isStreamed && { onDelta: (delta) => this.#send({ type: 'delta', call, delta }) }),
-        ...(wantsTokens && { onTokens: (tokens) => this.#send({ type: 'tokens', call, tokens }) }),
+        ...(asked.isStreamed && { onDelta: (delta) => stream({ delta }) }),
+        ...(asked.wantsTokens && { onTokens: (tokens) => stream({ tokens }) }),
       });
-      this.#send({ type: 'answer', call, response });
-    } catch (error) {
-      this.#send({ type: 'failure', call, error: toSentError(error) });
     } finally {
       this.#calls.delete(call);
     }
@@ -204,19 +196,21 @@ export class WorkflowProcess {
   }
 
   #stop(episodeId: string, reason: unknown): void {
-    this.#send({ type: 'stop', episodeId, reason: toSentError(reason) });
+    void this.#functions.stop.asEvent(episodeId, toSentError(reason));
     setTimeout(() => {
       if (this.#running.has(episodeId)) this.kill();
     }, graceMs).unref();
   }
 
   #lose(why: string): void {
-    this.#isGone = true;
     for (const call of this.#calls.values()) call.abort();
-    const numEpisodes = this.#running.size;
+    this.#gone.abort(why);
+  }
+
+  #lostWith({ isLate }: Running): ProcessLost {
     const last = this.#lastLines.length === 0 ? '' : ` Its last output:\n${this.#lastLines.join('\n')}`;
-    for (const { reject, isLate } of this.#running.values())
-      reject(new ProcessLost(`The process of the workflow ended: ${why}.${last}`, { numEpisodes, isBlocked: isLate }));
+    const message = `The process of the workflow ended: ${String(this.#gone.signal.reason)}.${last}`;
+    return new ProcessLost(message, { numEpisodes: this.#running.size, isBlocked: isLate });
   }
 
   /** Time limits do not count at a breakpoint. */
@@ -224,7 +218,7 @@ export class WorkflowProcess {
     const expire = (): void => {
       if (inspector.url() !== undefined) return;
       const why = `it was not ready after ${timeoutMs / 1000} s: the import of a module, or the start of an environment, does not end`;
-      this.#refuse(this.#startFailed(why));
+      this.#lose(why);
       this.kill();
     };
     const timer = setTimeout(expire, timeoutMs);
@@ -232,29 +226,12 @@ export class WorkflowProcess {
     this.#ready.then(stop, stop);
   }
 
-  #startFailed(why: string): ConfigError {
+  #startFailed(): ConfigError {
     const last = this.#lastLines.length === 0 ? '' : `\n${this.#lastLines.join('\n')}`;
     return new ConfigError(
       'process_failed',
-      `A process of rollout.workflow_processes ended before it could run a workflow (${why}). Repair the module of rollout.user_workflow, or set rollout.workflow_processes: 0 to see it fail here.${last}`,
+      `A process of rollout.workflow_processes ended before it could run a workflow (${String(this.#gone.signal.reason)}). Repair the module of rollout.user_workflow, or set rollout.workflow_processes: 0 to see it fail here.${last}`,
     );
-  }
-
-  /** Sends a message. If this fails, the process is dead, and the exit event reports this. */
-  #send(message: ToProcess): void {
-    if (this.#child.connected) this.#child.send(message, () => undefined);
-  }
-
-  /** Throws if the task cannot be sent. */
-  #post(message: ToProcess): void {
-    try {
-      this.#send(message);
-    } catch (error) {
-      throw new ConfigError(
-        'bad_task',
-        `A task cannot be sent to a process of rollout.workflow_processes: ${String(error)} Give tasks of plain data, or set rollout.workflow_processes: 0.`,
-      );
-    }
   }
 
   /**
@@ -272,6 +249,15 @@ export class WorkflowProcess {
       });
     }
   }
+}
+
+/** The process rejects with errors of AgentJet only. Any other error means that the task was not sent. */
+function toRefusal(error: unknown): never {
+  if (error instanceof AgentJetError) throw error;
+  throw new ConfigError(
+    'bad_task',
+    `A task cannot be sent to a process of rollout.workflow_processes: ${String(error)} Give tasks of plain data, or set rollout.workflow_processes: 0.`,
+  );
 }
 
 function describeExit(code: number | null, signal: string | null): string {

@@ -7,7 +7,7 @@ import { openLife, type EpisodeLife } from './episode-life.js';
 import { openRecord, type OpenRecord, type Recorded, type RecordOptions } from './episode-record.js';
 import { WaitClock } from './wait-clock.js';
 import { Spans } from './spans.js';
-import { toTurnRewards, TurnRewards } from './turn-rewards.js';
+import { TurnRewards } from './turn-rewards.js';
 import { recordUntrained, UntrainedCalls } from './untrained-calls.js';
 
 /**
@@ -86,10 +86,7 @@ export function openEpisode(options: OpenEpisodeOptions, identity: OpenEpisodeId
     ...(attempt > 1 && { attempt }),
     ...(spans.records.length > 0 && { spans: [...spans.records] }),
     ...(untrained.calls.length > 0 && { untrainedCalls: [...untrained.calls] }),
-    ...(turnRewards.hasAny && {
-      turnRewards: toTurnRewards(turnRewards.given, recorded.turns),
-      paidTurns: [...turnRewards.given],
-    }),
+    ...turnRewards.read(recorded.turns),
   });
   const onLost = (error: unknown): void => {
     if (!signal.aborted) life.fail(error);

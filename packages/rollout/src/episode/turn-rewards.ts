@@ -30,12 +30,13 @@ export class TurnRewards {
     this.#given.push({ agentName, turnId, value });
   }
 
-  get hasAny(): boolean {
-    return this.#given.length > 0;
-  }
-
-  get given(): readonly PaidTurn[] {
-    return this.#given;
+  /** Returns the rewards by the ids and by the indices of their turns. Empty if there are none. */
+  read(turns: readonly Turn[]): {
+    readonly paidTurns?: readonly PaidTurn[];
+    readonly turnRewards?: readonly TurnReward[];
+  } {
+    if (this.#given.length === 0) return {};
+    return { turnRewards: toTurnRewards(this.#given, turns), paidTurns: [...this.#given] };
   }
 }
 

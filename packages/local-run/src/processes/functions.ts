@@ -1,0 +1,60 @@
+import type { ChatDelta, ChatRequest, ChatResponse, CommonConfig, Task, TokenLogprob } from '@agentjet/core';
+import type { AgentIdentity } from '@agentjet/context-tracker';
+import type { RemoteEpisode } from './remote-episode.js';
+import type { SentError } from './sent-error.js';
+
+/** What a process that runs workflows asks of its run. The run has the model and records every call. */
+export type RunFunctions = {
+  readonly generate: (asked: AskedCall) => Promise<ChatResponse>;
+  readonly abort: (call: number) => void;
+  readonly judgeAway: (episodeId: string, message: string) => void;
+};
+
+/** What a run asks of a process that runs workflows. The process has the workflow, the judge and the environment. */
+export type ProcessFunctions = {
+  /** Rejects if no process can run this workflow. */
+  readonly open: (config: CommonConfig, options: ProcessOptions) => Promise<void>;
+  /** Rejects with ConfigError for an error that every episode would have. */
+  readonly run: (task: Task, order: EpisodeOrder) => Promise<RemoteEpisode>;
+  /** The episode was cancelled, or has taken too long. */
+  readonly stop: (episodeId: string, reason: SentError) => void;
+  /** The judge has answered another episode, so this episode, which waits for the judge, may ask again. */
+  readonly judgeBack: (episodeId: string) => void;
+  readonly stream: (call: number, piece: Piece) => void;
+  /** The run has ended. */
+  readonly close: () => Promise<void>;
+};
+
+export type ProcessOptions = {
+  /** Whether the task reader provides the environment. If it does, the process also opens the task reader. */
+  readonly hasReadersEnvironment: boolean;
+  /** The number of processes that share the sessions of the environment. */
+  readonly numProcesses: number;
+};
+
+export type EpisodeOrder = {
+  readonly episodeId: string;
+  readonly repeatIndex: number;
+  readonly seed: number;
+  readonly attempt: number;
+  readonly timeoutMs: number;
+  /**
+   * How long the episode may wait for a judge that cannot be reached. Null means without limit. Undefined means that it
+   * may not wait.
+   */
+  readonly scorePatienceMs?: number | null;
+};
+
+/** A piece of an answer that is streamed. */
+export type Piece = { readonly delta: ChatDelta } | { readonly tokens: readonly TokenLogprob[] };
+
+export type AskedCall = {
+  readonly episodeId: string;
+  readonly call: number;
+  /** The number of the model in the episode, because an agent may ask for several models. */
+  readonly model: number;
+  readonly agent: AgentIdentity;
+  readonly request: ChatRequest;
+  readonly isStreamed: boolean;
+  readonly wantsTokens: boolean;
+};
