@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import type { ContractCase, Task } from '@agentjet/core';
-import { isAgentsFailure, runEpisode, sampledElsewhere, type Environment, type Episode, type Tuner } from '@agentjet/rollout';
+import {
+  isAgentsFailure,
+  runEpisode,
+  sampledElsewhere,
+  type Environment,
+  type Episode,
+  type Tuner,
+} from '@agentjet/rollout';
 import { CounterWorld } from './counter-world.js';
 import { attacks, type Attack, type RequestKind } from './faults.js';
 import { act, type StartWorld } from './world-server.js';
