@@ -59,7 +59,10 @@ it('collects answers, imitates the good ones, and continues with reinforcement l
   const collected = await runAjet(folder, collect());
   expect(collected.stderr + String(collected.code)).toMatch(/0$/);
   const { run_dir: run, collected: counts } = lastJson(collected.stdout);
-  expect(counts).toEqual({ episodes: 6, successes: 5, failed: 0 });
+  expect(counts).toEqual({ episodes: 6, successes: 5, failed: 0, tasks: 6 });
+  expect(collected.stderr).toMatch(
+    /Collected 6 transcripts of 6 tasks: 5 succeeded, .*\nNext: ajet sft .*sft\.transcripts=/,
+  );
   const lines = readFileSync(path.join(textOf(run), 'transcripts.jsonl'), 'utf8')
     .trim()
     .split('\n');
@@ -80,6 +83,8 @@ it('collects answers, imitates the good ones, and continues with reinforcement l
   const result = lastJson(imitated.stdout);
   expect(result).toMatchObject({ dropped: { not_successful: 1, held_out_task: 2 }, examples: 2, held_out_examples: 1 });
   expect(Number(result['loss_after'])).toBeLessThan(Number(result['loss_before']));
+  expect(result).toMatchObject({ success: expect.any(Number), sampled_success: expect.any(Number) });
+  expect(imitated.stderr).toMatch(/evaluation of .*: success .*\n.*(too weak to train on|Next: ajet)/);
   const metrics = readMetrics(textOf(result['run_dir']));
   expect(metrics.length).toBe(result['steps']);
   expect(metrics.at(-1)).toMatchObject({ epoch: 2, learning_rate: 0.002 });
@@ -173,6 +178,20 @@ it('kill -9 and --resume: the metrics of a run that was never killed, to the las
     readFileSync(path.join(run, 'checkpoints', listCheckpoints(run).at(-1) ?? '', 'model.safetensors')),
   );
   expect(weights[0]?.equals(weights[1] ?? Buffer.alloc(0))).toBe(true);
+}, 90_000);
+
+it('chooses its passes by the held-out loss, and its result is the checkpoint with the lowest one', async () => {
+  const folder = createJobFolder(modelDir, { 'chats.jsonl': chats });
+  const settings = ['sft.epochs=auto', 'sft.lr=0.05', 'sft.batch_size=18'];
+  const { code, stdout, stderr } = await runAjet(folder, [...sft, ...settings]);
+  expect(code, stderr).toBe(0);
+  const result = lastJson(stdout);
+  const evaluations = readRows(path.join(textOf(result['run_dir']), 'evaluations.jsonl'));
+  const losses = evaluations.map((line) => Number(line['held_out_loss']));
+  const best = losses.indexOf(Math.min(...losses));
+  expect(losses.length - 1 - best === 2 || losses.length === 21).toBe(true);
+  expect(result).toMatchObject({ best_step: evaluations[best]?.['step'], loss_after: losses[best] });
+  expect(textOf(result['model_dir'])).toMatch(new RegExp(`step-0*${String(result['best_step'])}$`));
 }, 90_000);
 
 it('refuses to continue with other transcripts', async () => {

@@ -226,9 +226,38 @@ export class AgentJetJob {
       { backbone, templateFamily, reader },
       { config: base, composition: configuration, signal: options.signal },
     );
-    return withTrackers(config, await listenerOf(options), (onEvent) =>
-      imitate(config, { ...options, inputs, onEvent }),
-    );
+    const listener = await listenerOf(options);
+    const result = await withTrackers(config, listener, (onEvent) => imitate(config, { ...options, inputs, onEvent }));
+    const success = await this.#measureImitated(result, { listener, signal: options.signal });
+    return { ...result, ...(success !== undefined && { success }) };
+  }
+
+  /** Evaluates what was imitated, if there are a workflow and tasks. The training is saved, so a failure is a notice. */
+  async #measureImitated(
+    { modelDir, isInterrupted }: SftResult,
+    { listener, signal }: { readonly listener: JobListener; readonly signal: AbortSignal | undefined },
+  ): Promise<Evaluation | undefined> {
+    if (modelDir === null || isInterrupted) return undefined;
+    const notice = (message: string): void => listener({ type: 'notice', message });
+    const { rollout, trainerCommon } = this.#config;
+    if (this.#given.workflow === undefined && rollout.userWorkflow === null) {
+      notice('Success is not measured, because there is no workflow (rollout.user_workflow).');
+      return undefined;
+    }
+    try {
+      const [{ evaluateModel }, { judgeStart }] = await Promise.all([loadRunning(), import('@agentjet/sft')]);
+      const { config, inputs } = await this.#load(listener, signal);
+      const valSampled = Math.max(1, trainerCommon.valSampled);
+      const sampling = { ...config, trainerCommon: { ...config.trainerCommon, valSampled } };
+      const parts = { inputs, onEvent: listener, checkpoint: modelDir, ...(signal !== undefined && { signal }) };
+      const evaluation = await evaluateModel(sampling, parts);
+      if (evaluation === null) return undefined;
+      notice(judgeStart(evaluation, { modelDir, rollout }));
+      return evaluation;
+    } catch (error) {
+      notice(`Success is not measured: ${toErrorMessage(error)}`);
+      return undefined;
+    }
   }
 
   /** Runs the evaluation tasks. Resolves with null if the signal ended the evaluation. */

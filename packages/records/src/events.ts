@@ -97,6 +97,16 @@ export type StepMetrics = Readonly<Record<string, number>>;
 /** How a run ended for one of several policies. */
 export type PolicyResult = Pick<JobResult, 'modelDir' | 'policyVersion'>;
 
+/** The transcripts of `debug.collect`. */
+export type Collected = {
+  readonly episodes: number;
+  readonly successes: number;
+  readonly failed: number;
+  readonly tasks: number;
+  /** The 95% interval of the success rate. */
+  readonly interval: Interval;
+};
+
 /** How a job ended. */
 export type JobResult = {
   /** Null if no files are written, as with the backbone `debug`. */
@@ -124,7 +134,7 @@ export type JobResult = {
   /** Whether the run was stopped before its last step. */
   readonly isInterrupted: boolean;
   /** The transcripts that were kept. Present only with `debug.collect`. */
-  readonly collected?: { readonly episodes: number; readonly successes: number; readonly failed: number };
+  readonly collected?: Collected;
 };
 
 /** How a run that imitates transcripts ended. */
@@ -144,6 +154,10 @@ export type SftResult = Pick<
   /** The number of examples that were left out, for each reason. */
   readonly dropped: Readonly<Record<string, number>>;
   readonly steps: number;
+  /** The step whose checkpoint has the lowest held-out loss, and is the result. Present if `sft.epochs` is `auto`. */
+  readonly bestStep?: number;
+  /** The success of the result on the evaluation tasks. Absent if it could not be measured. */
+  readonly success?: Evaluation;
 };
 
 /** The work that a run still has to do. `firstStep` is more than 1 after a resume. */

@@ -1,6 +1,7 @@
 export { countAnswers } from './count-answers.js';
 export { shortenQuery, toEpisodeLine } from './episode-line.js';
 export type {
+  Collected,
   EpisodeTranscript,
   Evaluation,
   EvaluationChange,

@@ -1,3 +1,4 @@
+import { formatChange, formatRate } from '@agentjet/core';
 import type { EpisodeRecord } from './episode-record.js';
 import { escapeXml, renderLineChart, type Series } from './line-chart.js';
 import type { MetricsRecord } from './metrics-record.js';
@@ -89,8 +90,9 @@ function renderNumbers({ metrics, evaluations }: Report): string {
   const numbers: [string, string][] = [
     ['steps', String(last?.step ?? 0)],
     ['reward, last step', formatNumber(last?.['reward_mean'])],
-    ['success before', formatNumber(evaluations[0]?.['success_rate'])],
-    ['success, last evaluation', formatNumber(evaluations.at(-1)?.['success_rate'])],
+    ['success before', formatSuccess(evaluations[0])],
+    ['success, last evaluation', formatSuccess(evaluations.at(-1))],
+    ...formatChangeOf(evaluations.at(-1)),
     ['seconds sampling', formatNumber(sum('seconds_sampling'))],
     ['seconds training', formatNumber(sum('seconds_training'))],
     ['row tokens per tree token', formatNumber(sum('row_tokens') / sum('tree_tokens'))],
@@ -124,6 +126,20 @@ function renderEpisode(episode: EpisodeRecord): string {
   const trained = samples.reduce((sum, sample) => sum + sample.loss_mask.reduce((ones, mask) => ones + mask, 0), 0);
   const summary = `${escapeXml(id)} <span class="faint">step ${formatNumber(rest['step'])}, reward ${formatNumber(rest['reward'])}, ${samples.length} samples, ${tokens} tokens, ${trained} trained</span>`;
   return `<details><summary>${summary}</summary><pre class="wrapped">${escapeXml(JSON.stringify(rest, undefined, 2))}</pre></details>`;
+}
+
+function formatSuccess(record: MetricsRecord | undefined): string {
+  const { success_rate: rate, success_low: low, success_high: high } = record ?? ({ step: 0 } as MetricsRecord);
+  return rate === undefined || low === undefined || high === undefined
+    ? formatNumber(rate)
+    : formatRate(rate, { low, high });
+}
+
+function formatChangeOf(record: MetricsRecord | undefined): readonly [string, string][] {
+  const change = record ?? ({ step: 0 } as MetricsRecord);
+  const { success_change: difference, success_change_low: low, success_change_high: high } = change;
+  if (difference === undefined || low === undefined || high === undefined) return [];
+  return [['change on the same tasks', formatChange({ difference, low, high })]];
 }
 
 function formatNumber(value: unknown): string {

@@ -1,6 +1,7 @@
 import { toTurnRecord } from '@agentjet/context-tracker';
 import { train, type TrainOutcome } from '@agentjet/run';
 import { createSft, type TrainingGroup } from '@agentjet/trainer';
+import { chooseEpochs } from './choose-epochs.js';
 import { measureHeldOut } from './held-out-loss.js';
 import { countImitated, toSamples, type Example } from './example.js';
 import type { ExampleOrder } from './example-order.js';
@@ -31,16 +32,26 @@ export async function runSft(
   const steps = new StepObserver(emit, { totalSteps: order.totalSteps, maxEmptySteps: null });
   const heldOut = createHeldOut(run, examples.heldOut);
   const before = config.trainerCommon.valBeforeTrain ? await heldOut.lossAt(0) : null;
-  const outcome = await makeSteps(run, { examples: examples.training, order, steps, lossAt: heldOut.lossAt });
+  const isAuto = config.sft.epochs === 'auto' && examples.heldOut.length > 0;
+  const stepsPerEpoch = isAuto ? Math.ceil(examples.training.length / order.batchSize) : undefined;
+  const outcome = await makeSteps(run, {
+    examples: examples.training,
+    order,
+    steps,
+    lossAt: heldOut.lossAt,
+    stepsPerEpoch,
+  });
   if (outcome.status === 'failed') throw outcome.error;
-  const isInterrupted = outcome.status === 'stopped';
-  const after = isInterrupted ? null : await heldOut.lossAt(outcome.state.step);
+  const isInterrupted = run.signal?.aborted === true && outcome.status === 'stopped';
+  const last = isInterrupted ? null : await heldOut.lossAt(outcome.state.step);
+  const best = isAuto && !isInterrupted ? await findBest(run) : undefined;
   await folder.writeReport();
   const result: SftResult = {
     runDir: folder.dir,
-    modelDir: (outcome.checkpoint ?? checkpoint)?.dir ?? null,
+    modelDir: (best?.checkpoint ?? outcome.checkpoint ?? checkpoint)?.dir ?? null,
     lossBefore: before,
-    lossAfter: after,
+    lossAfter: best?.loss ?? last,
+    ...(best !== undefined && { bestStep: best.checkpoint.state.step }),
     examples: examples.training.length,
     heldOutExamples: examples.heldOut.length,
     dropped: examples.dropped,
@@ -51,7 +62,7 @@ export async function runSft(
     secondsEvaluating: heldOut.seconds(),
     isInterrupted,
   };
-  await folder.log(isInterrupted ? 'stopped' : 'finished', { loss_before: before, loss_after: after });
+  await folder.log(isInterrupted ? 'stopped' : 'finished', { loss_before: before, loss_after: result.lossAfter });
   emit({ type: 'sft_finished', result });
   return result;
 }
@@ -61,10 +72,28 @@ type Steps = {
   readonly order: ExampleOrder;
   readonly steps: StepObserver;
   readonly lossAt: (step: number) => Promise<number | null>;
+  /** Set if the held-out loss decides when the run ends. It is then measured after so many steps. */
+  readonly stepsPerEpoch: number | undefined;
 };
 
-function makeSteps(run: TrainingRun, { examples, order, steps, lossAt }: Steps): Promise<TrainOutcome> {
-  const { config, folder, backbone, checkpoint, signal, optimizer } = run;
+/** The checkpoint with the lowest held-out loss. Undefined if no trained checkpoint has a lower loss than the start. */
+async function findBest({ folder }: TrainingRun) {
+  const evaluations = await folder.readEvaluations();
+  const { bestStep } = chooseEpochs(evaluations);
+  if (!(await folder.checkpoints.steps()).includes(bestStep)) return undefined;
+  const loss = evaluations.find(({ step }) => step === bestStep)?.['held_out_loss'] ?? null;
+  return { checkpoint: await folder.checkpoints.open(`step-${bestStep}`), loss };
+}
+
+async function makeSteps(run: TrainingRun, given: Steps): Promise<TrainOutcome> {
+  const { examples, order, steps, lossAt, stepsPerEpoch } = given;
+  const { config, folder, backbone, checkpoint, optimizer } = run;
+  const enough = new AbortController();
+  const signal = run.signal === undefined ? enough.signal : AbortSignal.any([run.signal, enough.signal]);
+  const endIfOver = async (): Promise<void> => {
+    if (stepsPerEpoch !== undefined && chooseEpochs(await folder.readEvaluations()).isOver) enough.abort();
+  };
+  await endIfOver(); // a resumed run may have been over
   const state = checkpoint?.state;
   const drawn = state?.groupsDrawn ?? 0;
   return train({
@@ -76,9 +105,13 @@ function makeSteps(run: TrainingRun, { examples, order, steps, lossAt }: Steps):
     groupsPerStep: order.batchSize,
     maxSteps: order.totalSteps,
     optimizer,
-    evaluate: async (step) => void (await lossAt(step)),
+    ...(stepsPerEpoch !== undefined && { evaluateEvery: stepsPerEpoch, saveEvery: stepsPerEpoch }),
+    evaluate: async (step) => {
+      await lossAt(step);
+      await endIfOver();
+    },
     ...(state === undefined ? {} : { start: state }),
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
 }
 

@@ -5,6 +5,7 @@ import type { JobListener, SftResult } from '@agentjet/records';
 import { collectTasks, type JobInputs } from '@agentjet/inputs';
 import { withRate, findRun, withTrainingRun } from '@agentjet/local-run';
 import { loadModelTokenizer, prepareModel, requireOnePolicy, withPacks } from '@agentjet/models';
+import { countEpochs } from './choose-epochs.js';
 import { createExampleOrder } from './example-order.js';
 import { prepareExamples } from './prepare-examples.js';
 import { readTranscripts } from './read-transcripts.js';
@@ -51,7 +52,8 @@ export async function imitate(given: CommonConfig, parts: SftParts): Promise<Sft
   });
   emit({ type: 'notice', message: describeExamples(examples) });
   if (runDir !== undefined) await checkReport(runDir, examples);
-  const { batchSize, epochs } = config.sft;
+  const { batchSize } = config.sft;
+  const epochs = countEpochs(config.sft, examples.heldOut.length);
   const order = createExampleOrder(examples.training.length, { batchSize, epochs, seed: config.trainerCommon.seed });
   const shared = { inputs: { ...inputs, algorithm: createSft() }, emit, resume, from, signal };
   const opened = { ...shared, model, chatTokenizer, startedAt, totalSteps: order.totalSteps };

@@ -8,6 +8,8 @@ import type { HeldOutLoss } from '@agentjet/records';
 const ofSampling = new Set([
   'reward_mean',
   'success_rate',
+  'success_low',
+  'success_high',
   'episodes',
   'failed_episodes',
   'generated_tokens',
@@ -40,12 +42,15 @@ function toSftMetrics(metrics: MetricsRecord, size: number, drawn: number): Metr
   };
 }
 
+/** The metric by which `trainer_common.keep_best` keeps the checkpoint with the lowest held-out loss. */
+export const heldOutFigure = 'held_out_logprob';
+
 export function toHeldOutRecord({ step, loss, tokens, examples, seconds }: HeldOutLoss): MetricsRecord {
   return {
     step,
     held_out_loss: loss,
     /** A figure for `trainer_common.keep_best`, which keeps the checkpoint with the highest value. */
-    held_out_logprob: -loss,
+    [heldOutFigure]: -loss,
     held_out_tokens: tokens,
     held_out_examples: examples,
     seconds: Math.round(seconds * 1000) / 1000,

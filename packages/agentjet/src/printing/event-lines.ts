@@ -126,12 +126,13 @@ function formatHeldOut({ step, loss, examples, tokens, seconds }: HeldOutLoss): 
 function formatSftResult(result: SftResult): string {
   const { seconds, secondsTraining, secondsEvaluating, lossBefore, lossAfter, modelDir, runDir, isInterrupted } =
     result;
+  const best = result.bestStep === undefined ? '' : ` (lowest after step ${result.bestStep} of ${result.steps})`;
   const parts = [`training ${formatSeconds(secondsTraining)}`, `evaluation ${formatSeconds(secondsEvaluating)}`];
   return [
     `${isInterrupted ? 'stopped' : 'done'} after ${formatSeconds(seconds)}: ${parts.join(', ')}`,
     ...(lossBefore === null && lossAfter === null
       ? []
-      : [`held-out loss ${fixed(lossBefore ?? undefined, 4)} -> ${fixed(lossAfter ?? undefined, 4)}`]),
+      : [`held-out loss ${fixed(lossBefore ?? undefined, 4)} -> ${fixed(lossAfter ?? undefined, 4)}${best}`]),
     ...(modelDir === null ? [] : [`model  ${showPath(modelDir)}`]),
     `run    ${showPath(runDir)}`,
   ].join('\n');

@@ -19,6 +19,7 @@ export async function runEvaluation(flags: EvalFlags, overrides: readonly string
       if (evaluation === null) return 1;
       output.writeJson({
         success: evaluation.successRate,
+        success_interval: [evaluation.interval.low, evaluation.interval.high],
         reward: evaluation.rewardMean,
         episodes: evaluation.episodes,
         failed_episodes: evaluation.failedEpisodes,

@@ -42,6 +42,10 @@ function toJson({ collected, ...result }: JobResult): object {
   return {
     success_before: result.successBefore,
     success_after: result.successAfter,
+    ...(result.successChange !== undefined && {
+      success_change: result.successChange.difference,
+      success_change_interval: [result.successChange.low, result.successChange.high],
+    }),
     seconds: round(result.seconds),
     seconds_sampling: round(result.secondsSampling),
     seconds_training: round(result.secondsTraining),
@@ -49,7 +53,12 @@ function toJson({ collected, ...result }: JobResult): object {
     run_dir: result.runDir,
     ...(result.policies !== undefined && { policies: toPoliciesJson(result.policies) }),
     ...(collected !== undefined && {
-      collected: { episodes: collected.episodes, successes: collected.successes, failed: collected.failed },
+      collected: {
+        episodes: collected.episodes,
+        successes: collected.successes,
+        failed: collected.failed,
+        tasks: collected.tasks,
+      },
     }),
   };
 }
@@ -70,6 +79,12 @@ function toSftJson(result: SftResult): object {
     held_out_examples: result.heldOutExamples,
     dropped: result.dropped,
     steps: result.steps,
+    ...(result.bestStep !== undefined && { best_step: result.bestStep }),
+    ...(result.success !== undefined && {
+      success: result.success.successRate,
+      success_interval: [result.success.interval.low, result.success.interval.high],
+      sampled_success: result.success.sampled?.successRate ?? null,
+    }),
     seconds: round(result.seconds),
     seconds_training: round(result.secondsTraining),
     policy_version: result.policyVersion,

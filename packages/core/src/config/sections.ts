@@ -79,7 +79,11 @@ export const sftSection = z
       'transcripts to imitate, one path or a list: a run folder (collected with debug.collect, or of a training run), a JSONL file of {"messages", "tools"}, or a folder of such files',
       { path: 'file' },
     ),
-    epochs: setting(count(numSteps), 3, 'passes over the transcripts'),
+    epochs: setting(
+      z.union([z.literal('auto'), count(numSteps)]),
+      'auto',
+      'passes over the transcripts. auto: up to 20, until two passes in a row have not lowered the held-out loss; the checkpoint with the lowest loss is the result. Without held-out examples, auto means 5',
+    ),
     batch_size: setting(count(65_536), 16, 'examples per step: an episode, or a line of a file'),
     lr: setting(notNegative.nullable(), null, 'null: trainer_common.optim.lr'),
     held_out: setting(

@@ -1,20 +1,21 @@
 import path from 'node:path';
-import { deriveSeed, WorkflowError, type CommonConfig, type ConfigComposition, type Task } from '@agentjet/core';
+import {
+  deriveSeed,
+  formatRate,
+  quoteForShell,
+  successInterval,
+  WorkflowError,
+  type CommonConfig,
+  type ConfigComposition,
+  type Task,
+} from '@agentjet/core';
 import { type TaskReader, type WrapModel, samplingDefaults } from '@agentjet/rollout';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
-import { type JobListener, transcriptsFile } from '@agentjet/records';
+import { type Collected, type JobListener, transcriptsFile } from '@agentjet/records';
 import { readTasks, hashCode } from '@agentjet/inputs';
 import { runPhase, type RolloutContext, wrapModels, findRun, openFolderAgain } from '@agentjet/local-run';
 import { KeptTranscripts } from './kept-transcripts.js';
 import { TranscriptRecorder } from './transcript-recorder.js';
-
-/** The transcripts that `debug.collect` has kept, including those of earlier parts of the same run. */
-export type Collected = {
-  readonly runDir: string;
-  readonly episodes: number;
-  readonly successes: number;
-  readonly failed: number;
-};
 
 type CollectOptions = {
   readonly reader: TaskReader;
@@ -27,7 +28,10 @@ type CollectOptions = {
  * Runs training tasks, never evaluation tasks, and writes each transcript into a run folder when its episode ends. An
  * episode that was lost to an outage is not written, so with `resume` it runs again.
  */
-export async function collectJob(context: RolloutContext, options: CollectOptions): Promise<Collected> {
+export async function collectJob(
+  context: RolloutContext,
+  options: CollectOptions,
+): Promise<Collected & { readonly runDir: string }> {
   const { config, emit } = context;
   const named = { ...config, experimentName: withSuffix(config.experimentName) };
   const folder = await openFolder(named, options, emit);
@@ -49,10 +53,21 @@ export async function collectJob(context: RolloutContext, options: CollectOption
         'nothing_completed',
         `None of the ${episodes} episodes completed, so there is nothing to imitate. Run without debug.collect to print each episode.`,
       );
-    return { runDir: folder.dir, episodes, successes, failed };
+    const { scores } = kept;
+    const collected = { episodes, successes, failed, tasks: scores.length, interval: successInterval(scores) };
+    emit({ type: 'notice', message: describeCollected(collected, folder.dir) });
+    return { runDir: folder.dir, ...collected };
   } finally {
     await folder.close();
   }
+}
+
+function describeCollected({ episodes, successes, failed, tasks, interval }: Collected, dir: string): string {
+  const rate = formatRate(successes / Math.max(1, episodes), interval);
+  const counts = `Collected ${episodes} transcripts of ${tasks} tasks: ${successes} succeeded, ${failed} failed with an error, success ${rate}.`;
+  if (successes === 0)
+    return `${counts} None of them shows how to succeed. Collect from a stronger model (debug.base_url), or more often (debug.collect_repeat).`;
+  return `${counts}\nNext: ajet sft --conf <your configuration> ${quoteForShell(`sft.transcripts=${dir}`)}`;
 }
 
 /** Reports how many episodes are missing because of an outage or an interrupt, because the file does not show this. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { appendFile, readFile, truncate } from 'node:fs/promises';
-import { parseJsonObject } from '@agentjet/core';
+import { parseJsonObject, type TaskScore } from '@agentjet/core';
 import { toCollectedLines } from './collected-lines.js';
 import type { EpisodeTranscript } from '@agentjet/records';
 
@@ -11,6 +11,7 @@ export class KeptTranscripts {
   failed = 0;
   readonly #file: string;
   readonly #done = new Set<string>();
+  readonly #scores = new Map<string, TaskScore>();
   #writing: Promise<void> = Promise.resolve();
 
   constructor(file: string) {
@@ -30,7 +31,7 @@ export class KeptTranscripts {
       counted.add(known['episode_id']);
       const taskId = parseJsonObject(JSON.stringify(known['task'] ?? {}))?.['task_id'];
       this.#note(
-        `${Number(known['pass'] ?? 0)} ${String(taskId)}`,
+        { pass: Number(known['pass'] ?? 0), taskId: String(taskId) },
         known['status'] === 'failed',
         known['is_success'] === true,
       );
@@ -47,7 +48,7 @@ export class KeptTranscripts {
     const { episode } = transcript;
     if (episode.status === 'failed' && (episode.error.outage !== undefined || episode.error.code === 'aborted')) return;
     this.#note(
-      `${pass} ${episode.task.taskId}`,
+      { pass, taskId: episode.task.taskId },
       episode.status === 'failed',
       episode.status === 'completed' && episode.isSuccess,
     );
@@ -63,8 +64,15 @@ export class KeptTranscripts {
     return this.#writing;
   }
 
-  #note(key: string, hasFailed: boolean, isSuccess: boolean): void {
-    this.#done.add(key);
+  /** The kept episodes of each task. */
+  get scores(): readonly TaskScore[] {
+    return [...this.#scores.values()];
+  }
+
+  #note({ pass, taskId }: { pass: number; taskId: string }, hasFailed: boolean, isSuccess: boolean): void {
+    this.#done.add(`${pass} ${taskId}`);
+    const { successes = 0, trials = 0 } = this.#scores.get(taskId) ?? {};
+    this.#scores.set(taskId, { successes: successes + (isSuccess ? 1 : 0), trials: trials + 1 });
     this.episodes++;
     if (hasFailed) this.failed++;
     if (isSuccess) this.successes++;

@@ -1,0 +1,25 @@
+import { formatRate, quoteForShell, type CommonConfig } from '@agentjet/core';
+import type { Evaluation } from '@agentjet/records';
+
+/** Below this share of groups that can train, a run would mostly wait for luck. */
+const leastShare = 0.3;
+
+/** Says whether reinforcement learning can begin from a model with these results, and what to do next. */
+export function judgeStart(
+  { successRate, interval, temperature: cool, sampled }: Evaluation,
+  { modelDir, rollout }: { readonly modelDir: string; readonly rollout: CommonConfig['rollout'] },
+): string {
+  const measured = sampled ?? { temperature: cool, successRate, interval };
+  const { numRepeat } = rollout;
+  const rate = measured.successRate;
+  const share = 1 - rate ** numRepeat - (1 - rate) ** numRepeat;
+  const seen = `success is ${formatRate(rate, measured.interval)} at temperature ${measured.temperature}`;
+  const groups = `at most ${Math.round(100 * share)}% of groups of ${numRepeat} would train`;
+  if (rate > 0.5 || share >= leastShare)
+    return `With this model ${seen}, so ${groups}. Next: ajet --conf <your configuration> ${quoteForShell(`model.path=${modelDir}`)}`;
+  return (
+    `This model is too weak to train on: ${seen}, so ${groups}. ` +
+    'Collect more transcripts (debug.collect, debug.collect_repeat), imitate more of them (sft.only_success: false shows how the tools are called), ' +
+    `or lower rollout.temperature (now ${rollout.temperature}).`
+  );
+}
