@@ -1,4 +1,5 @@
-import { toErrorMessage } from '@agentjet/core';
+import { setTimeout as delay } from 'node:timers/promises';
+import { rejectOnAbort, toErrorMessage } from '@agentjet/core';
 import type { ServerAnswer } from '@agentjet/swarm-client';
 import { runInterruptibly } from '../interrupt.js';
 import { describeServer, openOperator, type OperatorFlags } from './swarm-operate.js';
@@ -13,22 +14,21 @@ export async function watchSwarm(flags: OperatorFlags): Promise<number> {
   return runInterruptibly(
     () => {},
     async (signal) => {
-      const aborted = untilAbort(signal);
       let change: number | undefined;
       let isAway = false;
       while (!signal.aborted) {
         try {
-          const server = await Promise.race([operator.server(change), aborted]);
-          if (server === undefined) break;
+          const server = await rejectOnAbort(operator.server(change), signal);
           change = server.change;
           isAway = false;
           screen.show(server);
-          await pause(aborted, 250); // changes come faster than people read
+          await delay(250, undefined, { signal }); // changes come faster than people read
         } catch (error) {
+          if (signal.aborted) break;
           if (isRefusal(error)) throw error;
           if (!isAway) screen.away(toErrorMessage(error));
           isAway = true;
-          await pause(aborted, 1000);
+          await delay(1000, undefined, { signal }).catch(() => undefined); // aborted
         }
       }
       return 0;
@@ -87,14 +87,3 @@ class Rates {
 
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && 'status' in error && typeof error.status === 'number' && error.status < 500;
-
-function untilAbort(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-}
-
-async function pause(aborted: Promise<undefined>, ms: number): Promise<void> {
-  await Promise.race([aborted, new Promise((resolve) => setTimeout(resolve, ms))]);
-}
