@@ -9,7 +9,7 @@ import { chanceOfRepeats, fitRepeatPrior, type RepeatPrior } from './repeat-prio
  */
 
 /** The chance of each task that a group of `numRepeat` episodes trains. A task without episodes has none. */
-export function chancesToTrain(
+function chancesToTrain(
   tasks: readonly Pick<ProbedTask, 'outcomes'>[],
   numRepeat: number,
   rules: GroupRules,
