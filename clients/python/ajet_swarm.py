@@ -18,9 +18,9 @@ lets any OpenAI-compatible client talk to the model of that episode, and reports
     with SwarmClient("http://127.0.0.1:8700") as swarm:  # the key comes from AJET_SWARM_KEY
         swarm.run(workflow, tasks=[{"task_id": "sum-1", "main_query": "1+1?", "metadata": {"answer": "2"}}], reward_fn=reward)
 
-The client repeats every request with the same ids while the server is away, so a repetition never starts a second
-episode. The server writes a receipt's contents to disk before it answers. Ctrl-C stops the program and gives running
-episodes back at once.
+While the server cannot be reached, the client repeats every request with the same ids, so a repetition never starts a
+second episode. The server writes an episode's end to disk before it returns the receipt. Ctrl-C stops the program and
+gives running episodes back at once.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class SwarmError(Exception):
 
 
 class Gone(SwarmError):
-    """The episode has ended on the server, and further reports about it do not count. Claim another one."""
+    """The episode has ended on the server, so further reports about it do not count. Claim another episode."""
 
 
 class Outage(Exception):
-    """Raise this from a workflow if an outside service failed, not the agent. The episode then gets no reward, and
-    another attempt follows."""
+    """Raise this error from a workflow if an outside service has failed and not the agent. The episode then gets no
+    reward, and another attempt follows."""
 
 
 @dataclass(frozen=True)
@@ -98,19 +98,20 @@ class Episode:
     _over: threading.Event = field(default_factory=threading.Event)
 
     def base_url(self, agent: str = "agent", target: Optional[str] = None) -> str:
-        """Returns the base URL of one agent's model, for any OpenAI-compatible client. `target` names the training
-        target if it differs from the agent's name."""
+        """Returns the base URL of an agent's model, for any OpenAI-compatible client. Pass `target` if the training
+        target has another name than the agent."""
         name = _quote(agent) + (f"~{_quote(target)}" if target not in (None, agent) else "")
         return f"{self._root}/{name}/v1"
 
     @property
     def is_over(self) -> bool:
-        """Returns True after the server took the episode back or the client stops. A long workflow may check it."""
+        """Returns True if the server has taken the episode back, or if the client is stopping. A long workflow can
+        check this value and end early."""
         return self._over.is_set()
 
     def chat(self, messages: List[Json], agent: str = "agent", target: Optional[str] = None, **parameters: Any) -> Json:
-        """Makes one model call without an SDK. `body` is a chat completion request. The call is repeated with one id
-        while the server is away."""
+        """Makes one model call without an SDK. `body` is a chat completion request. While the server cannot be reached,
+        the call is repeated with the same id."""
         body = {"model": self.model, "messages": messages, **parameters}
         url = f"{self.base_url(agent, target)}/chat/completions"
         headers = {"idempotency-key": uuid.uuid4().hex}
@@ -178,8 +179,8 @@ class SwarmClient:
         """Adds tasks to the server. Each task is a dict with `task_id` and any of `main_query`, `init_messages`,
         `metadata`.
 
-        With `portable=False` the content of the tasks stays here, and only clients that have it can run them. `split`
-        is "train" or "evaluation".
+        With `portable=False`, the content of the tasks is not sent to the server, so only clients with the same tasks
+        can run them. `split` is "train" or "evaluation".
         """
         rows = [_to_row(index, task, portable) for index, task in enumerate(tasks)]
         if not rows:
@@ -191,8 +192,8 @@ class SwarmClient:
         return answer
 
     def claim(self, count: int = 1, wait: float = 20, purpose: str = "any", claim_id: Optional[str] = None) -> List[Episode]:
-        """Claims episodes to run; returns an empty list if no place is open now. The client keeps them alive until they
-        end."""
+        """Claims episodes and renews their leases until they end. Returns an empty list if the server has no episode to
+        give now."""
         return self._claim(count, wait, purpose, claim_id)[0]
 
     def end(
@@ -208,7 +209,8 @@ class SwarmClient:
         log_metrics: Optional[Mapping[str, float]] = None,
         error: Optional[str] = None,
     ) -> Json:
-        """Ends an episode and returns the receipt. Raises Gone if the server has already dropped the episode."""
+        """Reports the end of an episode and returns the receipt. Raises Gone if the server has already dropped the
+        episode."""
         episode_id = episode if isinstance(episode, str) else episode.episode_id
         body: Json = {
             "client": self.client,
@@ -230,7 +232,7 @@ class SwarmClient:
             self._forget(episode_id)
 
     def abandon(self, episode: Union[Episode, str], reason: str = "") -> Json:
-        """Gives an episode back and opens its place again."""
+        """Gives an episode back, so another client can claim it."""
         episode_id = episode if isinstance(episode, str) else episode.episode_id
         try:
             return self._ask("POST", f"/episodes/{_quote(episode_id)}/abandon", {"client": self.client, "reason": reason})
@@ -247,13 +249,13 @@ class SwarmClient:
         return self._send("POST", "/heartbeats", body, 10)
 
     def ask_for_step(self) -> Json:
-        """Asks for the next step now, if the server waits for its clients (any_client_asks, all_clients_ask)."""
+        """Asks for the next step, if the server waits until clients ask (any_client_asks, all_clients_ask)."""
         self._asks_after = int(self.server()["version"])
         return self.heartbeat()
 
     def close(self) -> None:
-        """Gives back all running episodes and frees the client name. If a client cannot call it, the server notices its
-        silence."""
+        """Gives back all running episodes and frees the client name. If a client ends without this call, the server
+        takes its episodes back after their leases expire."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -355,7 +357,7 @@ class SwarmClient:
             with self._lock:
                 counts[outcome] += 1
                 state.outages = state.outages + 1 if outcome == "outages" else 0
-            if state.outages > 0:  # during an outage, another claim would only waste an attempt
+            if state.outages > 0:  # another claim during an outage would only waste an attempt
                 self._closed.wait(min(60.0, 0.5 * 2 ** min(state.outages - 1, 7)))
 
     def _run_episode(self, workflow: Any, reward_fn: Any, known: Dict[str, Json], episode: Episode) -> str:
@@ -410,7 +412,8 @@ class SwarmClient:
             self._running.pop(episode_id, None)
 
     def _to_episode(self, found: Json) -> Episode:
-        # The host is the one through which this client reaches the server. It can be the near end of a tunnel.
+        # Takes the host from the address through which this client reaches the server, which may be the near end of a
+        # tunnel.
         root = self.url + urllib.parse.urlsplit(found["base_url"]).path.rstrip("/")
         names = ("episode_id", "group_id", "place", "attempt", "seed", "purpose", "task_id", "lease_seconds", "model", "key")
         return Episode(
@@ -454,7 +457,7 @@ class SwarmClient:
 
 
 class _RunState:
-    """Counts how many more episodes a run may claim, and knows when the run is over."""
+    """Counts how many more episodes a run may claim, and decides when the run is over."""
 
     def __init__(self, parallel: int, max_episodes: Optional[int]) -> None:
         if parallel < 1:
@@ -478,8 +481,8 @@ class _RunState:
 
 
 class _Connection(http.client.HTTPConnection):
-    """Sends a request. A server that refuses a long body answers before it has read the whole body. The client then
-    cannot send the rest, but it still reads the answer."""
+    """Sends a request. A server may refuse a long body before it has read all of it. The client then cannot send the
+    rest of the body, but it still reads the answer."""
 
     def send(self, data: Any) -> None:
         try:
@@ -521,7 +524,7 @@ def _request(method: str, url: str, key: Optional[str], body: Optional[Json], ti
     answer = _parse(text)
     if not isinstance(answer, dict):
         raise ConnectionError(f"{url} answered with something other than JSON. Check the address of the server.")
-    if "error" in answer:  # a long call sends its status before it can fail
+    if "error" in answer:  # the server sends the status of a long call before the call can fail
         raise _to_error(500, text, None)
     return answer
 
@@ -576,7 +579,7 @@ def _is_outage(error: BaseException) -> bool:
         if isinstance(status, int) and (isinstance(one, SwarmError) or type(one).__module__.split(".")[0] in ("openai", "anthropic")):
             return status not in (400, 413, 422)
         if isinstance(one, urllib.error.HTTPError):
-            return False  # a tool gave this answer; no connection failed
+            return False  # a tool returned this status, and no connection failed
         if isinstance(one, (ConnectionError, TimeoutError, socket.timeout, urllib.error.URLError, http.client.HTTPException)):
             return True
         if type(one).__name__ in ("APIConnectionError", "APITimeoutError", "ConnectError", "ConnectTimeout"):  # openai, httpx

@@ -1,6 +1,6 @@
 import type { OptimizerOptions } from '@agentjet/core';
 
-/** Options for a model that is opened to answer, not to learn. A step with them would change nothing. */
+/** Options for a model that is opened only to answer calls. A step with these options would not change the weights. */
 export const idleOptimizer: OptimizerOptions = {
   learningRate: 0,
   beta1: 0.9,

@@ -1,7 +1,7 @@
 /**
- * Returns `base ** exponent` for a base of at least 0, from products and square roots alone. IEEE 754 rounds these in
- * one way, so the result is the same on every Node and processor; V8's own power differs in the last digits between
- * Node 22 and Node 24. The relative error is at most (|exponent| + 60) * 2^-52.
+ * Returns `base ** exponent` for a base of at least 0, computed only from products and square roots. IEEE 754 defines
+ * the rounding of both, so the result is the same for every version of Node and every processor. The last digits of
+ * V8's own power differ between Node 22 and Node 24. The relative error is at most (|exponent| + 60) * 2^-52.
  */
 export function power(base: number, exponent: number): number {
   if (exponent < 0) return 1 / power(base, -exponent);
@@ -19,7 +19,7 @@ function wholePower(base: number, exponent: number): number {
   return result;
 }
 
-/** Handles an exponent below 1. Each of its binary digits takes one more square root. */
+/** Handles an exponent below 1. Each binary digit of the exponent needs one more square root. */
 function rootPower(base: number, exponent: number): number {
   let result = 1;
   let root = base;

@@ -9,11 +9,11 @@ import { findLeftOut, type LeftOutEpisode } from './left-out.js';
 import { dropStaleEpisodes, type FreshSamples } from './stale-episodes.js';
 import type { TrainingGroup } from './training-group.js';
 
-/** This file selects the samples of a batch that are trained and divides them into optimizer steps. */
+/** Selects the samples of a batch to train, and divides them into optimizer steps. */
 
 export type StepLoss = TrainBatch['loss'];
 
-/** A batch after the episodes that are not trained were removed. */
+/** A batch without the episodes that are not trained. */
 export type SortedBatch = {
   readonly groupsSkipped: number;
   readonly limited: LimitedSamples;
@@ -78,8 +78,8 @@ function packPart(samples: readonly Sample[], packing: PackOptions, backbone: Ba
 }
 
 /**
- * If any trained token's temperature differs from the loss temperature, every sample gets temperatures; otherwise none
- * does.
+ * Gives every sample temperatures if any trained token was sampled at another temperature than the loss uses. Otherwise
+ * no sample gets temperatures.
  */
 function withTemperatures(samples: readonly Sample[], { temperature = 1 }: StepLoss): readonly Sample[] {
   if (samples.every(({ temperatures }) => temperatures === undefined)) return samples;
@@ -118,8 +118,8 @@ export async function anchorParts(
 }
 
 /**
- * Adds the token sets that the sampler kept. Later steps of the batch must not compute them from their own, newer
- * weights.
+ * Adds the token sets that the sampler kept. They come from the weights at the start of the batch. Later steps of the
+ * batch must not compute them from newer weights.
  */
 async function keepTokens(parts: readonly Part[], backbone: Backbone, loss: StepLoss): Promise<readonly Part[]> {
   const packs = await withKeptTokens(

@@ -17,7 +17,7 @@ export function chooseLoss({ algorithm, loss }: Omit<Loss, 'backbone'>): LossOpt
 
 /**
  * Throws BackboneError `unsupported_loss` if the backbone cannot train a part of the loss, or if the algorithm's own
- * loss would leave a configured term without effect. The message names that part or term.
+ * loss does not use a configured term. The message names the part or term.
  */
 export function checkLoss({ algorithm, backbone, loss }: Loss): void {
   const wanted = algorithm.slope === undefined ? featuresOf(loss) : (['slope'] as const);

@@ -7,17 +7,17 @@ export type CreditedGroup<G extends EpisodeGroup> = {
   /** False if no trained token has an advantage: all rewards are equal, or the group has no episodes. */
   readonly hasGradient: boolean;
   /**
-   * False if an advantage is not finite. All advantages of the group are then 0, because a single one would spoil the
-   * weights.
+   * False if an advantage is not finite. All advantages of the group are then set to 0, because a single invalid one
+   * would make all weights invalid.
    */
   readonly isFinite: boolean;
 };
 
 /**
- * Sorts the groups by rank and their episodes by place, and computes the advantages. The order in which the groups
- * finished therefore does not change the step. With `isWhitened`, the advantages of all groups that have a gradient are
- * whitened together. Throws BackboneError `duplicate_episode` if two episodes have the same id, because they would
- * count as one.
+ * Sorts the groups by rank and their episodes by place (the position of an episode in its group), and computes the
+ * advantages. The step therefore does not depend on the order in which groups finished. With `isWhitened`, the
+ * advantages of all groups that have a gradient are whitened together. Throws BackboneError `duplicate_episode` if two
+ * episodes have the same id, because they would count as one.
  */
 export function creditGroups<G extends EpisodeGroup>(
   algorithm: Algorithm,
@@ -68,8 +68,7 @@ function createCredit(
 const rankOf = ({ rank, groupId }: EpisodeGroup): string => rank ?? groupId;
 
 /**
- * Places are compared as strings, like the ids that contain them: `-r10` comes before `-r2`, and `-r1-a1` before
- * `-r10`.
+ * Compares places as strings, like the ids that contain them. `-r10` comes before `-r2`, and `-r1-a1` before `-r10`.
  */
 const placeOf = ({ place, episodeId }: RewardedEpisode): string => (place === undefined ? episodeId : `${place}`);
 
@@ -83,7 +82,7 @@ function checkEpisodeIds(groups: readonly EpisodeGroup[]): void {
     if (seen.has(episodeId))
       throw new BackboneError(
         'duplicate_episode',
-        `Two episodes of one step have the id "${episodeId}"; ids must differ.`,
+        `Two episodes of one step have the id "${episodeId}". Give each episode a different id.`,
       );
     seen.add(episodeId);
   }

@@ -3,8 +3,9 @@ import type { CreditedGroup } from './credit-groups.js';
 import type { TrainingGroup } from './training-group.js';
 
 /**
- * An episode of the batch that the step does not train: its group has no gradient (all rewards equal), it has no
- * samples, its rewards have no finite advantages, it is older than the staleness limit, or the length policy dropped it.
+ * An episode of the batch that the step does not train. There are five reasons: all rewards of its group are equal, the
+ * episode has no samples, its advantages are not finite, it is older than the staleness limit, or the length policy
+ * dropped it.
  */
 export type LeftOutEpisode = {
   readonly episodeId: string;

@@ -4,15 +4,15 @@ import type { AttemptLength, TrainingGroup } from './training-group.js';
 /**
  * These metrics show whether long episodes are trained as often as short ones. A loop that leaves out late episodes
  * trains mostly short ones. If the reward is correlated with length, the model then learns the wrong thing. The trained
- * episodes are compared with every attempt that was begun: a comparison with the finished attempts alone would look
- * even although long episodes are missing.
+ * episodes are compared with every attempt that was begun: if only the finished attempts counted, the missing long
+ * episodes would not show.
  */
 
 type LengthBias = {
   /** Mean tokens of the trained episodes divided by mean tokens of all attempts. The value 1 means no bias. */
   readonly trained_over_begun_tokens?: number;
   readonly trained_over_begun_seconds?: number;
-  /** Share of the attempts that were cut short. */
+  /** The share of attempts that something other than the agent ended. */
   readonly cut_attempts_share?: number;
 };
 

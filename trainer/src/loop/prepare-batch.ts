@@ -19,11 +19,11 @@ import type { TrainingGroup } from './training-group.js';
 import { anchorParts, packParts, sortOut, toBatch, type Part, type SortedBatch, type StepLoss } from './batch-parts.js';
 
 /**
- * This file turns one batch of groups into optimizer steps. The caller makes the steps one by one and can record each
- * outcome. A batch depends only on its settings and its groups, so the same steps can be made again.
+ * Turns one batch of groups into optimizer steps. The caller makes the steps one by one and can record each outcome. A
+ * batch depends only on its settings and its groups, so a resumed run can repeat the same steps.
  */
 
-/** All inputs of a batch except its groups. They are plain JSON. */
+/** All inputs of a batch except its groups, as plain JSON. */
 export type BatchSettings = {
   readonly whitenAdvantages: boolean;
   readonly loss: LossOptions;
@@ -31,7 +31,7 @@ export type BatchSettings = {
   readonly lengthLimit: LengthLimit;
   readonly numMiniBatches: number;
   readonly numEpochs: number;
-  /** How many versions old a trained token may be. There is no limit if it is absent. */
+  /** The maximum age of a trained token, in versions of the weights. Absent means no limit. */
   readonly maxStaleness?: number;
 };
 
@@ -48,13 +48,13 @@ export type PreparedBatch = {
   readonly optimize: (index: number, options?: OptimizeOptions) => Promise<OptimizerOutcome>;
   /** Records the step and its episodes in the run folder. */
   readonly record: (run: Pick<RunFolder, 'recordStep'>, step: RecordedStep) => Promise<MetricsRecord>;
-  /** Seconds spent so far. */
+  /** The seconds spent on the batch so far. */
   readonly seconds: { readonly packing: number; readonly training: number };
 };
 
 export type OptimizeOptions = {
   readonly optimizer?: OptimizerOverrides;
-  /** If false, tokens of the current version are treated as sampled by other weights. */
+  /** If false, tokens that have the current version are still treated as sampled by other weights. */
   readonly isOnPolicy?: boolean;
 };
 

@@ -4,15 +4,16 @@ export type FreshSamples = {
   readonly samples: readonly Sample[];
   /** Episodes that were left out because one of their trained tokens is older than the limit. */
   readonly staleEpisodes: number;
-  /** Mean and maximum, over the trained tokens kept, of the number of versions since a token was sampled. */
+  /** The mean and maximum age of the trained tokens that are kept, in versions. */
   readonly stalenessMean: number;
   readonly stalenessMax: number;
 };
 
 /**
  * Leaves out every episode with a trained token that is more than `maxStaleness` versions older than `policyVersion`,
- * the version of the weights that are about to be trained. This happens after credit, as for over-long samples, so the
- * reward of a left-out episode still counts in the baseline of its siblings. Tokens without a version (-1) count as new.
+ * the version of the weights that are about to be trained. Advantages are computed before, as for samples over the
+ * length limit, so the reward of a left-out episode still counts in the baseline of its group. Tokens without a version
+ * (-1) count as new.
  */
 export function dropStaleEpisodes(
   samples: readonly Sample[],

@@ -20,9 +20,7 @@ export type TrainedStep = {
   /** One update per optimizer step. The list is empty if every group was skipped. */
   readonly updates: readonly { readonly report: PackReport; readonly metrics: TrainStepMetrics }[];
   readonly leftOut: readonly LeftOutEpisode[];
-  /**
-   * The learning rate that the schedule gives the first optimizer step. It is reported if no optimizer step is made.
-   */
+  /** The learning rate of the first optimizer step by the schedule. It is reported if no optimizer step is made. */
   readonly plannedRate?: number;
   /** True if the source samples ahead of training. */
   readonly isAhead: boolean;
@@ -77,8 +75,8 @@ export function toStepMetrics(result: TrainedStep): MetricsRecord {
 
 /**
  * Returns how many tokens the trees saved. The quotient of row tokens and tree tokens is 1 if nothing is shared or
- * nothing is trained. A backbone that takes rows computes the tokens of the leaves instead. To break even it must be
- * `leaf_tokens_over_tree_tokens` times as fast per token.
+ * nothing is trained. A backbone that takes rows computes one row for each leaf of a tree. To be as fast as one that
+ * takes trees, it must be `leaf_tokens_over_tree_tokens` times as fast per token.
  */
 function sharedTokens(reports: readonly PackReport[]) {
   const rowTokens = sum(reports, (report) => report.rowTokens);
@@ -125,7 +123,8 @@ function rewardSumOf({ report, episodes }: TrainingGroup): number {
 }
 
 /**
- * In nats. A smaller gap between sampling and training is rounding that differs from run to run, so it is shown as 0.
+ * The smallest gap between sampling and training that is reported, in nats. A smaller gap is rounding, which differs
+ * from run to run, so it is reported as 0.
  */
 const gapLimit = 1e-4;
 
@@ -134,8 +133,8 @@ function visibleGap(gap: number): number {
 }
 
 /**
- * Averages over the optimizer steps of the batch, except that it reports the largest logprob gap and the last learning
- * rate. Metrics that only this backbone reports come last.
+ * Returns the means over the optimizer steps of the batch, except for the logprob gap (the largest) and the learning
+ * rate (the last). Metrics that only this backbone reports come last.
  */
 function updateMetrics(updates: readonly TrainStepMetrics[], plannedRate = 0) {
   const meanOf = (key: 'loss' | 'kl' | 'clipFraction' | 'logprobGapMean') => mean(updates.map((update) => update[key]));
@@ -160,7 +159,8 @@ function leftOutTokens(updates: readonly TrainStepMetrics[]): Record<string, num
 }
 
 /**
- * Averages over the updates that report the value. It is left out if none of them does, and 0 if there are no updates.
+ * Returns the mean over the updates that report the value. The result is 0 if there are no updates, and the value is
+ * left out if no update reports it.
  */
 function ifReported(
   name: string,

@@ -2,24 +2,24 @@ import type { EpisodeGroup } from '@agentjet/core';
 import type { Draw } from '@agentjet/run-folder';
 
 /**
- * A group that a source gives to the loop. The report holds what the rollout side knows in addition to the samples. The
- * loop sums and averages the report and records it, but does not interpret it.
+ * A group that a source gives to the loop. The report has the counts and metrics of the rollout side. The loop adds up,
+ * averages and records them, but does not interpret them.
  */
 export type TrainingGroup = EpisodeGroup & {
   readonly report?: GroupReport;
-  /** The draw of the tasks that this group came from; resuming needs it. Default: the next draw. */
+  /** The number of the draw of tasks that this group comes from, which a resumed run needs. Default: the next draw. */
   readonly draw?: Draw;
-  /** Draws that this group replaced because their groups had no gradient. */
+  /** The draws that this group replaces, because their groups had no gradient. */
   readonly alsoDrawn?: readonly Draw[];
 };
 
-/** What the rollout side counted in one group. */
+/** The counts of one group by the rollout side. */
 export type GroupReport = {
   /** All episodes that ran for this group, including failed ones and ones that are not in the group. */
   readonly episodes: number;
   readonly failedEpisodes: number;
   readonly successes: number;
-  /** The kind of its task. The step's metrics report the success of each kind. */
+  /** The kind of the group's task. The step's metrics report the success of each kind. */
   readonly kind?: string;
   /** Sum of the rewards of all these episodes. A failed episode has reward 0. */
   readonly rewardSum: number;
@@ -28,7 +28,8 @@ export type GroupReport = {
   /** Further counts of these episodes. The step's metrics sum each one under its own name. */
   readonly counts?: Readonly<Record<string, number>>;
   /**
-   * Every attempt of this group, including lost, failed and cut-short ones. The trained ones are compared with them.
+   * Every attempt of this group, including lost, failed and interrupted attempts. The lengths of the trained episodes
+   * are compared with theirs.
    */
   readonly attempts?: readonly AttemptLength[];
   /** Episodes that were given up because they took much longer than the others. */
@@ -37,7 +38,10 @@ export type GroupReport = {
    * The metrics that the workflow logged, one object per episode. The step's metrics average them as `workflow/<name>`.
    */
   readonly logMetrics?: readonly Readonly<Record<string, number>>[];
-  /** Further values. Each one is averaged under its own name over the episodes that have it. */
+  /**
+   * Further values. The metrics of the step have the mean of each value, under its name, over the episodes that have
+   * it.
+   */
   readonly means?: readonly Readonly<Record<string, number>>[];
   /**
    * The fields of an episode in episodes/ in addition to its samples: task, status, error and messages. Failed episodes
@@ -46,7 +50,7 @@ export type GroupReport = {
   readonly records?: readonly ({ readonly episode_id: string } & Readonly<Record<string, unknown>>)[];
 };
 
-/** The length of one attempt. An attempt that was cut short counts up to the cut. */
+/** The length of one attempt. An interrupted attempt counts up to its interruption. */
 export type AttemptLength = {
   readonly episodeId: string;
   readonly tokens: number;

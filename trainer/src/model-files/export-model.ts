@@ -31,7 +31,7 @@ export async function readBaseModel(dir: string): Promise<string | undefined> {
 }
 
 /**
- * Writes `target` whole or not at all.
+ * Writes `target` completely, or does not create it.
  * @param dir a model folder, or an adapter's folder; in the second case `baseDir` is the folder of its model
  * @throws BackboneError `bad_model_files`; `aborted` after the signal; `checkpoint` if `target` is not empty or cannot
  * be written
@@ -47,7 +47,10 @@ export async function exportModel(
     throw new BackboneError('checkpoint', `${path.resolve(target)} is not empty. Name a new folder.`);
   const stopIfAborted = (): void => {
     if (options.signal?.aborted === true)
-      throw new BackboneError('aborted', `Stopped before all was written, so ${path.resolve(target)} was not made.`);
+      throw new BackboneError(
+        'aborted',
+        `The export was stopped before it was complete, so ${path.resolve(target)} was not created.`,
+      );
   };
   const files = [...new Set([...(await readModelFolder(weightsDir)).tensors.values()].map(({ file }) => file))];
   try {
@@ -72,7 +75,7 @@ export async function exportModel(
   return { dir: path.resolve(target), numBytes, numMerged: adapter?.changes.size ?? 0 };
 }
 
-/** It holds one tensor at a time, so memory never holds a whole model. */
+/** Yields one tensor at a time, so memory never contains a whole model. */
 async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAborted: () => void): Promise<void> {
   const { tensors } = await readModelFolder(dir);
   for (const [name, { a, b }] of changes) {
@@ -83,7 +86,7 @@ async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAbor
     if (name === headWeight && (await isTied(dir)))
       throw badFile(
         a.file,
-        'it changes the LM head, and in this model the head is the embedding (tie_word_embeddings): a model folder cannot hold both. Train without the head, or merge the adapter with peft into a copy with tie_word_embeddings false',
+        'it changes the LM head, but the head and the embedding of this model are one tensor (tie_word_embeddings), so a model folder cannot contain the changed head. Train without the head, or merge the adapter with peft into a copy with tie_word_embeddings false',
       );
     if (weight === undefined)
       throw badFile(
@@ -103,7 +106,10 @@ async function mergeAdapter({ changes, scale }: Adapter, dir: string, stopIfAbor
 
 const headWeight = 'lm_head.weight';
 
-/** Published Qwen and Llama folders declare this in config.json; their head then has no tensor. */
+/**
+ * Returns whether head and embedding are one tensor. Published Qwen and Llama folders declare this in config.json and
+ * have no tensor for the head.
+ */
 async function isTied(dir: string): Promise<boolean> {
   const config = (await readModelConfig(dir)) ?? {};
   const text = textConfigOf(config);

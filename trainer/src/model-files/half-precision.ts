@@ -36,7 +36,7 @@ function float16Bits(value: number): number {
   // value.
   const exponent = Math.max(-14, Math.floor(Math.log2(size)));
   const steps = roundToEven(size * 2 ** (10 - exponent));
-  // A carry of 1024 steps goes into the exponent, as it should.
+  // If the mantissa rounds up to 1024 steps, the carry correctly increases the exponent.
   return sign | (steps < 1024 && exponent === -14 ? steps : (exponent + 14) * 1024 + steps);
 }
 

@@ -1,7 +1,7 @@
 /**
  * Reads and writes model folders in the Hugging Face layout: config.json, tokenizer files, and weights in
- * model.safetensors or in shards that model.safetensors.index.json names. It knows no architecture; callers ask for
- * tensors by name and shape.
+ * model.safetensors or in shards that model.safetensors.index.json names. It does not know architectures: callers
+ * request tensors by name and shape.
  */
 
 import { copyFile, readFile, readdir, stat, writeFile } from 'node:fs/promises';
@@ -35,7 +35,9 @@ const companionFiles = new Set([
   'generation_config.json',
 ]);
 
-/** Reads config.json and the tensor headers. Rejects with BackboneError `bad_model_files`, naming the file. */
+/**
+ * Reads config.json and the tensor headers. Rejects with BackboneError `bad_model_files`, with the file in its message.
+ */
 export async function readModelFolder(dir: string): Promise<ModelFolder> {
   await restoreReplacedDir(dir);
   if (!(await isPresent(dir)))
@@ -52,7 +54,7 @@ export async function readTensor({ dir, tensors }: ModelFolder, { name, shape, d
   if (entry === undefined) {
     throw new BackboneError(
       'bad_model_files',
-      `The weights in ${dir} have no tensor "${name}" (they have ${tensors.size} others). config.json and the weights do not belong together, or a shard is missing.`,
+      `The weights in ${dir} have no tensor "${name}" (they have ${tensors.size} others). Either config.json is from another model, or a shard is missing. Copy or download the whole folder again.`,
     );
   }
   if (entry.shape.join() !== shape.join()) {
@@ -75,7 +77,7 @@ export type ModelFolderContent = {
   readonly writeMore?: (temporaryDir: string) => Promise<void>;
 };
 
-/** Writes a model folder whole or not at all (see writeDirAtomically). Rejects with BackboneError `checkpoint`. */
+/** Writes a complete model folder, or none (see writeDirAtomically). Rejects with BackboneError `checkpoint`. */
 export async function writeModelFolder(dir: string, content: ModelFolderContent): Promise<void> {
   try {
     await writeDirAtomically(dir, async (temporaryDir) => {
@@ -98,7 +100,7 @@ export async function writeModelFolder(dir: string, content: ModelFolderContent)
 export async function copyCompanions(from: string, to: string): Promise<void> {
   for (const name of await readdir(from)) {
     const file = path.join(from, name);
-    // A folder of the hub's cache holds links; stat follows them.
+    // Files in the cache of the hub are links, and stat follows links.
     if (companionFiles.has(name) && (await stat(file)).isFile()) await copyFile(file, path.join(to, name));
   }
 }

@@ -6,7 +6,7 @@ import { badFile, readTensorEntries, type TensorEntry } from './safetensors.js';
 
 /** A low-rank adapter (Hu et al. 2021) in the layout of peft: adapter_config.json and adapter_model.safetensors. */
 export type Adapter = {
-  /** The model it belongs to: a folder, or a name on the hub. */
+  /** The model that the adapter belongs to: a folder, or a name on the hub. */
   readonly baseModel: string;
   /** Maps the name of a tensor to its change: W + scale B A, with A [rank, in] and B [out, rank]. */
   readonly changes: ReadonlyMap<string, { readonly a: TensorEntry; readonly b: TensorEntry }>;
@@ -17,7 +17,9 @@ const configFile = 'adapter_config.json';
 const weightsFile = 'adapter_model.safetensors';
 const prefix = 'base_model.model.';
 
-/** An adapter is more than W + scale B A if one of these settings is present and not false, empty or null. */
+/**
+ * If one of these settings has a value other than false, empty or null, the adapter computes more than W + scale B A.
+ */
 const unsupported = [
   'use_dora',
   'fan_in_fan_out',

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { parseJsonObject, type JsonObject } from '@agentjet/core';
 
 /**
- * Reads the config.json of a model folder. The folder of an adapter has none, because transformers would take it for a
- * whole model; in that case the config is that of the model that the adapter names, if that is a folder. Returns
- * undefined if there is none.
+ * Reads the config.json of a model folder. The folder of an adapter has no config.json, because transformers would take
+ * it for a whole model. For such a folder, reads the config of the adapter's model, if the adapter names a folder.
+ * Returns undefined if there is no config.json.
  */
 export async function readModelConfig(dir: string): Promise<JsonObject | undefined> {
   const own = await readObject(dir, 'config.json');

@@ -12,12 +12,12 @@ import { bfloat16ToFloat32, float16ToFloat32, float32ToBfloat16, float32ToFloat1
 export type TensorDtype = 'F32' | 'F16' | 'BF16';
 
 export type TensorEntry = {
-  /** The file that holds it. */
+  /** The file that contains the tensor. */
   readonly file: string;
   readonly name: string;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** The position of its first byte in the file. */
+  /** The position of the tensor's first byte in the file. */
   readonly start: number;
   readonly numBytes: number;
 };
@@ -25,12 +25,15 @@ export type TensorEntry = {
 export type NamedTensor = { readonly name: string; readonly shape: readonly number[]; readonly data: Float32Array };
 
 const bytesPerElement: { readonly [dtype in TensorDtype]: number } = { F32: 4, F16: 2, BF16: 2 };
-/** The format itself sets this limit. */
+/** The maximum length of a header, which the format defines. */
 const maxHeaderBytes = 100_000_000;
-/** One read call takes less than 2 GiB. */
+/** The maximum number of bytes of one read call, which must be less than 2 GiB. */
 const maxReadBytes = 2 ** 30;
 
-/** Reads the tensors of a file without their content. Rejects with BackboneError `bad_model_files`, naming the file. */
+/**
+ * Reads the header of a file: the names, shapes and positions of its tensors. Rejects with BackboneError
+ * `bad_model_files`, with the file in its message.
+ */
 export async function readTensorEntries(file: string): Promise<readonly TensorEntry[]> {
   return withFile(file, async (handle) => {
     const { size } = await handle.stat();
@@ -117,12 +120,12 @@ export async function writeSafetensors(
   await writeTensorsInPieces(file, planned, metadata);
 }
 
-/** A tensor that is written piece by piece, so that memory never holds it whole. */
+/** A tensor that is written piece by piece, so memory never contains all of it. */
 export type PlannedTensor = {
   readonly name: string;
   readonly dtype: TensorDtype;
   readonly shape: readonly number[];
-  /** Its bytes, in order. */
+  /** The bytes of the tensor, in order. */
   readonly pieces: () => Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 };
 

@@ -9,13 +9,13 @@ export type PackOptions = {
   readonly weighting?: Weighting;
   /** Defaults to `token`. */
   readonly normalization?: Normalization;
-  /** Defaults to `tree`. The others are the baselines that tree training is measured against. */
+  /** Defaults to `tree`. The other values are baselines for measurements of tree training. */
   readonly sharing?: Sharing;
 };
 
 /**
- * Throws BackboneError `bad_pack_options`. An invalid budget or denominator would otherwise show only as weights that
- * are NaN.
+ * Throws BackboneError `bad_pack_options`. Without this check, an invalid budget or denominator would only show when
+ * weights become NaN.
  */
 export function checkOptions({
   maxPackTokens,

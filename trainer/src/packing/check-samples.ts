@@ -1,7 +1,8 @@
 import { BackboneError, type Sample } from '@agentjet/core';
 
 /**
- * Throws BackboneError `bad_sample` with the episode, the field and the value. One bad number would spoil all weights.
+ * Throws BackboneError `bad_sample` with the episode, the field and the value. A single invalid number would make all
+ * weights invalid.
  */
 export function checkSamples(samples: readonly Sample[]): void {
   const numWithTemperatures = samples.filter(({ temperatures }) => temperatures !== undefined).length;
@@ -10,7 +11,7 @@ export function checkSamples(samples: readonly Sample[]): void {
     const fault =
       findFault(sample) ??
       (areMissing && sample.temperatures === undefined
-        ? `it has no temperatures, but ${numWithTemperatures} other samples of the step have. Give them to all samples, or to none.`
+        ? `it has no temperatures, but ${numWithTemperatures} other samples of the step have temperatures. Give temperatures to all samples, or to none.`
         : undefined);
     if (fault !== undefined)
       throw new BackboneError(
@@ -30,7 +31,7 @@ function findFault(sample: Sample): string | undefined {
     if (values !== undefined && values.length !== length)
       return `${field} has ${values.length} entries for ${length} ids.`;
   }
-  if (sample.lossMask[0] === 1) return 'lossMask[0] is 1, but position 0 has no earlier token to predict it from.';
+  if (sample.lossMask[0] === 1) return 'lossMask[0] is 1, but no earlier token can predict position 0.';
   for (let t = 0; t < length; t++) {
     const fault = findTokenFault(sample, t);
     if (fault !== undefined) return fault;

@@ -67,7 +67,7 @@ function truncateSample(sample: Sample, length: number): Sample {
   };
 }
 
-/** Counts the generated tokens of samples whose masks mark each of them once. */
+/** Counts the generated tokens. The masks of the samples must mark each generated token exactly once. */
 export function countMasked(samples: readonly Sample[]): number {
   return samples.reduce((sum, { lossMask }) => sum + lossMask.reduce((ones, mask) => ones + mask, 0), 0);
 }

@@ -17,8 +17,8 @@ import { createTree, writePack, type WrittenPack } from './write-pack.js';
 export type PackedRows = { readonly packs: readonly TreePack[]; readonly report: PackReport };
 
 /**
- * Rows that are prefixes of other rows of their episode cost nothing, as with `sharing: linear`. Each pack is one row,
- * so the options `maxPackTokens` and `sharing` are not used. Throws as packTrees does.
+ * A row that is a prefix of another row of its episode needs no computation, as with `sharing: linear`. Each pack is
+ * one row, so the options `maxPackTokens` and `sharing` are not used. Throws as packTrees does.
  */
 export function packRows(samples: readonly Sample[], options: PackOptions): PackedRows {
   checkOptions(options);
@@ -61,7 +61,7 @@ function reportRows(packs: readonly TreePack[], { supervision, numRows, trained,
   };
 }
 
-/** In preorder, the tokens between one leaf and the next have the next leaf as their first leaf. */
+/** Cuts a pack into one pack for each leaf. In preorder, the first leaf below a token is the next leaf after it. */
 function cutIntoLeaves({ pack, lastIndices }: WrittenPack, samples: readonly Sample[]): TreePack[] {
   const parents = findParents(pack);
   const leaves = [...pack.ends.keys()].filter((index) => pack.ends[index] === index + 1);

@@ -24,13 +24,13 @@ export type PackReport = {
   readonly treeTokens: number;
   /** The number of tokens that a backbone computes if it takes rows instead of trees; see packRows. */
   readonly leafTokens?: number;
-  /** rowTokens / treeTokens is what sharing saves. It is 1 if nothing is shared. */
+  /** rowTokens / treeTokens: how many times more tokens the rows have than the trees. It is 1 if nothing is shared. */
   readonly ratio: number;
   readonly packs: number;
   readonly trees: number;
   /**
-   * The number of trees beyond those that sharing alone makes. A tree is cut if it exceeds the budget, or if the shared
-   * path is too short to pay.
+   * The number of additional trees because trees were cut. A tree is cut if it exceeds the budget, or if the shared
+   * path is too short to save time.
    */
   readonly splits: number;
   /** The number of tokens that are in more than one tree because of the cuts. */
@@ -45,7 +45,7 @@ export type RowPlace = { readonly pack: number; readonly lastIndex: number };
 export type PackedTrees = {
   readonly packs: readonly TreePack[];
   readonly report: PackReport;
-  /** There is one per sample, in the order given. */
+  /** The position of each sample, in the given order. */
   readonly places: readonly (RowPlace | undefined)[];
 };
 

@@ -1,8 +1,8 @@
 import type { TreePack } from '@agentjet/core';
 
 /**
- * Appends tokens up to `length` that no token attends to and that weigh nothing: id 0, position 0, and an interval that
- * holds only themselves. A pack that is long enough is returned unchanged.
+ * Appends padding up to `length`. A padding token has id 0, position 0 and weight 0, and no other token attends to it.
+ * A pack that is long enough is returned unchanged.
  */
 export function padPack(pack: TreePack, length: number): TreePack {
   const from = pack.ids.length;

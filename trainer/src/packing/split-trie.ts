@@ -12,7 +12,7 @@ const maxOpenBundles = 32;
 /**
  * Decides which rows go through the model as one tree. Rows that share a prefix stay together as long as the tree fits
  * the budget. A larger tree is cut at the highest branch, and each side keeps its own copy of the path above. A tree is
- * also cut if the shared path is too short to pay. A single row beyond the budget becomes a separate tree.
+ * also cut if the shared path is too short to save time. A single row beyond the budget becomes a separate tree.
  */
 export function splitTrie(trie: TokenTrie, maxTokens: number): number[][] {
   const waiting = new Map<Segment, Bundle[]>();

@@ -74,14 +74,14 @@ export class TokenTrie {
     const ids = this.#idsOf(row);
     const limit = Math.min(this.#rows.shareLimits?.[row] ?? ids.length, ids.length);
     const shared = this.#descend(row, ids, limit);
-    // A negative key is not a token id, so no other row descends into the part that a row keeps for itself.
+    // A negative key is not a token id, so no other row shares the segments after the limit of this row.
     const last =
       limit === ids.length ? shared : this.#append(shared, -1 - row, createSegment(shared, row, limit, ids.length));
     last.endingRows.push(row);
     this.#lastSegments.set(row, last);
   }
 
-  /** Returns the segment that ends at depth `limit` of the row, and adds missing segments on the way. */
+  /** Returns the segment that ends at depth `limit` of the row. Adds the segments before it that do not exist yet. */
   #descend(row: number, ids: Int32Array, limit: number): Segment {
     let segment = this.root;
     for (let depth = 0; depth < limit; depth = segment.end) {
@@ -107,7 +107,7 @@ export class TokenTrie {
     return depth;
   }
 
-  /** Cuts `child` at depth `at`. Returns the new upper part, which takes the child's place under `parent`. */
+  /** Cuts `child` at depth `at`. Returns the new upper segment, which replaces the child under `parent`. */
   #split(parent: Segment, child: Segment, at: number): Segment {
     const ids = this.#idsOf(child.row);
     const upper = createSegment(parent, child.row, child.start, at);

@@ -1,4 +1,7 @@
-/** Keeps training steps of two passes whole: while one runs, other steps wait. If none runs, a step starts at once. */
+/**
+ * Keeps other training steps from running between the two passes of a step. A step starts at once if no other step
+ * runs, and otherwise waits.
+ */
 export class StepQueue {
   #last: Promise<unknown> | null = null;
 

@@ -4,7 +4,7 @@ import type { LossOptions } from '@agentjet/core';
 export type Term = { readonly advantage: number; readonly behaviour: number; readonly reference: number };
 
 /**
- * The loss of one term and its derivative by the logprob. The entropy bonus is separate, because it needs the whole
+ * The loss of one term and its derivative by the logprob, without the entropy bonus, which needs the whole
  * distribution.
  */
 export type TermLoss = {
@@ -14,7 +14,10 @@ export type TermLoss = {
   readonly clipped: boolean;
 };
 
-/** Computes the formulas at `LossOptions` in @agentjet/core in double precision. It is the oracle of every backbone. */
+/**
+ * Computes the formulas at `LossOptions` in @agentjet/core in double precision. Tests compare every backbone with this
+ * function.
+ */
 export function termLoss(logprob: number, term: Term, options: LossOptions): TermLoss {
   if (options.kind === 'sft') return { loss: -logprob, slope: -1, kl: 0, clipped: false };
   const policy = clippedPolicyLoss(logprob, term, options);

@@ -1,7 +1,7 @@
 /**
  * Trains an algorithm's own loss on any backbone in two passes. A forward pass gives the logprobs of the terms, and the
  * slope is computed from them here. Then a cross entropy with the coefficient c = -weight * slope on each token has the
- * gradient of the loss. The backbone must not make another step between the two.
+ * gradient of the loss. The backbone must not make another step between the two passes.
  */
 
 import { BackboneError, outsideOfSet } from '@agentjet/core';
@@ -150,7 +150,7 @@ type SlopeStep = {
   readonly slopes: Float64Array;
 };
 
-/** The second pass weighs terms by c. The step's report is about the terms as they were given. */
+/** Replaces the report of the second pass, in which terms are weighted by c, with a report on the original terms. */
 function toSlopeMetrics<Metrics extends TrainStepMetrics>(
   metrics: Metrics,
   { batch, logprobs, terms, slopes }: SlopeStep,

@@ -22,7 +22,9 @@ import { termLoss } from '../slope/term-loss.js';
 import { plainLoss } from './plain-loss.js';
 
 export type BackboneCaseOptions = {
-  /** The largest difference, relative above 1, of two numbers that should be equal. Defaults to 1e-4. */
+  /**
+   * The maximum difference of two numbers that should be equal. It is relative for numbers above 1. Defaults to 1e-4.
+   */
   readonly tolerance?: number;
 };
 
@@ -132,7 +134,7 @@ async function stepFrom(open: () => Promise<Backbone>, layout: Layout, stepLoss:
   }
 }
 
-/** A step of rate 0 changes nothing, and the next step uses the backbone's own rate again. */
+/** Checks that a step with learning rate 0 changes nothing, and that the next step uses the backbone's own rate. */
 async function checkOverrides(backbone: Backbone, tolerance: number): Promise<void> {
   const packs = inTrees(backbone);
   const before = await backbone.logprobs(samples);

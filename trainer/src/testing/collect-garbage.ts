@@ -3,5 +3,5 @@ import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
 
-/** Measurements of memory collect garbage now and then. Otherwise the heap grows to a random size. */
+/** Collects garbage. Measurements of memory call it regularly, because otherwise the heap grows to a random size. */
 export const collectGarbage = runInNewContext('gc') as () => void;

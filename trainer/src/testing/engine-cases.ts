@@ -1,6 +1,6 @@
 /**
- * These cases hold for every Engine. Each case opens a fresh one; two of them must hold the same weights. The model
- * should be undecided enough that seeds matter, as one with random weights is.
+ * These cases hold for every Engine. Each case opens a new engine, and all engines must have the same weights. No token
+ * may be so likely that different seeds give the same tokens, so use a model with random weights, for example.
  */
 
 import assert from 'node:assert/strict';
@@ -13,8 +13,8 @@ export type EngineSubject = { readonly engine: Engine; readonly vocabSize: numbe
 
 export type EngineCaseOptions = {
   /**
-   * The backbone's declaration. Defaults to true. If it is false, the cases that compare two calls with one seed are
-   * left out.
+   * Whether the backbone declares that a seed gives the same tokens again. Defaults to true. If false, the cases that
+   * compare two calls with one seed are skipped.
    */
   readonly repeatsSeed?: boolean;
   /** The largest difference between the logprobs of one computation in two batches. Defaults to 1e-4. */
@@ -237,8 +237,8 @@ async function checkMany(subject: EngineSubject): Promise<void> {
 }
 
 /**
- * Plays turn by turn, with what the engine keeps between the turns, and compares with a fresh engine that sees only the
- * last turn.
+ * Makes the calls of a conversation turn by turn, so the engine can reuse earlier values. Compares the result with that
+ * of a new engine that gets only the last call.
  */
 async function checkContinuation(
   subject: EngineSubject,
@@ -271,7 +271,7 @@ function assertSame(actual: Completion, expected: Completion, tolerance: number)
   for (const [index, logprob] of expected.logprobs.entries()) assertClose(actual.logprobs[index], logprob, tolerance);
 }
 
-/** Compares numbers that may differ by float noise. */
+/** Compares numbers that may differ by rounding. */
 export function assertClose(actual: number | undefined, expected: number | undefined, tolerance: number): void {
   assert.ok(
     Math.abs((actual ?? NaN) - (expected ?? NaN)) <= tolerance,

@@ -1,7 +1,7 @@
 import { createRandom, type EpisodeGroup, type RewardedEpisode, type Sample } from '@agentjet/core';
 
 export type RandomGroupOptions = {
-  /** Selects whether the episode comes as one sample per turn or as one sample. Its tokens are the same either way. */
+  /** Whether an episode is cut into one sample per turn or is one sample. Its tokens are the same in both cases. */
   readonly isCut: (episode: number) => boolean;
   readonly vocabSize: number;
 };

@@ -8,9 +8,9 @@ export type RandomSampleOptions = {
 };
 
 /**
- * Makes rows that share tokens in every way. A row is new, a copy of an earlier one, its prefix, or its continuation,
- * or leaves it at a random position (also the first one, or one inside a generated span). The same `random` gives the
- * same rows.
+ * Makes rows that share tokens in every way. A row is new, or a copy, a prefix or a continuation of an earlier row, or
+ * it differs from an earlier row from a random position on. This position may be the first one, or inside a generated
+ * span. The same `random` gives the same rows.
  */
 export function createRandomSamples(random: Random, options: RandomSampleOptions): Sample[] {
   const rows: number[][] = [];

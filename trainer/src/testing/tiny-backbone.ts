@@ -201,7 +201,7 @@ class TinyBackbone implements Backbone {
     const random = createRandom(sampling.seed);
     const ids: number[] = [];
     const logprobs: number[] = [];
-    const state = this.#state; // a step in the meantime makes a new one
+    const state = this.#state; // a step in the meantime replaces the weights
     const policyVersion = state.step;
     const limit = Math.min(sampling.maxTokens, this.engine.contextLength - promptIds.length);
     const done = (finishReason: 'stop' | 'length') => ({
@@ -250,7 +250,8 @@ function scheduledRate({ learningRate, schedule, warmupSteps, totalSteps }: Opti
 }
 
 /**
- * Decays weights separately (Loshchilov & Hutter 2019), on all weights. The gradient is clipped to maxGradNorm first.
+ * Makes one AdamW step (Loshchilov & Hutter 2019) with weight decay on all weights. The gradient is clipped to
+ * maxGradNorm first.
  */
 function stepAdamW(
   state: TinyState,

@@ -3,8 +3,9 @@ import { power } from '../backbones/power.js';
 import { termLoss } from '../slope/term-loss.js';
 
 /**
- * A language model that is small enough to read, in double precision, with its gradient written out. It is the oracle
- * for tests of packing, credit and the loop. What token i knows is a decaying sum over the tokens it sees:
+ * A language model that is small enough to read, in double precision, with its gradient written out. Tests of packing,
+ * credit and the loop compare their results with it. The state of token i is a decaying sum over the tokens that it
+ * attends to:
  * ```
  * s_i = sum_{k sees i} decayRate^(pos_i - pos_k) E[id_k] + P[pos_i mod 32],  h_i = tanh(s_i),  logits_i = h_i W
  * ```

@@ -11,8 +11,9 @@ import { adamOptions } from './adam-options.js';
 import { createTinyBackbone } from './tiny-backbone.js';
 
 /**
- * The tiny model learns this task in some ten steps: after the prompt [task mod 3], say 3 as often as possible in two
- * turns of three tokens. The reward is the share of 3s. Token 4 comes from outside between the turns.
+ * The tiny model learns this task in about ten steps. The prompt is [task mod 3], and the model should write 3 as often
+ * as possible in two turns of three tokens. The reward is the share of 3s. Token 4 comes from outside between the
+ * turns.
  */
 export type TinyTaskOptions = {
   readonly seed: number;
@@ -27,7 +28,7 @@ export function createTinyTaskBackbone(seed: number, takes: 'packs' | 'rows' = '
   return createTinyBackbone({ shape: { vocabSize: 5, width: 6 }, seed, optimizer: tinyTaskOptimizer, takes });
 }
 
-/** Makes groups on demand, in order. The same seed and weights give the same groups. */
+/** Samples groups on demand, in order. The same seed and weights give the same groups. */
 export async function* tinyTaskGroups(
   engine: Engine,
   { seed, numRepeat, firstGroup = 0, numGroups = Infinity }: TinyTaskOptions,

@@ -127,7 +127,10 @@ class WeightsSuite {
         assertClose(logprob, batch.packs[index]?.terms.logprobs[term], this.#logprobTolerance);
   }
 
-  /** Asks for steps and completions in turns, without waiting for any, and compares with one call after the other. */
+  /**
+   * Alternates steps and completions without waiting for any of them, and compares the results with those of one call
+   * after the other.
+   */
   async checkVersions(backbone: Backbone): Promise<void> {
     const [first, numSteps] = [backbone.policyVersion, 3];
     const sample = (one: Backbone): Promise<Completion> =>
@@ -202,7 +205,7 @@ class WeightsSuite {
           [backbone, resumed].map((one) => one.trainStep(this.#lesson(step))),
         );
         for (const key of ['loss', 'gradNorm', 'learningRate', 'policyVersion'] as const) {
-          const wanted = expected?.[key] ?? undefined; // null if the backbone does not report it
+          const wanted = expected?.[key] ?? undefined; // is null if the backbone does not report the norm
           if (wanted !== undefined)
             assertClose(actual?.[key] ?? undefined, wanted, this.#lossTolerance * Math.max(1, wanted));
         }

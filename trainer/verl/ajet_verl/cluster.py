@@ -20,12 +20,13 @@ from .config import DriverConfig
 log = logging.getLogger("ajet_verl")
 PACKAGES = Path(__file__).resolve().parents[2]
 LONGEST_SCRATCH = 40
-"""The longest folder name in which Ray can make its sockets: their paths may have 107 characters."""
+"""The maximum length of the folder in which Ray creates its sockets, because a socket's path has at most 107
+characters."""
 START_ATTEMPTS = 5
 os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "120")  # the default of 30 is too short on a busy machine
 QUIET = {"log_to_driver": False, "configure_logging": False}
 ON_CPU = {"VERL_PLATFORM": "cpu", "VERL_ENGINE_DEVICE": "cuda", "VERL_USE_EXTERNAL_MODULES": "ajet_verl.cpu"}
-"""verl's engines are registered only for GPUs. The module in the last line registers them for a CPU."""
+"""verl registers its engines only for GPUs. The module in the last line registers them for a CPU."""
 
 
 def connect_ray(config: DriverConfig) -> bool:
@@ -33,9 +34,9 @@ def connect_ray(config: DriverConfig) -> bool:
     is_own = config.ray_address == ""
     try:
         start_ray(config.num_workers) if is_own else join_ray(config.ray_address)
-    except Exception as error:  # Ray raises plain errors, too
+    except Exception as error:  # Ray also raises errors of other classes
         where = "Ray cannot be started on this machine" if is_own else f"There is no Ray cluster at verl.ray_address {config.ray_address!r}"
-        repair = "See its message." if is_own else "Start it with `ray start --head`, on other nodes `ray start --address=HEAD:6379`, or set verl.ray_address to null for a Ray of this machine."
+        repair = "See its message." if is_own else "Start it with `ray start --head`, on other nodes `ray start --address=HEAD:6379`, or set verl.ray_address to null, so the run starts Ray on this machine."
         raise WorkerError("no_ray", f"{where}: {first_line(error)} {repair}") from error
     on_gpus = check_resources(config)
     if not on_gpus:
@@ -44,8 +45,8 @@ def connect_ray(config: DriverConfig) -> bool:
 
 
 def start_ray(num_workers: int) -> None:
-    """Starts a Ray on the loopback, also if another one runs. Ray gives its own processes 30 s to start, which a busy
-    machine may exceed, so it is tried again."""
+    """Starts Ray on the loopback, even if another Ray runs. Ray's processes must start within 30 s. A busy machine may
+    need longer, so the start is repeated."""
     scratch = os.environ.get("AJET_SCRATCH", "")
     folder = {"_temp_dir": scratch} if 0 < len(scratch) <= LONGEST_SCRATCH else {}
     cpus = max(num_workers + 1, os.cpu_count() or 1)
@@ -62,8 +63,8 @@ def start_ray(num_workers: int) -> None:
 
 
 def end_children() -> None:
-    """A Ray that did not start leaves processes that would slow the next one down. The driver has no other
-    processes."""
+    """Ends the processes that a failed start of Ray has left, because they would slow down the next start. The driver
+    has no other child processes."""
     children = psutil.Process().children(recursive=True)
     for child in children:
         with suppress(psutil.NoSuchProcess):
@@ -72,7 +73,8 @@ def end_children() -> None:
 
 
 def join_ray(address: str) -> None:
-    """Raises OSError at once if nothing listens. Ray itself would try for a quarter of an hour."""
+    """Raises OSError at once if no process listens at the address. Ray itself would try to connect for a quarter of an
+    hour."""
     host, _, port = address.rpartition(":")
     if port.isdigit() and "://" not in address:
         socket.create_connection((host, int(port)), timeout=10).close()
@@ -81,7 +83,8 @@ def join_ray(address: str) -> None:
 
 
 def check_resources(config: DriverConfig) -> bool:
-    """Returns whether there are GPUs. Ray would wait silently for missing ones."""
+    """Returns whether the cluster has GPUs. Raises `too_few_gpus`, because Ray would wait for missing GPUs without a
+    message."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     on_gpus = any(node.get("GPU", 0) > 0 for node in nodes)
     kind = "GPU" if on_gpus else "CPU"
@@ -100,8 +103,8 @@ def check_resources(config: DriverConfig) -> bool:
 
 
 def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any:
-    """Opens verl's worker group. Each worker has one GPU or CPU. Their resources are reserved first, and only Ray is
-    imported for the address of the first worker, not verl."""
+    """Opens verl's worker group. Each worker has one GPU or CPU. The resources are reserved first. Finding the address
+    of the first worker then needs only Ray, and not the slow import of verl."""
     from verl.single_controller.ray import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
 
     from .worker import RowWorker
@@ -119,7 +122,7 @@ def open_group(config: DriverConfig, pins: dict[str, str], on_gpus: bool) -> Any
 
 
 def free_address() -> tuple[str, str]:
-    """Returns the address of the node that it runs on. The workers meet there."""
+    """Returns the address of the node on which it runs. All workers connect to this address."""
     with socket.socket() as sock:
         sock.bind(("", 0))
         return ray.util.get_node_ip_address().strip("[]"), str(sock.getsockname()[1])
@@ -127,22 +130,22 @@ def free_address() -> tuple[str, str]:
 
 @contextmanager
 def readable_errors(doing: str, num_workers: int) -> Iterator[None]:
-    """Turns Ray's errors into WorkerErrors; `worker_died` if the group cannot continue."""
+    """Turns Ray's errors into WorkerErrors. The code is `worker_died` if the group cannot continue."""
     try:
         yield
     except ray.exceptions.RayTaskError as error:
         cause = to_error(error.cause if isinstance(error.cause, BaseException) else error)
         if num_workers == 1 or cause.code in SAME_ON_ALL_RANKS:
             raise cause from error
-        raise lost(f"One of {num_workers} verl workers failed while all were to {doing}: {cause}") from error
+        raise lost(f"One of {num_workers} verl workers failed at the task '{doing}': {cause}") from error
     except ray.exceptions.RayActorError as error:
-        raise lost(f"A verl worker was lost while it was to {doing}: {one_line(error)}") from error
+        raise lost(f"A verl worker was lost at the task '{doing}': {one_line(error)}") from error
     except (ray.exceptions.RayError, ConnectionError) as error:
-        raise lost(f"Ray failed while the verl workers were to {doing}: {one_line(error)}") from error
+        raise lost(f"Ray failed while the verl workers had the task '{doing}': {one_line(error)}") from error
 
 
 def lost(what: str) -> WorkerError:
-    return WorkerError("worker_died", f"{what} Start Ray again if it is gone, and resume the run from its last checkpoint (--resume).")
+    return WorkerError("worker_died", f"{what} Start Ray again if it has ended, and continue the run from its last checkpoint with --resume.")
 
 
 def one_line(error: BaseException) -> str:

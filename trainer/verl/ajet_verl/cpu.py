@@ -1,7 +1,7 @@
-"""Lets verl's FSDP2 engine run on a CPU, for which verl has no platform. verl itself imports it
-(VERL_USE_EXTERNAL_MODULES).
+"""Lets verl's FSDP2 engine run on a CPU, for which verl has no platform. verl imports this module because
+VERL_USE_EXTERNAL_MODULES names it.
 
-Every question about a GPU's memory, streams or random state gets an empty answer.
+Its functions for a GPU's memory, streams and random state return empty values.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from verl.plugin.platform.platform_manager import PlatformRegistry
 
 
 class CpuDevice(types.ModuleType):
-    """The object that verl gets in place of torch.cuda."""
+    """The object that verl uses in place of torch.cuda."""
 
     get_rng_state = staticmethod(torch.get_rng_state)
     set_rng_state = staticmethod(torch.set_rng_state)

@@ -18,7 +18,7 @@ log = logging.getLogger("ajet_verl")
 
 
 def open_session(connection: Connection, message: dict[str, Any]) -> Any:
-    """Modules that take long to import are imported after the first heartbeat."""
+    """Starts the driver. Modules with a slow import are imported after the first heartbeat."""
     from .versions import check_versions, read_pins
 
     pins = read_pins()

@@ -1,5 +1,5 @@
-"""Computes the loss in verl's workers. It is the loss of `ajet_torch.losses` on the terms of a micro-batch, and is
-pickled to the workers."""
+"""Computes the loss in verl's workers. It applies the loss of `ajet_torch.losses` to the terms of a micro-batch. The
+driver sends it to the workers with pickle."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ TERM_TYPES = {"at": torch.int64, "sequence": torch.int64, "weights": torch.float
 
 @dataclass(frozen=True)
 class Row:
-    """A row of tokens at one temperature. `term_K` are the terms of its pack that it supervises; `at_K` is the token of
-    the row that predicts each."""
+    """A row of tokens at one temperature. `term_K` has the indices of the row's terms in its pack, and `at_K` has the
+    position in the row of the token that predicts each term."""
 
     pack: int
     ids_T: np.ndarray
@@ -64,16 +64,16 @@ def require_row(pack: TreePack, index: int) -> None:
 
 
 def deal_out(rows: list[Row], num_workers: int) -> list[int]:
-    """Returns an order of the rows in which the consecutive, equal shares that verl gives to workers take about the
-    same time. The rows are dealt to the workers one by one, longest first. The last row may be repeated to fill up the
-    shares."""
+    """Returns an order of the rows for which all workers need about the same time, because verl gives each worker the
+    same number of consecutive rows. It gives rows to workers one by one, longest first. If the number of rows is not a
+    multiple of the number of workers, the last row is repeated."""
     order = sorted(range(len(rows)), key=lambda index: -len(rows[index].ids_T))
     order += order[-1:] * (-len(order) % num_workers)
     return [index for worker in range(num_workers) for index in order[worker::num_workers]]
 
 
 def to_batch(rows: list[Row], max_tokens: int, terms: Iterable[dict[str, np.ndarray]] = ()) -> TensorDict:
-    """Returns the rows as verl's engines take them: ragged tensors, one row of the batch for each."""
+    """Returns the rows in the format of verl's engines: ragged tensors, in which each row is one entry."""
     lengths = [len(row.ids_T) for row in rows]
     columns = {
         "input_ids": ragged([row.ids_T for row in rows], torch.int64),
@@ -96,8 +96,8 @@ def ragged(arrays: list[np.ndarray], dtype: torch.dtype) -> torch.Tensor:
 
 
 def row_terms(row: Row, terms: LossTerms, reference_K: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Returns the terms of a row for the loss. A row without terms gets one of weight 0, because not all code handles
-    ragged tensors with empty rows."""
+    """Returns the terms of a row for the loss. A row without terms gets one term of weight 0, because not all code
+    supports ragged tensors with empty entries."""
     optional = {"proximal": terms.proximal, "reference": reference_K}
     columns = {"sequence": terms.sequence, "weights": terms.weights, "advantages": terms.advantages, "logprobs": terms.logprobs}
     columns |= {name: values for name, values in optional.items() if values is not None}
@@ -107,7 +107,7 @@ def row_terms(row: Row, terms: LossTerms, reference_K: np.ndarray | None) -> dic
 
 
 def without_weight(terms: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Returns terms of weight 0 for the copy of a row that only fills up a share."""
+    """Returns terms of weight 0, for the copy of a row that only pads a worker's share."""
     return {**terms, "weights": np.zeros_like(terms["weights"])}
 
 

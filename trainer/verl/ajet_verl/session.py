@@ -1,5 +1,5 @@
-"""Handles each message to the driver. It is the session that `ajet_torch.worker.Director` runs, over a group of
-workers."""
+"""Handles each message to the driver. `ajet_torch.worker.Director` runs this session, which passes the work to a group
+of workers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .rows import Row, Scores, deal_out, gather_terms, plain_row, read_scores, r
 
 TICKS_PER_CALL = 8
 ROWS_PER_CALL = 64
-"""The number of rows for each worker in one call. Between two calls a step checks whether it was aborted."""
+"""The number of rows for each worker in one call. A step checks between two calls whether it was aborted."""
 
 
 class GroupSampler:
@@ -153,7 +153,7 @@ class VerlSession:
     def _in_shares(
         self, doing: str, method: Callable[..., Any], rows: list[Row], terms: list[dict[str, np.ndarray]] | None = None, is_aborted: Callable[[], bool] = lambda: False,
     ) -> list[Scores]:
-        """Returns the workers' findings for each row. It sends some rows to each worker at a time."""
+        """Returns the workers' results for each row. It sends a few rows to each worker at a time."""
         size = self.group.world_size
         scores: dict[int, Scores] = {}
         for start in range(0, len(rows), ROWS_PER_CALL * size):
@@ -211,7 +211,8 @@ class VerlSession:
 
 
 def summarise(packs: list[TreePack], rows: list[Row], scores: list[Scores], references: list[np.ndarray] | None, loss: LossConfig) -> dict[str, Any]:
-    """Returns metrics and reports, by the loss that the workers computed, from the logprobs that they sent back."""
+    """Computes metrics and reports from the logprobs that the workers returned, with the same loss that the workers
+    used."""
     logprobs, entropies = (gather_terms(packs, rows, [getattr(score, name) for score in scores]) for name in ("logprob_T", "entropy_T"))
     terms = [pack.terms for pack in packs]
 

@@ -1,4 +1,4 @@
-"""Checks that the packages are those that this driver was written against."""
+"""Checks that the packages have the versions for which this driver was written."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def read_pins() -> dict[str, str]:
 
 
 def check_versions(pins: dict[str, str], where: str) -> None:
-    """Raises `version_mismatch` with the versions found and wanted. A build's own suffix, as in 2.11.0+cpu, does not
-    count."""
+    """Raises `version_mismatch` with the versions found and wanted. It ignores the suffix of a build, as in
+    2.11.0+cpu."""
     found = {name: installed(name) for name in pins}
     wrong = [f"{name} {found[name]} instead of {wanted}" for name, wanted in pins.items() if found[name] != wanted]
     if wrong:

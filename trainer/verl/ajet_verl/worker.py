@@ -34,14 +34,15 @@ ON_ALL = partial(register, dispatch_mode=Dispatch.ONE_TO_ALL)
 
 
 class RowWorker(TinkerTrainingWorker):
-    """All workers get the same calls in the same order, except `sample` and `is_sampling`, which differ by worker."""
+    """All workers get the same calls in the same order, except for `sample` and `is_sampling`, which each worker gets
+    separately."""
 
     def __init__(self, config: DriverConfig, pins: dict[str, str]) -> None:
         check_versions(pins, "of a Ray worker")
         self.device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
         self.dtype = choose_dtype(config.dtype, self.device)
         if self.device.type == "cpu" and not dist.is_initialized():
-            dist.init_process_group("gloo")  # without this, verl would request gloo twice, once for each of two devices
+            dist.init_process_group("gloo")  # otherwise verl would request gloo twice, once for each of two devices
         torch.manual_seed(config.seed)
         super().__init__(training_config(config, self.dtype))
         self.driver = config
@@ -84,15 +85,14 @@ class RowWorker(TinkerTrainingWorker):
 
     @ON_ALL()
     def make_step(self, options: dict[str, Any], max_norm: float) -> float:
-        """Makes the update from the gradients that `forward_backward` has added up. Returns the gradient's norm. A norm
-        that is not finite changes nothing."""
+        """Updates the weights with the gradients that `forward_backward` has added up. Returns the norm of the
+        gradient. If the norm is not finite, the weights do not change."""
         self.engine.optimizer_config.clip_grad = max_norm or math.inf
         return self.optimizer_step(options).get("grad_norm", math.nan)
 
     @IN_SHARES()
     def score_by_reference(self, data: TensorDict) -> TensorDict:
-        """Returns logprobs under the frozen weights of the model's folder, which are loaded when they are first asked
-        for."""
+        """Returns logprobs under the frozen weights of the model's folder, which are loaded at the first call."""
         if self.reference is None:
             self.reference = TrainingWorker(training_config(self.driver, self.dtype, is_frozen=True))
             self.reference.reset()
@@ -111,8 +111,8 @@ class RowWorker(TinkerTrainingWorker):
         return self.held.optimizer.num_steps, self.held.policy_version
 
     def sample(self, submitted: list[SampleRequest], aborted: list[int], is_open: bool, num_ticks: int) -> tuple[list[TokenEvent], bool]:
-        """Returns the sampled tokens, and whether an answer is in progress. Clocks of other nodes mean nothing to the
-        driver."""
+        """Returns the sampled tokens, and whether an answer is in progress. It removes the times of the tokens, because
+        the driver has another clock."""
         self.server.admit(is_open)
         for request in submitted:
             self.server.submit(request)
@@ -158,8 +158,8 @@ class CheckpointPlacement:
 
 
 class HeldModel:
-    """Shows verl's model and optimizer to the checkpoints of `ajet_torch` as a trainer, so `torch` and `verl` read each
-    other's checkpoints."""
+    """Gives the checkpoint code of `ajet_torch` access to verl's model and optimizer, so `torch` and `verl` can read
+    each other's checkpoints."""
 
     def __init__(self, worker: RowWorker) -> None:
         self.config = CheckpointConfig(worker.driver.model_dir)
@@ -170,8 +170,8 @@ class HeldModel:
         self.policy_version = 0
 
     def reshard(self) -> None:
-        """A pass without a backward leaves gathered weights; then a parameter does not say which rows are this
-        process's."""
+        """Frees gathered weights, which a forward pass without a backward pass leaves. While weights are gathered, a
+        parameter does not show which rows belong to this process."""
         for module in self.lm.modules():
             if isinstance(module, FSDPModule):
                 module.reshard()

@@ -1,8 +1,8 @@
-/** The speed of GPUs in bfloat16, which gives a rough estimate of the time of a training step. */
+/** The speed of GPUs in bfloat16. A rough estimate of the time of a training step uses it. */
 
 /**
- * Dense bfloat16 operations a second from the makers' data sheets, by the name that the driver gives. More special
- * names come first. https://www.nvidia.com/en-us/data-center/
+ * Dense bfloat16 operations a second from the makers' data sheets, by the name that the driver reports. A longer name
+ * comes before a name that it contains. https://www.nvidia.com/en-us/data-center/
  */
 const publishedPeaks: readonly (readonly [RegExp, number])[] = [
   [/\bB300\b|\bB200\b|\bGB[23]00\b/, 2250e12],

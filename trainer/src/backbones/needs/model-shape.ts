@@ -1,8 +1,8 @@
 import { BackboneError, textConfigOf, type JsonObject } from '@agentjet/core';
 
 /**
- * The sizes that memory and time depend on. They come from any decoder's config.json, also of decoders that the
- * embedded engine does not run.
+ * The sizes that memory and time depend on. They can be read from the config.json of any decoder, even if the embedded
+ * engine does not run it.
  */
 export type ModelShape = {
   readonly vocabSize: number;
@@ -16,7 +16,10 @@ export type ModelShape = {
   readonly contextLength: number;
   /** The number of parameters in the layers, without the norm after them. */
   readonly layerParameters: number;
-  /** The number of parameters of the layers that one token uses. It is less than all if there are experts. */
+  /**
+   * The number of parameters of the layers that one token uses. It is smaller than `layerParameters` if the model has
+   * experts.
+   */
   readonly activeParameters: number;
   /** The number of parameters of embedding and head, counted once if they are tied. */
   readonly embeddingParameters: number;
@@ -75,8 +78,8 @@ type Family = { readonly family: string; readonly hasBias: boolean };
 type Widths = Pick<ModelShape, 'hiddenSize' | 'queryWidth' | 'keyValueWidth'> & { readonly headDim: number };
 
 /**
- * Counts norms and biases. Qwen2 always has biases of queries, keys and values; Qwen3 has norms of the heads of queries
- * and keys.
+ * Counts norms and biases. Qwen2 always has biases of queries, keys and values. Qwen3 has norms for each head of
+ * queries and keys.
  */
 function vectorsOfLayer(
   { family, hasBias }: Family,

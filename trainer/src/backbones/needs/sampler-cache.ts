@@ -2,8 +2,8 @@ import type { NeedRequest } from '@agentjet/core';
 import type { ModelShape } from './model-shape.js';
 
 /**
- * The rule of our Python sampler (`trainer/torch/ajet_torch/sampling/slots.py`): it takes a share of the GPU, between
- * the least and the most slots.
+ * The rule of our Python sampler (`trainer/torch/ajet_torch/sampling/slots.py`). Its slots fill a share of the GPU,
+ * within a minimum and a maximum number of slots.
  */
 const gpuShare = 1 / 12;
 const fewestSlots = 8;

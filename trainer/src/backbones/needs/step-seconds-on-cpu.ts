@@ -7,7 +7,7 @@ export type CpuRates = {
   /** Multiplications and additions a second of one core. */
   readonly samplingFlops: number;
   readonly trainingFlops: number;
-  /** Bytes of weights that all cores read for one token of each answer. */
+  /** The bytes of weights that all cores together read to sample one token of each answer. */
   readonly bytesPerSecond: number;
   readonly cores: number;
 };
@@ -15,8 +15,8 @@ export type CpuRates = {
 const bytesPerFloat = 4;
 
 /**
- * Estimates the time of sampling and training of one step. Each task's prompt is read once. Unless lengths were
- * measured, all answers have the maximal length.
+ * Estimates the time of sampling and training of one step. The prompt of each task is read once. If lengths were not
+ * measured, all answers are assumed to have the maximum length.
  */
 export function stepSecondsOnCpu(
   { activeParameters, headParameters, numLayers, queryWidth, numParameters }: ModelShape,

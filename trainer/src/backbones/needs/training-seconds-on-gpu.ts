@@ -13,10 +13,11 @@ export function trainingSecondsOnGpu(
   workload: Workload,
   { gpus, share }: { readonly gpus: Gpus; readonly share: number },
 ): Pick<ResourceNeed, 'stepSeconds' | 'timeUnknown'> {
-  if (gpus.name === null) return { stepSeconds: null, timeUnknown: 'it depends on which GPU it is (--gpu-name H100)' };
+  if (gpus.name === null)
+    return { stepSeconds: null, timeUnknown: 'no GPU is named; pass --gpu-name, such as --gpu-name H100' };
   const peak = publishedPeak(gpus.name);
   if (peak === undefined)
-    return { stepSeconds: null, timeUnknown: `how fast a GPU named "${gpus.name}" computes is not known here` };
+    return { stepSeconds: null, timeUnknown: `the speed of a GPU named "${gpus.name}" is not known` };
   const { tasks, promptTokens, episodes, answerTokens, longestSample } = workload;
   const tokens = tasks * promptTokens + episodes * answerTokens;
   const attention = shape.numLayers * shape.queryWidth * longestSample;

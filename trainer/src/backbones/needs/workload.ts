@@ -3,18 +3,18 @@ import type { CommonConfig, NeedRequest } from '@agentjet/core';
 /** The largest work that the configuration allows, in tokens. */
 export type Workload = {
   readonly longestSample: number;
-  /** The length of the samples of most steps, since few samples reach the limit. */
+  /** The typical length of a sample. Few samples reach the limit. */
   readonly usualSample: number;
   /** Prompt tokens of the longest sample. */
   readonly promptTokens: number;
-  /** The most tokens that a tree of several samples has. */
+  /** The maximum number of tokens of a tree of several samples. */
   readonly packTokens: number;
   /**
-   * Tokens of the largest tree of a step. All groups of a step go into one tree as far as their prompts begin alike,
-   * for example with one system prompt. The tree grows up to `packTokens`.
+   * Tokens of the largest tree of a step. Groups whose prompts have a common beginning, such as the same system prompt,
+   * share one tree. The tree has at most `packTokens` tokens.
    */
   readonly treeTokens: number;
-  /** Episodes of one step, and episodes that run at once. */
+  /** The number of episodes of one step, and of episodes that run at the same time. */
   readonly episodes: number;
   readonly episodesAtOnce: number;
   readonly tasks: number;
@@ -24,7 +24,9 @@ export type Workload = {
   readonly answerTokens: number;
 };
 
-/** The share of the longest allowed length. The longest walk in a step of the first tutorial reaches 0.57. */
+/**
+ * The typical length as a share of the maximum length. In the first tutorial, the longest walk of a step reaches 0.57.
+ */
 const usualShare = 0.6;
 
 /** `contextLength` is the context length of the model. */
@@ -67,7 +69,7 @@ function readLengths({ config, longestSample, measured }: WorkloadRequest, conte
   return { longest, usual: longest, prompt, answer: Math.min(rollout.maxResponseLengthInOneTurn, longest - 1) };
 }
 
-/** Returns whether the frozen reference of a KL term is held as well. */
+/** Returns whether the frozen reference of a KL term takes memory in addition to the trained weights. */
 export function hasReference({ trainerCommon }: CommonConfig): boolean {
   return trainerCommon.useKlLoss && trainerCommon.klLossCoef > 0;
 }

@@ -9,7 +9,7 @@ export type ListeningDoor = {
   /** The address for the worker, as host:port. */
   readonly address: string;
   /**
-   * Resolves with the first connection that shows the token and the schema version. Rejects for a connection that shows
+   * Resolves with the first connection that sends the right token and schema version. Rejects if a connection sends
    * another version.
    */
   readonly connection: Promise<{
@@ -20,7 +20,7 @@ export type ListeningDoor = {
   close(): void;
 };
 
-/** Listens for one worker, on the loopback by default. It closes connections that do not show the token. */
+/** Listens for one worker, on the loopback by default. It closes connections that do not send the token. */
 export async function openDoor(token: string, host: string, port = 0): Promise<ListeningDoor> {
   const server = createServer();
   const connection = firstWorker(server, token);
@@ -34,7 +34,10 @@ export async function openDoor(token: string, host: string, port = 0): Promise<L
   return { address: `${reachableName(host)}:${boundPort}`, connection, close: () => server.close() };
 }
 
-/** A worker on another machine cannot connect to the address that means "all addresses". */
+/**
+ * Returns the name of this machine if the server listens on all addresses, because a worker on another machine cannot
+ * connect to such an address.
+ */
 function reachableName(host: string): string {
   return host === '0.0.0.0' || host === '::' ? os.hostname() : host;
 }
@@ -73,6 +76,6 @@ function checkHello(message: { readonly kind: string }, token: string): void {
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) throw new Error('Wrong token.');
   if (hello.schema === schemaVersion) return;
   throw new SchemaMismatch(
-    `The worker speaks schema ${hello.schema}, this release ${schemaVersion}. Install the worker's Python package from the same release.`,
+    `The worker uses schema ${hello.schema} of the messages, but this release needs ${schemaVersion}. Install the worker's Python package from the same release.`,
   );
 }

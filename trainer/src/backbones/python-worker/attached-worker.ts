@@ -2,7 +2,10 @@ import type { Socket } from 'node:net';
 
 import type { WorkerProcess } from './worker-process.js';
 
-/** A worker that was started elsewhere. Closing the connection ends it: its first process then ends all others. */
+/**
+ * A worker that was started elsewhere. It ends when the connection closes, because its first process then ends all
+ * others.
+ */
 export class AttachedWorker implements WorkerProcess {
   readonly pid = -1;
   readonly ended: Promise<string>;
@@ -21,7 +24,7 @@ export class AttachedWorker implements WorkerProcess {
   }
 
   lastLines(): string {
-    return '(Its log is with the launcher that started it.)';
+    return '(The launcher that started the worker has its log.)';
   }
 
   kill(): void {

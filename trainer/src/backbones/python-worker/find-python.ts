@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { BackboneError, quoteForShell } from '@agentjet/core';
 
-/** Describes where a Python worker is, and what makes its environment. */
+/** Describes where a Python worker is, and which command creates its environment. */
 export type PythonHome = {
   /** The name of the backbone, for messages. */
   readonly name: string;
@@ -14,13 +14,13 @@ export type PythonHome = {
   readonly variable: string;
   /** The packages that the interpreter must have, for messages. */
   readonly needs: string;
-  /** The command that makes the environment, for messages. */
+  /** The command that creates the environment, for messages. */
   readonly setupCommand: string;
 };
 
 /**
- * Finds the worker's folder next to this package's sources, from `src` and from `dist` alike. `needs` lists packages as
- * a sentence names them.
+ * Finds the worker's folder next to this package's sources, from `src` and from `dist`. `needs` lists packages in
+ * words, for a sentence.
  */
 export function pythonHome(name: string, needs: string): PythonHome {
   const dir = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..', name);
@@ -33,7 +33,7 @@ export function pythonHome(name: string, needs: string): PythonHome {
   };
 }
 
-/** Returns the interpreter of the virtual environment that `setup.mjs` makes. */
+/** Returns the interpreter of the virtual environment that `setup.mjs` creates. */
 export function venvPython({ dir }: Pick<PythonHome, 'dir'>): string {
   return process.platform === 'win32' ? path.join(dir, '.venv/Scripts/python.exe') : path.join(dir, '.venv/bin/python');
 }
@@ -47,6 +47,6 @@ export function findPython(home: PythonHome, python?: string): string {
   if (!path.isAbsolute(chosen) || existsSync(chosen)) return chosen;
   throw new BackboneError(
     'no_python',
-    `The ${home.name} backbone needs Python 3.10+ with ${home.needs}; there is none at ${chosen}. Make it with ${home.setupCommand}, or point ${home.variable} at an interpreter that has them.`,
+    `The ${home.name} backbone needs Python 3.10+ with ${home.needs}; there is no such interpreter at ${chosen}. Run ${home.setupCommand}, or set ${home.variable} to an interpreter with these packages.`,
   );
 }

@@ -15,7 +15,7 @@ export function encodeFrame(message: Readonly<Record<string, unknown>>): Buffer 
   return frame;
 }
 
-/** Cuts a byte stream into messages. Throws for a frame over the limit, which comes from a broken or foreign peer. */
+/** Cuts a byte stream into messages. Throws for a frame over the limit, because a correct worker never sends one. */
 export class FrameReader {
   #chunks: Buffer[] = [];
   #buffered = 0;

@@ -1,6 +1,7 @@
 /**
- * The wire schema between the control plane and a Python worker; `trainer/torch/ajet_torch/protocol.py` is its other
- * half. A frame is a big-endian uint32 length and one msgpack map. Arrays travel as their little-endian bytes.
+ * The messages between the control plane (this process) and a Python worker. `trainer/torch/ajet_torch/protocol.py`
+ * implements the worker's side. A frame is a big-endian uint32 length and one msgpack map. Arrays travel as their
+ * little-endian bytes.
  */
 
 /** Both sides refuse another version. */
@@ -30,7 +31,7 @@ export function parseWorkerMessage(value: unknown): WorkerMessage {
   return value as WorkerMessage;
 }
 
-/** Copies the bytes, which are in a receive buffer at any alignment. */
+/** Copies the bytes, because their position in the receive buffer may not be aligned. */
 export function toInt32(bytes: Uint8Array): Int32Array {
   return new Int32Array(new Uint8Array(bytes).buffer);
 }

@@ -27,7 +27,7 @@ export type PythonBackboneOptions<Metrics extends TrainStepMetrics> = {
   readonly capabilities: BackboneCapabilities;
   readonly modelDir: string;
   readonly contextLength: number;
-  /** The number of completions that the worker may have at once; more wait here. */
+  /** The maximum number of completions that the worker has at a time. Other completions wait here. */
   readonly maxInFlight: number;
   /** True if the worker can score the terms of a batch before its first optimizer step. */
   readonly hasProximalLogprobs: boolean;
@@ -88,7 +88,10 @@ export class PythonBackbone<Metrics extends TrainStepMetrics> implements Backbon
     const read = (key: string): number => {
       const value = found[key];
       if (typeof value !== 'number')
-        throw new BackboneError('protocol', `The ${this.#name} worker's step metrics lack ${key}.`);
+        throw new BackboneError(
+          'protocol',
+          `The ${this.#name} worker's step metrics have no ${key}. Install the worker's Python package from the same release.`,
+        );
       return value;
     };
     this.#policyVersion = read('policy_version');
@@ -161,7 +164,10 @@ function toStepMessage({ packs, loss, optimizer, reportTerms }: BuiltInBatch): R
   };
 }
 
-/** A loss without truncation has no fields for it, so workers without truncation understand it. */
+/**
+ * Leaves out the fields of truncation if the loss has none, so a worker that does not know these fields accepts the
+ * loss.
+ */
 function toLossMessage(loss: BuiltInBatch['loss']): unknown {
   if (loss.kind === 'sft') return snakeKeys(loss);
   const { truncation, ...plain } = loss;

@@ -1,7 +1,7 @@
 /**
- * Starts a Python worker and connects to it. It listens on the loopback, starts the process, waits for its hello with
- * the right token, and sends the configuration. Each Python backbone brings its own launch command and configuration.
- * If another launcher starts the worker, this file only waits for it.
+ * Starts a Python worker and connects to it: it listens on the loopback, starts the process, waits until the worker
+ * sends `hello` with the right token, and sends the configuration. Each Python backbone brings its own launch command
+ * and configuration. If another launcher starts the worker, this file only waits for it.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ import { startWorkerProcess, type WorkerLaunch, type WorkerProcess } from './wor
 export type WorkerDoor = {
   /** The address to listen on for the worker. */
   readonly host: string;
-  /** The secret that the worker shows. */
+  /** The secret that the worker must send. */
   readonly token: string;
   /** 0 takes any free port. */
   readonly port: number;
@@ -32,9 +32,9 @@ export type PythonWorkerOptions = {
   /** The name for messages: "torch" makes "The torch worker ...". */
   readonly name: string;
   readonly launch: WorkerLaunch | AttachedLaunch;
-  /** The part that the worker itself reads. Its keys are sent in snake_case. */
+  /** The options that the worker itself reads. Their keys are sent in snake_case. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** How to get an environment that has all packages, for the message if one is missing. */
+  /** The command that creates an environment with all packages, for the message if a package is missing. */
   readonly setupCommand: string;
   readonly door: WorkerDoor;
   readonly startTimeoutMs?: number | undefined;
@@ -54,13 +54,13 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /**
  * Defaults to the loopback and a fresh random token. Throws BackboneError `bad_request` for another address without a
- * token, unless the user is shown the random one.
+ * token, unless a line that the user sees contains the random token.
  */
 export function chooseDoor({ host = '127.0.0.1', token, port = 0 }: Partial<WorkerDoor>, isShown = false): WorkerDoor {
   if (!loopback.has(host) && token === undefined && !isShown) {
     throw new BackboneError(
       'bad_request',
-      `listenHost "${host}" is not the loopback, so a token must be given. Set token, or leave listenHost at 127.0.0.1.`,
+      `listenHost "${host}" is not the loopback, so the worker needs a token. Set token, or use listenHost 127.0.0.1.`,
     );
   }
   return { host, token: token ?? randomBytes(32).toString('hex'), port };
@@ -144,7 +144,7 @@ function startError(
 ): BackboneError {
   const lines = worker.lastLines();
   const repair = lines.includes('ModuleNotFoundError')
-    ? `\nThis Python lacks a package. ${setupCommand} makes an environment that has them all.`
+    ? `\nThis Python does not have all required packages. ${setupCommand} creates an environment that has them.`
     : '';
   return new BackboneError(code, `The ${name} worker ${how} before it was ready. Its last lines:\n${lines}${repair}`);
 }

@@ -10,8 +10,8 @@ import { engineCases } from '../../testing/engine-cases.js';
 import { weightsCases } from '../../testing/weights-cases.js';
 
 /**
- * Each case needs a fresh backbone, but starting Python for each one would take minutes. Idle workers therefore load
- * their first checkpoint again.
+ * Each case needs a fresh backbone, but starting Python for each case would take minutes. A worker that a case has left
+ * therefore loads its first checkpoint and serves the next case.
  */
 export class WorkerPool {
   readonly #open: () => Promise<Backbone>;
@@ -69,8 +69,8 @@ function lent(worker: Backbone, giveBack: () => void): Backbone {
 }
 
 /**
- * These contracts hold for a Python backbone. The cases that close it come last and take the workers that are idle by
- * then.
+ * These contracts hold for a Python backbone. Cases that close the backbone come last, and use workers that other cases
+ * have left.
  */
 export function workerContracts(pool: () => WorkerPool, vocabSize: number): readonly ContractCase[] {
   const isLast = (name: string): boolean => /clos/.test(name);

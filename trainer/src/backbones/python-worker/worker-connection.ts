@@ -9,7 +9,7 @@ import type { WorkerProcess } from './worker-process.js';
 export type WatchOptions = {
   /** The name for messages: "torch" makes "The torch worker ...". */
   readonly name: string;
-  /** If a worker shows no sign of life for this long, it counts as hung. */
+  /** If a worker sends no message for this long, it counts as hung. */
   readonly heartbeatTimeoutMs: number;
   /** If calls wait and a living worker has made no progress for this long, it counts as stuck. */
   readonly stallTimeoutMs: number;
@@ -23,7 +23,7 @@ type Waiting = {
   readonly onToken: TokenListener | undefined;
 };
 
-/** The worker's words about a failure. The caller decides whether it is an engine's or a backbone's failure. */
+/** The worker's description of a failure. The caller turns it into an EngineError or a BackboneError. */
 export type CallFailure = (code: string, message: string) => Error;
 
 const toBackboneError: CallFailure = (code, message) => new BackboneError(code, message);
@@ -64,7 +64,7 @@ export class WorkerConnection {
     void process.ended.then((how) => this.#fail('worker_died', `The ${this.#watch.name} worker ${how}.`));
   }
 
-  /** Starts reading, beginning with the bytes that came together with hello. */
+  /** Starts to read messages, first from the bytes that arrived together with hello. */
   listen(reader: FrameReader, early: readonly unknown[]): void {
     this.#handleAll(() => early);
     this.#socket.on('data', (chunk) => this.#handleAll(() => reader.push(chunk)));
@@ -113,7 +113,9 @@ export class WorkerConnection {
     void this.send({ kind: 'abort', id }).catch(() => undefined);
   }
 
-  /** Drops an answer that nobody needs any more: its slot is freed and its promise resolves with `value`. */
+  /**
+   * Drops a call whose answer is no longer needed. The worker frees the slot, and the promise resolves with `value`.
+   */
   settle(onToken: TokenListener, value: unknown): void {
     for (const [id, waiting] of this.#waiting) {
       if (waiting.onToken !== onToken) continue;
@@ -123,13 +125,13 @@ export class WorkerConnection {
     }
   }
 
-  /** Lets the worker end by itself, and ends it by force if it does not. */
+  /** Asks the worker to end, and kills it if it does not. */
   async close(graceMs: number): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
     clearInterval(this.#timer);
     this.#rejectAll(
-      new WorkerFailure('closed', `The ${this.#watch.name} backbone was closed while the call was under way.`),
+      new WorkerFailure('closed', `The ${this.#watch.name} backbone was closed while the call was in progress.`),
     );
     await this.send({ kind: 'close' }).catch(() => undefined);
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), graceMs);
@@ -191,12 +193,12 @@ export class WorkerConnection {
     if (silent > this.#watch.heartbeatTimeoutMs) {
       this.#fail(
         'worker_hung',
-        `The ${this.#watch.name} worker has given no sign of life for ${Math.round(silent / 1000)} s (last at "${this.#doing}"); it was ended.`,
+        `The ${this.#watch.name} worker sent no message for ${Math.round(silent / 1000)} s (its last task was "${this.#doing}"), so it was ended.`,
       );
     } else if (this.#waiting.size > 0 && stalled > this.#watch.stallTimeoutMs) {
       this.#fail(
         'worker_hung',
-        `The ${this.#watch.name} worker is alive but stuck in "${this.#doing}" for ${Math.round(stalled / 1000)} s; it was ended.`,
+        `The ${this.#watch.name} worker is alive, but its task "${this.#doing}" has made no progress for ${Math.round(stalled / 1000)} s, so it was ended.`,
       );
     } else return;
     this.#process.kill('SIGKILL');

@@ -17,7 +17,7 @@ type Line = Pick<WorkerConnection, 'call' | 'settle'>;
 
 export type WorkerEngineOptions = {
   readonly contextLength: number;
-  /** The number of calls that the worker may have at once; more wait here. */
+  /** The maximum number of calls that the worker has at a time. Other calls wait here. */
   readonly maxInFlight: number;
   policyVersion(): number;
 };
@@ -56,8 +56,8 @@ async function generate(connection: Line, request: GenerateRequest, options: Wor
 }
 
 /**
- * Passes each token on when it comes. The last token comes with the completion itself. A callback that returns 'stop'
- * ends the call with the tokens so far.
+ * Passes each token to the callback as soon as it arrives. The last token arrives with the completion. If the callback
+ * returns 'stop', the call ends with the tokens so far.
  */
 function createListener(
   connection: Line,
@@ -116,7 +116,7 @@ function toEngineError(code: string, message: string): EngineError {
   return new EngineError(engineCodes.has(code) ? code : 'failed', message);
 }
 
-/** Runs at most `limit` tasks at once, in order. A task whose signal fires while it waits never starts. */
+/** Runs at most `limit` tasks at a time, in order. A task that is aborted while it waits never starts. */
 function createGate(limit: number): <T>(task: () => Promise<T>, signal: AbortSignal | undefined) => Promise<T> {
   let running = 0;
   const queue: (() => void)[] = [];

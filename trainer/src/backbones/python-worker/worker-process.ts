@@ -12,19 +12,22 @@ export type WorkerLaunch = {
   readonly cwd: string;
   /** Variables in addition to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The part that needs a fresh folder, which is removed after the worker has ended. */
+  /**
+   * Returns the arguments and variables that depend on a fresh folder. The folder is removed after the worker has
+   * ended.
+   */
   inScratchDir(dir: string): { readonly args: readonly string[]; readonly env?: Readonly<Record<string, string>> };
 };
 
 export type WorkerProcess = {
   readonly pid: number;
-  /** The last lines of its log. */
+  /** Returns the last lines of the worker's log. */
   lastLines(): string;
   /** Resolves when the process has ended, with its exit code or signal. */
   readonly ended: Promise<string>;
-  /** Ends it and everything that it started. */
+  /** Ends the worker and all processes that it started. */
   kill(signal: NodeJS.Signals): void;
-  /** Only the connection of such a worker is known: its process was not started here. */
+  /** A worker that was started elsewhere. Only its connection is known. */
   hold?(socket: Socket): void;
 };
 
@@ -64,7 +67,7 @@ function superviseChild(
   return { pid: child.pid ?? -1, lastLines: () => lines.toString(), ended, kill: (signal) => killTree(child, signal) };
 }
 
-/** Ends the whole process group: processes that the worker started must not outlive it. */
+/** Ends the whole process group, so no process that the worker started outlives it. */
 function killTree(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (process.platform !== 'win32' && child.pid !== undefined) process.kill(-child.pid, signal);

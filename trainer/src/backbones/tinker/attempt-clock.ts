@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The clock of the client. Tests replace it. */
 export type AttemptClock = {
-  /** Milliseconds from any fixed moment. */
+  /** The milliseconds since a fixed moment. */
   now(): number;
   /** Calls `expire` after that time, unless the returned function is called before. */
   limit(ms: number, expire: () => void): () => void;

@@ -1,6 +1,6 @@
 /**
- * Saves checkpoints of a remote model: a local folder with the downloaded files, and the path of the rest on the
- * server.
+ * Saves checkpoints of a remote model. A checkpoint is a local folder with the downloaded files, and the path on the
+ * server of the optimizer and all other state.
  */
 
 import { existsSync } from 'node:fs';
@@ -34,7 +34,9 @@ export type TinkerCheckpoint = {
   /** The model folder whose config and tokenizer the checkpoint gets. */
   readonly modelDir: string;
   readonly baseDir: string;
-  /** An adapter is merged into the weights of `baseDir`. Whole weights are downloaded unchanged. */
+  /**
+   * Merges an adapter into the weights of `baseDir`. If the server trains all weights, they are downloaded unchanged.
+   */
   readonly isMerged: boolean;
   readonly state: TinkerState;
   notice(message: string): void;
@@ -90,7 +92,10 @@ async function writeMerged(dir: string, files: Files, folders: Folders): Promise
 /** The statuses by which servers say that they do not serve weights. */
 const withheld = [403, 404, 405, 410, 501];
 
-/** If the server does not serve weights, they stay there: the checkpoint can be loaded, but not opened elsewhere. */
+/**
+ * If the server does not serve weights, the checkpoint contains only their path. It can be loaded on that server, but
+ * no other program can open it.
+ */
 async function download({ model, name, state, isMerged, notice }: TinkerCheckpoint): Promise<Files> {
   try {
     const files = readArchive(await model.download(name));
@@ -109,8 +114,8 @@ async function download({ model, name, state, isMerged, notice }: TinkerCheckpoi
 }
 
 /**
- * An adapter names the local model it belongs to, and the modules that it changes. SkyRL names no modules; peft would
- * then take those of the model's kind, and leave the weights of others out.
+ * Completes the adapter's config with the local folder of its model and the modules that it changes. SkyRL names no
+ * modules. peft would then use its default modules for the kind of model, and ignore the weights of all others.
  */
 async function completeAdapterConfig(dir: string, baseDir: string): Promise<void> {
   const file = path.join(dir, adapterConfig);
@@ -121,7 +126,7 @@ async function completeAdapterConfig(dir: string, baseDir: string): Promise<void
   await writeFile(file, `${JSON.stringify(complete, null, 2)}\n`);
 }
 
-/** peft's names are the last part of each path, such as `q_proj`. */
+/** peft names a module by the last part of its path, such as `q_proj`. */
 async function findModules(file: string): Promise<readonly string[]> {
   const names = (await readTensorEntries(file)).flatMap(
     ({ name }) => /([^.]+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? [],
@@ -129,7 +134,10 @@ async function findModules(file: string): Promise<readonly string[]> {
   return [...new Set(names)].sort();
 }
 
-/** Reads where a model folder was trained. Returns undefined if it is not a checkpoint of this backbone. */
+/**
+ * Reads where the state of a model folder is on the server. Returns undefined if the folder is not a checkpoint of this
+ * backbone.
+ */
 export async function findTinkerState(dir: string): Promise<TinkerState | undefined> {
   return existsSync(path.join(dir, stateFile)) ? await readTinkerState(dir) : undefined;
 }

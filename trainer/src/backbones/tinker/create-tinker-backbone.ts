@@ -32,14 +32,14 @@ export type TinkerBackboneOptions = {
   /** The largest context. The server and the model may allow less. */
   readonly contextLength?: number;
   readonly keepStateEvery?: number;
-  /** Set if training will ask for a KL estimate. The model that keeps the initial weights is then made at once. */
+  /** Set if training needs a KL estimate. A second model, which keeps the initial weights, is then created at once. */
   readonly usesKl?: boolean;
   /** The limit of the truncated importance weight between trainer and sampler. Defaults to 0, which means no limit. */
   readonly tisCap?: number;
   /** `adapter` (default) saves the server's adapter; `merged` merges it into the weights of `modelDir`. */
   readonly checkpoint?: CheckpointKind;
   readonly notice?: (message: string) => void;
-  /** Ends the opening, which then rejects with the signal's reason. */
+  /** Aborts the opening, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 } & Pick<TinkerClientOptions, 'patienceMs' | 'clock' | 'wire'>;
 
@@ -50,7 +50,7 @@ const firstPatience = { patienceMs: 3000, limitMs: 5000 };
 /**
  * Connects to a server that speaks the Tinker API, checks what it trains, and makes a model on it. Rejects with
  * BackboneError: `unreachable`, `refused` (the key, a request), `bad_model_files`, `bad_request` (an option that this
- * server does not honour), `wrong_gradient` (the server trains another loss than the requested one).
+ * server ignores), `wrong_gradient` (the server trains another loss than the requested one).
  */
 export async function createTinkerBackbone(options: TinkerBackboneOptions): Promise<Backbone> {
   const { seed, rank, modelDir, optimizer, notice = () => undefined } = options;
@@ -128,8 +128,8 @@ async function openSeam(client: TinkerClient, newModel: NewModel, options: SeamO
 }
 
 /**
- * Returns the rates of the steps that show the sign. An adapter takes larger rates. A server's only model takes none,
- * because it is not discarded.
+ * Returns the learning rates of the steps that show the sign of the gradient. An adapter needs larger rates. If the
+ * server has only one model, the list is empty, because that model cannot be discarded.
  */
 function ratesOf({ rank, profile }: SeamOptions): readonly number[] {
   if (profile.trains === 'all weights') return [];
@@ -152,16 +152,16 @@ async function openLive(
   }
 }
 
-/** Throws BackboneError `bad_request` if the model begins with the weights that the check at start has trained. */
+/** Throws BackboneError `bad_request` if the new model has the weights that the check at start has changed. */
 async function checkUnmoved({ model }: LiveModel, { seam: { moved }, newModel }: TinkerParts): Promise<void> {
   if (moved === null || newModel.beginsFrom !== null || !(await isMovedToo(moved, model))) return;
   throw new BackboneError(
     'bad_request',
-    'The server has one model for all runs, so the new one begins with the small step that the check at start has made. Restart the server and set tinker.profile to verl, which skips that step.',
+    'The server has one model for all runs, and the check at start has changed its weights by a small step. Restart the server and set tinker.profile to verl, so the check makes no step.',
   );
 }
 
-/** A checkpoint of this backbone continues from its weights on the server. */
+/** Returns the path of the weights on the server if the model folder is a checkpoint of this backbone. */
 async function findBeginning(
   modelDir: string,
   checkpoint: CheckpointKind | undefined,
@@ -185,7 +185,7 @@ function checkHonoured(
   if (usesKl && trains === 'all weights')
     throw new BackboneError(
       'bad_request',
-      `A ${name} server has one model, and a KL estimate needs a second one that keeps the initial weights. Set trainer_common.use_kl_loss to false.`,
+      `A ${name} server has only one model, but a KL estimate needs a second model that keeps the initial weights. Set trainer_common.use_kl_loss to false.`,
     );
 }
 
@@ -221,8 +221,8 @@ async function findServedModel(client: TinkerClient, wanted: string | null): Pro
 }
 
 /**
- * The weights of another backbone's checkpoint are on this machine and not on the server. The server would begin
- * without what they have learned.
+ * Refuses a checkpoint of another backbone. Its weights are on this machine and not on the server, so the server would
+ * begin with untrained weights.
  */
 function checkServed(
   name: string,
@@ -232,7 +232,7 @@ function checkServed(
   if (!isOurs || baseModel !== null || path.resolve(name) === path.resolve(modelDir)) return;
   throw new BackboneError(
     'bad_request',
-    `model.path ${modelDir} is a checkpoint of another backbone, and the server has ${name}, without what the checkpoint has learned. Continue with the backbone that made it. If the server has these weights, set tinker.base_model to their name.`,
+    `model.path ${modelDir} is a checkpoint of another backbone. The server has only ${name}, without the training of the checkpoint. Continue with the backbone that saved the checkpoint. If the server has the trained weights, set tinker.base_model to their name.`,
   );
 }
 

@@ -2,8 +2,8 @@ import type { TinkerParts } from './live-model.js';
 import type { Profile } from './profiles.js';
 
 /**
- * Returns the first line of a run: the server, what is trained and how, and the settings that the server does not
- * honour.
+ * Returns the first line of a run. It names the server, what the server trains and how, and the settings that the
+ * server ignores.
  */
 export function describeStart(
   baseUrl: string,

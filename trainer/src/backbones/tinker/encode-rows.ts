@@ -5,9 +5,9 @@ export type CoefficientRow = { readonly ids: Int32Array; readonly coefficients: 
 
 /**
  * Encodes rows so that their gradient on a server of that encoding is the sum over targets of -coefficient * dlogprob.
- * A server that averages over a row's targets and then over a step's rows gets importance sampling with the row's own
- * logprobs, whose ratio is 1, and with coefficients times both counts. So the rows must be all rows of the step, and
- * `logprobs` must be what `forward` returned for them.
+ * A server that averages first over a row's targets and then over a step's rows gets importance sampling. The behaviour
+ * logprobs are the row's own logprobs, so the ratio is 1, and the coefficients are multiplied by both counts. Pass all
+ * rows of the step, with the `logprobs` that `forward` returned for them.
  */
 export function encodeRows(
   rows: readonly CoefficientRow[],

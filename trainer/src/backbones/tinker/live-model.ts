@@ -7,7 +7,7 @@ import type { TinkerClient } from './tinker-client.js';
 import type { Sampler } from './tinker-engine.js';
 import { TinkerSession, type NewModel } from './tinker-session.js';
 
-/** The parts that stay the same while models come and go. */
+/** The settings that all models of a run share. */
 export type TinkerParts = {
   readonly client: TinkerClient;
   readonly newModel: NewModel;
@@ -17,8 +17,8 @@ export type TinkerParts = {
   readonly vocabSize: number;
   readonly modelDir: string;
   /**
-   * The folder of the model that the server's adapter belongs to: `modelDir`, or the model that a checkpoint there was
-   * trained from.
+   * The folder of the model that the server's adapter belongs to. It is `modelDir` or, if `modelDir` is a checkpoint,
+   * the model from which the checkpoint was trained.
    */
   readonly baseDir: string;
   /** The limit of the truncated importance weight between trainer and sampler; 0 means no limit. */
@@ -32,7 +32,7 @@ export type TinkerParts = {
   notice(message: string): void;
 };
 
-/** The model that trains, its session, and the sampler of its present weights. */
+/** The model in training, its session, and a sampler with its present weights. */
 export class LiveModel {
   readonly model: RemoteModel;
   readonly #session: TinkerSession;
@@ -46,8 +46,8 @@ export class LiveModel {
   }
 
   /**
-   * Makes a model with the initial weights, or with those of a path on the server. `home` is the local folder of that
-   * checkpoint.
+   * Creates a model with the initial weights, or with the weights at a path on the server. `home` is the local folder
+   * of the checkpoint with that path.
    */
   static async open(
     { client, newModel }: Pick<TinkerParts, 'client' | 'newModel'>,
@@ -71,12 +71,12 @@ export class LiveModel {
     return this.#sampler;
   }
 
-  /** Calls that have begun keep the sampler that they began with. */
+  /** Replaces the sampler. Calls in progress keep the old one. */
   async renewSampler(policyVersion: number): Promise<void> {
     this.#sampler = { id: await this.model.openSampler(), policyVersion };
   }
 
-  /** Makes a model that keeps the initial weights, for the KL estimate. */
+  /** Creates a model that keeps the initial weights, for the KL estimate. */
   async openReference({ newModel }: Pick<TinkerParts, 'newModel'>): Promise<RemoteModel> {
     this.#reference ??= this.#session.createModel(newModel);
     try {
@@ -84,12 +84,12 @@ export class LiveModel {
     } catch (error) {
       this.#reference = undefined;
       if (!(error instanceof BackboneError) || error.code !== 'refused') throw error;
-      const problem = `The server does not make the second model that a KL estimate needs (${error.message}).`;
+      const problem = `The server did not create the second model that a KL estimate needs (${error.message}).`;
       throw new BackboneError('bad_request', `${problem} Set trainer_common.use_kl_loss to false.`, { cause: error });
     }
   }
 
-  /** Stops the heartbeat, and gives the models up if the server still knows them. */
+  /** Stops the heartbeat and asks the server to delete the models. */
   async close(): Promise<void> {
     this.#session.close();
     const reference = await this.#reference?.catch(() => undefined);

@@ -3,14 +3,14 @@ import { BackboneError, quoteForShell } from '@agentjet/core';
 import { LostError, RefusedError } from './tinker-errors.js';
 
 /**
- * Explains that a server does not load a state: where to look for it, and how to continue from the downloaded weights.
- * Other errors are returned unchanged.
+ * Turns the refusal of a server to load a state into an error that says where the state may be, and how to continue
+ * from the downloaded weights. Returns other errors unchanged.
  */
 export function explainLostState(error: unknown, state: string, home: string | undefined): unknown {
   if (!(error instanceof LostError) && !(error instanceof RefusedError)) return error;
   return new BackboneError(
     'bad_model_files',
-    `The server does not load the state at ${state} (${error.message}). Set tinker.base_url to the server that trained it, and tinker.base_model and tinker.rank as they were. If it has lost the state, ${wayOn(home)}.`,
+    `The server does not load the state at ${state} (${error.message}). Set tinker.base_url to the server that trained the model, and use the same tinker.base_model and tinker.rank as then. If that server has lost the state, ${wayOn(home)}.`,
     { cause: error },
   );
 }

@@ -11,13 +11,13 @@ export type ProbeRows = {
   /** Trains only the last token of `short`. */
   readonly last: CoefficientRow;
   /**
-   * Ends with another token than `last`. Its gradient differs, unless a server applies that token's coefficient to
-   * another token.
+   * Ends with another token than `last`. Its gradient must differ. It is equal if a server applies the coefficient of
+   * that token to another token.
    */
   readonly other: CoefficientRow;
 };
 
-/** The coefficients have both signs and a sum above 0, and neighbours differ. */
+/** Returns coefficients of both signs, with a sum above 0, of which no two neighbours are equal. */
 const coefficients = Float64Array.of(0.5, -0.25, 1, 0.75, -0.5, 1, -0.25, 0.5);
 const longLength = 13;
 

@@ -10,22 +10,22 @@ export type ProfileName = (typeof profileNames)[number];
 
 export type Profile = {
   readonly name: ProfileName;
-  /** Takes `grad_clip_norm`. */
+  /** The server accepts `grad_clip_norm`. */
   readonly clips: boolean;
   /** The server is refused if it reports no gradient norm, because its gradient cannot be checked. */
   readonly needsNorm: boolean;
-  /** Computes a repeated request again even if it has the same sequence number. */
+  /** The server computes a repeated request again even if it has the same sequence number. */
   readonly ignoresNumbers: boolean;
-  /** The form in which it takes rows. */
+  /** The format in which the server accepts rows. */
   readonly wire: Wire;
   /**
-   * Which settings of Adam it takes. SkyRL over FSDP and Megatron, which add up, takes only the rate. SkyRL's JAX
-   * engine, which averages, takes all.
+   * The settings of Adam that the server uses. SkyRL over FSDP and Megatron adds up gradients and uses only the rate.
+   * SkyRL's JAX engine averages gradients and uses all settings.
    */
   readonly adam: 'all' | 'rate only if it adds up' | 'unknown';
   /**
-   * Set if the server has one model, which `create_model` does not replace, at any rank; null if it makes the requested
-   * model.
+   * Set if the server has one model, which `create_model` does not replace, for any rank. Null if the server creates
+   * the requested model.
    */
   readonly trains: 'all weights' | null;
 };

@@ -28,7 +28,7 @@ function readName(header: Buffer): string {
   return path.posix.basename(header.toString('utf8', 0, 100).replace(/\0.*$/s, ''));
 }
 
-/** The number is octal. Above 8 GiB it is binary, marked by the highest bit. */
+/** Reads a number, which is octal. Numbers of 8 GiB and more are binary, and their highest bit is 1. */
 function readSize(header: Buffer): number {
   if (((header[124] ?? 0) & 0x80) !== 0) return Number(header.readBigUInt64BE(128));
   return Number.parseInt(header.toString('latin1', 124, 136), 8);

@@ -2,7 +2,10 @@ import { defineBackbone, setting, z } from '@agentjet/core';
 import { tinkerCapabilities } from '../capabilities.js';
 import { profileNames, wires } from './profiles.js';
 
-/** With `backbone: tinker` a server that speaks the Tinker API trains and samples. Nothing else is installed. */
+/**
+ * With `backbone: tinker`, a server that implements the Tinker API trains and samples. Nothing has to be installed on
+ * this machine.
+ */
 
 const text = z.string().min(1);
 

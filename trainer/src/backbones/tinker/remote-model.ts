@@ -1,4 +1,4 @@
-/** One model of a session on a server. Every request that changes it has the next sequence number. */
+/** A model of a session on a server. Every request that changes the model has the next sequence number. */
 
 import type { JsonObject, OptimizerOverrides } from '@agentjet/core';
 import { idleOptimizer } from '../idle-optimizer.js';
@@ -33,8 +33,8 @@ export class RemoteModel {
   }
 
   /**
-   * Does the same with each request sent twice under one sequence number. A server that honours the numbers adds the
-   * gradient once.
+   * Does the same, but sends each request twice with one sequence number. A server that heeds sequence numbers adds the
+   * gradient only once.
    */
   async forwardBackwardTwice(rows: readonly RowData[], encoding: Encoding): Promise<void> {
     const loss = lossOf(encoding);
@@ -46,7 +46,10 @@ export class RemoteModel {
     }
   }
 
-  /** Makes the step. Returns the gradient's norm before clipping, or null if the server does not report it. */
+  /**
+   * Makes an optimizer step. Returns the norm of the gradient before clipping, or null if the server does not report
+   * it.
+   */
   async optimStep(adam: AdamOptions): Promise<number | null> {
     const answer = await this.#client.result(await this.#submitStep(adam));
     return readGradNorm(answer['metrics']);
@@ -87,7 +90,7 @@ export class RemoteModel {
     return readPath(await this.#call('save_weights', { path: name }), 'save_weights');
   }
 
-  /** Servers accept this only as a model's first request. */
+  /** Servers accept this request only as the first one of a model. */
   async loadState(path: string, { withOptimizer }: { readonly withOptimizer: boolean }): Promise<void> {
     await this.#call('load_weights', { path, optimizer: withOptimizer });
   }
@@ -108,7 +111,7 @@ export class RemoteModel {
     return await this.#client.download(`training_runs/${model}/checkpoints/${checkpoint}/archive`);
   }
 
-  /** Never rejects, because a server gives up models without requests anyway. */
+  /** Asks the server to delete the model. Never rejects, because a server also deletes models that get no requests. */
   async unload(): Promise<void> {
     await this.#client.tell('unload_model', { model_id: this.id });
   }
@@ -157,7 +160,7 @@ export class RemoteModel {
 
 type RowLoss = { readonly loss: string; readonly isForward: boolean };
 
-/** Returns results in the order of the rows, from one or several requests. */
+/** Returns the results of one or several requests in the order of the rows. */
 type SentRows = readonly { readonly rows: readonly RowData[]; readonly future: TinkerFuture }[];
 
 const forwardLoss: RowLoss = { loss: 'cross_entropy', isForward: true };

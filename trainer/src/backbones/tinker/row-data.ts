@@ -10,11 +10,12 @@ export type RowInputs = Readonly<Record<string, ArrayLike<number>>>;
 export type RowData = { readonly ids: Int32Array; readonly inputs: RowInputs };
 
 /**
- * How a server trains our coefficients: by cross entropy if it adds tokens up, and otherwise by importance sampling.
+ * How our coefficients are sent: as a cross entropy if the server adds up the tokens, and otherwise as importance
+ * sampling.
  */
 export type Encoding = 'sums' | 'averages';
 
-/** A request holds no more rows and targets than this, because servers refuse bodies of more than some 5 MB. */
+/** The maximum number of rows and targets of one request, because servers refuse bodies of more than about 5 MB. */
 const mostRows = 1024;
 const mostTargets = 65_536;
 
@@ -48,7 +49,7 @@ export function toTargets({ ids, predictors, terms }: TreePack, ofTerms: ArrayLi
   return targets;
 }
 
-/** Returns the logprob of each term's token, from those of the row's targets. */
+/** Picks the logprob of each term's token from the logprobs of the row's targets. */
 export function toTerms({ predictors, terms }: TreePack, ofTargets: ArrayLike<number>): Float64Array {
   return Float64Array.from(terms.pair, (pair) => ofTargets[predictors[pair] ?? 0] ?? Number.NaN);
 }
@@ -71,7 +72,7 @@ function toTensor(values: ArrayLike<number>, dtype: 'int64' | 'float32'): JsonOb
   return { data: Array.from(values), dtype, shape: [values.length] };
 }
 
-/** Cuts the rows of one step into requests, in order. */
+/** Divides the rows of one step into requests, in order. */
 export function cutIntoRequests(rows: readonly RowData[]): RowData[][] {
   const requests: RowData[][] = [];
   let targets = 0;
@@ -112,6 +113,6 @@ export function readLogprobs(answer: JsonObject, rows: readonly RowData[]): Floa
 export function protocolError(problem: string): BackboneError {
   return new BackboneError(
     'protocol',
-    `The server's answer cannot be used: ${problem}. Check that it speaks the Tinker API, and that tinker.wire is right.`,
+    `The server's answer cannot be used: ${problem}. Check that the server implements the Tinker API, and that tinker.wire is right.`,
   );
 }

@@ -1,9 +1,9 @@
 /**
- * Checks whether a server trains the requested gradient. A few requests on a throwaway model compare the norms of
- * gradients that must be equal, be multiples of each other, or vanish. The first attempt sends the coefficients as
- * weights of a cross entropy. For servers that average, the second sends them as advantages of importance sampling at
- * ratio 1, with both averages taken out. A small step then shows the sign. The check reads no loss, because servers
- * report losses as they like.
+ * Checks whether a server trains the requested gradient. On a model that is discarded afterwards, it compares the norms
+ * of gradients that must be equal, multiples of each other, or zero. The first attempt sends the coefficients as
+ * weights of a cross entropy. For servers that average, the second attempt sends the coefficients as advantages of
+ * importance sampling at ratio 1, multiplied so that both averages cancel. A small step then shows the sign of the
+ * gradient. The check ignores losses, because each server reports a different one.
  */
 
 import { BackboneError } from '@agentjet/core';
@@ -15,26 +15,26 @@ import { findSign, type Moved } from './sign-check.js';
 
 export type Seam = {
   readonly encoding: Encoding;
-  /** False if the server reports no norm. Then at most the sign could be checked. */
+  /** False if the server reports no norm, so at most the sign was checked. */
   readonly isChecked: boolean;
   /**
    * True if the server computes a repeated request again, or refuses it, although its sequence number is the same; null
    * if that is not known.
    */
   readonly ignoresNumbers: boolean | null;
-  /** The change that the step for the sign has made; null if no step was made. */
+  /** The change that the step for the sign made. Null if no step was made. */
   readonly moved: Moved | null;
 };
 
 export type SeamCheckOptions = {
   readonly vocabSize: number;
-  /** Refuses a server that reports no gradient norm. */
+  /** Whether a server that reports no gradient norm is refused. */
   readonly needsNorm: boolean;
   /** The profile's name in the configuration. */
   readonly profile: string;
   /**
-   * The rates of the steps that show the sign. They rise until one moves the logprobs. The list is empty if the model
-   * is not discarded.
+   * The learning rates of the steps that show the sign, in rising order. The first one that moves the logprobs is
+   * enough. The list is empty if the model is not discarded.
    */
   readonly rates: readonly number[];
 };
@@ -47,24 +47,24 @@ const numWithout = 3;
 
 /** Norms that must be equal may differ by this share, because servers compute in half precision. */
 const tolerance = 0.01;
-/** Gradients that must cancel leave less than this share of one gradient. */
+/** If two gradients must cancel, the norm of their sum is less than this share of the norm of one. */
 const remainder = 0.05;
-/** The factor is above every limit that a loss may put on a coefficient. */
+/** The factor for the check of linearity. It exceeds every limit that a loss may set for a coefficient. */
 const large = 64;
 
 type Property = keyof typeof causes;
 
 const causes = {
   trained: 'a row has no gradient',
-  repeatable: 'the same request twice gives two gradients, as with dropout in the adapter (turn it off)',
+  repeatable: 'the same request gives another gradient the second time, as with dropout in the adapter (turn it off)',
   linear: `${large} times the coefficients do not give ${large} times the gradient, as with a clipped or renormalised loss`,
-  odd: 'coefficients of the other sign do not give the opposite gradient, as with absolute values or weights that are divided by their sum',
+  odd: 'coefficients of the opposite sign do not give the opposite gradient, as with absolute values or weights that are divided by their sum',
   'unchanged by zeros': 'tokens of coefficient 0 change the gradient, as with a mean over the tokens of a row',
   'token by token':
-    'the coefficient of a token is not trained at that token, as with the first of a row for all, or one place off',
+    'the coefficient of a token is trained at another token, as with the first coefficient of a row for all tokens, or coefficients shifted by one token',
   additive: 'two rows do not give the sum of their gradients, as with a mean over rows',
   'of the right sign':
-    'a small step does not make tokens of positive coefficients likelier, as with a loss of the other sign',
+    'a small step does not make tokens with positive coefficients likelier, as with a loss of the opposite sign',
 } as const;
 
 type Failure = { readonly property: Property; readonly found: string };
@@ -72,7 +72,7 @@ type Failure = { readonly property: Property; readonly found: string };
 type Probe = { readonly model: RemoteModel; readonly encoding: Encoding; readonly rows: ProbeRows };
 
 /**
- * Throws BackboneError `wrong_gradient` naming the property that fails, or `bad_request` if a norm is needed and not
+ * Throws BackboneError `wrong_gradient` with the property that fails, or `bad_request` if a norm is needed but not
  * reported.
  */
 export async function checkSeam(model: RemoteModel, options: SeamCheckOptions): Promise<Seam> {
@@ -104,7 +104,7 @@ function refuseIfNeeded({ needsNorm, profile }: SeamCheckOptions): void {
   if (!needsNorm) return;
   throw new BackboneError(
     'bad_request',
-    `The server reports no gradient norm, so what it trains cannot be checked, and tinker.profile "${profile}" needs one. Set tinker.profile to auto to train unchecked.`,
+    `The server reports no gradient norm, so its gradient cannot be checked, and tinker.profile "${profile}" requires the check. Set tinker.profile to auto to train without it.`,
   );
 }
 
@@ -117,9 +117,9 @@ async function findMoved({ model, encoding, rows }: Probe, rates: readonly numbe
 }
 
 /**
- * Returns the first property that fails, or whether the server ignores sequence numbers; null if it reports no norm.
- * Rows of negative coefficients come only after the linear check, because a server that divides by their sum would blow
- * them up.
+ * Returns the first property that fails. If none fails, returns whether the server ignores sequence numbers. Returns
+ * null if the server reports no norm. Rows with negative coefficients come after the check of linearity, because a
+ * server that divides by the sum of coefficients would return a huge gradient.
  */
 async function compareNorms(probe: Probe): Promise<Failure | Pick<Seam, 'ignoresNumbers'>> {
   const { short, long, last, other } = probe.rows;
@@ -131,8 +131,8 @@ async function compareNorms(probe: Probe): Promise<Failure | Pick<Seam, 'ignores
     differs('linear', manifold, large * first);
   if (early !== undefined) return early;
   const ignoresNumbers = await countsTwice(probe, first);
-  // The last request leaves no gradient, so a server that keeps one optimizer for all models keeps no moments of Adam
-  // either.
+  // The gradient of the last request is zero. If a server keeps one optimizer for all models, the moments of Adam are
+  // therefore zero afterwards.
   const [both, ends, opposite] = await normsOf(probe, [
     [short, long],
     [last, scaled(other, -1)],
@@ -156,7 +156,9 @@ function differs(property: Property, found: Norm, expected: number): Failure | u
 
 const isRest = (found: Norm, whole: number): boolean => typeof found === 'number' && found <= remainder * whole;
 
-/** Returns the norm of a row and its negative with zeros at its end, which must cancel. */
+/**
+ * Returns the norm of the gradient of a row and of its negative with zeros at the end. The two gradients must cancel.
+ */
 async function findRest(probe: Probe, found: Norm, whole: number): Promise<Failure | undefined> {
   if (isRest(found, whole)) return undefined;
   const { short } = probe.rows;
@@ -166,9 +168,9 @@ async function findRest(probe: Probe, found: Norm, whole: number): Promise<Failu
 }
 
 /**
- * Returns whether a request that is sent twice has a larger gradient than one that counts once, whose norm is `once`.
- * If the server averages, rows without a gradient follow it. A mean over the request alone would be the same, counted
- * twice or not.
+ * Returns whether a request that is sent twice gives a larger gradient than the norm `once` of a request that counts
+ * once. If the server averages, rows without a gradient follow the request. Without such rows, the mean would not show
+ * whether the request counts twice.
  */
 async function countsTwice(probe: Probe, once: number): Promise<boolean> {
   const { model, encoding } = probe;
@@ -199,7 +201,9 @@ async function normsOf(probe: Probe, requests: readonly (readonly CoefficientRow
   return await probe.model.normsOf(encoded, probe.encoding);
 }
 
-/** The logprobs are from a request of the same shape, because some servers round differently in another shape. */
+/**
+ * Both sets of logprobs come from requests of the same shape, because some servers round differently for another shape.
+ */
 async function encode({ model, encoding }: Probe, rows: readonly CoefficientRow[]): Promise<RowData[]> {
   const logprobs = encoding === 'averages' ? await model.forward(rows.map(({ ids }) => ids)) : undefined;
   return encodeRows(rows, encoding, logprobs);

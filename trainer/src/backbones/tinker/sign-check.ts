@@ -11,12 +11,13 @@ export type Moved = {
   readonly before: Float64Array;
 };
 
-/** A move of the logprobs must be larger than this. It is larger than the rounding errors of half precision. */
+/** The smallest move of the logprobs that counts. It is larger than the rounding errors of half precision. */
 const visible = 0.02;
 
 /**
- * Makes steps of rising rates until the logprobs move, and returns whether they moved to the right side. The step is
- * Adam's without memory, so each weight moves by the rate along its gradient, at any scale of the coefficients.
+ * Makes steps with rising learning rates until the logprobs move, and returns whether they moved in the right
+ * direction. Adam has no moments of earlier steps here, so each weight moves by the learning rate, for any scale of the
+ * coefficients.
  */
 export async function findSign({
   model,
@@ -43,7 +44,7 @@ export async function findSign({
   return { by: Math.abs(by) >= visible ? by : 0, row, before };
 }
 
-/** Returns whether a model that was made afterwards begins with the changes of the steps. */
+/** Returns whether a model that is created afterwards has the changes of these steps. */
 export async function isMovedToo({ by, row, before }: Moved, model: RemoteModel): Promise<boolean> {
   const [now = before] = await model.forward([row.ids]);
   return movedAlong(row, before, now) > by / 2;

@@ -1,8 +1,8 @@
 /**
  * Expresses our losses as coefficients of a cross entropy. The loss of a step depends on the weights only through the
  * logprobs l of its terms, so its gradient is that of a cross entropy with the coefficient c = -weight * dLoss/dl on
- * each term. The step's report is computed from the returned logprobs, by the formulas that all backbones are tested
- * against.
+ * each term. The report of the step is computed from the returned logprobs, with the formulas against which all
+ * backbones are tested.
  */
 
 import { BackboneError, type TermReport, type TrainStepMetrics, type TreePack } from '@agentjet/core';
@@ -11,7 +11,8 @@ import { termLoss, type TermLoss } from '../../slope/term-loss.js';
 import { toTerms } from './row-data.js';
 
 /**
- * The logprobs of the targets of each row, shape [T - 1], under the weights to be trained and under the initial ones.
+ * The logprobs of the targets of each row, shape [T - 1], under the weights that are trained and under the initial
+ * weights.
  */
 export type RowLogprobs = {
   readonly trained: readonly ArrayLike<number>[];
@@ -33,7 +34,7 @@ export function needsLogprobs({ batch: { loss, isOnPolicy }, tisCap }: Step): bo
   return loss.kind === 'policy' && !(isOnPolicy === true && loss.klCoef === 0 && tisCap === 0);
 }
 
-/** Computes c of each term, shape [K] per pack. A batch that needs no logprobs may leave them out. */
+/** Computes c of each term, shape [K] per pack. Logprobs are optional for a batch that does not need them. */
 export function coefficientsOf(step: Step, logprobs: RowLogprobs | undefined): Float64Array[] {
   return step.batch.packs.map((pack, index) => {
     const slopes = lossesOf(step, pack, rowOf(pack, index, logprobs)).map(({ slope }) => slope);

@@ -1,7 +1,7 @@
 /**
  * The Backbone contract over a server that speaks the Tinker API. Requests that touch the model run one after the
- * other. If the server loses a step, the step is made again from its beginning, on a new model with the state that was
- * kept last.
+ * other. If the server loses a step, the backbone repeats the whole step on a new model, which begins with the last
+ * state that was kept on the server.
  */
 
 import {
@@ -46,9 +46,9 @@ type EncodedStep = {
 
 type StepOptions = { readonly signal?: AbortSignal };
 
-/** The parts of a step's time. */
+/** The parts of the time of a step. */
 export type TinkerTrainStepMetrics = TrainStepMetrics & {
-  /** Time before the server began the step: it made other requests of this run, or had no room. */
+  /** The time before the server began the step, because it computed other requests of this run or had no room. */
   readonly secondsQueued: number;
   readonly secondsComputing: number;
   /** Time until samples come from the new weights. */
@@ -61,7 +61,10 @@ export class TinkerBackbone implements Backbone {
   readonly proximalLogprobs?: NonNullable<Backbone['proximalLogprobs']>;
   readonly #parts: TinkerParts;
   readonly #queue = new StepQueue();
-  /** SkyRL's JAX engine, the one that averages, samples by loading a sampler's weights over those that it trains. */
+  /**
+   * Servers that average cannot sample while they train. SkyRL's JAX engine, which averages, replaces the weights in
+   * training with those of the sampler.
+   */
   readonly #turns: Turns | undefined;
   #live: LiveModel;
   #version = 0;
@@ -70,7 +73,9 @@ export class TinkerBackbone implements Backbone {
   #isLost = false;
   /** The number of steps that this run has made. */
   #secondsSync = 0;
-  /** Until the next step, samples may come from lost steps, so none counts as on-policy. */
+  /**
+   * True after a loss, until the next step. Samples may then come from lost steps, so no sample counts as on-policy.
+   */
   #isRolledBack = false;
 
   constructor(parts: TinkerParts, live: LiveModel) {
@@ -168,8 +173,8 @@ export class TinkerBackbone implements Backbone {
   }
 
   /**
-   * Runs the function. If the server has lost the model in the meantime, the function runs once more from the kept
-   * state.
+   * Runs the function. If the server loses the model in the meantime, the function runs a second time on a new model
+   * with the kept state.
    */
   async #untilKept<Result>(run: () => Promise<Result>): Promise<Result> {
     if (this.#isLost) await this.#recover('after the last request failed');
@@ -200,8 +205,8 @@ export class TinkerBackbone implements Backbone {
   }
 
   /**
-   * Does the part of a step from the first gradient on. A failure here drops the model, because a gradient cannot be
-   * taken back.
+   * Makes the part of a step that begins with the first gradient. After a failure here the model is discarded, because
+   * a gradient cannot be removed from it.
    */
   async #step(step: Step, { data, before, reference }: EncodedStep): Promise<TrainStepMetrics> {
     const { batch } = step;
@@ -267,7 +272,7 @@ export class TinkerBackbone implements Backbone {
     const numLost = this.#version - version;
     const lost = numLost === 0 ? '' : ` ${numLost} optimizer steps since then are lost (tinker.keep_state_every).`;
     this.#parts.notice(
-      `tinker: the model on the server is given up (${reason}). A new one begins with the weights of step ${version}.${lost}`,
+      `tinker: the model on the server is discarded (${reason}). A new model begins with the weights of step ${version}.${lost}`,
     );
     this.#isLost = true;
     this.#isRolledBack ||= numLost > 0;
@@ -294,6 +299,6 @@ function checkFinite(packs: readonly TreePack[], logprobs: readonly ArrayLike<nu
 function nonFinite(what: string): BackboneError {
   return new BackboneError(
     'non_finite_gradient',
-    `${what} is not a finite number, so the step was not made; the weights are unchanged. Lower the learning rate, or look for broken rows.`,
+    `${what} is not a finite number, so the step was not made, and the weights are unchanged. Lower the learning rate, or look for rows with invalid values.`,
   );
 }

@@ -1,9 +1,9 @@
 /**
- * Sends requests of the Tinker API over HTTP, as JSON. Requests over rows and their answers are protobuf if the server
- * wants it. A server answers most requests with a future, and the client asks for the future until it is ready. If no
- * answer comes, the client repeats requests that can be sent twice without harm: a request has a sequence number, so
- * the server returns the same future and computes nothing a second time. This is not `@agentjet/model-client`, because
- * the Tinker API has futures, and a repeated request may train twice.
+ * Sends requests of the Tinker API over HTTP, as JSON. Requests with rows, and their answers, are protobuf if the
+ * server requires it. A server answers most requests with a future, and the client asks for the future until it is
+ * ready. If no answer comes, the client repeats the request if that is safe. Most requests have a sequence number, for
+ * which the server returns the same future without computing the request a second time. `@agentjet/model-client` is not
+ * used here, because it does not know futures, and a repeated request may train twice.
  */
 
 import { BackboneError, cutText, isJsonObject, parseJson, toErrorMessage, type JsonObject } from '@agentjet/core';
@@ -24,7 +24,7 @@ export type TinkerClientOptions = {
   readonly wire?: Wire;
   /** Tests pass a clock that does not wait. */
   readonly clock?: AttemptClock;
-  /** Set if the server computes a repeated request again. After a lost connection the model is then given up. */
+  /** Set if the server computes a repeated request again. The model is then discarded after a lost connection. */
   readonly ignoresNumbers?: boolean;
 };
 
@@ -44,8 +44,8 @@ type RequestOptions = {
 const defaultPatienceMs = 5 * 60_000;
 const limitMs = 2 * 60_000;
 /**
- * The limit of a request that waits at the server for a result. Node itself gives up after five minutes without a
- * header.
+ * The maximum time of a request that waits on the server for a result. Node itself gives up after five minutes without
+ * response headers.
  */
 const pollLimitMs = 4 * 60_000;
 const firstWaitMs = 100;
@@ -56,15 +56,20 @@ const mostRedirects = 3;
 const goodbyeMs = 5000;
 const protobuf = 'application/x-protobuf';
 /**
- * A server that ignores sequence numbers would add these requests a second time, or refuse them because the name is
- * taken.
+ * These requests are not repeated on a server that ignores sequence numbers. It would add their gradients a second
+ * time, or refuse them because the name of a checkpoint is taken.
  */
 const notTwice = new Set(['forward_backward', 'optim_step', 'save_weights', 'save_weights_for_sampler']);
 
-/** A proxy may answer with these after the server has taken a request. 429 and 503 mean that it was not taken. */
+/**
+ * A proxy may send these statuses although the server has accepted the request. With 429 and 503, the server has not
+ * accepted it.
+ */
 const ambiguous = [408, 500, 502, 504];
 
-/** `queue_state` is `active`, or the reason why nothing is computed: `paused_capacity`, `paused_rate_limit`. */
+/**
+ * `queue_state` is `active`, or the reason why the server computes nothing: `paused_capacity` or `paused_rate_limit`.
+ */
 const isPaused = ({ queue_state: state }: JsonObject): boolean =>
   typeof state === 'string' && state.startsWith('paused');
 
@@ -73,7 +78,7 @@ export class TinkerClient {
   readonly #apiKey: string | null;
   readonly #patienceMs: number;
   readonly #clock: AttemptClock;
-  /** Starts as the option says. The seam check may change it later. */
+  /** The initial value is the option of the same name. The seam check may change it. */
   ignoresNumbers: boolean;
   /** Set if there may be a checkpoint to resume from. */
   hasBegun = false;
@@ -110,12 +115,12 @@ export class TinkerClient {
     return this.#closing.signal.aborted;
   }
 
-  /** The form in which rows are sent; `auto` until the first have been sent. */
+  /** The format in which rows are sent. It is `auto` until the first rows have been sent. */
   get wire(): Wire {
     return this.#wire;
   }
 
-  /** The total time that answers waited because the server had no room for them, by its own account. */
+  /** The total time that requests waited because the server had no room, as the server reports it. */
   get secondsPaused(): number {
     return this.#secondsPaused;
   }
@@ -168,7 +173,7 @@ export class TinkerClient {
     return { ...submitted, ...(await this.#retrieve(route, id, answers)) };
   }
 
-  /** Sends a goodbye once, even after `close`, and does not read the answer. */
+  /** Sends a last request once, even after `close`, and does not read the answer. */
   async tell(route: string, body: JsonObject): Promise<void> {
     const request = { method: 'POST', headers: this.#headers(), body: JSON.stringify(body) };
     const signal = AbortSignal.timeout(goodbyeMs);
@@ -225,7 +230,10 @@ export class TinkerClient {
     );
   }
 
-  /** Asks again until the server takes the request. Silence counts from the server's last answer to any request. */
+  /**
+   * Repeats the request until the server accepts it. The time without an answer counts from the server's last answer to
+   * any request.
+   */
   async #exchange(exchange: Exchange): Promise<Reply> {
     const { route, asked = route, patienceMs = this.#patienceMs } = exchange;
     const askedAt = this.#clock.now();
@@ -264,8 +272,8 @@ export class TinkerClient {
   }
 
   /**
-   * Each request gets its own signal: fetch removes its listener from a signal only when it is collected, and a run
-   * makes many requests.
+   * Creates a separate signal for each request. fetch removes its listener from a signal only when the garbage
+   * collector runs, and the many requests of a run would add up.
    */
   async #fetch({
     url,
@@ -294,7 +302,7 @@ export class TinkerClient {
     return new URL(`${this.#baseUrl}/api/v1/${route}`);
   }
 
-  /** `answers` can be protobuf, which is asked for only of a server that takes it. */
+  /** `answers` may be protobuf, but only if the server supports it. */
   #headers(isProtobuf = false, answers?: AnswerKind): Record<string, string> {
     return {
       'content-type': isProtobuf ? protobuf : 'application/json',
@@ -312,8 +320,10 @@ export class TinkerClient {
   }
 
   #silence(route: string, problem: string, waited: number): BackboneError {
-    const goOn = this.hasBegun ? ' When it answers again, --resume continues from the last checkpoint.' : '';
-    const asked = `No answer from ${this.#baseUrl} to ${route} in ${Math.round(waited / 1000)} s of asking again`;
+    const goOn = this.hasBegun
+      ? ' When the server answers again, continue from the last checkpoint with --resume.'
+      : '';
+    const asked = `No answer from ${this.#baseUrl} to ${route} in ${Math.round(waited / 1000)} s of repeated requests`;
     return new BackboneError(
       'unreachable',
       `${asked} (last: ${this.#redact(problem)}). Check that the server is up, and that tinker.base_url is its address.${goOn}`,
@@ -350,12 +360,12 @@ type Attempt =
   | {
       readonly kind: 'again';
       readonly text: string;
-      /** The server answered, if only with a refusal for now. */
+      /** Whether the server answered, even if it refused the request for now. */
       readonly wasHeard: boolean;
       readonly retryAfterMs?: number;
     };
 
-/** 425 means that the result is still being made; 501 will not change. */
+/** Returns whether a repetition may succeed. 425 means that the result is not ready yet. 501 is permanent. */
 function isBusy(status: number): boolean {
   return [408, 425, 429].includes(status) || (status >= 500 && status !== 501);
 }
@@ -364,12 +374,14 @@ function toRetryMs(seconds: number): number | undefined {
   return seconds > 0 ? Math.min(1000 * seconds, 60_000) : undefined;
 }
 
-/** Reads the cause of a failed fetch, because its own message says nothing. */
+/** Returns the message of the cause of a failed fetch, because the error itself has no useful message. */
 function describeCause(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? toErrorMessage(error.cause) : toErrorMessage(error);
 }
 
-/** Python writes numbers that are not finite as words, which JSON does not have. They become null. */
+/**
+ * Replaces the words that Python writes for numbers that are not finite with null, because JSON does not allow them.
+ */
 function parsePythonJson(text: string): unknown {
   return parseJson(text) ?? parseJson(text.replaceAll(/([[:,]\s*)-?(?:NaN|Infinity)(?=\s*[\],}])/g, '$1null'));
 }

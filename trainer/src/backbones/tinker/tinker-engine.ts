@@ -15,7 +15,7 @@ import type { TinkerClient } from './tinker-client.js';
 import { LostError } from './tinker-errors.js';
 import type { Turns } from './turns.js';
 
-/** The weights that a call is sampled from. They do not change. */
+/** The weights that a call samples from. They do not change. */
 export type Sampler = { readonly id: string; readonly policyVersion: number };
 
 export type TinkerEngineOptions = {
@@ -32,7 +32,10 @@ export type TinkerEngineOptions = {
 /** Servers read seeds as signed 32-bit numbers. */
 const seedRange = 2 ** 31;
 
-/** Wraps the server's sampler as an Engine. A completion comes whole, so `onToken` is called afterwards. */
+/**
+ * Wraps the server's sampler as an Engine. The server returns only whole completions, so `onToken` is called for all
+ * tokens at the end.
+ */
 export function createTinkerEngine(options: TinkerEngineOptions): Engine {
   let sequence = 0;
   const nextSequence = () => ++sequence;
@@ -109,7 +112,7 @@ function readCompletion(answer: JsonObject, policyVersion: number): Completion {
   if (!Array.isArray(tokens) || !Array.isArray(logprobs) || tokens.length !== logprobs.length || tokens.length === 0)
     throw new EngineError(
       'failed',
-      'The server sampled no tokens, or not one logprob for each. Check that it reports logprobs when it samples.',
+      'The server returned no tokens, or not exactly one logprob for each token. Check that it returns logprobs when it samples.',
     );
   return {
     ids: Int32Array.from(tokens, Number),

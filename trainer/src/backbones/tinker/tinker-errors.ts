@@ -2,14 +2,14 @@
 
 import { BackboneError, cutText } from '@agentjet/core';
 
-/** The server has forgotten a future, a model or a session, so nobody knows what it has computed. */
+/** The server has forgotten a future, a model or a session, so it is not known what the server has computed. */
 export class LostError extends BackboneError {
   constructor(message: string, cause?: unknown) {
     super('lost', message, { cause });
   }
 }
 
-/** The server has understood a request and does not take it. */
+/** The server has understood a request and refuses it. */
 export class RefusedError extends BackboneError {
   readonly status: number;
   constructor(message: string, status: number) {
@@ -33,8 +33,8 @@ export type Refusal = {
 const lostStatus = [404, 410];
 
 /**
- * These routes name things that may never have been on the server, so "not found" does not mean that something was
- * lost.
+ * Requests to these routes may name objects that were never on the server, so "not found" does not mean that an object
+ * was lost.
  */
 const namesAnything = ['create_model', 'create_session', 'get_server_capabilities', 'load_weights'];
 
@@ -51,7 +51,7 @@ export function toFailure({ baseUrl, route, status, text }: Refusal): BackboneEr
   const shown = status === 200 ? '' : ` (status ${status})`;
   const isGone = (status === 200 || status === 400) && !namesAnything.includes(route) && saysGone.test(found);
   if (isGone || lostStatus.includes(status))
-    return new LostError(`${baseUrl} does not know what ${route} is about${shown}: ${found}`);
+    return new LostError(`${baseUrl} no longer has the model, session or result that ${route} names${shown}: ${found}`);
   if (status === 401 || status === 403)
     return new BackboneError(
       'refused',
@@ -61,8 +61,8 @@ export function toFailure({ baseUrl, route, status, text }: Refusal): BackboneEr
 }
 
 /**
- * The statuses by which servers refuse a body of another kind than theirs, or a route that they have for one kind
- * alone.
+ * The statuses with which servers refuse a format that they do not support, or a route that exists only for the other
+ * format.
  */
 const wireRefusals = [400, 404, 405, 406, 415, 422];
 

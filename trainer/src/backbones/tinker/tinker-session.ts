@@ -1,4 +1,4 @@
-/** A session holds the models of one run. A server gives them up if no heartbeat comes for some minutes. */
+/** A session holds the models of one run. A server deletes them if it gets no heartbeat for some minutes. */
 
 import { BackboneError } from '@agentjet/core';
 import { protocolError } from './row-data.js';
@@ -11,7 +11,7 @@ export type NewModel = {
   /** The rank of the adapter; 0 means all weights. */
   readonly rank: number;
   readonly seed: number;
-  /** A path of weights on the server to begin from; null is the base model. */
+  /** The path on the server of the initial weights. Null means the base model. */
   readonly beginsFrom: string | null;
 };
 
@@ -44,7 +44,7 @@ export class TinkerSession {
     await this.#client.post('session_heartbeat', { session_id: this.#id }, options).catch(() => undefined);
   }
 
-  /** Makes a model with the weights that it begins from, and no optimizer steps. */
+  /** Creates a model with its initial weights. */
   async createModel({ beginsFrom, ...newModel }: NewModel): Promise<RemoteModel> {
     const model = await this.createBaseModel(newModel);
     if (beginsFrom === null) return model;
@@ -54,14 +54,14 @@ export class TinkerSession {
       if (!(error instanceof LostError) && !isRefused(error)) throw error;
       throw new BackboneError(
         'bad_model_files',
-        `model.path is a checkpoint whose weights are on the server that trained it, at ${beginsFrom}, and this server does not load them (${error.message}). Set tinker.base_url to that server, and tinker.base_model and tinker.rank as they were.`,
+        `model.path is a checkpoint whose weights are at ${beginsFrom} on the server that trained it, and this server cannot load them (${error.message}). Set tinker.base_url to the other server, and use the same tinker.base_model and tinker.rank as then.`,
         { cause: error },
       );
     }
     return model;
   }
 
-  /** Makes a model with the initial weights of the base model. */
+  /** Creates a model with the weights of the base model. */
   async createBaseModel({ baseModel, rank, seed }: Omit<NewModel, 'beginsFrom'>): Promise<RemoteModel> {
     this.#models += 1;
     const answer = await this.#client.call('create_model', {

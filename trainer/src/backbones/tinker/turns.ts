@@ -1,5 +1,5 @@
 /**
- * Separates completions and training steps: a step waits for the completions in progress, and later completions wait
+ * Keeps completions and training steps apart. A step waits for the completions in progress, and later completions wait
  * for the step.
  */
 export class Turns {

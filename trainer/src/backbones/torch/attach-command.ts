@@ -4,7 +4,7 @@ import { torchHome } from './torch-home.js';
 export type AttachCommandParts = {
   /** The control plane's address, as host:port. */
   readonly address: string;
-  /** The token that the command shows. */
+  /** The token that the command contains. */
   readonly token: string;
   readonly numNodes: number;
   readonly gpusPerNode: number;
@@ -13,8 +13,8 @@ export type AttachCommandParts = {
 };
 
 /**
- * Returns the line that starts the worker's processes on a node; it is the same on every node. HEAD is a node that all
- * others reach; Slurm, JobSet, Ray and SkyPilot know one.
+ * Returns the line that starts the worker's processes on a node; it is the same on every node. HEAD is a placeholder
+ * for a node that all other nodes can reach. Slurm, JobSet, Ray and SkyPilot provide the name of such a node.
  */
 export function attachCommand(parts: AttachCommandParts): string {
   const { address, token, numNodes, gpusPerNode, dir = torchHome.dir } = parts;

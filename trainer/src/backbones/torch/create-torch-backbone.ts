@@ -19,7 +19,7 @@ import { toWorkerConfig, type AttachOptions, type TorchBackboneOptions } from '.
 import { writeSharedProbe } from './shared-storage.js';
 import { toTorchLaunch } from './torch-launch.js';
 
-/** TrainStepMetrics and how far sampler and trainer disagree before the update. */
+/** TrainStepMetrics, and the mismatch between sampler and trainer before the update. */
 export type TorchTrainStepMetrics = TrainStepMetrics & {
   /**
    * The mean of exp(d) - 1 - d with d = trainer logprob - sampler logprob: an estimate of KL(sampler || trainer), in
@@ -60,15 +60,16 @@ type TorchReady = ReadyMessage & {
 };
 
 /**
- * If the worker chooses how many calls it samples at once, at most this many calls per GPU, times four, are in flight.
+ * If the worker chooses how many calls it samples at a time, the number of calls in progress is at most four times this
+ * number per GPU.
  */
 const mostSlots = 256;
 
-/** A launcher's queue may take long. */
+/** Waits for a long time, because the job may wait in the queue of a launcher. */
 const attachTimeoutMs = 3_600_000;
 
 /**
- * Starts the GPU worker, or waits for the one that launchers start, until its model is loaded. Rejects with
+ * Starts the GPU worker, or waits for a worker that launchers start. Resolves when its model is loaded. Rejects with
  * BackboneError: `no_python`, `bad_model_files`, `unsupported_model`, `bad_request` (an option), `out_of_memory`,
  * `worker_died`, `worker_hung`, `version_mismatch`.
  */
@@ -79,7 +80,7 @@ export async function createTorchBackbone(options: TorchBackboneOptions): Promis
 async function startLocally(options: TorchBackboneOptions): Promise<TorchBackbone> {
   const door = chooseDoor(doorOf(options));
   const launch = toTorchLaunch(findPython(torchHome, options.python), options);
-  await readModelFolder(options.modelDir); // checks the options here, because the worker would find errors only after it has loaded PyTorch
+  await readModelFolder(options.modelDir); // checks the options here, because the worker could check them only after it has loaded PyTorch
   const worker = await startPythonWorker({ ...common(options), launch, config: toWorkerConfig(options), door });
   return new RunningBackbone(worker, options);
 }
@@ -129,14 +130,17 @@ function common({ startTimeoutMs, heartbeatTimeoutMs, stallTimeoutMs, onLogLine 
   };
 }
 
-/** The started processes must match the configuration, because the packs of a step are shared out over that many. */
+/**
+ * Checks that the number of started processes matches the configuration, because the packs of a step are divided among
+ * that many.
+ */
 async function checkCount({ connection, ready }: PythonWorker, numNodes: number, gpusPerNode: number): Promise<void> {
   const { num_ranks: numRanks, num_nodes: found } = ready as TorchReady;
   if (found === numNodes && numRanks === numNodes * gpusPerNode) return;
   await connection.close(0);
   throw new BackboneError(
     'bad_request',
-    `The launchers started ${numRanks} processes on ${found} nodes, but torch.num_nodes is ${numNodes} and trainer_common.n_gpus_per_node ${gpusPerNode}. Start as many as these settings say, or change the settings.`,
+    `The launchers started ${numRanks} processes on ${found} nodes, but torch.num_nodes is ${numNodes} and trainer_common.n_gpus_per_node ${gpusPerNode}. Start as many processes as these settings require, or change the settings.`,
   );
 }
 

@@ -18,15 +18,18 @@ const measured = {
   /** Bytes a parameter with `master_weights: bfloat16`. */
   roundedWeights: 2,
   moments: 8,
-  /** A gradient appears while activations disappear, so gradients count only if few activations are kept. */
+  /**
+   * Backward frees activations while it creates gradients, so gradients count only if they take more memory than the
+   * activations.
+   */
   gradients: 2,
   /** Between the packs of a step, each GPU keeps whole gradients in single precision. */
   keptGradients: 4,
   /** Several GPUs have sharded float32 masters. */
   shardedMasters: 4,
   /**
-   * Gathered bfloat16 weights of all layers count, unless they are freed after each layer. By default a GPU keeps them
-   * if they take at most a sixth of it.
+   * The gathered bfloat16 weights of all layers count, unless they are freed after each layer. By default a GPU keeps
+   * them if they take at most a sixth of its memory.
    */
   gatheredWeights: 2,
   wholeShare: 6,
@@ -37,15 +40,15 @@ const measured = {
   fp8HiddenStates: 9.5,
   fp8InnerStates: 2.4,
   bytesPerNumber: 2,
-  /** Logits that are kept for backward. More logits are computed again. */
+  /** The bytes of logits that are kept for backward. Other logits are computed a second time. */
   keptLogits: 12 * 2 ** 30,
-  /** CUDA, kernels, one chunk of logits. */
+  /** The memory of CUDA, kernels and one chunk of logits. */
   context: 2.1 * 2 ** 30,
   /** The share of a GPU that vLLM takes next to the trainer. */
   vllmShare: 0.45,
   /**
-   * A CPU without compilation has float32 states and another size of activations than a GPU, and the process counts
-   * too.
+   * On a CPU without compilation, states are float32, activations have another size than on a GPU, and the memory of
+   * the process counts too.
    */
   cpuStates: 16,
   cpuActivations: 4,
@@ -73,8 +76,8 @@ const defaults: TorchSettings = {
 };
 
 /**
- * Without GPUs it estimates the CPU. Throws BackboneError `unsupported_model` if config.json has no size, or shows a
- * model that the worker refuses.
+ * Estimates the CPU if there are no GPUs. Throws BackboneError `unsupported_model` if config.json does not contain a
+ * size, or describes a model that the worker refuses.
  */
 export function estimateTorch(request: NeedRequest): ResourceNeed {
   refuseClass(request.model);
@@ -108,7 +111,7 @@ type OnGpu = {
   readonly tokens: number;
   /** True if a GPU computes more than one pack in a step. */
   readonly hasSeveralPacks: boolean;
-  /** The least that one GPU of vLLM needs. */
+  /** The minimum memory of one GPU of vLLM. */
   readonly sampler: readonly MemoryPart[];
 };
 
@@ -122,7 +125,7 @@ function trainersGpus(rollout: Rollout, gpus: Gpus): Gpus {
   return { ...gpus, count: Math.max(1, gpus.count - rollout.numReplicas * rollout.tensorModelParallelSize) };
 }
 
-/** A replica has all weights, and room for one long sample. */
+/** A replica needs memory for all weights and one long sample. */
 function vllmParts(shape: ModelShape, rollout: Rollout, { longestSample }: Workload): readonly MemoryPart[] {
   const share = measured.bytesPerNumber / rollout.tensorModelParallelSize;
   return [
@@ -148,15 +151,15 @@ function gpuParts(shape: ModelShape, work: OnGpu): readonly MemoryPart[] {
 }
 
 type Gradients = {
-  /** Bytes that are held as long as activations are held. */
+  /** The bytes that are in use at the same time as activations. */
   readonly kept: number;
-  /** Gradients appear while activations disappear. */
+  /** The bytes of gradients, which are created while activations are freed. */
   readonly late: number;
 };
 
 /**
- * Returns the larger of two moments: when all activations exist, and when all gradients exist and a layer is computed
- * again.
+ * Returns the larger memory of two moments. In the first, all activations exist. In the second, all gradients exist,
+ * and one layer is computed a second time.
  */
 function passParts(
   shape: ModelShape,
@@ -235,7 +238,10 @@ function loraParts(shape: ModelShape, rank: number): readonly MemoryPart[] {
   ];
 }
 
-/** `all` is what the layers keep; `layer` is what one layer needs while it is computed again. */
+/**
+ * `all` counts the activations that the layers keep. `layer` counts those of one layer while it is computed a second
+ * time.
+ */
 function activationBytes(
   { hiddenSize, innerSize, numLayers, vocabSize }: ModelShape,
   tokens: number,
@@ -251,7 +257,9 @@ function activationBytes(
   return { all: tokens * numLayers * kept, logits, layer: tokens * layer };
 }
 
-/** vLLM fills its share even if it needs less. Our own sampler holds the keys and values of its slots. */
+/**
+ * vLLM takes its whole share even if it needs less. Our own sampler takes memory for the keys and values of its slots.
+ */
 function samplerPart(shape: ModelShape, { request, gpus, sampler }: OnGpu): MemoryPart {
   const { rollout } = request.config;
   const { name, gpuMemoryUtilization, colocated } = rollout;

@@ -26,8 +26,8 @@ export type TorchInferenceOptions = {
   /** `builtin` needs nothing but the worker. `vllm` (0.26 or later) is faster and must be installed. */
   readonly server?: 'builtin' | 'vllm';
   /**
-   * The number of answers sampled at once per GPU; more wait. Defaults to as many as fit a twelfth of the GPU, at most
-   * 256; 64 on a CPU. vLLM has its own limit.
+   * The maximum number of answers that are sampled at a time per GPU. Others wait. Defaults to as many as fit in a
+   * twelfth of the GPU, at most 256, and to 64 on a CPU. vLLM has its own limit.
    */
   readonly slots?: number;
   /** The cache per slot, in tokens of prompt plus answer. Defaults to the model's context, at most 4,096. */
@@ -48,9 +48,12 @@ export type AttachOptions = {
   readonly numNodes: number;
   /** The port to listen on; 0 takes any free port. */
   readonly port: number;
-  /** The folder of the run, which all nodes must see. A file is written there and looked for on each node. */
+  /**
+   * The folder of the run, which every node must be able to read. A file is written there, and each node checks that it
+   * can read it.
+   */
   readonly sharedDir: string;
-  /** The token that the printed line contains and the worker shows. Defaults to a fresh random one. */
+  /** The token in the printed line, which the worker sends. Defaults to a new random token. */
   readonly token?: string;
   /** Called once with the line to run on every node. */
   readonly onCommand: (command: string) => void;
@@ -66,7 +69,9 @@ export type TorchBackboneOptions = {
    * `attach` it is the number of each node.
    */
   readonly numGpus?: number;
-  /** If it is set, nothing is started. Launchers on one or several nodes start the worker, and it connects. */
+  /**
+   * If set, the backbone starts no process. Launchers on one or several nodes start the worker, which then connects.
+   */
   readonly attach?: AttachOptions;
   readonly device?: 'auto' | 'cpu' | 'cuda';
   /** The dtype of the compute. `auto` is bfloat16 (with float32 masters) on a GPU, and float32 on a CPU. */
@@ -74,9 +79,9 @@ export type TorchBackboneOptions = {
   /** With `bfloat16` there are no float32 masters, and each update is rounded at random. Defaults to float32. */
   readonly masterWeights?: 'float32' | 'bfloat16';
   /**
-   * Sets what the float32 masters of bfloat16 weights hold at the start beyond the weights. `zero` (default) is
-   * nothing. `file` takes the rest from a float32 file. `dithered` does the same, or draws among the values that round
-   * to the weight if there is no such file.
+   * The initial values of the float32 masters of bfloat16 weights. `zero` (default) uses the weights themselves. `file`
+   * uses the values of a float32 file. `dithered` does the same if there is such a file, and otherwise draws a random
+   * value among those that round to the weight.
    */
   readonly masterStart?: 'zero' | 'file' | 'dithered';
   /**
@@ -84,7 +89,7 @@ export type TorchBackboneOptions = {
    * Ada and Hopper.
    */
   readonly matmul?: 'plain' | 'fp8';
-  /** The sizes of the compiled shapes. Packs should not be larger. */
+  /** The maximum size of a pack, from which the compiled sizes follow. A larger pack is compiled separately. */
   readonly maxPackTokens?: number;
   readonly attention?: 'auto' | 'dense' | 'flex' | 'rows' | 'flash4';
   readonly compile?: 'auto' | 'on' | 'off';
@@ -104,9 +109,9 @@ export type TorchBackboneOptions = {
   readonly inference?: TorchInferenceOptions;
   /** The interpreter. Defaults to AJET_TORCH_PYTHON, then trainer/torch/.venv. */
   readonly python?: string;
-  /** The address to listen on for the worker. Any address except the loopback needs `token`. */
+  /** The address on which to wait for the worker. Any address except the loopback needs `token`. */
   readonly listenHost?: string;
-  /** The secret that the worker shows. Defaults to a fresh random one. */
+  /** The secret that the worker sends. Defaults to a new random one. */
   readonly token?: string;
   readonly startTimeoutMs?: number;
   readonly heartbeatTimeoutMs?: number;
@@ -197,9 +202,9 @@ export function toTorchOptions(
   };
 }
 
-/** Returns the token of the run. The line that was printed first then starts a worker after a restart too. */
+/** Returns the token that the run folder keeps, so the line that was printed first also works after a restart. */
 const keptToken = (runDir: string): string =>
   keptSecret(
     path.join(runDir, 'torch-worker.secret'),
-    'The next start then makes a new token and prints the line that starts a worker with it.',
+    'The next start then creates a new token and prints a line with it.',
   );

@@ -1,8 +1,8 @@
 import { BackboneError, textConfigOf, type JsonObject } from '@agentjet/core';
 
 /**
- * These classes of transformers are refused when the worker opens them; the list is from
- * test/bench/results/right-families.json. Their forward pass is not what a token tree and the chunked head compute.
+ * The classes of transformers that the worker refuses, from test/bench/results/right-families.json. A token tree with
+ * the chunked head does not compute the same as their own forward pass.
  */
 export const refusedClasses: readonly string[] = [
   'AXK2ForCausalLM',

@@ -2,8 +2,8 @@ import { defineBackbone, setting, z, type SectionOf } from '@agentjet/core';
 import { torchCapabilities } from '../capabilities.js';
 
 /**
- * With `backbone: torch` a Python worker samples and trains on the GPUs of this machine, or of several machines that
- * launchers join.
+ * With `backbone: torch`, a Python worker samples and trains on the GPUs of this machine, or of several machines on
+ * which launchers start it.
  */
 
 const text = z.string().min(1);

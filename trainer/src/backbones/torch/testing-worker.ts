@@ -55,7 +55,7 @@ export function startTiny(modelDir: string, options: Partial<TorchBackboneOption
   });
 }
 
-/** Returns a port that nothing listens on a moment later. */
+/** Returns a port that is free at the time of the call. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject);

@@ -5,7 +5,7 @@ import { torchHome } from './torch-home.js';
 import type { TorchBackboneOptions } from './options.js';
 
 /**
- * Starts one process, or one per GPU under torchrun. The processes find one another through a file, so they need no
+ * Starts one process, or one per GPU under torchrun. The processes find each other through a file, so they need no
  * port.
  */
 export function toTorchLaunch(python: string, { numGpus = 1, cpuOffload, env }: TorchBackboneOptions): WorkerLaunch {

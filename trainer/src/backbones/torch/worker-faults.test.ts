@@ -72,7 +72,7 @@ describe.skipIf(!hasTorch)('a torch worker in trouble', { timeout: 240_000 }, ()
     const call = backbone.logprobs([{ ids: Int32Array.of(1, 2, 3) }]);
     await expect(call).rejects.toMatchObject({
       code: 'worker_hung',
-      message: expect.stringContaining('no sign of life') as unknown,
+      message: expect.stringContaining('sent no message for') as unknown,
     });
     await backbone.close();
   });

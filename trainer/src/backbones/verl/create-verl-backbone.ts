@@ -40,7 +40,7 @@ type VerlReady = ReadyMessage & {
   readonly versions: Readonly<Record<string, string>>;
 };
 
-/** The number of calls that each worker has at once; more wait. */
+/** The maximum number of calls that each worker has at a time. Other calls wait. */
 const mostSlots = 256;
 
 /** On a busy machine the import of verl alone can take a minute, and each worker imports it again. */
@@ -54,7 +54,7 @@ const startTimeoutMs = 900_000;
 export async function createVerlBackbone(options: VerlBackboneOptions): Promise<VerlBackbone> {
   const launch = toVerlLaunch(findPython(verlHome, options.python), options.env);
   const modelDir = path.resolve(options.modelDir);
-  await readModelFolder(modelDir); // checks the options here, because errors would otherwise come only after minutes
+  await readModelFolder(modelDir); // checks the options here, because the driver would report errors only after minutes
   const worker = await startPythonWorker({
     name: 'verl',
     setupCommand: verlHome.setupCommand,

@@ -17,8 +17,8 @@ const measured = {
   states: 16,
   masters: 4,
   /**
-   * A layer keeps this many hidden and inner states per token for backward, in the type of the compute. Norms keep
-   * float32 ones.
+   * A layer keeps this many hidden states and inner states per token for backward, in the dtype of the compute. Norms
+   * keep theirs in float32.
    */
   hiddenStates: 26,
   innerStates: 5,
@@ -26,16 +26,16 @@ const measured = {
    * The bytes that one logit takes: the computed value, its float32 copies for logprob and entropy, and its gradient.
    */
   logits: 16,
-  /** CUDA, kernels, buffers of NCCL. */
+  /** The memory of CUDA, kernels and buffers of NCCL. */
   context: 2.5 * 2 ** 30,
-  /** Processes on a CPU: the driver together with Ray's own, and each worker. */
+  /** The memory of processes on a CPU: of the driver together with Ray's processes, and of each worker. */
   driver: 1.5e9,
   worker: 1.2e9,
-  /** The speed of PyTorch eager, as for the torch backbone on a CPU. */
+  /** The speed of PyTorch without compilation, as for the torch backbone on a CPU. */
   cpuRates: { samplingFlops: 50e9, trainingFlops: 70e9, bytesPerSecond: 10e9 },
   /**
-   * The share of an H200's peak: the torch backbone's share divided by 1.6, since verl trained the same run 1.6 times
-   * longer.
+   * The share of an H200's peak. It is the torch backbone's share divided by 1.6, because verl took 1.6 times as long
+   * to train the same run.
    */
   shareOfPeak: 0.285,
 } as const;
@@ -51,11 +51,11 @@ const defaults: VerlSettings = {
 };
 
 /**
- * Without GPUs it estimates all workers on the CPU of this machine. Throws BackboneError `unsupported_model` if
- * config.json has no size, or shows a model that the sampler refuses.
+ * Estimates all workers on the CPU of this machine if there are no GPUs. Throws BackboneError `unsupported_model` if
+ * config.json does not contain a size, or describes a model that the sampler refuses.
  */
 export function estimateVerl(request: NeedRequest): ResourceNeed {
-  refuseClass(request.model); // its sampler is the torch worker's
+  refuseClass(request.model); // verl uses the sampler of the torch worker
   const settings: VerlSettings = { ...defaults, ...request.section };
   const shape = readModelShape(request.model);
   const workload = readWorkload(request, shape.contextLength);
@@ -79,7 +79,7 @@ function timeOf(
   return trainingSecondsOnGpu(shape, rowsOf(workload), { gpus, share: measured.shareOfPeak });
 }
 
-/** The backbone takes rows, so each episode's prompt is computed again. */
+/** The backbone takes rows, so the prompt is computed for each episode. */
 const rowsOf = (workload: Workload): Workload => ({ ...workload, tasks: workload.episodes });
 
 type Placement = {
@@ -88,7 +88,7 @@ type Placement = {
   readonly shards: number;
   /** The number of workers whose memory is counted: one on a GPU, all of this machine on its CPU. */
   readonly together: number;
-  /** Bytes of a number in the compute. */
+  /** The bytes of a number in the dtype of the compute. */
   readonly width: number;
 };
 

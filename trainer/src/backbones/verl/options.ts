@@ -3,7 +3,10 @@ import { idleOptimizer } from '../idle-optimizer.js';
 import type { TorchBackboneOptions, TorchInferenceOptions } from '../torch/options.js';
 import type { VerlSection } from './registration.js';
 
-/** All nodes must see `modelDir`. `maxPackTokens` limits a micro-batch, and a single row may be longer. `shardOver` defaults to `all`. */
+/**
+ * All nodes must be able to read `modelDir`. `maxPackTokens` limits a micro-batch, but a single row may be longer.
+ * `shardOver` defaults to `all`.
+ */
 export type VerlBackboneOptions = Pick<
   TorchBackboneOptions,
   | 'modelDir'
@@ -21,8 +24,8 @@ export type VerlBackboneOptions = Pick<
   | 'onLogLine'
 > & {
   /**
-   * A running Ray cluster: `auto`, or host:port of its head. Without it Ray is started on this machine, and ends with
-   * the backbone.
+   * The address of a running Ray cluster: `auto`, or host:port of its head. By default, the backbone starts Ray on this
+   * machine and ends it.
    */
   readonly rayAddress?: string;
   /** The number of nodes, each with `gpusPerNode` workers. Defaults to 1. */

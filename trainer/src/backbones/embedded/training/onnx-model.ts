@@ -1,7 +1,7 @@
 /**
  * A model that is trained in this process: forward, backward and AdamW over token trees, and scoring. `run` of ONNX
- * Runtime blocks its thread, so code that also has to answer calls keeps this class in a worker. It knows no sampling:
- * samplers read `parameters` between steps.
+ * Runtime blocks its thread, so code that also has to answer calls uses this class in a worker. The class does not
+ * sample. Samplers read `parameters` between steps.
  */
 
 import { BackboneError } from '@agentjet/core';
@@ -47,11 +47,11 @@ export type OnnxModelOptions = {
   readonly optimizer: OptimizerOptions;
   /** Threads inside one operator. Defaults to 2. */
   readonly threads?: number;
-  /** Use double precision only to prove that results are right. It is slow and uses only standard operators. */
+  /** Use double precision only to verify results. It is slow and uses only standard operators. */
   readonly precision?: 'float32' | 'float64';
   /** The weights of the frozen reference of the KL term, read at first use. Defaults to `weights`. */
   readonly readReference?: () => Promise<FloatArray>;
-  /** The limits by which batches are cut for this machine. They change no result. */
+  /** The limits by which batches are cut to fit this machine. They do not change results. */
   readonly limits?: Partial<MicrobatchLimits>;
 };
 
@@ -114,7 +114,7 @@ export class OnnxModel {
     return this.#memory.gradients;
   }
 
-  /** Lets `use` read the state while no step changes it. */
+  /** Calls `use` with the state, which no step changes in the meantime. */
   async withState<Result>(use: (state: OnnxModelState) => Promise<Result>): Promise<Result> {
     const { parameters, firstMoments, secondMoments } = this.#memory;
     return this.#inTurn(() =>
@@ -122,7 +122,7 @@ export class OnnxModel {
     );
   }
 
-  /** Takes over a state of the same layout. */
+  /** Replaces the state with another one of the same layout. */
   async restore(state: OnnxModelState): Promise<void> {
     await this.#inTurn(async () => {
       this.#memory.parameters.set(state.parameters);
@@ -205,7 +205,7 @@ export class OnnxModel {
     if (microbatches.length === 0)
       throw new BackboneError(
         'bad_batch',
-        `The batch of ${batch.packs.length} packs supervises no token: there is nothing to train.`,
+        `The batch of ${batch.packs.length} packs supervises no token, so there is nothing to train.`,
       );
     const found = batch.reportTerms === true ? new TermReports(batch.packs) : undefined;
     const sums = await this.#accumulateGradients(microbatches, batch, { signal, found });
@@ -254,7 +254,7 @@ export class OnnxModel {
     return results;
   }
 
-  /** The first micro-batch writes the gradients, and each further one adds its own. */
+  /** The first micro-batch overwrites the gradients, and each later one adds to them. */
   async #accumulateGradients(
     microbatches: readonly Microbatch[],
     batch: BuiltInBatch,
@@ -317,7 +317,10 @@ export class OnnxModel {
   }
 }
 
-/** Copies the source at once, because the source changes. The type is the reader that a model folder would be. */
+/**
+ * Returns a reader, like that of a model folder, over a copy of the weights. The weights are copied at once, because
+ * they change later.
+ */
 function copyLater(weights: FloatArray): () => Promise<FloatArray> {
   const copy = weights.slice();
   return async () => copy;
@@ -331,12 +334,12 @@ function needsReference(loss: LossOptions): boolean {
   return loss.kind === 'policy' && loss.klCoef !== 0;
 }
 
-/** Greedy behaviour logprobs are those of temperature 1 (see Completion in @agentjet/core). */
+/** The behaviour logprobs of greedy tokens are computed at temperature 1 (see Completion in @agentjet/core). */
 function temperatureOf({ temperature = 1 }: { readonly temperature?: number }): number {
   return temperature > 0 ? temperature : 1;
 }
 
-/** Yields to the event loop first, because an abort reaches a worker as a message. */
+/** Yields to the event loop first, because a worker receives an abort as a message. */
 async function refuseAborted(signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return;
   await new Promise((resolve) => setImmediate(resolve));

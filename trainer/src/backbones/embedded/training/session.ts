@@ -6,7 +6,7 @@ import type { ElementType } from './graph/value.js';
 export type OnnxSessionOptions = {
   /** Threads inside one operator. */
   readonly threads: number;
-  /** ONNX Runtime's own fusions make operators that exist only in float32. Defaults to true. */
+  /** Whether ONNX Runtime may fuse operators. Fused operators exist only in float32. Defaults to true. */
   readonly canFuse?: boolean;
   /** Bytes that the model's external tensors refer to, by location. */
   readonly externalData?: readonly { readonly path: string; readonly data: Uint8Array }[];
@@ -21,11 +21,12 @@ export async function openSession(
     interOpNumThreads: 1,
     graphOptimizationLevel: canFuse ? 'all' : 'basic',
     logSeverityLevel: 3,
-    // A pattern is planned per input shape and held. It costs memory, and gains nothing if shapes change.
+    // ONNX Runtime would plan and keep a memory pattern for each input shape. That costs memory and saves no time if
+    // shapes change.
     enableMemPattern: false,
-    // Operators take microseconds to a millisecond. Threads that sleep in between cost a tenth of training and a third
-    // of sampling. Pools that spin for long take the core from other work. So threads spin briefly, stop with the run,
-    // and take their blocks one by one, which leaves room for others.
+    // Operators take between a microsecond and a millisecond. If threads sleep in between, training takes a tenth
+    // longer and sampling a third. If they spin for long, other work gets no core. Threads therefore spin briefly, stop
+    // with the run, and take their blocks one by one, so other work gets its share of the cores.
     extra: {
       session: {
         set_denormal_as_zero: '1',

@@ -40,11 +40,11 @@ export const policyLoss: Extract<LossOptions, { readonly kind: 'policy' }> = {
 export type TinyModelOptions = Partial<Pick<OnnxModelOptions, 'optimizer' | 'precision' | 'threads' | 'limits'>> & {
   /** Changes to tinyConfigJson. */
   readonly configJson?: object;
-  /** The frozen reference. It has other random weights unless it is the initial ones. */
+  /** Selects the weights of the frozen reference: the initial ones, or other random ones (the default). */
   readonly reference?: 'initial' | 'other';
 };
 
-/** Weights of all kinds are random and large enough for every gradient to be far from zero; norms are around one. */
+/** All weights are random, and large enough to keep every gradient far from zero. Norms are around one. */
 export function tinyModel({ configJson, reference = 'other', ...options }: TinyModelOptions = {}): OnnxModel {
   const config = parseModelConfig({ ...tinyConfigJson, ...configJson });
   const ofReference = reference === 'other' ? { readReference: async () => lively(config, 2) } : {};

@@ -1,5 +1,6 @@
 /**
- * The messages between a backbone's worker and the thread that uses it. All their values survive a structured clone.
+ * The messages between a backbone's worker and the thread that uses it. A structured clone keeps all values of a
+ * message.
  */
 
 import type {
@@ -41,7 +42,7 @@ export type ToWorker =
       readonly call: number;
       readonly promptIds: Int32Array;
       readonly sampling: TokenSampling;
-      /** The caller wants each token as it comes. */
+      /** Whether the caller wants each token as soon as it is sampled. */
       readonly isStreamed: boolean;
     }
   | {
@@ -52,9 +53,9 @@ export type ToWorker =
         readonly input: Methods[M]['input'];
       };
     }[Method]
-  /** Ends a call or aborts a request. The caller wants nothing more of it. */
+  /** Ends a call or aborts a request. The caller needs no further messages about it. */
   | { readonly type: 'abort'; readonly call: number }
-  /** onToken returned 'stop'. It ends the call as abort does, but later calls may use the computed values. */
+  /** onToken returned 'stop'. The call ends as after an abort, but later calls may use its computed keys and values. */
   | { readonly type: 'stop'; readonly call: number };
 
 export type WorkerError = {
@@ -71,7 +72,10 @@ export type StreamedToken = {
   readonly policyVersion: number;
 };
 
-/** Completions are joined, because the cost of a clone depends on the number of arrays, not of bytes. */
+/**
+ * The arrays of several completions are joined, because the cost of a clone depends on the number of arrays and not on
+ * their bytes.
+ */
 export type CompletionBundle = {
   /** Shape [C] each. */
   readonly calls: readonly number[];
@@ -87,7 +91,7 @@ export type CompletionBundle = {
 export type FromWorker =
   | { readonly type: 'ready'; readonly contextLength: number; readonly policyVersion: number }
   | { readonly type: 'failed'; readonly error: WorkerError }
-  /** Events of generate calls since the last message. Tokens come before the end of their call. */
+  /** Events of generate calls since the last message. The tokens of a call come before its end. */
   | {
       readonly type: 'news';
       readonly tokens: readonly StreamedToken[];

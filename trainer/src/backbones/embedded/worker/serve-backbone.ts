@@ -21,7 +21,7 @@ export class BackboneServer {
   readonly #port: Port;
   readonly #onClosed: () => void;
   readonly #controllers = new Map<number, AbortController>();
-  /** Calls that end with their next token. */
+  /** Calls whose next token is their last. */
   readonly #stopped = new Set<number>();
   #tokens: StreamedToken[] = [];
   #completions: CallCompletion[] = [];
@@ -112,8 +112,8 @@ export class BackboneServer {
   }
 
   /**
-   * Sends one message with all results of a step. It goes out after the step's microtasks and before the next step
-   * blocks the thread.
+   * Sends one message with all results of a step. The message is sent after the step's microtasks and before the next
+   * step blocks the thread.
    */
   #sendSoon(): void {
     if (this.#isSendingSoon) return;

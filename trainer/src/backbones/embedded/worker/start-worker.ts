@@ -14,7 +14,10 @@ export function startWorker(options: LocalBackboneOptions): Worker {
     : new Worker(new URL('./worker.js', import.meta.url), { workerData: options });
 }
 
-/** Tests and tools that run the sources have tsx. The path mapping lets it find the sources of the other packages. */
+/**
+ * Tests and tools that run the sources have tsx, which finds the sources of the other packages through the path
+ * mapping.
+ */
 function startFromSource(options: LocalBackboneOptions): Worker {
   const pathMapping = fileURLToPath(new URL('../../../../../tsconfig.check.json', import.meta.url));
   return new Worker(new URL('../../../testing/worker-from-source.mjs', import.meta.url), {

@@ -1,6 +1,6 @@
 /**
- * The caller's side of the protocol. It numbers the calls and requests in progress. A worker that dies rejects them
- * all. The worker keeps the process alive only while something is in progress.
+ * The caller's side of the protocol. It numbers the calls and requests in progress, and rejects all of them if the
+ * worker dies. The worker keeps the process alive only while a call or a request is in progress.
  */
 
 import { BackboneError, EngineError, toErrorMessage } from '@agentjet/core';
@@ -109,7 +109,7 @@ export class WorkerClient {
   async close(): Promise<void> {
     const isFirst = !this.#isClosed;
     this.#isClosed = true;
-    // If the worker dies in the meantime, it is closed too.
+    // The worker may die in the meantime. In that case it counts as closed.
     if (isFirst && this.#death === null) await this.#ask('close', null).catch(() => undefined);
     this.#worker.ref();
     await this.#exit;
@@ -191,7 +191,7 @@ export class WorkerClient {
     return pending;
   }
 
-  /** Takes a call out before its end, here and in the worker. */
+  /** Removes a call before its end, here and in the worker. */
   #leave(call: number, type: 'abort' | 'stop'): PendingCall | undefined {
     const pending = this.#takeCall(call);
     if (pending !== undefined) this.#worker.postMessage({ type, call });

@@ -1,22 +1,22 @@
 import type { Distortion } from './served-model.js';
 
-/** The faults of the server, as long as they are set. */
+/** The faults of the test server. Each fault lasts while it is set. */
 export type Faults = {
   /** Divides a row by its weights' sum (cross entropy) or its length, and a step by its rows. */
   averages?: boolean;
   /** Changes each row's coefficients. */
   distort?: Distortion;
-  /** Takes this many requests, of this route if one is named, and never answers them. */
+  /** Accepts this many requests, of this route if one is named, and never answers them. */
   hangs?: { route?: string; times: number };
   /** Reports no gradient norm. */
   hidesNorm?: boolean;
   /** Answers this many requests with the status. */
   busy?: { status: number; times: number };
-  /** Answers the first requests for a future of this route, this many of them, that it has no room. */
+  /** Answers this many requests for a future of this route with the message that the server has no room. */
   full?: { route: string; times: number };
   /**
-   * Takes requests about a model that it has forgotten, and fails their futures: by status 400, or by an `error` in the
-   * answer.
+   * Accepts requests for a model that the server has forgotten. Their futures fail with status 400, or with an `error`
+   * in the answer.
    */
   failsUnloaded?: 'status' | 'error';
   /** Forgets the next future of this route after it was computed. */
@@ -25,11 +25,11 @@ export type Faults = {
   drops?: string;
   /** Computes a repeated request again even if it has the same sequence number. */
   ignoresNumbers?: boolean;
-  /** Gives every answer's rows and sequences twice. */
+  /** Repeats the rows and sequences of every answer. */
   doubles?: boolean;
   /** Gives logprobs that are not numbers in the next gradient. */
   notANumber?: boolean;
-  /** Takes this long for each completion. */
+  /** The time that each completion takes. */
   slowSamplesMs?: number;
   /** Refuses archives. */
   keepsWeights?: boolean;
@@ -37,6 +37,6 @@ export type Faults = {
   archivesLater?: { times: number };
   /** Has only one set of weights, so each new model continues with the weights of the one before. */
   sharesModel?: boolean;
-  /** Makes no second model in a session. */
+  /** Refuses to create a second model in a session. */
   onlyOneModel?: boolean;
 };

@@ -1,8 +1,8 @@
 import type { AttemptClock } from '../attempt-clock.js';
 
 /**
- * Advances only while the client waits: between two attempts, and when `expire` says that requests in progress stayed
- * silent.
+ * A clock that advances only while the client waits: between two attempts, and when `expire` ends requests that got no
+ * answer.
  */
 export class HangingClock implements AttemptClock {
   readonly #limits = new Set<{ readonly ms: number; expire(): void }>();
@@ -23,7 +23,7 @@ export class HangingClock implements AttemptClock {
     await new Promise(setImmediate);
   }
 
-  /** Expires after that time. Defaults to the longest of their limits. */
+  /** Ends the requests in progress after that time. Defaults to the longest of their limits. */
   expire(afterMs = Math.max(0, ...[...this.#limits].map(({ ms }) => ms))): void {
     this.#now += afterMs;
     for (const { expire } of this.#limits) expire();

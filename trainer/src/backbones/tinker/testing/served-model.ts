@@ -82,7 +82,7 @@ function idsOf(datum: Datum): number[] {
   return [...inputs, tensor(datum, 'target_tokens').at(-1) ?? -1];
 }
 
-/** The factor of -logprob: the weights, or by importance sampling ratio * advantage. */
+/** Returns the factor of -logprob: the weight for a cross entropy, or ratio * advantage for importance sampling. */
 function coefficientsOf(datum: Datum, loss: string, logprobs: readonly number[]): readonly number[] {
   if (loss === 'cross_entropy') return tensor(datum, 'weights');
   if (loss !== 'importance_sampling') throw new Error(`unknown loss ${loss}`);

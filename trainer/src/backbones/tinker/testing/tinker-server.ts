@@ -21,7 +21,7 @@ export type TinkerServerOptions = {
   readonly models?: readonly string[];
   /** The forms of rows that it takes. Defaults to `both`. */
   readonly wire?: 'json' | 'protobuf' | 'both';
-  /** The archive holds this instead of the files that the backbone saves. */
+  /** The content of the archive. Default: the files that the backbone saves. */
   readonly archive?: ReadonlyMap<string, Buffer>;
 };
 
@@ -47,7 +47,7 @@ export class TinkerServer {
   onHang: () => void = () => undefined;
   /** Routes in the order in which they were asked for. */
   readonly requests: string[] = [];
-  /** For each `load_weights`, whether the optimizer was asked for. */
+  /** For each `load_weights`, whether the request included the optimizer. */
   readonly loads: { readonly path: string; readonly optimizer: boolean }[] = [];
   /** How many times gradients and steps were computed. */
   readonly computed = { forward_backward: 0, optim_step: 0 };
@@ -193,7 +193,7 @@ export class TinkerServer {
     return { session_id: id };
   }
 
-  /** The same key gives the same future, and nothing is computed again. */
+  /** Returns the same future for the same key, without computing the request again. */
   #once(key: string, route: string, run: () => Promise<JsonObject>): JsonObject {
     const known = this.#submitted.get(key);
     if (known !== undefined && this.faults.ignoresNumbers !== true) return known;
@@ -311,7 +311,7 @@ export class TinkerServer {
     return { path: name };
   }
 
-  /** The sampler gets a separate backbone, because the model's own continues to the next weights. */
+  /** The sampler gets a separate backbone, because the weights of the model's own backbone change later. */
   async #openSampler(body: Body, model: ServedModel): Promise<JsonObject> {
     const dir = path.join(this.#root, `sampler-${++this.#count}`);
     await model.backbone.save(dir);

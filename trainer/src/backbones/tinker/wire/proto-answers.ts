@@ -41,7 +41,7 @@ const dtypes: Readonly<Record<number, { readonly size: number; read(data: Buffer
   4: { size: 2, read: readBfloat16 },
 };
 
-/** `offsets` count bytes; there is one more than there are rows. */
+/** Cuts the data into rows. `offsets` count bytes, and there is one more offset than there are rows. */
 function readBatchedTensor(bytes: Buffer): number[][] {
   const fields = readFields(bytes);
   const type = fields.find(({ number }) => number === 3)?.value ?? 0;

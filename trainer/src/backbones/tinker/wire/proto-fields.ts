@@ -1,6 +1,6 @@
 /**
- * The fields of a protobuf message. The Tinker API has four messages as protobuf whose definitions are not published,
- * so no code is generated: the fields are read by number.
+ * Reads the fields of a protobuf message by number. The definitions of the four protobuf messages of the Tinker API are
+ * not published, so code cannot be generated from them.
  */
 
 import { toErrorMessage } from '@agentjet/core';

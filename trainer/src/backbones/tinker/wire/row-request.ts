@@ -1,4 +1,4 @@
-/** A request over rows, in both forms in which servers take it. */
+/** A request with rows, in both formats that servers accept. */
 
 import type { JsonObject } from '@agentjet/core';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
@@ -10,11 +10,11 @@ export type RowRequest = {
   readonly sequence: number;
   readonly rows: readonly RowData[];
   readonly loss: string;
-  /** Asks for no gradient. */
+  /** True if the request does not compute a gradient. */
   readonly isForward: boolean;
 };
 
-/** As protobuf, both kinds go to one route. */
+/** Requests with and without a gradient have the same route in protobuf. */
 export const protobufRoute = 'forward_backward';
 
 export function jsonRoute({ isForward }: RowRequest): string {

@@ -1,6 +1,6 @@
 /**
- * The decoder over whole sequences, as training and scoring run it: embedding rows go in, and normalized hidden states
- * come out.
+ * The decoder over whole sequences, for training and scoring. Its inputs are embedding rows, and its outputs are
+ * normalized hidden states.
  */
 
 import { add, multiply, silu } from '../graph/elementwise.js';

@@ -12,8 +12,8 @@ export type InitialWeightsOptions = {
 };
 
 /**
- * Draws normal matrices; those that write into the residual stream are scaled by 1 / sqrt(2 numLayers) (Radford et al.
- * 2019). Norms are one, biases zero. Shape [layout.length].
+ * Returns weights of shape [layout.length]. Matrices are drawn from a normal distribution, and those that write into
+ * the residual stream are scaled by 1 / sqrt(2 numLayers) (Radford et al. 2019). Norms are 1 and biases are 0.
  */
 export function initialWeights(
   config: ModelConfig,

@@ -1,4 +1,4 @@
-/** The part of the loss that changes the training graph; coefficients are inputs. */
+/** The settings of the loss that change the training graph. Coefficients do not change it, because they are inputs. */
 
 import type { LossOptions } from '@agentjet/core';
 

@@ -43,10 +43,7 @@ export type RopeConfig = {
   };
 };
 
-/**
- * Refuses a config that the engine cannot run with a BackboneError `unsupported_model` that names the key and the
- * value.
- */
+/** Throws BackboneError `unsupported_model`, with the key and the value, for a config that the engine cannot run. */
 export function parseModelConfig(json: unknown): ModelConfig {
   const config = asObject(json, 'config.json');
   const family = parseFamily(config);

@@ -1,7 +1,7 @@
 /**
- * Places the parameters of a model, by their names in transformers, in one flat buffer. Matrices come first (weight
- * decay applies to them), then norms and biases (it does not). The query, key and value projections of a layer are
- * adjacent: as [out, in] matrices they are also one matrix.
+ * Places the parameters of a model, by their names in transformers, in one flat buffer. Matrices, to which weight decay
+ * applies, come first. Norms and biases, to which it does not apply, follow. The query, key and value projections of a
+ * layer are adjacent, so these [out, in] matrices can be read as one matrix.
  */
 
 import type { ModelConfig } from './model-config.js';
@@ -26,7 +26,10 @@ export type ParameterLayout = {
 
 type Shaped = { readonly name: string; readonly shape: readonly number[] };
 
-/** Four floats are one SIMD vector of the optimizer; sixteen are a cache line. */
+/**
+ * Parameters begin at multiples of this many floats. Four floats are one SIMD vector of the optimizer, and sixteen are
+ * a cache line.
+ */
 const alignment = 16;
 
 export function parameterLayout(config: ModelConfig): ParameterLayout {
@@ -84,8 +87,8 @@ function layers(
 }
 
 /**
- * A parameter is adjacent to the one before if both belong to the same projection. Otherwise it is at the next aligned
- * offset.
+ * A parameter directly follows the previous one if both belong to the same projection. Otherwise it begins at the next
+ * aligned offset.
  */
 function place(
   shaped: readonly Shaped[],

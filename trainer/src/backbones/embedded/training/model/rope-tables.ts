@@ -29,8 +29,8 @@ export function ropeFrequencies({ headDim, rope }: ModelConfig): readonly number
 }
 
 /**
- * Llama 3.1 stretches wavelengths beyond the original context by `factor` and keeps short ones. Wavelengths between are
- * blended linearly in the number of turns per original context.
+ * Llama 3.1 multiplies wavelengths beyond the original context by `factor` and does not change short ones. For
+ * wavelengths between the two, the scaling is interpolated linearly in the number of turns per original context.
  */
 function scaleAsLlama3(frequency: number, llama3: NonNullable<RopeConfig['llama3']>): number {
   const turns = (llama3.originalContextLength * frequency) / (2 * Math.PI);

@@ -18,7 +18,7 @@ export type ScoredTokens = {
   readonly embedded: Value;
   /** int32 [M]. */
   readonly pairRows: Value;
-  /** Shape [U, V], or [R, V]: divided by the temperature, and with nothing cut. */
+  /** Shape [U, V], or [R, V]: logits divided by the temperature, before tokens are cut. */
   readonly logits: Value;
   /** Shape [M]. */
   readonly logprobs: Value;

@@ -1,6 +1,7 @@
 /**
- * The graphs that run over a whole micro-batch: scoring, and training with its gradients. The loss is the one of
- * LossOptions in @agentjet/core. Its coefficients are inputs; its form is fixed when the graph is built.
+ * The graphs over a whole micro-batch: one for scoring, and one for training, which also computes gradients. The loss
+ * is that of LossOptions in @agentjet/core. Its coefficients are inputs of the graph, and its form is fixed when the
+ * graph is built.
  */
 
 import {
@@ -27,8 +28,8 @@ import type { LossForm } from './loss-form.js';
 import type { GridForm, ScoredTokens } from './sequence-inputs.js';
 
 /**
- * exp(60) is 1e26: it is beyond every clip, and still finite in float32 after it is multiplied by an advantage. exp(89)
- * is not finite, and 0 * Infinity is NaN.
+ * The maximum difference of logprobs before exp. exp(60) is 1e26, which exceeds every clip limit and is still finite in
+ * float32 after the multiplication by an advantage. exp(89) is infinite, and 0 * Infinity is NaN.
  */
 const maxLogRatio = 60;
 
@@ -47,7 +48,7 @@ export function scoringGraph(grid: GridForm, options: GraphOptions = {}): Graph 
   return graph;
 }
 
-/** Output: probabilities [U, V], or [R, V], with nothing cut. */
+/** Output: probabilities [U, V], or [R, V], before tokens are cut. */
 export function distributionGraph(grid: GridForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);
   graph.output(
@@ -58,12 +59,12 @@ export function distributionGraph(grid: GridForm, options: GraphOptions = {}): G
 }
 
 /**
- * More inputs: term_pairs int32 [K], term_weights [K]; for `policy` also term_advantages, term_logprobs, term_caps
- * [K] (the largest loss a term may have), the scalars ratio_low, ratio_high and rounding; with a KL term
- * reference_logprobs [M] and kl_coef; with an entropy bonus entropy_coef.
- * Outputs: loss; logprobs [M]; entropies [U]; kl [M] with a KL term; the gradient of every parameter but the
- * embedding's input side, which is left as the gradient of `embedded` [N, hiddenSize]: adding N rows into a table is
- * quicker outside than any scatter inside.
+ * More inputs: term_pairs int32 [K], term_weights [K]; for `policy` also term_advantages, term_logprobs, term_caps [K]
+ * (the largest loss a term may have), the scalars ratio_low, ratio_high and rounding; with a KL term reference_logprobs
+ * [M] and kl_coef; with an entropy bonus entropy_coef. Outputs: loss; logprobs [M]; entropies [U]; kl [M] with a KL
+ * term; the gradient of every parameter, except that the gradient of the embedding's input side is returned as the
+ * gradient of `embedded` [N, hiddenSize]. Adding these N rows to the table is faster outside of the graph than a
+ * scatter inside.
  */
 export function trainingGraph(grid: GridForm, form: LossForm, options: GraphOptions = {}): Graph {
   const graph = new Graph(options);

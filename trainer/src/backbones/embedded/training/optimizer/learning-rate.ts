@@ -4,8 +4,8 @@ import type { OptimizerOptions } from '@agentjet/core';
 
 /**
  * Returns the rate of step `step`, counted from 0. During warmup it is (step + 1) / warmupSteps of the full rate. Then
- * it is constant, or falls to 0 at `totalSteps` along a line or half a cosine (Loshchilov and Hutter 2017). After
- * `totalSteps` it is 0.
+ * it is constant, or falls to 0 at `totalSteps`, either linearly or along half a cosine (Loshchilov and Hutter 2017).
+ * After `totalSteps` it is 0.
  */
 export function learningRateAt(options: OptimizerOptions, step: number): number {
   const { learningRate, schedule, warmupSteps, totalSteps } = options;

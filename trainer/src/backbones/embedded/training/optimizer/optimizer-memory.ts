@@ -1,6 +1,7 @@
 /**
- * The flat buffers of a model in training, and the three passes over them. The buffers are in WebAssembly memory with
- * SIMD if they fit. Otherwise (more than 4 GiB, or double precision) they are plain arrays, with the same results.
+ * The flat buffers of a model in training, and the three passes over them. If the buffers fit, they are in WebAssembly
+ * memory, and the passes use SIMD. Buffers of more than 4 GiB or in double precision are plain arrays. Both give the
+ * same results.
  */
 
 import { compileKernels } from './wasm-kernels.js';
@@ -29,10 +30,11 @@ export interface OptimizerMemory {
   readonly firstMoments: FloatArray;
   readonly secondMoments: FloatArray;
   /**
-   * Gradients of one micro-batch, before they are added to `gradients`. The buffer costs nothing until it is written.
+   * Gradients of one micro-batch, before they are added to `gradients`. The buffer takes no physical memory until it is
+   * written.
    */
   readonly partialGradients: FloatArray;
-  /** Elements [start, end), both multiples of 4. */
+  /** Updates elements [start, end). Both numbers are multiples of 4. */
   update(range: { readonly start: number; readonly end: number }, coefficients: AdamWCoefficients): void;
   addPartialGradients(): void;
   sumOfGradientSquares(): number;
@@ -41,7 +43,7 @@ export interface OptimizerMemory {
 const numBuffers = 5;
 const pageBytes = 65536;
 const maxPages = 65536;
-/** Address 0 stays unused; 64 keeps cache lines whole. */
+/** The first address. Address 0 is not used, and a multiple of 64 does not split cache lines. */
 const firstByte = 64;
 
 export function createOptimizerMemory(length: number, precision: 'float32' | 'float64' = 'float32'): OptimizerMemory {
@@ -141,7 +143,7 @@ function sumOfSquares(array: FloatArray): number {
   return sum;
 }
 
-/** Returns an element that exists: the loops above stay inside their arrays. */
+/** Returns an element. It always exists, because the loops above stay inside their arrays. */
 function at(array: FloatArray, index: number): number {
   return array[index] as number;
 }

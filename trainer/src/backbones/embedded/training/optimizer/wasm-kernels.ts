@@ -1,6 +1,6 @@
 /**
- * Assembles the optimizer's passes byte by byte as a WebAssembly module with SIMD, so there is no build step and no
- * binary in the repository. Lengths are multiples of 4 floats.
+ * Assembles the optimizer's passes byte by byte as a WebAssembly module with SIMD. This needs neither a build step nor
+ * a binary file in the repository. Lengths are multiples of 4 floats.
  */
 
 import { webAssembly } from './web-assembly.js';
@@ -60,10 +60,10 @@ const [add32, subtract32, multiply32, divide32, root32] = [0xe4, 0xe5, 0xe6, 0xe
 ];
 const [add64, multiply64, promoteLow] = [0xf0, 0xf2, 0x5f].map(simd) as [Code, Code, Code];
 const lane64 = (lane: number): Code => [...simd(0x21), lane];
-/** Puts the upper two floats into the lower half. */
+/** Moves the upper two floats to the lower half. */
 const upperHalf: Code = [...simd(0x0d), 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15];
 
-/** Runs the body for every four floats. Addresses move on by 16 bytes, and the counter goes down by 4. */
+/** Runs the body for every four floats. Each run adds 16 bytes to the addresses and subtracts 4 from the counter. */
 function forEachVector(counter: number, addresses: readonly number[], body: Code): Code {
   const isDone: Code = [...get(counter), 0x41, 0, 0x4c, 0x0d, 1];
   const countDown: Code = [...get(counter), 0x41, 4, 0x6b, ...set(counter)];
