@@ -94,7 +94,7 @@ describe('an adapter', () => {
     const thrown: unknown = await exportModel(await writeAdapter({}, head), target, { baseDir }).catch(
       (error: unknown) => error,
     );
-    expect(String(thrown)).toContain('the head is the embedding (tie_word_embeddings)');
+    expect(String(thrown)).toContain('the head and the embedding of this model are one tensor (tie_word_embeddings)');
     expect(String(thrown)).not.toContain('--base');
   });
 

@@ -140,7 +140,7 @@ test('a dead server ends the step with its address and how to resume, and its su
   server.isDead = true;
   await expect(backbone.trainStep(lesson())).rejects.toMatchObject({
     code: 'unreachable',
-    message: expect.stringMatching(/No answer from http:.*--resume continues/),
+    message: expect.stringMatching(/No answer from http:.*continue from the last checkpoint with --resume/),
   });
   server.isDead = false;
   server.loseSessions();
