@@ -73,12 +73,12 @@ function listenForInterrupt(onFirst: () => void): Interrupt {
   };
 }
 
-/** An end of the process that nobody here requested would look like success. */
+/** Reports an end of the process that this command did not request, because it would look like success. */
 function reportEarlyExit(): void {
-  const code = Number(process.exitCode ?? 0); // 13 means that nothing was left to do
+  const code = Number(process.exitCode ?? 0); // 13 means that the event loop was empty
   console.error(
     code === 13
-      ? 'error: Nothing is left to wait for, but the work has not ended, because some code awaits a promise that never settles. Look at the top level of the modules that the YAML file names.'
+      ? 'error: The process ended before the work was done, because some code awaits a promise that never settles. Look at the top level of the modules that the YAML file names.'
       : `error: The process was ended by process.exit(${code}) before the work was done. Look at the modules that the YAML file names.`,
   );
   process.exitCode = code === 13 ? 1 : code || 1;
@@ -97,7 +97,7 @@ export async function runInterruptibly(
   const interrupt = listenForInterrupt(onFirst);
   const codeOf = (name: SignalName | undefined): number | undefined =>
     name === undefined ? undefined : (codes[name] ?? exitCodes[name]);
-  let isThrown = false; // then Node itself reports what ended it
+  let isThrown = false; // Node itself then reports what ended the process
   const onThrown = (): void => void (isThrown = true);
   const onExit = (code: number): void => {
     if (!interrupt.isExiting() && !(isThrown && code !== 0)) reportEarlyExit();

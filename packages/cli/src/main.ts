@@ -4,7 +4,7 @@ import { reportError } from './report-error.js';
 process.setSourceMapsEnabled(true);
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader (`| head`) has left. A run continues without a reader.
+    // The reader of the output, such as `head`, has ended. A run continues without a reader.
     if (error.code !== 'EPIPE') throw error;
   });
 }
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
     reportError(error);
     exitCode = 1;
   }
-  // An exit would cut output that the reader of a pipe has not read yet.
+  // An immediate exit would lose output that the reader of a pipe has not read yet.
   await Promise.all([process.stdout, process.stderr].map(taken));
   // A workflow may have left timers or sockets open, but the run is over.
   process.exit(exitCode);
@@ -30,8 +30,9 @@ async function taken(stream: NodeJS.WriteStream): Promise<void> {
   if (stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve));
 }
 
-// With an await at the top level, Node would print a line of this file if a module of the user never settles.
+// There is no await at the top level. With it, Node would print a line of this file if a module of the user never
+// settles.
 process.once('beforeExit', () => {
-  process.exitCode = 13; // Node uses this code for such an await
+  process.exitCode = 13; // Node uses this exit code for an await that never settles
 });
 void main();

@@ -59,7 +59,7 @@ class RunClock {
 class PhaseTotals {
   readonly #total: number;
   readonly #startedAt = performance.now();
-  /** Episodes that count. Each place of a group needs one such episode. */
+  /** The number of episodes that count. Each place of a group needs one such episode. */
   finished = 0;
   #failed = 0;
   /** Attempts that were lost to outages. Most of them are repeated. */

@@ -1,9 +1,9 @@
 """Attention over a token tree, under the name `ajet` in transformers' registry of attention functions.
 
-A model calls it for every layer with its own queries and keys. The keyword `plan`, which the model's forward passes
-through unchanged, says which tokens each token sees. So this one file serves every family that transformers loads.
-Every plan has the invariant visible(q, k) iff k <= q < ends[k] (and position[q] - position[k] < window, if a layer has
-a window).
+A model calls the function in every layer with the queries and keys of that layer. The keyword `plan`, which the model
+passes on unchanged, determines which tokens each token sees. Every family that transformers loads can therefore use
+this file. Every plan has the invariant visible(q, k) iff k <= q < ends[k] (and position[q] - position[k] < window, if a
+layer has a window).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class AttentionPlan(Protocol):
 
 @dataclass(frozen=True)
 class DensePlan:
-    """The full mask. It is exact on any device in any precision and takes memory N x N. It is the oracle of the other
-    plans."""
+    """A full mask. It is exact on any device and in any precision, and takes memory N x N. Tests compare the other
+    plans with it."""
 
     mask: torch.Tensor
     windowed: torch.Tensor | None
@@ -74,15 +74,15 @@ class CausalPlan:
 
 @dataclass(frozen=True)
 class ShapePlan:
-    """The plan for tensors that have a shape and no values."""
+    """The plan for tensors on the meta device, which have a shape but no values."""
 
     def attend(self, layer: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scale: float, window: int | None) -> torch.Tensor:
         return q.new_empty(*q.shape[:-1], v.shape[-1])
 
 
 def _varlen_options(window: int | None) -> dict[str, Any]:
-    """Calls causal attention with the arguments of the installed release: older ones have no window and take grouped
-    queries without a flag."""
+    """Returns the arguments for causal attention in the installed release. Older releases have no window, and accept
+    grouped queries without a flag."""
     causal = {"window_size": (-1 if window is None else window - 1, 0)} if "window_size" in _VARLEN_PARAMETERS else {"is_causal": True}
     return causal | ({"enable_gqa": True} if "enable_gqa" in _VARLEN_PARAMETERS else {})
 
@@ -103,8 +103,8 @@ class RowsPlan:
 
 
 IGNORED = frozenset({"position_ids", "use_cache", "output_attentions", "output_hidden_states", "return_dict", "cache_position"})
-"""Layers pass these arguments to every attention function, and no attention function of transformers uses them in
-training."""
+"""Arguments that are ignored. Layers pass them to every attention function, but no attention function of transformers
+uses them in training."""
 
 
 def attend(

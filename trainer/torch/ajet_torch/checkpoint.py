@@ -4,10 +4,10 @@
     dir/trainer_state/trainer.json              step, policy version, parameter shapes, sizes and checksums of the files
     dir/trainer_state/shard-00001-of-0000N.safetensors   one per process: its rows of the masters and the two moments
 
-A shard says which rows of a tensor it holds, so any number of processes can load what any number saved. The folder is
-written next to its place and renamed, so the old folder stays whole if a save is killed. Between the two renames the
-old one is
-named .NAME.replaced, and the control plane takes it back from there.
+A shard lists the rows of each tensor that it contains, so a checkpoint can be loaded by another number of processes.
+The folder is written under another name next to its target and then renamed, so the old folder stays complete if a save
+is killed. Between the two renames the old folder is named .NAME.replaced, and the control plane restores it under that
+name.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def source_dtype(source: Path | None) -> torch.dtype | None:
 
 
 def _write_shard(trainer: Trainer, folder: Path) -> None:
-    """Replicas on other nodes hold the same rows, so only the first node's processes write."""
+    """Returns whether this process writes. Replicas on other nodes hold the same rows, so only the processes of the
+    first node write."""
     index, count = shard_place(next(trainer.policy.lm.parameters()))
     if trainer.placement.ranks.rank >= count:
         return
@@ -197,7 +198,7 @@ def find_broken(folder: Path, manifest: dict[str, Any]) -> str | None:
             return f"{file} is missing from the checkpoint. Resume from an earlier one."
         found = describe(file)
         if found["bytes"] != expected["bytes"]:
-            return f"{file} has {found['bytes']} bytes, but its manifest says {expected['bytes']}, so it was cut or changed. Resume from an earlier checkpoint."
+            return f"{file} has {found['bytes']} bytes, but its manifest says {expected['bytes']}, so it is incomplete or was changed. Resume from an earlier checkpoint."
         if found["crc32"] != expected["crc32"]:
             return f"{file} does not match its checksum, so it was changed or damaged. Resume from an earlier checkpoint."
     return None
@@ -210,8 +211,8 @@ def check_parameters(trainer: Trainer, manifest: dict[str, Any], folder: Path) -
     names = sorted(name for name in {*own, *manifest["parameters"]} if own.get(name) != manifest["parameters"].get(name))
     raise WorkerError(
         "checkpoint",
-        f"{folder} was saved by another model: {len(names)} trained tensors differ, first {names[0]} "
-        f"({manifest['parameters'].get(names[0], 'absent')} there, {own.get(names[0], 'absent')} here). Use the model and lora settings it was made with.",
+        f"{folder} was saved by another model: {len(names)} trained tensors differ, such as {names[0]} "
+        f"({manifest['parameters'].get(names[0], 'absent')} there, {own.get(names[0], 'absent')} here). Use the model and the lora settings of the run that saved it.",
     )
 
 

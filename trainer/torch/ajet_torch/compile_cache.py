@@ -1,7 +1,7 @@
 """Keeps compiled kernels, so that the second run on a machine does not compile them again.
 
 PyTorch and Triton keep them in the folder for temporary files, which many machines empty at a restart. flash-attn-4
-keeps none by default. This module sends all three to a folder of the user. Variables that are already set in
+keeps none by default. This module sets one folder in the user's home for all three. Variables that are already set in
 the environment are not changed. If PyTorch's folder is set, Triton's is left alone too, because PyTorch's entries point
 into it.
 """

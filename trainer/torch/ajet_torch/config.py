@@ -77,10 +77,10 @@ class WorkerConfig:
     - dtype: the dtype of the compute. `auto` is bfloat16 on a GPU, and float32 otherwise. With bfloat16 the master
       weights and moments stay float32.
     - master_weights: `bfloat16` drops the masters and rounds each update at random.
-    - master_start: what masters hold beyond the bfloat16 weights at the start. `zero` is nothing. `file` takes the
-      values of a float32 file. `dithered` does the same, or draws them if there is no such file (`master_start.py`).
+    - master_start: the initial values of the masters. `zero` uses the bfloat16 weights. `file` uses the values of a
+      float32 file. `dithered` does the same if there is such a file, and otherwise draws them (`master_start.py`).
     - matmul: the products of the layers' linear parts. `plain` computes in dtype; for `fp8` see `fp8.py`.
-    - max_pack_tokens: the sizes of the compiled shapes.
+    - max_pack_tokens: the maximum size of a pack, from which the compiled sizes follow.
     - attention: see `attention.PlanOptions`.
     - compile: compiles each layer separately. `auto` is on for a GPU.
     - activation_budget: the share of the activations that a compiled layer keeps for backward. Below 1 it recomputes

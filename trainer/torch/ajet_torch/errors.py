@@ -16,7 +16,8 @@ class WorkerError(Exception):
 
 
 def to_error(thrown: BaseException) -> WorkerError:
-    """Returns any exception as a WorkerError. Running out of memory gets a separate code and a repair."""
+    """Returns any exception as a WorkerError. An error for missing memory gets a separate code and names the settings
+    to change."""
     import torch
 
     if isinstance(thrown, WorkerError):

@@ -23,8 +23,8 @@ log = logging.getLogger("ajet_torch")
 
 @cache
 def is_available() -> bool:
-    """Returns whether the GPU is one it has kernels for (compute capability 9 or 10), and the package and its
-    dependencies can be imported."""
+    """Returns whether the package has kernels for the GPU (compute capability 9 or 10), and can be imported with its
+    dependencies."""
     if not torch.cuda.is_available() or torch.cuda.get_device_capability()[0] not in (9, 10):
         return False
     if importlib.util.find_spec("flash_attn") is None or importlib.util.find_spec("flash_attn.cute") is None:

@@ -21,7 +21,8 @@ from .joint import ATTENTION, GATED, find_siblings, join, join_projections
 E4M3 = torch.float8_e4m3fn
 LARGEST = 448.0
 SMALLEST_PEAK = 2.0**-80
-"""Rows of smaller values are scaled as if this were their largest, so that rows of zeros have finite scales."""
+"""The smallest value that is used as the largest value of a row. Without this limit, a row of zeros would have an
+infinite scale."""
 EXPONENT_BITS = 0x7F800000
 LEAST_WIDTH = 512
 """Layers narrower than this, such as routers, stay in bfloat16, because casting would cost more than the product."""
@@ -49,8 +50,8 @@ def refuse(reason: str) -> None:
 
 
 def use_fp8(layers: nn.Module) -> None:
-    """Makes the compiled graphs of these layers compute their linear layers in fp8. Raises `bad_request` if none can be
-    computed so."""
+    """Makes the compiled graphs of these layers compute linear layers in fp8. Raises `bad_request` if no linear layer
+    can be computed in fp8."""
     groups = [parts for names in (ATTENTION, GATED) for parts in find_siblings(layers, names)]
     joined = {id(part) for parts in groups for part in parts}
     groups += [[part] for part in layers.modules() if type(part) is nn.Linear and id(part) not in joined]
@@ -97,8 +98,8 @@ class Fp8Product(torch.autograd.Function):
 
 
 def power_below(value: torch.Tensor) -> torch.Tensor:
-    """Returns the largest power of two that is not above each value. For NaN it is infinity, which turns the scaled
-    value into NaN again."""
+    """Returns the largest power of two that is not above each value. For NaN it returns infinity, so the scaled value
+    becomes NaN again."""
     return (value.view(torch.int32) & EXPONENT_BITS).view(torch.float32)
 
 

@@ -10,8 +10,8 @@ import triton.language as tl
 
 @triton.jit
 def peak_kernel(source, peak, size, BLOCK: tl.constexpr):
-    """Sets peak to the largest of peak and all |source|. As integers, the bits of non-negative floats are in the same
-    order, NaN last."""
+    """Sets peak to the maximum of peak and all |source|. It compares the bits as integers, which order non-negative
+    floats by value, with NaN last."""
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     bits = tl.load(source + at, mask=at < size, other=0.0).to(tl.float32).to(tl.int32, bitcast=True) & 0x7FFFFFFF
     tl.atomic_max(peak, tl.max(bits, 0))

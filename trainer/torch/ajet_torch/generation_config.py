@@ -1,7 +1,7 @@
-"""generation_config.json, which transformers checks when it saves a model and not when it loads one.
+"""Handles generation_config.json. transformers checks this file when it saves a model, but not when it loads one.
 
 Some published models have a config that transformers refuses to save, such as `do_sample: false` next to a temperature.
-The file gives sampling defaults, which the worker does not read, but a checkpoint contains them.
+The worker does not read the sampling defaults in this file, but a checkpoint contains them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .errors import first_line
 log = logging.getLogger("ajet_torch")
 ENDS = ("bos_token_id", "eos_token_id", "pad_token_id")
 _repaired: set[str] = set()
-"""Folders that the log has named."""
+"""The folders for which the warning was already logged."""
 
 
 def repair_generation_config(lm: PreTrainedModel, folder: str) -> None:
@@ -27,7 +27,7 @@ def repair_generation_config(lm: PreTrainedModel, folder: str) -> None:
     lm.generation_config = repaired(lm.generation_config)
     if folder not in _repaired:
         _repaired.add(folder)
-        log.info("generation_config.json of %s cannot be saved unchanged (%s). Checkpoints get one without its unused settings.", folder, problem)
+        log.info("generation_config.json of %s cannot be saved unchanged (%s). The file in checkpoints does not contain its unused settings.", folder, problem)
 
 
 def find_problem(config: GenerationConfig | None) -> str | None:

@@ -1,7 +1,7 @@
 """Computes logprobs and entropies at the supervised predictors only, without a float32 logits tensor.
 
-The LM head runs once per unique predictor. Forward keeps the low-precision logits if they fit (`keep_bytes`), and
-backward turns them into their own gradient in place. If they do not fit, backward recomputes them chunk by chunk.
+The LM head runs once per unique predictor. If the low-precision logits fit in `keep_bytes`, forward keeps them, and
+backward overwrites them with their gradient. Otherwise backward recomputes them chunk by chunk.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _fused(function: Callable[..., Any], options: HeadOptions) -> Callable[..., 
 
 
 def _statistics(logits_UV: torch.Tensor, inverse_temperature: Inverse, options: HeadOptions) -> tuple[torch.Tensor, torch.Tensor]:
-    """If passes are fused, this is one pass instead of the compiler's two."""
+    """Uses one fused pass, if possible, instead of the two passes of the compiler."""
     if options.compiled and logits_UV.is_cuda and logits_UV.dtype != torch.float64 and has_triton():
         from .head_kernels import row_statistics
 

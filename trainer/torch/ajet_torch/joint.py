@@ -16,7 +16,7 @@ from torch import nn
 
 ATTENTION = ("q_proj", "k_proj", "v_proj")
 GATED = ("gate_proj", "up_proj")
-"""Siblings, in the order in which every family calls them."""
+"""The names of sibling projections, in the order in which every family calls them."""
 
 Product = Callable[[torch.Tensor, list[nn.Linear]], list[torch.Tensor]]
 """Returns the outputs of several linear layers for one input."""
@@ -30,7 +30,7 @@ def plain_product(x: torch.Tensor, parts: list[nn.Linear]) -> list[torch.Tensor]
 
 @dataclass
 class Joint:
-    """The results that the first projection has computed for the ones that are called after it."""
+    """The results that the first projection has computed for its siblings, which are called later."""
 
     parts: list[nn.Linear]
     product: Product
@@ -58,7 +58,8 @@ class LaterProjection(nn.Linear):
 
 
 def join_projections(module: nn.Module) -> None:
-    """Applies to every submodule that has them as plain linear layers. Others (LoRA, fused ones) do not change."""
+    """Joins the projections of every submodule in which they are plain linear layers. Other layers, such as LoRA and
+    fused layers, do not change."""
     for parts in find_siblings(module, ATTENTION):
         join(parts, plain_product)
 

@@ -1,8 +1,8 @@
 """The tokens that top-p and top-k kept of the distributions that answers were drawn from (core's KeptTokens).
 
-Sets are computed from the weights that a batch begins with, and stay the same in all its optimizer steps. A logit
-outside of the set becomes `HIDDEN`. It is so far below all others that its probability and its gradient are 0, and
-finite, so that nothing is nan.
+Sets are computed from the weights that a batch begins with, and stay the same in all its optimizer steps. The logit of
+a token outside of the set becomes `HIDDEN`. This value is so far below all other logits that probability and gradient
+are 0. It is finite, so no result is nan.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _kept(scaled_NV: torch.Tensor, truncation: Truncation) -> torch.Tensor:
 
 
 def to_terms(rows: KeptRows, row_K: np.ndarray, is_outside_K: np.ndarray) -> KeptTokens:
-    """Maps sets per row to sets per term. Sets of the wire are numbered by the rows that have one."""
+    """Maps sets per row to sets per term. Messages number the sets in the order of the rows that have one."""
     is_cut = rows.is_cut_U.cpu().numpy()
     number = np.where(is_cut, np.cumsum(is_cut) - 1, WHOLE)
     lengths = np.diff(rows.starts)[is_cut]

@@ -18,7 +18,7 @@ CAPS = ("final_logit_softcapping", "logits_soft_cap", "final_logit_softcap")
 
 
 class FixedOutput(BaseModelOutputWithPast):
-    """Other outputs that the code around it reads, such as the choices of routers, are None."""
+    """Other outputs of the decoder that the surrounding code reads, such as the choices of routers, are None."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("__"):
@@ -26,7 +26,7 @@ class FixedOutput(BaseModelOutputWithPast):
 
 
 class FixedHidden(nn.Module):
-    """Replaces the decoder, so that only the code after it is computed."""
+    """Replaces the decoder, so only the code after the decoder is computed."""
 
     def __init__(self, hidden: torch.Tensor) -> None:
         super().__init__()
@@ -43,8 +43,8 @@ class FixedHidden(nn.Module):
 
 @torch.no_grad()
 def logits_scale(lm: PreTrainedModel) -> float:
-    """Finds the scale by running the model's own forward around a small decoder and head. It does not use the model's
-    weights.
+    """Finds the scale by running the model's own forward function with a small decoder and head. It does not use the
+    model's weights.
 
     Raises `unsupported_model` if its logits are anything but a multiple of hidden @ head.
     """

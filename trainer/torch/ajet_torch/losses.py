@@ -73,8 +73,8 @@ def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def check_batch(packs: list[TreePack], config: LossConfig) -> None:
-    """Computes the values that depend on the whole optimizer step, before packs go to their ranks. Weights and
-    advantages are already computed."""
+    """Computes the values that depend on the whole optimizer step, before the packs are divided among the ranks.
+    Weights and advantages are computed earlier."""
     if config.objective == "gspo":
         _require_whole_sequences(packs)
 
@@ -84,7 +84,7 @@ def _require_whole_sequences(packs: list[TreePack]) -> None:
     for pack in packs:
         here = set(pack.terms.sequence.tolist())
         if seen & here:
-            raise WorkerError("bad_batch", f"gspo needs each sequence whole in one pack, and sequence {min(seen & here)} is in two. Raise trainer_common.max_pack_tokens.")
+            raise WorkerError("bad_batch", f"gspo needs each sequence in one pack, but sequence {min(seen & here)} is in two packs. Raise trainer_common.max_pack_tokens.")
         seen |= here
 
 

@@ -1,9 +1,10 @@
 """Sets the start of the float32 masters: the part of them that the bfloat16 weights do not have.
 
 If that part is 0, a master is in the middle of the values that round to its weight, and updates of less than half a
-step of bfloat16 change no weight until many have added up. A float32 file says where in that cell each master is. A
-bfloat16 file does not, and a random place makes the share of weights that an update moves proportional to its size.
-Either way the weights at the start are the same to the bit. Zeros stay zeros.
+step of bfloat16 change no weight until many have added up. A float32 file contains the exact position of each master
+within that range. A bfloat16 file does not. With random positions, the share of weights that an update changes is
+proportional to the size of the update. The bfloat16 weights at the start are the same in all cases, and zeros stay
+zeros.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .optimizer import Optimizer, PlainAdamW, RoundedAdamW, SplitAdamW, bits_of,
 
 log = logging.getLogger("ajet_torch")
 CELL = 0x7FFF
-"""The low half of a master is within plus and minus this; the next value is a tie, which is rounded to even."""
+"""The maximum absolute value of the low half of a master. The next value would be a tie, which is rounded to even."""
 Read = Callable[[], torch.Tensor]
 
 
@@ -36,7 +37,7 @@ def start_masters(optimizer: Optimizer, config: WorkerConfig, dtype: torch.dtype
     draws = config.master_start == "dithered" and not stored
     if isinstance(optimizer, SplitAdamW):
         _start_halves(optimizer, stored, config.seed, draws)
-    elif isinstance(optimizer, PlainAdamW) and draws:  # sharded: the file's values are already loaded
+    elif isinstance(optimizer, PlainAdamW) and draws:  # sharded masters already have the values of the file
         for name, parameter in optimizer.parameters.items():
             own = optimizer.own[name]
             own.copy_(own + 0 if own.numel() == 0 else _dithered(own, name, config.seed, _first_element(parameter)))
@@ -53,7 +54,7 @@ def _start_halves(optimizer: SplitAdamW, stored: dict[str, Read], seed: int, dra
         elif stored:
             unknown.append(name)
     if unknown:
-        log.info("The file has %d of the trained tensors under other names, first %s; their masters start as their bfloat16 weights.", len(unknown), unknown[0])
+        log.info("The file has %d of the trained tensors under other names, such as %s. The masters of these tensors begin with their bfloat16 weights.", len(unknown), unknown[0])
 
 
 def low_of(high: torch.Tensor, master: torch.Tensor) -> torch.Tensor:

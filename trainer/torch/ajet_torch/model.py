@@ -35,7 +35,7 @@ class ModelOutput:
     logprob_M: torch.Tensor
     entropy_U: torch.Tensor
     sets: KeptRows | None = None
-    """The tokens that the rows were drawn from, if anything was cut."""
+    """The sets of tokens from which the rows were drawn, if top-p or top-k removed any token."""
 
 
 class PolicyModel(nn.Module):
@@ -55,7 +55,7 @@ class PolicyModel(nn.Module):
         return self.lm.base_model(input_ids=ids_BN, position_ids=positions_BN, use_cache=False, plan=plan).last_hidden_state
 
     def forward(self, pack: DevicePack, plan: AttentionPlan, temperature: float, truncation: Truncation = Truncation()) -> ModelOutput:
-        """Computes over the pack's sets of kept tokens, or otherwise over the tokens that `truncation` leaves under the
+        """Uses the pack's sets of kept tokens. Without such sets, it uses the tokens that `truncation` keeps under the
         present weights."""
         hidden_ND = self.hidden(pack.ids_N[None], pack.positions_N[None], plan)[0]
         hidden_UD, weight_VD = self.with_head(hidden_ND[pack.predictors_U])
@@ -107,8 +107,8 @@ def _check_supported(config: Any, path: Path) -> None:
 
 
 def check_class(config: Any) -> None:
-    """Refuses by name a class that cannot be made with our attention, or that passes arguments that our attention does
-    not have, before its weights are read."""
+    """Refuses a class before its weights are read, if it cannot be created with our attention, or passes arguments that
+    our attention does not have."""
     try:
         with torch.device("meta"):
             lm = AutoModelForCausalLM.from_config(config, attn_implementation=ATTENTION_NAME)
@@ -143,13 +143,13 @@ def load_lm(model_dir: str, dtype: torch.dtype, device: torch.device) -> PreTrai
         raise WorkerError("bad_model_files", f"The weights in {model_dir} cannot be read ({type(error).__name__}): {first_line(error)}") from error
     if report["missing_keys"] or report["mismatched_keys"]:
         names = sorted(map(str, [*report["missing_keys"], *report["mismatched_keys"]]))
-        raise WorkerError("bad_model_files", f"The weights in {model_dir} do not have {len(names)} tensors in the right shape, first {names[0]}.")
+        raise WorkerError("bad_model_files", f"The weights in {model_dir} do not have {len(names)} tensors in the right shape, such as {names[0]}.")
     repair_generation_config(lm, model_dir)
     return prepare_lm(lm, device)
 
 
 def prepare_lm(lm: PreTrainedModel, device: torch.device) -> PreTrainedModel:
-    """Checks what the worker needs of a model, and turns off what would make its gradients random."""
+    """Checks that the worker supports the model, and turns off everything that would make its gradients random."""
     if getattr(lm.get_output_embeddings(), "bias", None) is not None:
         raise WorkerError("unsupported_model", f"{type(lm).__name__} has a bias on its LM head, which the chunked head does not compute.")
     if not getattr(lm, "_supports_flex_attn", True):

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 NamedParameters = dict[str, torch.nn.Parameter]
 STATE_NAMES = ("master", "exp_avg", "exp_avg_sq")
 OnNorm = Callable[[torch.Tensor], object]
-"""Handles the norm on the device before the update is queued, so no reader of the norm waits for the update."""
+"""Called with the norm on the device before the update is queued, so reading the norm does not wait for the update."""
 
 
 class Optimizer(Protocol):
     num_steps: int
-    """The number of updates made; the caller counts."""
+    """The number of updates so far, which the caller counts."""
 
     def update(self, rate: float, options: OptimizerConfig | None = None, on_norm: OnNorm | None = None) -> torch.Tensor:
         """Clips, updates and clears the gradients, with `options` instead of its configuration in this step. Returns
@@ -52,7 +52,7 @@ class Optimizer(Protocol):
 
 
 class PlainAdamW:
-    """Works on each process's own rows; only the gradient norm is summed over processes."""
+    """Updates only the rows of this process. Only the gradient norm is summed over processes."""
 
     def __init__(self, parameters: NamedParameters, config: OptimizerConfig) -> None:
         self.parameters = parameters
@@ -194,8 +194,8 @@ def _rounded_update(weight: torch.Tensor, salt: torch.Tensor, mean: torch.Tensor
 
 
 class SplitAdamW:
-    """Gradients gather in float32 (`gathered`) if a step has several packs. Otherwise they keep the dtype that autograd
-    gave them."""
+    """If a step has several packs, their gradients are added up in float32 (`gathered`). Otherwise they keep the dtype
+    of autograd."""
 
     def __init__(self, parameters: NamedParameters, config: OptimizerConfig) -> None:
         self.parameters = parameters

@@ -1,8 +1,8 @@
 """Ends a process when the process that started it ends for any reason.
 
-As a script it runs another program in this way: `parent.py PROGRAM ARGUMENT...`. Then no code of this package runs
-between fork and exec. Such code could wait for a lock that another thread of the worker held at the fork and that
-nobody releases.
+As a script, `parent.py PROGRAM ARGUMENT...`, it runs another program in this way. No code of this package then runs
+between fork and exec. Such code could wait forever for a lock that another thread of the worker held at the time of the
+fork.
 """
 
 from __future__ import annotations

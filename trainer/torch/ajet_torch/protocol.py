@@ -60,8 +60,8 @@ def read_frame(stream: socket.socket) -> dict[str, Any] | None:
 
 @dataclass
 class Progress:
-    """The main thread's present work. Heartbeats carry it, so that a live but stuck worker can be distinguished from a
-    busy one."""
+    """The present task of the main thread. Heartbeats contain it, so the control plane can distinguish a stuck worker
+    from a busy one."""
 
     doing: str = "start"
     count: int = 0
@@ -91,7 +91,7 @@ class Connection:
         threading.Thread(target=self._beat, args=(heartbeat_s,), daemon=True).start()
 
     def _read(self) -> None:
-        """An abort takes effect at once, even on a step in progress; all other messages wait in the queue."""
+        """Reads messages. An abort takes effect at once, even during a step. All other messages wait in the queue."""
         try:
             while (message := read_frame(self.stream)) is not None:
                 if message["kind"] == "abort":

@@ -1,7 +1,7 @@
 """The processes of one training run: how they find each other, and the few messages they exchange besides gradients.
 
 Control messages go over gloo (host memory); gradients go over NCCL on GPUs and gloo on CPUs. If a file is given, it is
-the store, so that only the backends' own ports are opened. Otherwise the launcher's store is used, for example on
+used as the store, so only the backends' own ports are opened. Otherwise the launcher's store is used, for example on
 several nodes.
 """
 
@@ -97,7 +97,7 @@ def count_nodes(control: Any, size: int) -> int:
 
 
 def join_node(rank: int, per_node: int, local_rank: int, num_nodes: int, timeout: timedelta) -> Ranks | None:
-    """Every process makes the groups of all nodes, because all of them have to take part in making one."""
+    """Every process creates the groups of all nodes, because creating a group needs all processes."""
     if num_nodes == 1:
         return None
     groups = [dist.new_group(list(range(node * per_node, (node + 1) * per_node)), backend="gloo", timeout=timeout) for node in range(num_nodes)]

@@ -59,7 +59,8 @@ class Session:
         return list(range(0, ranks.size, ranks.per_node if self.config.inference.server == "vllm" else 1))
 
     def _sampling_copy(self) -> PolicyModel:
-        """Sharded weights cannot be sampled from token by token, so every rank keeps a whole copy in the compute type."""
+        """Every rank keeps a whole copy of sharded weights in the compute type, because sampling token by token from
+        shards is not possible."""
         lm = load_lm(self.config.model_dir, self.placement.dtype, self.placement.device)
         if self.config.lora.rank:
             add_lora(lm, self.config.lora, self.config.seed)
@@ -118,7 +119,7 @@ class Session:
         self._check_by_probe()
 
     def _check_by_probe(self) -> None:
-        """If the sampler's weights cannot be read, its logprobs of a few tokens must be the trainer's."""
+        """Compares logprobs of a few tokens between sampler and trainer, if the sampler's weights cannot be read."""
         prompt = np.arange(8, dtype=np.int32) % self.vocab_size
         ranks = self.placement.ranks
         server = self.server if isinstance(self.server, ProbedServer) else None

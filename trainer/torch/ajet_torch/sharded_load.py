@@ -1,7 +1,8 @@
 """Shards a model before it has weights, so that no process ever holds all of them.
 
-Loading first and sharding afterwards takes the whole model in float32 once for each GPU of a machine: 131 GB each at
-32B. Here the model is made without memory and cut, and then every process fills in its own rows from the files.
+If every process loaded the model before it is sharded, each GPU of a machine would need the whole model in float32,
+which is 131 GB at 32B. Here the model is created without memory and sharded, and then every process reads its own rows
+from the files.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ def layer_groups(layers: nn.ModuleList, size: int) -> list[list[nn.Module]]:
 
 
 def end_broken_pass(policy: PolicyModel) -> None:
-    """Recovers after an error in the middle of a group. Otherwise FSDP2 would treat the group as already begun in the
-    next pass."""
+    """Resets FSDP2 after an error in the middle of a group. Otherwise FSDP2 would regard the group as begun in the next
+    pass."""
     if hasattr(policy, "reset_iter_state"):  # since PyTorch 2.13
         policy.reset_iter_state()
         return

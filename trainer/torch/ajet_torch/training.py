@@ -47,7 +47,8 @@ class StepChanges:
 
 
 class Transfer:
-    """A tensor that is being copied to the host. Work that is queued on the device later is not waited for."""
+    """A tensor that is being copied to the host. Reading it does not wait for work that is queued on the device
+    later."""
 
     def __init__(self, source: torch.Tensor) -> None:
         self.event = torch.cuda.Event() if source.is_cuda else None
@@ -83,7 +84,7 @@ class Trainer:
         start_masters(self.optimizer, config, placement.dtype)
         self.plan_options = PlanOptions(placement.device, config.attention, smallest_window(self.policy.lm.config))
         self.compiled: set[tuple[int, str]] = set()
-        self.reduces = True  # whether the next backward pass reduces gradients; kept to avoid a walk over all modules
+        self.reduces = True  # whether the next backward pass reduces gradients; it is stored, so not every pass has to visit all modules
         if lm is None:
             self._check_likeness()
 
@@ -214,7 +215,7 @@ class Trainer:
         return PlacedPack(to_device(padded, placed.device, real), plan)
 
     def _announce(self, length: int, plan: AttentionPlan) -> None:
-        """Logs why the first step with a pack of this size takes so long."""
+        """Logs that a step with a pack of a new size first compiles."""
         if not self.placement.ranks.is_first or not compiles(self.config, self.placement.device):
             return
         for_all_sizes = compiles_for_all_sizes(self.policy.lm, self.config, self.placement.sharded)
@@ -266,8 +267,8 @@ class Trainer:
         return {**to_metrics(dict(zip(names, totals)), peak_value), "grad_norm": norm_value}
 
     def reshard(self) -> None:
-        """Frees gathered weights. A pass without a backward leaves them, and then a parameter does not say which rows
-        are this process's."""
+        """Frees gathered weights, which a forward pass without a backward pass leaves. While weights are gathered, a
+        parameter does not show which rows belong to this process."""
         for module in self.policy.modules():
             if isinstance(module, FSDPModule):
                 module.reshard()

@@ -1,9 +1,8 @@
 """The worker process: `python -m ajet_torch.worker`, or several of them under torchrun.
 
-The first rank talks to the control plane and sends all ranks the next command; the others only follow. Weights change
-between answers, never inside one: before they do, the running answers finish and new ones wait. A sampler on the
-trainer's GPUs waits from the beginning of a training step. One with separate GPUs continues until the new weights
-arrive.
+The first rank talks to the control plane and sends all ranks the next command; the others only follow. Weights never
+change within an answer. Before they change, running answers finish and new requests wait. A sampler on the trainer's
+GPUs waits from the beginning of a training step. One with separate GPUs continues until the new weights arrive.
 """
 
 from __future__ import annotations
@@ -85,8 +84,7 @@ class Director:
         self.ranks.share(("close", None))
 
     def _catch_up(self) -> None:
-        """A sampler that came back gets the weights that the others sample from, unless the trainer already has other
-        weights."""
+        """Gives a restarted sampler the weights of the other samplers, unless the trainer already has newer weights."""
         if self.session.trainer.policy_version == self.sampled_version:
             self.ranks.share(("catch_up", None))
             run_command(self.session, "catch_up", None)
@@ -132,7 +130,7 @@ class Director:
         self.submitted.append(request)
 
     def _abort(self, request_id: int) -> None:
-        """Returns whether an answer was aborted. An aborted step looks at the connection's list itself."""
+        """Returns whether an answer was aborted. A step checks the connection's list of aborts itself."""
         if self.answers.pop(request_id, None) is not None:
             self.submitted = [request for request in self.submitted if request.id != request_id]
             self.aborted.append(request_id)
@@ -207,8 +205,8 @@ class Director:
         return float(run_command(self.session, "sync", None))
 
     def _sample_during_step(self) -> None:
-        """Runs between two packs of a step: new requests go to the sampler that has separate GPUs, and its tokens go
-        out."""
+        """Runs between two packs of a step. It passes new requests to a sampler with separate GPUs, and sends the
+        sampled tokens."""
         self._take_messages(wait=False)
         submitted, aborted, self.submitted, self.aborted = self.submitted, self.aborted, [], []
         if self.answers or aborted:
@@ -334,8 +332,8 @@ def main() -> int:
 
 
 def send_last_words(connection: Connection, error: Exception) -> None:
-    """Writes to a control plane that does not see this process's log."""
-    words = f"The torch worker on {socket.gethostname()} ended: {to_error(error)} Its log is with the launcher that started it. Start the launchers again and resume the run from its last checkpoint."
+    """Sends the error to a control plane that cannot read the log of this process."""
+    words = f"The torch worker on {socket.gethostname()} ended: {to_error(error)} The launcher that started the worker has its log. Start the launchers again and resume the run from its last checkpoint."
     try:
         connection.send({"kind": "failed", "code": "worker_died", "message": words})
     except OSError:

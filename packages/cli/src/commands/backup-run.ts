@@ -52,7 +52,10 @@ async function copyFolder(run: string, target: string, storeDir: string): Promis
   }
 }
 
-/** Copies the ledger and returns the step of the copy. Undefined if it lacks steps after its newest checkpoint. */
+/**
+ * Copies the ledger and returns the step of the copy. Returns undefined if the copy does not contain all steps after
+ * its newest checkpoint.
+ */
 async function copyLedger(from: string, to: string): Promise<number | undefined> {
   const store = await LmdbStore.open(from, { isReadOnly: true });
   try {
@@ -76,7 +79,10 @@ async function copyLedger(from: string, to: string): Promise<number | undefined>
   }
 }
 
-/** The last step of a policy. Undefined if manifests are missing that its newest checkpoint does not contain. */
+/**
+ * Returns the last step of a policy. Returns undefined if the manifest of a step after the newest checkpoint is
+ * missing.
+ */
 async function lastStep(state: LedgerState, policy: string, run: string): Promise<number | undefined> {
   const { step: last, manifests } = lineOf(state, policy);
   const folder = policy === defaultPolicy ? run : path.join(run, 'policies', policy);

@@ -15,7 +15,9 @@ export async function initProject(
   const framework = parseFramework(options.framework, model);
   const project = planProject(framework, { name: toPackageName(dir), version, ...(model !== undefined && { model }) });
   const { written, completed, kept } = await writeProject(dir, project.files);
-  console.log(written.length === 0 ? `${dir} has all of it already.` : `Written to ${dir}: ${written.join(', ')}`);
+  console.log(
+    written.length === 0 ? `${dir} already has all files of the project.` : `Written to ${dir}: ${written.join(', ')}`,
+  );
   if (completed) console.log('Completed: package.json');
   if (kept.length > 0) console.log(`Not changed: ${kept.join(', ')}`);
   if (!isModule(path.join(dir, 'package.json')))
@@ -73,10 +75,15 @@ function listSteps(dir: string, { dependencies, kept, model }: Written): readonl
   );
 }
 
-/** npm before 11.16 does not read allowScripts and would run the install scripts. */
+/**
+ * The install command. It turns install scripts off, because npm before 11.16 ignores allowScripts and would run them.
+ */
 const install = 'npm install --ignore-scripts';
 
-/** Packages of ours in a folder above serve this project too. Other packages must be installed next to them. */
+/**
+ * Returns the command that installs the packages. If a parent folder has our packages, this project uses them, and
+ * other packages must be installed next to them.
+ */
 function describeInstall(
   dir: string,
   missing: readonly (readonly [name: string, version: string])[],

@@ -19,7 +19,7 @@ export async function inspectRun(
   episode: string | undefined,
   { html = false, tokens = false }: InspectFlags,
 ): Promise<number> {
-  // In `--html <run> <episode>`, the parser takes the run for the path that `--html` writes to.
+  // In `--html <run> <episode>`, the parser mistakes the run for the output path of `--html`.
   if (episode === undefined && typeof html === 'string') return inspectRun(html, run, { html: true });
   if (episode === undefined && html === true)
     throw new AgentJetError(

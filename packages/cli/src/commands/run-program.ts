@@ -67,7 +67,7 @@ export async function runProgram(
   );
 }
 
-/** Programs that ignore the request to end are killed before this process ends. */
+/** Kills programs that ignore the request to end, before this process ends. */
 async function runToTheEnd(
   client: SwarmClient,
   ...work: Parameters<SwarmClient['run']>
@@ -93,7 +93,7 @@ async function readConfigured(
   if (flags.conf === undefined) return { revision: '', options: {} };
   const config = loadConfig(flags, overrides);
   const { options } = await loadRun(config, flags, {
-    workflow: async () => ({}), // the program replaces it
+    workflow: async () => ({}), // the program replaces the workflow
     ...(tasks !== undefined && { reader: { trainingTasks: () => tasks, evaluationTasks: () => [] } }),
   });
   const { judge } = options;
@@ -121,7 +121,7 @@ async function readConfigured(
 /** A path is relative to the shell's folder, even if the program runs in another one. */
 const locate = (command: string): string => (/[/\\]/.test(command) ? path.resolve(command) : command);
 
-/** Checks the program once at the start, and not in each episode. */
+/** Checks the program once at the start instead of in each episode. */
 function requireProgram(command: string): void {
   const isThere = (file: string): boolean => {
     try {

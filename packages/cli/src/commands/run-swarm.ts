@@ -30,7 +30,7 @@ export async function runSwarm(flags: SwarmRunFlags, overrides: readonly string[
   );
 }
 
-/** The key never comes from the command line, because every user of the machine could read it there. */
+/** The key cannot be passed on the command line, because every user of the machine could read it there. */
 export function readSwarmKey({ keys }: SwarmRunFlags): string | undefined {
   const key = process.env['AJET_SWARM_KEY'];
   if (key !== undefined && key !== '') return key;

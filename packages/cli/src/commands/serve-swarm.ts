@@ -50,7 +50,9 @@ export async function serveSwarmJob(flags: SwarmFlags, overrides: readonly strin
   );
 }
 
-/** A service manager asks for a graceful end. A person who presses Ctrl-C wants it now. */
+/**
+ * A service manager that sends SIGTERM expects a graceful end. A person who presses Ctrl-C expects an immediate one.
+ */
 const isSigterm = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.message.endsWith('SIGTERM');
 
 function toSeconds(text: string): number {
@@ -81,7 +83,7 @@ async function standBy(flags: SwarmFlags, { output, signal, drainMs, onNotice }:
   return 0;
 }
 
-/** With --json, the line on stdout has the key, so it is shown in one place. */
+/** With --json, the line on stdout contains the key, so the key is not shown a second time. */
 function printKey(flags: SwarmFlags, key: string | undefined): void {
   if (key !== undefined && flags.json !== true)
     createOutput(flags).writeLine(`key of the commander, shown only now: ${key}`);

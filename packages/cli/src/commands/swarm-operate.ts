@@ -72,7 +72,7 @@ export async function operate(operation: Operation, flags: OperatorFlags): Promi
   return answer.state === 'failed' ? 1 : 0;
 }
 
-/** A server that is being reopened says so and answers a moment later. */
+/** Ignores a status of 500 or more, with which a server answers while it is being reopened. Throws any other error. */
 function unlessRefused(error: unknown): undefined {
   const status = error instanceof Error && 'status' in error ? error.status : undefined;
   if (typeof status !== 'number' || status < 500) throw error;

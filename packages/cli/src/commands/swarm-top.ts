@@ -22,7 +22,7 @@ export async function watchSwarm(flags: OperatorFlags): Promise<number> {
           change = server.change;
           isAway = false;
           screen.show(server);
-          await delay(250, undefined, { signal }); // changes come faster than people read
+          await delay(250, undefined, { signal }); // the state may change faster than people can read
         } catch (error) {
           if (signal.aborted) break;
           if (isRefusal(error)) throw error;
@@ -66,7 +66,7 @@ function createScreen({ json }: OperatorFlags): Screen {
   };
 }
 
-/** Describes a new step, or the reason why there is none. */
+/** Describes a new step, or the reason why no step was made. */
 function newsOf({ step, problem, policies = {} }: ServerAnswer): string {
   return JSON.stringify([step, problem, Object.values(policies).map((policy) => policy.problem)]);
 }

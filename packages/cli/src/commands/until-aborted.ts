@@ -1,4 +1,4 @@
-/** Resolves once the signal aborts. It keeps the process alive, which a server with idle sockets does not. */
+/** Resolves once the signal aborts. Until then it keeps the process alive, because idle sockets of a server do not. */
 export function untilAborted(signal: AbortSignal): Promise<undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   return new Promise((resolve) => {

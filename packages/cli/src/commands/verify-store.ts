@@ -20,7 +20,7 @@ export function findStore(run: string): LedgerOfRun {
   if (found !== undefined) return found;
   throw new AgentJetError(
     'no_ledger',
-    `${run} has no ledger: neither it, nor its folders "ledger" and "recorded", nor the swarm.store_dir of its config.yaml hold numbered .mdb files. Name the folder of a run.`,
+    `${run} has no ledger: there are no numbered .mdb files in the folder itself, in its folders "ledger" and "recorded", or in the swarm.store_dir of its config.yaml. Name the folder of a run.`,
   );
 }
 

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 
 /**
  * In an empty folder, `npm install <packages>` writes a package.json with only dependencies. Without `"type":
- * "module"`, the project would load the CommonJS half of a framework, and the adapter would load its other half. Nobody
- * wrote such a file by hand, so it can be completed.
+ * "module"`, the project would load the CommonJS build of a framework, and the adapter its ESM build. npm alone wrote
+ * such a file, so it is safe to complete it.
  */
 
 type Manifest = Readonly<Record<string, unknown>>;
@@ -20,12 +20,12 @@ export function completeManifest(file: string, planned: string): string | undefi
   return `${JSON.stringify({ ...wanted, dependencies }, null, 2)}\n`;
 }
 
-/** Whether a package.json says that its files are ES modules. */
+/** Returns whether a package.json declares its files to be ES modules. */
 export function isModule(file: string): boolean {
   return readManifest(file)?.['type'] === 'module';
 }
 
-/** Undefined if there is no readable file. npm reports what is wrong with it. */
+/** Returns undefined if the file cannot be read. npm reports the problem later. */
 function readManifest(file: string): Manifest | undefined {
   if (!existsSync(file)) return undefined;
   try {

@@ -86,7 +86,7 @@ it('overwrites nothing: keeps what a project may have, and refuses a folder with
   expect(readFileSync(path.join(dir, 'package.json'), 'utf8')).toBe('{"name":"mine"}');
   expect(lines).toContain('Not changed: package.json');
   await init(dir, 'react');
-  expect(lines).toContain(`${dir} has all of it already.`);
+  expect(lines).toContain(`${dir} already has all files of the project.`);
 
   const agent = readFileSync(path.join(dir, 'agent.ts'), 'utf8');
   await expect(init(dir, 'openai')).rejects.toThrow('has its own agent.ts, workflow.ts');

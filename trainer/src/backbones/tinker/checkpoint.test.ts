@@ -90,7 +90,7 @@ test('a server that does not have the weights of a checkpoint is refused, and so
   await startWith(new Map());
   await expect(open({ modelDir: path.join(dir, 'checkpoint') })).rejects.toMatchObject({
     code: 'bad_model_files',
-    message: expect.stringMatching(/weights are at tinker:.* on the server that trained it.*.*Set tinker\.base_url/),
+    message: expect.stringMatching(/weights are at tinker:.* on the server that trained it.*Set tinker\.base_url/),
   });
   await rm(path.join(dir, 'checkpoint', 'trainer_state', 'tinker.json'));
   await expect(open({ modelDir: path.join(dir, 'checkpoint') })).rejects.toMatchObject({

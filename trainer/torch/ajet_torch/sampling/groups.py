@@ -9,7 +9,7 @@ import numpy as np
 from .held_tokens import FEWEST_SHARED, shared_length
 
 WORTH_SHARING = 128
-"""The least number of shared tokens; a shorter beginning costs more to share than to read again."""
+"""The minimum number of shared tokens. Sharing a shorter beginning takes longer than reading it for each answer."""
 KEPT_SHARE = 0.75
 """A new member may reduce the tokens that a group shares to this fraction of them. If it would reduce them further, it
 begins another group."""

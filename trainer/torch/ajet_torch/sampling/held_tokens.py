@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 FEWEST_SHARED = 16
-"""The least number of equal leading tokens that makes a prefix worth copying."""
+"""The minimum number of equal leading tokens. Copying a shorter prefix saves no time."""
 
 
 class HeldTokens:

@@ -7,13 +7,14 @@ from collections import OrderedDict
 from typing import Callable, Sequence
 
 MOST_EPISODES = 65_536
-"""The sampler does not learn when an episode ends, so the one that was asked for longest ago is forgotten."""
+"""The maximum number of episodes to remember. The sampler does not learn when an episode ends, so it forgets the
+episode whose last call is the oldest."""
 
 
 class EpisodePins:
-    """An episode goes to the least loaded place at its first call, and again if that place is not offered any more.
-    Among places with an equal load it takes the one that was chosen longest ago, because agents that wait for their
-    tools load nothing.
+    """Assigns an episode to the sampler with the lowest load at its first call, and again if that sampler is no longer
+    available. Among samplers with equal load it chooses the one that was chosen longest ago, because an agent that
+    waits for a tool causes no load.
     """
 
     def __init__(self, most: int = MOST_EPISODES) -> None:

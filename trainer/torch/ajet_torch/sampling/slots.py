@@ -36,7 +36,7 @@ class SlotCache:
     """Per layer [B, Hkv, S + 1, D]. A layer's tensor is made when the layer first writes, since its shape is not known
     before.
 
-    The last place, `spare`, takes what padding writes; nothing reads it.
+    The last position, `spare`, is for the values of padding. No query reads it.
     """
 
     def __init__(self, num_slots: int, num_tokens: int) -> None:
