@@ -1,3 +1,4 @@
+import { toErrorMessage } from '@agentjet/core';
 import type { BenchOptions, BenchResult } from '../bench.js';
 import { measureBfcl } from './bfcl.js';
 import { measureFirstRun } from './first-run.js';
@@ -43,9 +44,11 @@ export async function run(options: BenchOptions): Promise<BenchResult> {
   const missing = [...unmeasured];
   for (const { name, keys, measure } of sections.filter((section) => wanted.includes(section.name))) {
     options.report(name);
-    const measured = await measure(options);
-    if (measured === undefined) {
-      options.report(`${name}: not there, since no result of it is kept`);
+    const measured = await tryMeasure(measure, options);
+    if (measured === undefined || 'failure' in measured) {
+      const why = measured === undefined ? 'no result of it is kept' : measured.failure;
+      options.report(`${name}: not there: ${why}`);
+      if (measured !== undefined) sectionDetails[name] = measured;
       missing.push(...keys);
       continue;
     }
@@ -56,6 +59,19 @@ export async function run(options: BenchOptions): Promise<BenchResult> {
   }
   const isPart = wanted.length < sections.length;
   return { summary, details: { missing, sections: sectionDetails }, isPart };
+}
+
+/** A section that fails must not cost the half hour of the others. Its keys are then missing, and the reason is kept. */
+async function tryMeasure(
+  measure: Section['measure'],
+  options: BenchOptions,
+): Promise<Measured | { readonly failure: string } | undefined> {
+  try {
+    return await measure(options);
+  } catch (error) {
+    process.exitCode = 1;
+    return { failure: toErrorMessage(error) };
+  }
 }
 
 function namedSections(args: readonly string[]): readonly string[] {
