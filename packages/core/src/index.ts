@@ -125,15 +125,3 @@ export { sampleCollections } from './config/swarm-schema.js';
 export { RecoveryBudget } from './recovery-budget.js';
 export { cutText, quoteForShell, showValue, withoutCredentials } from './config/show-value.js';
 export { formatBytes, formatCount, formatSeconds } from './quantities.js';
-export {
-  formatChange,
-  formatRate,
-  pairedDifference,
-  successInterval,
-  successRate,
-  wilsonInterval,
-  type Interval,
-  type RateDifference,
-  type TaskScore,
-} from './success-interval.js';
-export { successByKind, toSuccessRecord, type KindScore, type KindSuccess } from './success-record.js';

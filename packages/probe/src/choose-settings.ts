@@ -1,4 +1,4 @@
-import { pairedDifference, successRate } from '@agentjet/core';
+import { pairedDifference, successRate } from '@agentjet/core/success';
 import { scoreGroups } from './groups-that-train.js';
 import type { GroupRules, ProbedTask } from './outcomes.js';
 

@@ -1,4 +1,4 @@
-import type { TaskScore } from '@agentjet/core';
+import type { TaskScore } from '@agentjet/core/success';
 import { countValues, type GroupRules, type ProbedTask, type ValueCounts } from './outcomes.js';
 import { chanceOfRepeats, fitRepeatPrior, type RepeatPrior } from './repeat-prior.js';
 

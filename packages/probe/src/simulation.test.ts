@@ -1,4 +1,5 @@
-import { createRandom, successInterval, successRate, type Random } from '@agentjet/core';
+import { createRandom, type Random } from '@agentjet/core';
+import { successInterval, successRate } from '@agentjet/core/success';
 import { describe, expect, it } from 'vitest';
 import { scoreGroups } from './groups-that-train.js';
 import type { GroupRules, Outcome } from './outcomes.js';

@@ -1,4 +1,5 @@
-import type { ChatRequest, ChatResponse, Interval, KindScore, KindSuccess, RateDifference } from '@agentjet/core';
+import type { ChatRequest, ChatResponse } from '@agentjet/core';
+import type { Interval, KindScore, KindSuccess, RateDifference } from '@agentjet/core/success';
 import type { Episode } from '@agentjet/rollout';
 
 /** One model call as the agent's framework made it. */

@@ -1,4 +1,5 @@
-import { pairedDifference, type CommonConfig } from '@agentjet/core';
+import type { CommonConfig } from '@agentjet/core';
+import { pairedDifference } from '@agentjet/core/success';
 import type { RecordedEpisode, RunFolder } from '@agentjet/run-folder';
 import { expect, it } from 'vitest';
 import { FirstEvaluation } from './first-evaluation.js';

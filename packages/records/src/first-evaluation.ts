@@ -1,4 +1,4 @@
-import { pairedDifference } from '@agentjet/core';
+import { pairedDifference } from '@agentjet/core/success';
 import type { RecordedEpisode, RunFolder } from '@agentjet/run-folder';
 import type { EvaluationChange, TaskResult } from './events.js';
 import { isPlain, isScored } from './summarize-evaluation.js';

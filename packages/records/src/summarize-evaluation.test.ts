@@ -1,4 +1,4 @@
-import { wilsonInterval } from '@agentjet/core';
+import { wilsonInterval } from '@agentjet/core/success';
 import type { Episode } from '@agentjet/rollout';
 import { expect, it } from 'vitest';
 import { readChange, summarizeEvaluation, toEvaluationRecord } from './summarize-evaluation.js';

@@ -1,4 +1,5 @@
-import { successByKind, successInterval, successRate, toSuccessRecord, type CommonConfig } from '@agentjet/core';
+import type { CommonConfig } from '@agentjet/core';
+import { successByKind, successInterval, successRate, toSuccessRecord } from '@agentjet/core/success';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 import type { Evaluation, SampledResult, TaskResult } from './events.js';

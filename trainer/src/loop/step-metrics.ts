@@ -1,4 +1,5 @@
-import { toSnakeCase, toSuccessRecord, type TrainStepMetrics } from '@agentjet/core';
+import { toSnakeCase, type TrainStepMetrics } from '@agentjet/core';
+import { toSuccessRecord } from '@agentjet/core/success';
 import type { LimitedSamples } from '../packing/length-policy.js';
 import type { PackReport } from '../packing/pack-trees.js';
 import { countMasked } from '../packing/length-policy.js';

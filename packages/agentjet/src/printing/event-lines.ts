@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { formatChange, formatCount, formatRate, formatSeconds } from '@agentjet/core';
+import { formatCount, formatSeconds } from '@agentjet/core';
+import { formatChange, formatRate } from '@agentjet/core/success';
 import type {
   Evaluation,
   HeldOutLoss,

@@ -1,4 +1,4 @@
-import { formatRate, wilsonInterval } from '@agentjet/core';
+import { formatRate, wilsonInterval } from '@agentjet/core/success';
 import type { MetricsRecord } from '@agentjet/run-folder';
 import type { Finding, Rule, RunRecords } from '../rule.js';
 import { meanSuccess, nameSteps, sumOf } from '../sums.js';

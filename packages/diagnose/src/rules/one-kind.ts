@@ -1,4 +1,4 @@
-import { wilsonInterval } from '@agentjet/core';
+import { wilsonInterval } from '@agentjet/core/success';
 import type { Rule, RunRecords } from '../rule.js';
 
 const mostShare = 0.6;

@@ -1,4 +1,5 @@
-import { successInterval, successRate, type Interval, type MeasuredLengths, type TaskScore } from '@agentjet/core';
+import type { MeasuredLengths } from '@agentjet/core';
+import { successInterval, successRate, type Interval, type TaskScore } from '@agentjet/core/success';
 
 /** What `ajet probe` found. */
 export type ProbeReport = {
