@@ -1,6 +1,6 @@
 import type { CommonConfig } from '@agentjet/core';
 import type { MetricsRecord } from '@agentjet/run-folder';
-import { History, type EarlierLines } from './history.js';
+import { RunHistory, type EarlierLines } from './history.js';
 import type { EpisodeFacts, Finding, Rule } from './rule.js';
 import { rules as allRules } from './rules.js';
 import { collapseOf } from './rules/collapse.js';
@@ -17,11 +17,11 @@ export type DiagnosisOptions = {
 
 /** Diagnoses a run in progress. After every line, it asks each rule that has not found anything yet. */
 export class Diagnosis {
-  readonly #history: History;
+  readonly #history: RunHistory;
   #silent: readonly Rule[];
 
   constructor(config: CommonConfig, { rules = allRules, earlier }: DiagnosisOptions = {}) {
-    this.#history = new History(config, earlier);
+    this.#history = new RunHistory(config, earlier);
     this.#silent = rules;
   }
 

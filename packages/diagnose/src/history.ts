@@ -12,7 +12,7 @@ export type EarlierLines = {
 const kindPrefix = 'tasks/';
 
 /** The records of a run, as far as rules need them. Its size does not depend on the number of steps. */
-export class History {
+export class RunHistory {
   readonly #config: CommonConfig;
   readonly #evaluations: MetricsRecord[] = [];
   readonly #tasksByKind = new Map<string, number>();

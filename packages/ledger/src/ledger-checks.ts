@@ -117,7 +117,7 @@ export const toIdleGroup = ({ groupId, rank, draw }: Readonly<LedgerGroup>): Idl
 });
 
 /** Returns whether a record has no consequences for other episodes or groups. */
-export const isPlain = ({ kind }: LedgerRecord): boolean => kind === 'call' || kind === 'memo';
+export const hasNoConsequence = ({ kind }: LedgerRecord): boolean => kind === 'call' || kind === 'memo';
 
 /** Returns whether a record may drop running attempts. */
 export function isDropping(record: LedgerRecord): record is DropRecord | GiveUpRecord | GroupDroppedRecord {

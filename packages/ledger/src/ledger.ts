@@ -9,7 +9,7 @@ import { LeaseClock } from './lease-clock.js';
 import {
   isDropping,
   isForExactly,
-  isPlain,
+  hasNoConsequence,
   notWhole,
   requireNewGroup,
   requireOpenSeat,
@@ -338,7 +338,7 @@ export class Ledger {
    * Applies records that the caller made (configuration, checkpoints, evaluation, ...) and passes them to the journal.
    */
   append(...records: readonly LedgerRecord[]): void {
-    if (records.every(isPlain)) {
+    if (records.every(hasNoConsequence)) {
       for (const record of records) applyRecord(this.state, record);
       return this.#journal(records);
     }
@@ -354,7 +354,7 @@ export class Ledger {
     }
     this.#journal(records);
     for (const episode of dropped) this.#onDrop(episode);
-    for (const record of records) if ('groupId' in record && !isPlain(record)) this.#settle(record.groupId);
+    for (const record of records) if ('groupId' in record && !hasNoConsequence(record)) this.#settle(record.groupId);
   }
 
   /**

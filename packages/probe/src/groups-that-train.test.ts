@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { scoreGroups } from './groups-that-train.js';
-import type { GroupRules, Outcome } from './outcomes.js';
+import type { GroupRules, EpisodeOutcome } from './outcomes.js';
 
 const rules: GroupRules = { dropsFailed: false, minShare: 0.5, trainedIfEqual: new Set() };
 
 /** One task; `x` is a failed episode and each other character is a value. */
 const task = (values: string) => ({
-  outcomes: [...values].map((value): Outcome => ({ value: value === 'x' ? null : value, isSuccess: value === '1' })),
+  outcomes: [...values].map(
+    (value): EpisodeOutcome => ({ value: value === 'x' ? null : value, isSuccess: value === '1' }),
+  ),
 });
 
 function chance(values: string, numRepeat: number, more: Partial<GroupRules> = {}): number {

@@ -3,5 +3,5 @@
 export { chooseSettings, groupSizes, type ProbedTemperature, type SignalSettings } from './choose-settings.js';
 export { scoreGroups } from './groups-that-train.js';
 export { nextRound, sumEpisodes, type ProbePlan, type Round } from './next-round.js';
-export type { GroupRules, Outcome, ProbedTask } from './outcomes.js';
+export type { GroupRules, EpisodeOutcome, ProbedTask } from './outcomes.js';
 export { pickIndices } from './pick-indices.js';

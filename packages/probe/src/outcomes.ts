@@ -1,7 +1,7 @@
 /** What one model did on one task at one temperature. Episodes that were lost to an outage are not in it. */
 export type ProbedTask = {
   readonly taskId: string;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly EpisodeOutcome[];
   /** Answers of the models that learn, and how many of them a token limit cut. */
   readonly answers: number;
   readonly cutAnswers: number;
@@ -10,7 +10,7 @@ export type ProbedTask = {
 };
 
 /** One episode. */
-export type Outcome = {
+export type EpisodeOutcome = {
   /** A name for the rewards of the episode. Episodes with equal rewards have equal names. Null: the agent failed. */
   readonly value: string | null;
   readonly isSuccess: boolean;

@@ -2,7 +2,7 @@ import { createRandom, type Random } from '@agentjet/core';
 import { successInterval, successRate } from '@agentjet/core/success';
 import { describe, expect, it } from 'vitest';
 import { scoreGroups } from './groups-that-train.js';
-import type { GroupRules, Outcome } from './outcomes.js';
+import type { GroupRules, EpisodeOutcome } from './outcomes.js';
 
 /** Populations of tasks: the chance of success of a random one. */
 const populations: Readonly<Record<string, (random: Random) => number>> = {
@@ -14,7 +14,7 @@ const populations: Readonly<Record<string, (random: Random) => number>> = {
 };
 
 const rules: GroupRules = { dropsFailed: false, minShare: 0.5, trainedIfEqual: new Set() };
-const episode = (random: Random, chance: number): Outcome => {
+const episode = (random: Random, chance: number): EpisodeOutcome => {
   const isSuccess = random.next() < chance;
   return { value: isSuccess ? '1' : '0', isSuccess };
 };

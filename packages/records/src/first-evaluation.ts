@@ -1,9 +1,9 @@
 import { pairedDifference } from '@agentjet/core/success';
 import type { RecordedEpisode, RunFolder } from '@agentjet/run-folder';
 import type { EvaluationChange, TaskResult } from './events.js';
-import { isPlain, isScored } from './summarize-evaluation.js';
+import { isAtValTemperature, isScored } from './summarize-evaluation.js';
 
-type Config = Parameters<typeof isPlain>[1];
+type Config = Parameters<typeof isAtValTemperature>[1];
 type Folder = Pick<RunFolder, 'readEvaluations' | 'episodes'>;
 type Scores = { readonly step: number; readonly byTask: ReadonlyMap<string, TaskResult> };
 
@@ -52,7 +52,7 @@ export class FirstEvaluation {
 function toResult(line: RecordedEpisode, config: Config): readonly TaskResult[] {
   const { phase, task_id: taskId, repeat_index: repeatIndex } = line;
   if (phase !== 'evaluation' || typeof taskId !== 'string' || typeof repeatIndex !== 'number') return [];
-  if (!isPlain({ repeatIndex }, config)) return [];
+  if (!isAtValTemperature({ repeatIndex }, config)) return [];
   const trials = isScored(line as unknown as Parameters<typeof isScored>[0]) ? 1 : 0;
   return [{ taskId, trials, successes: trials === 1 && line['is_success'] === true ? 1 : 0 }];
 }

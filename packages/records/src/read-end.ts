@@ -189,8 +189,11 @@ function toUntrainedCalls(messages: EndContent['messages']): readonly UntrainedC
   if (messages === undefined || messages.length === 0) return undefined;
   if (messages.every(isCall)) return messages as readonly UntrainedCall[];
   const said = messages.map(({ role, content, ...more }) => {
-    const isPlain = typeof role === 'string' && typeof content === 'string' && Object.keys(more).length === 0;
-    return isPlain ? { role, content } : { role: 'user', content: JSON.stringify({ role, content, ...more }) };
+    const isAtValTemperature =
+      typeof role === 'string' && typeof content === 'string' && Object.keys(more).length === 0;
+    return isAtValTemperature
+      ? { role, content }
+      : { role: 'user', content: JSON.stringify({ role, content, ...more }) };
   }) as UntrainedCall['messages'];
   return [{ agentName: '', model: '', repeatedMessages: 0, messages: said, answer: null, beganMs: 0, endedMs: 0 }];
 }

@@ -27,8 +27,10 @@ export const isScored = ({ status, error }: Outcome): boolean =>
   status === 'completed' || (error !== undefined && isAgentsFailure(error));
 
 /** The places of an evaluation that are not sampled as in training: `val_pass_n` of them. The others come after them. */
-export const isPlain = ({ repeatIndex }: Pick<Episode, 'repeatIndex'>, { trainerCommon }: EvaluationConfig): boolean =>
-  repeatIndex < trainerCommon.valPassN;
+export const isAtValTemperature = (
+  { repeatIndex }: Pick<Episode, 'repeatIndex'>,
+  { trainerCommon }: EvaluationConfig,
+): boolean => repeatIndex < trainerCommon.valPassN;
 
 type EvaluationConfig = Pick<CommonConfig, 'rollout' | 'trainerCommon'>;
 
@@ -41,7 +43,7 @@ export function summarizeEvaluation(
   groups: readonly (readonly Episode[])[],
   config: EvaluationConfig,
 ): EvaluationSummary {
-  const plain = groups.map((group) => group.filter((episode) => isPlain(episode, config)));
+  const plain = groups.map((group) => group.filter((episode) => isAtValTemperature(episode, config)));
   const episodes = plain.flat();
   const completed = episodes.flatMap((episode) => (episode.status === 'completed' ? [episode] : []));
   const numScored = episodes.filter(isScored).length;
@@ -115,7 +117,7 @@ function summarizeSampled(
   groups: readonly (readonly Episode[])[],
   config: EvaluationConfig,
 ): { readonly sampled?: SampledResult } {
-  const sampled = groups.map((group) => group.filter((episode) => !isPlain(episode, config)));
+  const sampled = groups.map((group) => group.filter((episode) => !isAtValTemperature(episode, config)));
   const scores = toScores(sampled, config);
   if (scores.length === 0) return {};
   return {

@@ -1,4 +1,4 @@
-import { formatChange, formatRate } from '@agentjet/core';
+import { formatChange, formatRate } from '@agentjet/core/success';
 import type { EpisodeRecord } from './episode-record.js';
 import { escapeXml, renderLineChart, type Series } from './line-chart.js';
 import type { MetricsRecord } from './metrics-record.js';

@@ -1,4 +1,5 @@
-import { wilsonInterval, type CommonConfig } from '@agentjet/core';
+import type { CommonConfig } from '@agentjet/core';
+import { wilsonInterval } from '@agentjet/core/success';
 import type { Evaluation } from '@agentjet/records';
 import { expect, it } from 'vitest';
 import { judgeStart } from './judge-start.js';

@@ -1,4 +1,5 @@
-import { formatRate, quoteForShell, type CommonConfig } from '@agentjet/core';
+import { quoteForShell, type CommonConfig } from '@agentjet/core';
+import { formatRate } from '@agentjet/core/success';
 import type { Evaluation } from '@agentjet/records';
 
 /** Below this share of groups that can train, a run would mostly wait for luck. */

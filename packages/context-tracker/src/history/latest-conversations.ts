@@ -13,7 +13,7 @@ export class LatestConversations {
    * Returns how far the messages certainly repeat the agent's latest conversation. After one of several equal answers
    * this is uncertain, because the messages may continue another one.
    */
-  matchPrefix(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): PrefixMatch {
+  matchPrefix(agentName: string, root: MessageNode, messages: readonly ChatMessage[]): RepeatedStart {
     const guide = this.#latest.get(agentName);
     if (guide === undefined || guide.nodes[0]?.parent !== root) return { node: root, length: 0 };
     const length = countCertain(root, guide.nodes, countRepeated(guide, messages));
@@ -35,7 +35,7 @@ export class LatestConversations {
   }
 }
 
-export type PrefixMatch = { readonly node: MessageNode; readonly length: number };
+export type RepeatedStart = { readonly node: MessageNode; readonly length: number };
 
 /** Every call compares a whole conversation, so texts and roles are in separate lists, which a processor can prefetch. */
 type Guide = {

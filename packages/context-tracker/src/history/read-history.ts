@@ -3,7 +3,7 @@ import type { HistoryPolicy, SpliceCause } from '../contract.js';
 import type { GeneratedTurn } from './seen-state.js';
 import { checkMessage } from './check-messages.js';
 import { findForkCause } from './fork-cause.js';
-import type { PrefixMatch } from './latest-conversations.js';
+import type { RepeatedStart } from './latest-conversations.js';
 import type { HistoryEntry, MessageNode } from './message-node.js';
 import { regroup } from './regroup.js';
 import { putResultsBack } from './result-order.js';
@@ -47,7 +47,7 @@ type Step = {
  * Reads a history without changing anything. `known` is the node that the first messages are known to reach; it is at
  * least the root of the request's tools.
  */
-export function readHistory(known: PrefixMatch, sent: readonly ChatMessage[], options: ReadOptions): History {
+export function readHistory(known: RepeatedStart, sent: readonly ChatMessage[], options: ReadOptions): History {
   const read = sent.slice(known.length).map((message, at) => checkMessage(message, known.length + at));
   const messages = options.policy === 'as_sent' ? read : putResultsBack(known.node.message, read, options.index);
   const tail: HistoryEntry[] = [];

@@ -1,14 +1,13 @@
 import path from 'node:path';
 import {
   deriveSeed,
-  formatRate,
   quoteForShell,
-  successInterval,
   WorkflowError,
   type CommonConfig,
   type ConfigComposition,
   type Task,
 } from '@agentjet/core';
+import { formatRate, successInterval } from '@agentjet/core/success';
 import { type TaskReader, type WrapModel, samplingDefaults } from '@agentjet/rollout';
 import { createRunFolder, type RunFolder } from '@agentjet/run-folder';
 import { type Collected, type JobListener, transcriptsFile } from '@agentjet/records';

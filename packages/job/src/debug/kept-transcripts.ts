@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { appendFile, readFile, truncate } from 'node:fs/promises';
-import { parseJsonObject, type TaskScore } from '@agentjet/core';
+import { parseJsonObject } from '@agentjet/core';
+import type { TaskScore } from '@agentjet/core/success';
 import { toCollectedLines } from './collected-lines.js';
 import type { EpisodeTranscript } from '@agentjet/records';
 

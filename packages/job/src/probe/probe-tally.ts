@@ -12,7 +12,7 @@ const mostRepresentatives = 100;
 
 export class ProbeTally {
   readonly temperature: number;
-  /** An episode for each value of `Outcome.value`. */
+  /** An episode for each value of `EpisodeOutcome.value`. */
   readonly representatives = new Map<string, RewardedEpisode>();
   episodes = 0;
   failed = 0;
