@@ -224,11 +224,7 @@ const trainerCommon = z.strictObject({
     0,
     'further episodes per evaluation task, sampled with temperature, top_p and top_k of the training. Their success is reported as sampled_success_rate',
   ),
-  report_by: setting(
-    text.nullable(),
-    'kind',
-    'a field of the task metadata, such as kind or difficulty. Success is also reported for each of its values. null: off',
-  ),
+  report_by: setting(text.nullable(), 'kind', 'field of task metadata; success is reported by its values. null: off'),
   keep_best: setting(
     text.nullable(),
     null,
