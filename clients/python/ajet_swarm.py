@@ -168,8 +168,8 @@ class SwarmClient:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
-    # These methods are the verbs of the protocol. Each repeats its request with the same ids until the server gives a
-    # final answer.
+    # These methods are the verbs of the protocol. Each method repeats its request with the same ids until the server
+    # gives a final answer.
 
     def server(self) -> Json:
         """Returns the state, versions and counts of the server."""
@@ -240,8 +240,8 @@ class SwarmClient:
             self._forget(episode_id)
 
     def heartbeat(self, episode_ids: Optional[List[str]] = None, leaving: bool = False) -> Json:
-        """Renews leases. `run` and `claim` call it by themselves. The server answers with the episodes that are
-        gone."""
+        """Renews leases. `run` and `claim` call it by themselves. The answer of the server lists episodes that have
+        ended there."""
         ids = list(self._running) if episode_ids is None else episode_ids
         body = {"client": self.client, "life": self._life, "episodes": ids, "leaving": leaving}
         if self._asks_after is not None:

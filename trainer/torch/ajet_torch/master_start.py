@@ -64,8 +64,8 @@ def low_of(high: torch.Tensor, master: torch.Tensor) -> torch.Tensor:
 
 
 def draw_low(high: torch.Tensor, salt: int, first: int) -> torch.Tensor:
-    """Returns int16, uniform within the cell of each weight. `first` is the place of the first element in the whole
-    tensor."""
+    """Returns int16, drawn uniformly from the values that round to each weight. `first` is the index of the first
+    element in the whole tensor."""
     drawn = random_bits(high.numel(), torch.tensor(salt, device=high.device), first).reshape(high.shape) - CELL - 1
     is_fixed = (high == 0) | ~torch.isfinite(high)
     return drawn.clamp(min=-CELL).masked_fill(is_fixed, 0).to(torch.int16)

@@ -28,7 +28,8 @@ class Placement:
 
 
 LAYERS_A_GROUP = 4
-"""The host needs about as much time for the hooks of a group as the GPU needs for the forward pass of a small layer."""
+"""The number of layers in a group. With smaller groups, the host could take longer for the hooks of a group than the
+GPU for a small layer."""
 
 
 def shard(policy: PolicyModel, config: WorkerConfig, placement: Placement) -> None:

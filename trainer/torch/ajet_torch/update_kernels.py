@@ -18,7 +18,8 @@ import triton.language as tl
 UPDATE_BLOCK, UPDATE_WARPS = 1024, 4
 NORM_BLOCK, NORM_WARPS = 8192, 8
 ALIGNED = 16
-"""Bytes to which addresses, and elements to which sizes, must be aligned for whole vectors to be read."""
+"""The kernels read whole vectors only if addresses are multiples of this many bytes, and sizes are multiples of this
+many elements."""
 
 
 @triton.jit

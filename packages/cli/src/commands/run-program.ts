@@ -141,7 +141,10 @@ function requireProgram(command: string): void {
   );
 }
 
-/** Without this check, a missing folder would fail every episode as if the agent had failed. */
+/**
+ * Checks the folder at the start. Otherwise every episode would fail because of a missing folder, as if the agent had
+ * failed.
+ */
 function requireFolder(folder: string | undefined): void {
   if (folder === undefined || statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   throw new ConfigError('no_folder', `--folder is ${JSON.stringify(folder)}, which is not a folder. Correct the path.`);

@@ -9,8 +9,8 @@ import { existsSync, readFileSync } from 'node:fs';
 type Manifest = Readonly<Record<string, unknown>>;
 
 /**
- * Completes a package.json that npm alone wrote with the fields of `planned`. Dependencies that it already
- * has keep their versions. Returns undefined if there is no file or somebody wrote it.
+ * Completes a package.json that npm alone wrote with the fields of `planned`. Dependencies that it already has keep
+ * their versions. Returns undefined if there is no such file, or if a person wrote it.
  */
 export function completeManifest(file: string, planned: string): string | undefined {
   const present = readManifest(file);

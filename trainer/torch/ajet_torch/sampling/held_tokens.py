@@ -26,7 +26,8 @@ class HeldTokens:
         self.lengths[:] = 0
 
     def shared(self, prompt: np.ndarray) -> np.ndarray:
-        """Returns [B], how many leading tokens of the prompt each slot holds; 0 for fewer than FEWEST_SHARED."""
+        """Returns [B], the number of leading tokens of the prompt that each slot holds. It is 0 for fewer than
+        FEWEST_SHARED."""
         found = np.zeros(len(self.lengths), np.int64)
         if len(prompt) < FEWEST_SHARED:
             return found

@@ -1,7 +1,7 @@
 """The state of all slots as arrays, so that a step of many answers costs the host a few operations in all.
 
-`position` is that of the next given token, and `forced` is that token, or DRAWN_LAST. `later` has the tokens of a
-prompt's end that are given after it. `num_drawn` counts tokens that steps were asked to draw, `num_read` those that
+`position` is that of the next given token, and `forced` is that token, or DRAWN_LAST. `later` has the last tokens of
+the prompt, which are given after it. `num_drawn` counts tokens that steps were asked to draw, `num_read` those that
 arrived, and `drawn` is the last of them. No further step takes a slot that is `closing`. `turn` counts the requests of
 a slot, so that a token that was drawn for an ended one is recognised.
 """
@@ -70,7 +70,8 @@ class SlotTable:
         )
 
     def advance(self, slots: np.ndarray, draws: np.ndarray, tick: int) -> None:
-        """Advances as if the step were done. The last token that an answer has room for is known beforehand."""
+        """Advances the slots before the step is done. This is possible because it is known beforehand which token is
+        the last one that fits."""
         self.position[slots] += 1
         self.num_drawn[slots] += draws
         self.last_used[slots] = tick

@@ -35,7 +35,7 @@ EVALUATE_EVERY = 2
 
 
 class PeakMemory:
-    """Reads the memory of the GPU twice a second, as nvidia-smi shows it."""
+    """Reads the used memory of the GPU from nvidia-smi twice a second."""
 
     def __init__(self) -> None:
         self.gib, self.stopped = 0.0, threading.Event()
@@ -113,13 +113,13 @@ def read_lines(runs: Path, name: str) -> list[dict[str, Any]]:
 
 
 def steps_to_mark(task: str, rows: list[dict[str, Any]], evaluations: list[dict[str, Any]]) -> int | None:
-    """Returns the second of the first two steps, or evaluations, in a row that reach the mark."""
+    """Finds the first two consecutive steps, or evaluations, that reach the mark. Returns the later one."""
     series = [(row["step"], row["success_rate"]) for row in (evaluations if task == "calculator" else rows)]
     return next((step for (_, one), (step, other) in zip(series, series[1:]) if min(one, other) >= MARK), None)
 
 
 def run_trl(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """TRL makes one turn, so it has the task `json` only."""
+    """TRL supports one turn, so this engine runs only the task `json`."""
     import torch
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback

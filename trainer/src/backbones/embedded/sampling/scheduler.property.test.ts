@@ -15,7 +15,9 @@ const limits = fc.record({
   maxPrefixCacheBytes: fc.constantFrom(0, 3000, 30_000, 1 << 22),
 });
 
-/** A call that extends one of a few conversations, starts after some turns of the event loop, and may leave early. */
+/**
+ * A call that extends one of a few conversations. It starts after some turns of the event loop, and may be cancelled.
+ */
 const call = fc.record({
   conversation: fc.integer({ min: 0, max: 3 }),
   length: fc.integer({ min: 1, max: 280 }),

@@ -13,7 +13,7 @@ import type { OnnxModel } from './onnx-model.js';
 const still = { ...plainOptimizer, learningRate: 0, weightDecay: 0 };
 const doubles = tinyModel({ precision: 'float64', optimizer: still });
 const singles = tinyModel({ optimizer: still });
-/** Every tree crosses rows of four tokens. */
+/** With rows of four tokens, every tree is cut into several rows. */
 const acrossRows = { pathRowLengths: [4], pathReadCost: Number.NEGATIVE_INFINITY };
 const doublesAcross = tinyModel({ precision: 'float64', optimizer: still, limits: acrossRows });
 const singlesAcross = tinyModel({ optimizer: still, limits: acrossRows });

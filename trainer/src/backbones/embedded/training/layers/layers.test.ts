@@ -27,7 +27,7 @@ function constant(graph: Graph, shape: readonly number[], numbers: readonly numb
   );
 }
 
-/** Ten positions of two frequencies. */
+/** Tables with ten positions and two frequencies. */
 function rotated(graph: Graph, value: Value, positions: Value): Value {
   const angles = Array.from({ length: 20 }, (_, index) => Math.floor(index / 2) * (index % 2 === 0 ? 1 : 0.1));
   const table = (of: (angle: number) => number) => constant(graph, [10, 2], angles.map(of));
