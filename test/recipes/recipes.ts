@@ -8,7 +8,7 @@ export type Recipe = {
   /** The folder that holds all new files. */
   readonly folder: string;
   readonly patch: string;
-  /** The command of the recipe. It writes the files that follow from the sources. */
+  /** The command of the recipe. It writes the generated files. */
   readonly command: readonly [program: string, ...args: readonly string[]];
 };
 

@@ -82,7 +82,7 @@ describe('a program', () => {
     expect(shown).toBe(cwd);
     const home = path.dirname(codex);
     for (const other of others) expect(path.dirname(other)).toBe(home);
-    // Codex runs commands only with its helpers, and does not create these in a folder for temporary files.
+    // Codex runs commands only with its helper programs, and does not install these in a folder for temporary files.
     expect(path.relative(others.at(-1) ?? '', codex)).toMatch(/^\.\./);
   });
 

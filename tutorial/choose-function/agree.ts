@@ -15,7 +15,7 @@ export type Case = Call & Pick<ChoiceTask, 'functions' | 'kind'> & { readonly go
 export type Agreement = {
   readonly answers: number;
   readonly same: number;
-  /** How many of them BFCL's checker accepts. */
+  /** The number of calls that BFCL's checker accepts. */
   readonly right: number;
   readonly differ: readonly { readonly call: Call; readonly gold: string; readonly theirs: string }[];
 };
@@ -24,7 +24,7 @@ function pick<T>(values: readonly T[], random: Random): T | undefined {
   return values[random.int(values.length)];
 }
 
-/** Arguments as JSON text by name. Text keeps 3.0 apart from 3. */
+/** Arguments as JSON text by name. As text, 3.0 differs from 3. */
 type Texts = ReadonlyMap<string, string>;
 
 function drawGold(gold: string, random: Random): { readonly name: string; readonly texts: Texts } {

@@ -5,7 +5,10 @@ import { isJsonObject } from '@agentjet/core';
  * argument of the right type with one of the accepted values. `agree.py` compares both on 500 answers.
  */
 
-/** A value as JSON wrote it. JavaScript has one type of number, so a number with a point or an exponent is a Float. */
+/**
+ * A value of JSON text. A number with a point or an exponent is a `Float`, because JavaScript's numbers do not keep
+ * this difference.
+ */
 type Value = unknown;
 class Float {
   readonly value: number;
@@ -26,7 +29,10 @@ type ParameterDoc = { readonly type: string; readonly items?: { readonly type: s
 
 export type Call = { readonly name: string; readonly arguments: string };
 
-/** The accepted values of each argument, by the name of the function. An empty string allows to leave one out. */
+/**
+ * The accepted values of each argument, by the name of the function. An empty string among them means that the argument
+ * may be left out.
+ */
 export type GoldCall = Readonly<Record<string, Readonly<Record<string, readonly unknown[]>>>>;
 
 /** `gold` is the text of the gold call, because its numbers have types too. */
@@ -106,7 +112,7 @@ function isAccepted(written: Value, doc: ParameterDoc, accepted: readonly Value[
   return isListed(value, accepted);
 }
 
-/** Each item has the kind of the documentation, or the kind that one accepted list shows. */
+/** Each item must have the type that the documentation names, or the type of the items in one of the accepted lists. */
 function hasItems(list: readonly Value[], wanted: Kind, accepted: readonly Value[]): boolean {
   return accepted.some((each) => {
     if (!Array.isArray(each)) return true;

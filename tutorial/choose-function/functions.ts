@@ -6,8 +6,9 @@ import type { FunctionDoc } from './check-call.js';
 import { dataDir } from './fetch-bfcl.js';
 
 /**
- * The tasks: a question, one function or several, and the accepted call. The name of the right function decides the split,
- * so no function of an evaluation was ever trained. Questions without a fitting function are split by their first function.
+ * The tasks: a question, one function or several, and the accepted call. The name of the right function decides the
+ * split, so an evaluation uses no function that was trained. Questions without a fitting function are split by their
+ * first function.
  */
 
 type Row = {
@@ -29,7 +30,7 @@ export type ChoiceTask = {
 
 export type Split = 'imitation' | 'training' | 'evaluation';
 
-/** A half of the functions is for training, of which half again is imitated first. */
+/** Half of the functions are for training. Half of these are imitated first. */
 export function splitOf(functionName: string): Split {
   const part = deriveSeed(0, 'functions', functionName) % 4;
   return part === 0 ? 'imitation' : part === 1 ? 'training' : 'evaluation';
@@ -46,7 +47,7 @@ function readRows(file: string): readonly { readonly row: unknown; readonly text
   return lines.map((text) => ({ row: JSON.parse(text) as unknown, text }));
 }
 
-/** Returns the text of the only gold call by task id. The text keeps 3.0 apart from 3. */
+/** Returns the text of the only gold call by task id. As text, 3.0 differs from 3. */
 function readGold(kind: Kind): ReadonlyMap<string, string> {
   if (kind === 'irrelevance') return new Map();
   const rows = readRows(`${kind}-answers.jsonl`);

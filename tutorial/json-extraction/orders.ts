@@ -1,7 +1,10 @@
 import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 import type { Task, TaskReader } from 'agentjet';
 
-/** Messages of customers and the orders in them. The message decides the split, one in eight for evaluation. */
+/**
+ * Messages of customers and the orders in them. A hash of the message decides its split: one message in eight is for
+ * evaluation.
+ */
 
 export type Order = { readonly name: string; readonly city: string; readonly item: string; readonly count: number };
 

@@ -11,7 +11,7 @@ export async function extractOrder(task: Task, tuner: Tuner): Promise<WorkflowOu
   return { reward, isSuccess: reward === 1, metadata: { found: JSON.stringify(found) ?? 'no JSON' } };
 }
 
-/** Returns the share of fields that are right, 0 to 1. A field too many counts as a wrong one. */
+/** Returns the share of fields that are right, 0 to 1. An extra field counts as a wrong field. */
 export function scoreOrder(found: unknown, order: unknown): number {
   if (!isJsonObject(found) || !isJsonObject(order)) return 0;
   const fields = new Set([...Object.keys(order), ...Object.keys(found)]);

@@ -2,8 +2,8 @@ import type { OpenAI } from 'openai';
 import { calculate } from '../math-agent/calculator.js';
 
 /**
- * An agent that exists already. It uses a calculator by a protocol in text, because its model has no tools. It knows
- * nothing about training.
+ * An ordinary agent that knows nothing about training. Its model cannot call tools, so it asks for calculations in
+ * plain text.
  */
 
 const systemPrompt =

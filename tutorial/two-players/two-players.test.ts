@@ -37,7 +37,7 @@ describe('the rules', () => {
   });
 });
 
-/** What a player knows: the own card, and what happened. */
+/** A policy chooses by what a player knows: its own card and the actions so far. */
 type Policy = (card: Card, history: readonly Action[]) => Action;
 
 /** Returns the mean return of a policy in one seat of one deal against the cautious player. */
@@ -60,7 +60,10 @@ const situations = cards.flatMap((card) =>
   [[], ['bet'], ['check'], ['check', 'bet']].map((history) => ({ card, history: history as readonly Action[] })),
 );
 
-/** Returns the mean return of the best policy. Single changes lead to it, because each situation occurs at most once. */
+/**
+ * Returns the mean return of the best policy. Changing one action at a time finds this policy, because each situation
+ * occurs at most once in a game.
+ */
 function bestMean(): number {
   const key = (card: Card, history: readonly Action[]): string => `${card} ${history.join(' ')}`;
   const chosen = new Map<string, Action>();

@@ -2,7 +2,10 @@ import { createRandom, deriveSeed, type Random } from '@agentjet/core';
 import type { Task, TaskReader } from 'agentjet';
 import { answerCall, cities, items, type ToolCall, warehouses, weekdays } from './shop.js';
 
-/** Questions of customers. Each needs one call. The question decides its split, one in eight for evaluation. */
+/**
+ * Questions of customers. Each needs one call. A hash of the question decides its split: one question in eight is for
+ * evaluation.
+ */
 
 function pick<T>(values: readonly T[], random: Random): T {
   const value = values[random.int(values.length)];

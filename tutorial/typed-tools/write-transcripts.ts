@@ -6,7 +6,7 @@ import { systemPrompt } from './agent.js';
 import { descriptions, schemas, type ToolCall, type ToolName } from './shop.js';
 import { drawTasks } from './questions.js';
 
-/** `npx tsx tutorial/typed-tools/write-transcripts.ts` writes 36 solved questions for `ajet sft`. */
+/** `npx tsx tutorial/typed-tools/write-transcripts.ts` writes transcripts of 36 solved questions for `ajet sft`. */
 
 export const numTranscripts = 36;
 

@@ -304,7 +304,7 @@ describe('several steps', () => {
     const edited = response.messages.map(
       (message) => JSON.parse(JSON.stringify(message).replace('secret 42', 'redacted')) as ModelMessage,
     );
-    // The kept turn went through JSON too and was edited along with the text, so only the shown text counts.
+    // The edit also changed the original turn that is kept in the message, so the prompt must use the edited text.
     await generateText({
       model,
       messages: [{ role: 'user', content: 'hi' }, ...edited, { role: 'user', content: 'go on' }],

@@ -5,8 +5,8 @@ import type { ContentBlock } from '@langchain/core/messages';
 import { toResponseMetadata, toUsageMetadata } from './tuned-message.js';
 
 /**
- * Writes an answer as events of `streamEvents` v3. LangChain's own conversion from chunks numbers text and calls from
- * the same index, so one replaces the other. It also drops thinking and finish reasons.
+ * Writes an answer as events of `streamEvents` v3. LangChain can convert chunks to events itself, but it gives text and
+ * calls the same index, so one replaces the other. It also drops thinking and finish reasons.
  */
 export async function* toStreamEvents(
   deltas: AsyncGenerator<ChatDelta, ChatResponse>,

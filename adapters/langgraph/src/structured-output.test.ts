@@ -47,7 +47,7 @@ const schemas: Readonly<Record<string, object>> = {
 const methods = ['functionCalling', 'jsonSchema', 'jsonMode'] as const;
 type Method = (typeof methods)[number];
 
-/** Scripts the model's text, after the opening of a call or alone. */
+/** Scripts the model's answers. With `functionCalling`, the engine has already written the opening of the call. */
 function open(method: Method, ...answers: readonly string[]) {
   const episode = openScriptedEpisode({
     replies: answers.map((json) => (method === 'functionCalling' ? ` ${json}}\n</tool_call>` : json)),

@@ -5,7 +5,7 @@ import type { GroupRules, ProbedTask } from './outcomes.js';
 const rules: GroupRules = { dropsFailed: false, minShare: 0.5, trainedIfEqual: new Set() };
 const current = { temperature: 1, numRepeat: 8 };
 
-/** Twelve tasks of 16 episodes each, of which so many succeed. */
+/** Twelve tasks with 16 episodes each. `successes` has the number of successful episodes of each task. */
 const tasks = (...successes: readonly number[]): readonly ProbedTask[] =>
   Array.from({ length: 12 }, (_, index) => ({
     taskId: `t${index}`,

@@ -16,7 +16,7 @@ function chance(values: string, numRepeat: number, more: Partial<GroupRules> = {
   return score === undefined ? Number.NaN : score.successes / score.trials;
 }
 
-/** Counts over all choices of `number` of the values. */
+/** Returns the share of groups that train, by trying every choice of `number` values. */
 function byEnumeration(values: string, number: number, trains: (chosen: string) => boolean): number {
   const choices = (rest: string, left: number): readonly string[] =>
     left === 0

@@ -3,12 +3,15 @@ import { countValues, type GroupRules, type ProbedTask, type ValueCounts } from 
 import { chanceOfRepeats, fitRepeatPrior, type RepeatPrior } from './repeat-prior.js';
 
 /**
- * The share of groups that have a gradient. A group of n episodes is a random choice of n episodes of a task. Up to the
- * number of episodes that the task has, the chance that such a choice trains is counted over all choices, which is an unbiased
- * estimate. Beyond that, it is predicted from what all tasks have in common.
+ * The share of groups that have a gradient. A group of n episodes is a random choice of n episodes of a task. If the
+ * task has at least n episodes, all such choices are counted, which gives an unbiased estimate. For a larger group, the
+ * estimate uses how often an episode repeats the rewards of another episode, over all tasks.
  */
 
-/** The chance of each task that a group of `numRepeat` episodes trains. A task without episodes has none. */
+/**
+ * Returns for each task the chance that a group of `numRepeat` episodes trains. It is undefined for a task without
+ * episodes.
+ */
 function chancesToTrain(
   tasks: readonly Pick<ProbedTask, 'outcomes'>[],
   numRepeat: number,
@@ -29,8 +32,9 @@ function chancesToTrain(
 }
 
 /**
- * The groups of `numRepeat` episodes that train, of those that the episodes of each task would fill. Both are fractions. Their
- * share is the share of all groups that train if each group is of another task.
+ * Returns for each task how many groups of `numRepeat` its episodes would fill (`trials`), and how many of these would
+ * train (`successes`). Neither has to be a whole number. The sum of `successes` over the sum of `trials` predicts the
+ * share of groups that train.
  */
 export function scoreGroups(
   tasks: readonly Pick<ProbedTask, 'outcomes'>[],
@@ -43,7 +47,10 @@ export function scoreGroups(
   });
 }
 
-/** The chances of a group: that it has so many failed episodes, and that its completed ones have no gradient. */
+/**
+ * For a group, the chance that `numFailed` of its episodes fail, and the chance that `numCompleted` completed episodes
+ * give no gradient.
+ */
 type Odds = {
   readonly ofFailed: (numFailed: number) => number;
   readonly withoutGradient: (numCompleted: number) => number;
@@ -57,7 +64,7 @@ function trains(numRepeat: number, { dropsFailed, minShare }: GroupRules, odds: 
   return Math.min(1, Math.max(0, chance));
 }
 
-/** Counts over all choices of `numRepeat` of the task's episodes. */
+/** Computes the odds by counting all ways to choose `numRepeat` of the task's episodes. */
 function ofChoices({ counts, completed, failed }: ValueCounts, numRepeat: number, rules: GroupRules): Odds {
   return {
     ofFailed: (numFailed) =>

@@ -1,4 +1,4 @@
-/** Predicts from a few episodes what training would meet. */
+/** Predicts from a few episodes how many groups would train. */
 
 export { chooseSettings, groupSizes, type ProbedTemperature, type SignalSettings } from './choose-settings.js';
 export { scoreGroups } from './groups-that-train.js';

@@ -7,19 +7,22 @@
 export type ProbePlan = {
   /** Tasks that the probe can choose from. */
   readonly available: number;
-  /** The least number of tasks, if there are so many. */
+  /** The least number of tasks, or all of them if there are fewer. */
   readonly leastTasks: number;
   readonly mostTasks: number;
   /** Episodes of each task and temperature in one round. */
   readonly perRound: number;
-  /** Episodes of each task and temperature for which more tasks are preferred to more episodes. */
+  /** From this number of episodes of each task and temperature on, more tasks are preferred to more episodes. */
   readonly enoughEpisodes: number;
   /** Episodes of each task and temperature, at most. A multiple of `perRound`. */
   readonly mostEpisodes: number;
   readonly numTemperatures: number;
 };
 
-/** The tasks from `firstTask` to before `endTask` run `numEpisodes` episodes each at every temperature. */
+/**
+ * Runs `numEpisodes` episodes of each task at every temperature. The tasks are those from `firstTask` up to, but not
+ * including, `endTask`.
+ */
 export type Round = { readonly firstTask: number; readonly endTask: number; readonly numEpisodes: number };
 
 export type Progress = {

@@ -20,7 +20,7 @@ export type EpisodeOutcome = {
 export type GroupRules = {
   /** A group that has a failed episode is dropped. */
   readonly dropsFailed: boolean;
-  /** The share of a group's places that must be filled for the group to be trained. At least two must be. */
+  /** The share of a group's episodes that must complete before the group can train. At least two must complete. */
   readonly minShare: number;
   /** The values that give a gradient even if all episodes of a group have this value. Most algorithms have none. */
   readonly trainedIfEqual: ReadonlySet<string>;

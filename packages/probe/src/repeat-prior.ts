@@ -1,26 +1,26 @@
 import type { ValueCounts } from './outcomes.js';
 
 /**
- * How often an episode repeats the rewards of another episode of its task. Take a random episode of a random task; `q` is
- * the chance that one more episode of that task gets the same rewards. A group of n episodes then has equal rewards with
- * chance E[q^(n-1)]. This holds for any number of different rewards.
+ * How often an episode repeats the rewards of another episode of its task. Take a random episode of a random task; `q`
+ * is the chance that one more episode of that task gets the same rewards. A group of n episodes then has equal rewards
+ * with chance E[q^(n-1)]. This holds for any number of different rewards.
  *
- * The distribution of `q` is estimated from the counts of all tasks, without an assumption about its shape. With it, groups
- * can be predicted that are larger than the number of episodes of a task.
+ * The distribution of `q` is estimated from the counts of all tasks, without an assumption about its shape. It also
+ * predicts groups that are larger than the number of episodes of a task.
  */
 export type RepeatPrior = {
   /** The share of episodes for each value of `q` in `chances`. */
   readonly weights: readonly number[];
 };
 
-/** What one episode saw: `repeats` of `others` siblings got its rewards. */
+/** The observation at one episode: its task has `others` other episodes, and `repeats` of them got the same rewards. */
 export type Repeats = { readonly repeats: number; readonly others: number };
 
 type Observation = Repeats & { readonly weight: number };
 
 const numChances = 41;
 const chances = Array.from({ length: numChances }, (_, index) => index / (numChances - 1));
-/** The estimate follows chance if there are many more rounds, and stays uniform with a few. */
+/** With many more rounds, the estimate fits the noise of the sample. With only a few, it stays uniform. */
 const numRounds = 100;
 
 /**

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { scoreGroups } from './groups-that-train.js';
 import type { GroupRules, EpisodeOutcome } from './outcomes.js';
 
-/** Populations of tasks: the chance of success of a random one. */
+/** Populations of tasks. Each function returns the chance of success of a random task. */
 const populations: Readonly<Record<string, (random: Random) => number>> = {
   'tasks of one difficulty': () => 0.14,
   'tasks of every difficulty': (random) => random.next(),

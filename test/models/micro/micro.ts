@@ -6,7 +6,7 @@ import { courses } from './courses.js';
 const vocabSize = 1280;
 const contextLength = 2048;
 
-/** The lessons are those of nano. The copying lesson comes first for the same reason. */
+/** The lessons are those of nano, in the same order. `packages/nano/README.md` explains why copying comes first. */
 const lessons: readonly LessonPlan[] = [
   { lesson: 'copying', numSteps: 800, tokensPerStep: 2048 },
   { lesson: 'reading', numSteps: 100, tokensPerStep: 4096 },

@@ -15,7 +15,7 @@ export type ExportComparison = {
   readonly model: string;
   readonly prompts: number;
   readonly tokens: number;
-  /** The number of prompts that both encode as the same tokens. */
+  /** The number of prompts that AgentJet and llama.cpp encode as the same tokens. */
   readonly same_prompt_tokens: number;
   readonly f16: { readonly same_answers: number; readonly partings: readonly Parting[]; readonly gap: Gap };
   readonly q8_0: { readonly same_answers: number; readonly gap: Gap };

@@ -13,7 +13,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** A program in the place of Python. */
+/** Replaces Python by a program that runs this script. */
 function use(script: string): void {
   const file = path.join(dir, 'python');
   writeFileSync(file, `#!/usr/bin/env node\n${script}\n`);

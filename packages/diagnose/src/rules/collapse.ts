@@ -3,11 +3,14 @@ import type { Rule, RunRecords } from '../rule.js';
 import { stepsKept } from '../rule.js';
 import { meanSuccess, nameSteps } from '../sums.js';
 
-/** The share of its start below which entropy counts as gone, and of its best below which success does. */
+/** Entropy is lost below 5% of its value at the start, and success is lost below half of its best value. */
 const entropyShare = 0.05;
 const successShare = 0.5;
 
-/** A model that has lost both its variety and its success. Low entropy alone is what learning an easy task looks like. */
+/**
+ * Finds a model that has lost both its variety and its success. Low entropy alone is normal for a model that learns an
+ * easy task.
+ */
 export const collapse: Rule = {
   name: 'collapse',
   find(records) {

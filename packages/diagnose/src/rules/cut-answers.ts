@@ -2,7 +2,7 @@ import type { Rule } from '../rule.js';
 
 /** The smallest share that is reported. A few answers are cut in most runs, and a smaller share does little harm. */
 const leastShare = 0.05;
-/** The smallest number of answers that is judged. With fewer answers, a share of 5% cannot be measured. */
+/** The rule needs at least this many answers. With fewer answers, a share of 5% cannot be measured. */
 const leastAnswers = 20;
 
 const sum = (values: readonly (number | undefined)[]): number =>

@@ -3,12 +3,12 @@ import type { MetricsRecord } from '@agentjet/run-folder';
 import type { Finding, Rule, RunRecords } from '../rule.js';
 import { meanSuccess, nameSteps, sumOf } from '../sums.js';
 
-/** Above `high` the model solves its tasks, and below `low` it hardly ever does. */
+/** With a success rate above `high` the model has learned its tasks, and below `low` it hardly solves any. */
 const [low, high] = [0.1, 0.9];
 
 /**
- * Most groups have equal rewards, so they train nothing, although the model does not solve its tasks. Groups of a model
- * that has learned its tasks have equal rewards too, which is right.
+ * Finds runs in which most groups have equal rewards and train nothing, although the model does not solve its tasks.
+ * Equal rewards are expected once the model has learned its tasks.
  */
 export const noSignal: Rule = {
   name: 'no_signal',
@@ -60,7 +60,10 @@ function tooHard({ config, evaluations }: RunRecords, success: number): string {
   return `The tasks are too hard for this model as it is sampled. What helps: ${listed(helps.slice(0, 3))}.`;
 }
 
-/** A lower temperature often helps a small model, and an evaluation at a lower one may show it. */
+/**
+ * Suggests a lower temperature, which often helps a small model. If an evaluation at a lower temperature succeeded more
+ * often, the suggestion shows its success.
+ */
 function coolerHelp(
   evaluation: MetricsRecord | undefined,
   { success, temperature }: { readonly success: number; readonly temperature: number },
@@ -77,7 +80,7 @@ function coolerHelp(
 const tooEasy =
   'The tasks are too easy to teach anything. Use harder ones, or let task_reader.difficulty leave out those that are always solved.';
 
-/** Some tasks are always solved and others never. */
+/** Explains groups that agree because some tasks are always solved and the others never are. */
 function agreeing({ config, trained }: RunRecords, success: number): string {
   const { numRepeat, temperature } = config.rollout;
   const chance = 1 - success ** numRepeat - (1 - success) ** numRepeat;

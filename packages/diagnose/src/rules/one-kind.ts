@@ -2,12 +2,12 @@ import { wilsonInterval } from '@agentjet/core/success';
 import type { Rule, RunRecords } from '../rule.js';
 
 const mostShare = 0.6;
-/** Fewer tasks say little about the whole. */
+/** With fewer tasks, the shares of the kinds are not known well enough. */
 const leastTasks = 30;
 /** A kind with this success needs no more tasks. */
 const learned = 0.8;
 
-/** Most tasks are of one kind, and another kind is not learned yet. */
+/** Finds runs in which most tasks are of one kind and another kind is not learned yet. */
 export const oneKind: Rule = {
   name: 'one_kind',
   find(records) {
@@ -30,7 +30,9 @@ export const oneKind: Rule = {
   },
 };
 
-/** The kind with its success in the newest step that has it, unless it is learned. */
+/**
+ * Describes a kind with its success in the newest step that has tasks of it. Returns nothing if the kind is learned.
+ */
 function describeBehind(kind: string, { steps }: RunRecords): readonly string[] {
   const success = steps.findLast((step) => step[`success/${kind}`] !== undefined)?.[`success/${kind}`];
   if (success === undefined) return [kind];

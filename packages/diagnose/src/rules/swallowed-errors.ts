@@ -2,7 +2,7 @@ import type { Rule } from '../rule.js';
 
 /**
  * Finds model calls that failed while the episode continued. The framework passed the error to the agent as a tool
- * result, and the agent is trained on what it does with it.
+ * result, so the run trains the agent's reaction to the error.
  */
 export const swallowedErrors: Rule = {
   name: 'swallowed_errors',

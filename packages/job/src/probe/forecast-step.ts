@@ -7,7 +7,7 @@ import type { Range, StepForecast } from './probe-report.js';
 export type TimedPhase = { readonly episodes: number; readonly seconds: number };
 
 export type ForecastOptions = {
-  /** With the settings that the probe chose. */
+  /** The configuration with the settings that the probe chose. */
   readonly config: CommonConfig;
   /** Undefined if the backbone cannot estimate its needs. */
   readonly request: JudgeOptions | undefined;
@@ -17,7 +17,7 @@ export type ForecastOptions = {
   readonly tasks: number;
 };
 
-/** An estimate of training differs from what is measured by up to this factor. */
+/** The measured time of training differs from the estimate by up to this factor. */
 const uncertainty = 1.5;
 
 export function forecastStep({ config, request, lengths, phases, tasks }: ForecastOptions): StepForecast {
@@ -49,8 +49,8 @@ function estimate(
 }
 
 /**
- * A step has other numbers of episodes than a phase, so the time of one episode counts. The first phase also warms up, and is
- * left out if there are more.
+ * Estimates the time of a step from the time per episode, because a step and a phase have different numbers of
+ * episodes. The first phase includes the warm-up. It is left out if there are other phases.
  */
 function toSampling(phases: readonly TimedPhase[], numEpisodes: number): Range | null {
   const timed = phases.filter(({ episodes }) => episodes > 0);

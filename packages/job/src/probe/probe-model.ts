@@ -37,7 +37,7 @@ const stepsOfTime = 5;
  */
 export async function probeModel(config: CommonConfig, parts: ProbeParts): Promise<ProbeReport> {
   requireOnePolicy(config, {
-    does: 'this command probes one model',
+    does: '`ajet probe` probes one model',
     repair: 'Remove swarm.policies for it, and name the model of one policy in model.path.',
   });
   const { inputs, onEvent, signal } = parts;
@@ -94,7 +94,7 @@ type PlanParts = {
 
 const hasGroupJudge = ({ judge }: JobInputs): boolean => judge !== undefined && isGroupJudge(judge);
 
-/** A judge of groups compares as many episodes as in a run. */
+/** A judge that compares a group gets as many episodes as in a run. */
 function planOf(inputs: JobInputs, { config, parts, available, numTemperatures }: PlanParts): ProbePlan {
   const repeats = hasGroupJudge(inputs) ? config.rollout.numRepeat : perRound;
   const least = parts.tasks ?? leastTasks;

@@ -25,7 +25,7 @@ export type TemperatureReport = {
   readonly temperature: number;
   readonly episodes: number;
   readonly failedEpisodes: number;
-  /** Episodes that were lost to an outage or to the judge. They are in no share. */
+  /** Episodes that were lost because of an outage or the judge. The shares do not include them. */
   readonly lostEpisodes: number;
   /** Null if no episode completed. */
   readonly rewardMean: number | null;

@@ -7,16 +7,16 @@ import { isAgentsFailure, type Episode } from '@agentjet/rollout';
 
 type TaskTally = { -readonly [Key in keyof ProbedTask]: ProbedTask[Key] };
 
-/** With more different rewards, hardly any two episodes get the same. */
+/** With more different rewards, two episodes rarely get the same reward. */
 const mostRepresentatives = 100;
 
 export class ProbeTally {
   readonly temperature: number;
-  /** An episode for each value of `EpisodeOutcome.value`. */
+  /** One episode for each value of `EpisodeOutcome.value`. */
   readonly representatives = new Map<string, RewardedEpisode>();
   episodes = 0;
   failed = 0;
-  /** Attempts that were lost to an outage or to the judge. */
+  /** Attempts that were lost because of an outage or the judge. */
   lost = 0;
   rewardSum = 0;
   /** Calls of the models that learn. */
@@ -52,7 +52,7 @@ export class ProbeTally {
     task.unreadCalls += Math.min(answers, episode.calls.malformedToolCalls);
   }
 
-  /** In the order of the ids, so that two temperatures can be compared task by task. */
+  /** The tasks in the order of their ids, so that two temperatures can be compared task by task. */
   tasks(ids: readonly string[]): readonly ProbedTask[] {
     return ids.map((id) => this.#tasks.get(id) ?? emptyTask(id));
   }
@@ -82,7 +82,7 @@ export class ProbeTally {
     if (episode.status !== 'completed' && !this.#countsFailures) return null;
     const rewarded = toRewarded(episode);
     const { reward, rewards, turnRewards } = rewarded;
-    // Rewards that differ by rounding alone are equal to an algorithm too.
+    // Algorithms also treat rewards as equal if they differ only by rounding.
     const value = JSON.stringify([reward, rewards, turnRewards], (_key, part: unknown) =>
       typeof part === 'number' ? Number(part.toPrecision(9)) : part,
     );

@@ -9,7 +9,7 @@ export type ProbedTasks = {
   readonly available: number | null;
 };
 
-/** A source of unknown size is probed among this number of its first tasks. */
+/** If the size of the source is unknown, the probe chooses among this number of its first tasks. */
 const firstOfMany = 1000;
 
 /** At most `most` training tasks that represent all of them, in random order. Throws TaskError `no_tasks`. */
@@ -31,7 +31,7 @@ export async function pickTasks(config: CommonConfig, reader: TaskReader, most: 
   return { tasks, available: table.size };
 }
 
-/** A source of unknown size may end early; then the tasks that it has are probed. */
+/** A source of unknown size may have fewer tasks than this. Then all of them are probed. */
 async function readTasks(
   indices: readonly number[],
   taskAt: (index: number) => Promise<Task>,

@@ -12,12 +12,17 @@ export type SampleOptions = {
   readonly tallies: readonly ProbeTally[];
   /** The time that the probe may take, from the phases so far. Null: unknown. */
   readonly budgetOf: (phases: readonly TimedPhase[]) => number | null;
-  /** Episodes of a task that run together, for a judge of groups. Null: all of a round. */
+  /**
+   * The number of episodes of a task that run together, so that a judge can compare them. Null: all episodes of a
+   * round.
+   */
   readonly perPhase: number | null;
   readonly signal: AbortSignal | undefined;
 };
 
-/** Samples round after round until the plan is done, its time is over or the signal aborts. The tallies get each episode. */
+/**
+ * Samples rounds until the plan is complete, the time is over or the signal aborts. Each episode is added to a tally.
+ */
 export async function sampleRounds(context: RolloutContext, options: SampleOptions): Promise<readonly TimedPhase[]> {
   const { plan, tallies, budgetOf, signal } = options;
   const rounds: Round[] = [];
@@ -38,7 +43,7 @@ type PhaseOptions = Omit<SampleOptions, 'budgetOf' | 'plan'> & {
   readonly round: Round;
   readonly tally: ProbeTally;
   readonly numRepeat: number;
-  /** Of the phase, from 0. */
+  /** The number of the phase, from 0. */
   readonly number: number;
 };
 

@@ -2,9 +2,7 @@ import { ConfigError, isGivenInCode, toSnakeCase, type CommonConfig } from '@age
 import type { JobInputs } from '@agentjet/inputs';
 import { isGroupJudge } from '@agentjet/rollout';
 
-/**
- * Throws ConfigError `several_policies` for settings that an ordinary run has for one policy, and not for several.
- */
+/** Throws ConfigError `several_policies` for settings that an ordinary run supports only with one policy. */
 export function requirePossible(config: CommonConfig, inputs: JobInputs): void {
   const [problem] = [...ofInputs(inputs), ...ofSettings(config), ...ofCode(config)];
   if (problem === undefined) return;
@@ -41,7 +39,7 @@ function ofSettings({ taskReader, swarm }: CommonConfig): readonly string[] {
   ];
 }
 
-/** Each policy opens its parts by name. */
+/** Each policy opens its own algorithm, backbone and other parts, so the configuration must name them. */
 function ofCode({ backbone, model, trainerCommon }: CommonConfig): readonly string[] {
   const named = {
     backbone,

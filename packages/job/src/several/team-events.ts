@@ -47,7 +47,7 @@ export class TeamEvents {
     };
   };
 
-  /** `step` is the last step of the first policy before this process. */
+  /** `step` is the last step that the first policy made before this process started. */
   begin(step: number): void {
     this.#step = step;
   }

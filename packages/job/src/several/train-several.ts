@@ -125,7 +125,7 @@ type Begun = {
 
 function begin(events: TeamEvents, { served, options, numTasks }: Begun): void {
   const [lead] = events.policies;
-  if (lead === undefined) throw new TypeError('A run has a policy.');
+  if (lead === undefined) throw new TypeError('A run has at least one policy.');
   const step = served.server.swarm?.describe().policies?.[lead.name]?.step ?? 0;
   events.begin(step);
   const models = new Set(events.policies.map(({ config }) => config.model.path));
