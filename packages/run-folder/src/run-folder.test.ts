@@ -301,12 +301,12 @@ describe('a run folder', () => {
 
   it('reports missing steps, and removes leftovers of killed writers', async () => {
     await run.recordStep({ step: 2, reward_mean: 0 });
-    await writeFile(path.join(run.dir, '.reward.svg.writing-4242'), '');
+    await writeFile(path.join(run.dir, '.reward.svg.writing-4194305'), '');
     const notices: string[] = [];
     const reopened = await openRunFolder(run.dir, { onNotice: (message) => notices.push(message) });
     await reopened.rewind(stateOf(3));
     expect(notices).toEqual([expect.stringContaining('has no line for 2 of 3 steps; the first is 1')]);
-    expect(await readdir(run.dir)).not.toContain('.reward.svg.writing-4242');
+    expect(await readdir(run.dir)).not.toContain('.reward.svg.writing-4194305');
   });
 
   it('is in use if another machine has written a heartbeat, and free once that is 30 seconds old', async () => {
