@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { checkAdapter, formatReport } from './index.js';
 import { plainDriver } from './plain-driver.js';
 
-/** An adapter with one fault, which changes its calls. */
+/** An adapter with one fault: `change` alters its calls. */
 function faulty(change: (model: ChatModel) => ChatModel['generate']): typeof plainDriver {
   const asModel = (tuner: Tuner, options: ModelOptions<ChatModel>): ChatModel =>
     tuner.selectModel(options, (model) => ({ name: 'faulty', generate: change(model) }));

@@ -36,7 +36,10 @@ export type AdapterDriver<M, H> = {
   readonly addQuestion: (history: H, question: string) => H;
   /** Adds results in the order of the calls. */
   readonly addToolResults: (history: H, results: readonly DriverToolResult[]) => H;
-  /** Removes the thinking from all answers, as a framework that prunes would. Only for `reasoning`. */
+  /**
+   * Removes the thinking from all answers, as a framework that prunes its history would. Used only if `says` has
+   * `reasoning`.
+   */
   readonly withoutThinking?: (history: H) => H;
   /**
    * Adds answers of other providers to the conversation and returns one history for each form that the framework gives

@@ -2,8 +2,8 @@ import { isJsonObject } from '@agentjet/core';
 import type { Protocol } from '@agentjet/core/parameters';
 
 /**
- * Reads answers in a conversation that may come from another model, with parts that this model cannot read. They never
- * end a call: the text of a part is shown, and other parts are left out and counted.
+ * Reads answers in a conversation that may come from another model and have parts that this model cannot read. Such a
+ * part never fails a call. Its text is shown. A part without text is left out and counted.
  */
 export type AnswerPart = { readonly type: string; readonly [key: string]: unknown };
 

@@ -4,7 +4,10 @@ import { createChatTokenizerFiles, type TemplateFamily } from '@agentjet/tokeniz
 import { describe, expect, it } from 'vitest';
 import { createContextTracker } from './context-tracker.js';
 
-/** Calls in forms that the template prints otherwise: without its tags, and in XML, which spells arguments anew. */
+/**
+ * Tests calls that the template prints in another form: calls without its tags, and calls in XML, whose arguments it
+ * spells differently.
+ */
 
 const agent = { agentName: 'a', targetTag: 'a' };
 const tools: readonly ToolSpec[] = [

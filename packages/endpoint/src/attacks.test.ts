@@ -361,7 +361,7 @@ describe('bodies', () => {
     let seen = '';
     let writtenBytes = 0;
     socket.on('data', (chunk) => (seen += String(chunk)));
-    socket.on('error', () => undefined); // It is reset while the body is still being written.
+    socket.on('error', () => undefined); // The server resets the socket while the body is still being written.
     const piece = Buffer.alloc(1 << 16, 'x');
     const writeOn = (): void =>
       void socket.write(piece, (error) => {

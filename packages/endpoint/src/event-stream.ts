@@ -87,7 +87,7 @@ function openBody({ cancel, heartbeatMs, heartbeat = ': keep-alive\n\n' }: Event
   return { body, stream: { send, sendRaw }, close };
 }
 
-/** Resolves after everything that is ready now. */
+/** Resolves after all callbacks that are ready now have run. */
 function immediate(): Promise<undefined> {
   return new Promise((resolve) => {
     setImmediate(() => resolve(undefined));

@@ -140,7 +140,7 @@ async function chooseAll(composition: ConfigComposition, config: CommonConfig, g
   };
 }
 
-/** Adds the sections of chosen entries that come from outside to the composition. */
+/** Adds the settings of each chosen entry that is not registered in our packages to the composition. */
 export function widen(
   composition: ConfigComposition,
   choices: Readonly<Record<string, Choice<never, unknown> | undefined>>,
@@ -159,8 +159,8 @@ export function firstBackbone(composition: ConfigComposition): BackboneEntry {
 }
 
 /**
- * Loads the job's inputs, and adds the sections of outside entries to its configuration. If reading the tasks takes
- * long, `onNotice` gets its progress, and `signal` ends it.
+ * Loads the job's inputs. If an entry is not registered in our packages, its settings are added to the configuration.
+ * If reading the tasks takes long, `onNotice` gets its progress, and `signal` ends it.
  */
 export async function loadInputs<Config extends CommonConfig>(
   given: GivenInputs,

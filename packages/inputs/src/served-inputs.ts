@@ -11,7 +11,7 @@ import {
   type BackboneEntry,
 } from './job-inputs.js';
 
-/** The inputs of a model server. The agent, the tasks and the judge are at its clients. */
+/** The inputs of a model server. The agent, the tasks and the judge belong to its clients. */
 export type ServedInputs = {
   readonly algorithm: Algorithm;
   readonly backbone: BackboneEntry;

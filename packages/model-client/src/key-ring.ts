@@ -114,7 +114,7 @@ export class KeyRing {
     return { key: state.key };
   }
 
-  /** Called when the key was answered. */
+  /** Called when the server has answered a request with this key. */
   succeed(key: Key): void {
     this.#change(key, (state) => {
       state.retiredAt = null;

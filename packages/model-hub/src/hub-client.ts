@@ -82,8 +82,8 @@ async function askAgain(client: HubClient, name: ModelName, ask: () => Promise<R
 }
 
 /**
- * Waits before the next attempt. There is no wait after attempt 0, because the attempt before it has received bytes. If
- * another attempt cannot help, throws BackboneError `hub_unreachable` or the error itself.
+ * Waits before the next attempt. `attempt` is the number of consecutive attempts that received no bytes. If it is 0,
+ * there is no wait. If another attempt cannot help, throws BackboneError `hub_unreachable` or the error itself.
  */
 export async function pauseAfter(
   client: HubClient,

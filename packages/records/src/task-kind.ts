@@ -1,6 +1,6 @@
 import type { Task } from '@agentjet/core';
 
-/** In characters. A longer value does not name a kind. */
+/** The maximum number of characters in a kind. A longer value counts as none. */
 const maxLength = 100;
 
 /** The kind of a task: the value of this field of its metadata. Undefined if it has none. */
@@ -11,7 +11,7 @@ export function kindOf({ metadata }: Pick<Task, 'metadata'>, field: string | nul
   return kind === '' || kind.length > maxLength ? undefined : kind;
 }
 
-/** The kind of a group's task. An attempt that was lost in a swarm does not know it. */
+/** The kind of a group's task, from the first episode that has one. An attempt that was lost in a swarm has none. */
 export function kindOfGroup(
   episodes: readonly { readonly task: Pick<Task, 'metadata'> }[],
   field: string | null,

@@ -61,9 +61,10 @@ export interface CodeRunner {
   /** Rejects with SandboxError only if the sandbox itself fails. */
   run(code: string, options: CodeOptions): Promise<CodeResult>;
   /**
-   * Runs two programs that talk, each in a new sandbox. In JavaScript the value of each code is a function that takes a line and returns
-   * the answer. Its global `ask` sends a line to the other side and returns the answer. The function of `asking` is called with "" until it
-   * returns a line with "!", and pending jobs run in between. The global `evaluate` runs a script in the global scope. Rejects with SandboxError only if a sandbox itself fails.
+   * Runs two programs that talk, each in a new sandbox. A JavaScript program evaluates to a function that takes a line
+   * and returns the answer. Its global `ask` sends a line to the other side and returns the answer. The function of
+   * `asking` is called with "" until it returns a line with "!", and pending jobs run in between. The global `evaluate`
+   * runs a script in the global scope. Rejects with SandboxError only if a sandbox itself fails.
    */
   talk(dialogue: Dialogue): Promise<DialogueResult>;
   close(): Promise<void>;

@@ -2,7 +2,7 @@ import { quoteForShell, type CommonConfig } from '@agentjet/core';
 import { formatRate } from '@agentjet/core/success';
 import type { Evaluation } from '@agentjet/records';
 
-/** Below this share of groups that can train, a run would mostly wait for luck. */
+/** If a smaller share of groups can train, most of a run's samples train nothing. */
 const leastShare = 0.3;
 
 /** Says whether reinforcement learning can begin from a model with these results, and what to do next. */

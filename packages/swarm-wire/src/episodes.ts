@@ -6,7 +6,7 @@ import { z } from 'zod';
 const id = z.string().min(1).max(200);
 const reward = z.number().min(-maxReward, `a reward is ${rewardRange}`).max(maxReward, `a reward is ${rewardRange}`);
 
-/** A share is part of ids and addresses. */
+/** The name of a share. It is part of ids and addresses, so it allows only some characters. */
 export const shareName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name of up to 64 letters, digits, dots, dashes and underscores')

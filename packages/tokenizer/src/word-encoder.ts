@@ -1,7 +1,7 @@
 /**
  * A fast way to compute the library's ids for most of today's tokenizers: one pattern splits text into words, and the
  * ids of a word depend only on the word, so they are cached. Prompts repeat their words. This is several times faster
- * than encoding whole texts, with the same ids (a property in the tests).
+ * than encoding whole texts. A property test checks that the ids are the same.
  */
 import type { JsonObject } from '@agentjet/core';
 import { byteCharacters } from './byte-level.js';

@@ -26,7 +26,7 @@ export const identityPromises: readonly AdapterPromise[] = [
     },
   },
   {
-    sentence: 'agentName and targetTag reach the record. The tag is the name if it is left out.',
+    sentence: 'agentName and targetTag reach the record. Without a targetTag, the tag is the agentName.',
     check: async ({ driver, open, begin, call }) => {
       const { tuner, finish } = open({ replies: ['x'] });
       await call(driver.asModel(tuner, { agentName: 'one' }), begin());

@@ -12,7 +12,7 @@ type Phase = {
   readonly episodes: number;
   readonly startedAt: number;
   readonly timer: NodeJS.Timeout;
-  /** Episodes that count. Each place of a group needs one such episode. */
+  /** Episodes that ended. Attempts that were lost to outages are not included. */
   finished: number;
   /** Attempts that were lost to outages. Most of them are repeated. */
   lost: number;

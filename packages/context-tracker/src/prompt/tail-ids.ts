@@ -10,8 +10,9 @@ export type TailIdsOptions = {
 };
 
 /**
- * Returns the ids of the text after what was seen. The text may contain recorded turns that were sampled after other
- * messages. They keep the ids that the model wrote, if the template prints their text unchanged.
+ * Returns the ids of the tail: the text after the part of the prompt that the tracker already knows. The tail may
+ * contain recorded turns that were sampled after other messages. These turns keep the ids that the model wrote if the
+ * template prints their text unchanged.
  */
 export function toTailIds(
   text: string,

@@ -19,7 +19,7 @@ type Case = {
   readonly asked: readonly Step[];
 };
 
-/** A message that the agent adds, or `say`: a call and its answer. */
+/** A message that the agent adds. A step with `say` calls the model, which answers with this text. */
 type Step = ChatMessage | { readonly say: string };
 
 const user = (content: string): ChatMessage => ({ role: 'user', content });

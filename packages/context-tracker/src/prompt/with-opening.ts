@@ -1,6 +1,9 @@
 import type { PreparedPrompt, PromptTools } from './prepare-prompt.js';
 
-/** Appends the beginning of the answer to the prompt. The result is stored separately from the prompt for an answer without an opening. */
+/**
+ * Appends the beginning of the answer to the prompt. The same messages with an opening and without one are different
+ * prompts.
+ */
 export function withOpening(
   prompt: PreparedPrompt,
   opening: string,

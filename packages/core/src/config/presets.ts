@@ -48,7 +48,9 @@ export function describePresets(config: CommonConfig, registrations: EveryRegist
       .map(({ key, usual, value }) => `${key}=${showValue(key, value)} instead of ${showValue(key, usual)}`);
     const name = `${kinds[kind].key.split('.').at(-1)} "${entry.name}"`;
     const first =
-      kept.length === 0 ? `${name} sets no key that the configuration has not set.` : `${name} sets ${set}.`;
+      kept.length === 0
+        ? `${name} has no effect, because the configuration sets all of its keys.`
+        : `${name} sets ${set}.`;
     return replaced.length === 0 ? first : `${first} The configuration overrides it: ${replaced.join(', ')}.`;
   });
 }

@@ -6,9 +6,10 @@ import { readCacheHome } from '@agentjet/model-hub';
 import { RowIndex } from './row-index.js';
 
 /**
- * Caches the result of reading a large file: a folder for each file and way to read it, with `card.json`, `index.bin` (a
- * `RowIndex`), and `rows.jsonl` if the file is not JSON Lines. A folder is made under another name and renamed, so two processes may
- * make it at the same time: the first to finish wins. A damaged folder is made again.
+ * Caches the result of reading a large file. Each combination of a file and its reading options has a folder with
+ * `card.json`, `index.bin` (a `RowIndex`), and `rows.jsonl` if the file is not JSON Lines. A folder is made under
+ * another name and renamed, so two processes may make it at the same time: the first to finish wins. A damaged folder
+ * is made again.
  */
 
 export type CacheCard = {

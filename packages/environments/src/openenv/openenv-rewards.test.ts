@@ -11,7 +11,7 @@ afterEach(() => {
   }
 });
 
-/** A world whose steps get the rewards that they ask for: `none`, or a number. */
+/** Opens an environment in which the message of a step is its reward: `none`, or a number. */
 async function openWorld(unrewarded: 'error' | 'zero' = 'error') {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   servers.push(server);

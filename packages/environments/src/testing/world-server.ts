@@ -2,7 +2,7 @@ import type { Environment, Session } from '@agentjet/rollout';
 import type { CounterWorld } from './counter-world.js';
 import type { FaultPlan } from './faults.js';
 
-/** An environment over a `CounterWorld`, with a server whose requests a plan disturbs. */
+/** An environment over a `CounterWorld`. Its server disturbs requests according to a plan. */
 export type WorldServer = {
   readonly environment: Environment;
   readonly close: () => Promise<void>;

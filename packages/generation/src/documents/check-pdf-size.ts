@@ -4,7 +4,7 @@ import { inflateSync } from 'node:zlib';
 const mostBytes = 256 * 2 ** 20;
 /** The maximum number of layers. A stream may be compressed several times. */
 const mostLayers = 8;
-/** The dictionary of a stream is searched in this many bytes before it. */
+/** The dictionary of a stream is expected within this number of bytes before the stream. */
 const dictionaryBytes = 2048;
 
 /**

@@ -7,7 +7,7 @@ export type Architecture = {
   readonly name: string;
   /** The name of the model class in transformers. */
   readonly className: string;
-  /** Whether queries and keys have biases in every model of the family. config.json does not state this then. */
+  /** Whether queries and keys have biases in every model of the family. If they do, config.json does not mention it. */
   readonly alwaysHasBias: boolean;
   /** Whether the queries and keys of each head are normalized separately. */
   readonly hasHeadNorms: boolean;

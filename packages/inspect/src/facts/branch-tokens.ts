@@ -13,10 +13,7 @@ export function readBranchTokens({ createDecoder }: InspectedEpisode, branch: Br
   return { ids, texts: rest === '' ? texts : [...texts.slice(0, -1), `${texts.at(-1)}${rest}`] };
 }
 
-/**
- * The child with most of the following tokens is shown as the continuation. The others are shown before it, as side
- * branches.
- */
+/** Chooses the largest child as the continuation. The others are shown before it, as side branches. */
 export function splitChildren({ children }: Branch): {
   readonly side: readonly Branch[];
   readonly main: Branch | undefined;

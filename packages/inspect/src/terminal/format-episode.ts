@@ -13,7 +13,7 @@ export function* formatEpisode(episode: InspectedEpisode, palette: Palette): Gen
   yield '';
   yield palette.tone(
     'faint',
-    'The tree shows every token once. Tokens between ⟦ ⟧ were sampled and trained; likelier ones are brighter. Numbers are places in the row. ⏎ is a line end next to a message.',
+    'The tree shows every token once. Tokens between ⟦ ⟧ were sampled and trained; likelier ones are brighter. Numbers are positions in the row. ⏎ is a line end that the template wrote.',
   );
   yield* formatTree(episode, palette);
 }

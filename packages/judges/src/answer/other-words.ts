@@ -112,7 +112,7 @@ const sentence = new RegExp(
 
 /**
  * Reads `She has 5 apples left`: a sentence with one number, which follows its verb. The words after the number must
- * read as its unit, and none may doubt it.
+ * read as its unit, and none of them may express doubt.
  */
 const readSentence: Reader = (text) => {
   const found = sentence.exec(

@@ -6,7 +6,10 @@ import Fraction from 'fraction.js';
  * unchanged.
  */
 
-/** Marks around the words of `\text{}`. They come from the private use area, which is first removed from the text. */
+/**
+ * Marks around the words of `\text{}`. They are characters of Unicode's private use area. These are first removed from
+ * the text, so no other character is taken for a mark.
+ */
 export const wordsOpen = '\uE000';
 export const wordsClose = '\uE001';
 

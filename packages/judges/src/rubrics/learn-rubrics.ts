@@ -45,7 +45,7 @@ export async function learnRubrics(
   if (learned.length < fewest || new Set(learned.map(({ score }) => score)).size < 2)
     throw new TaskError(
       'too_few_examples',
-      `Rubrics are learned from at least ${fewest} answers with different scores; there are ${learned.length} of ${new Set(learned.map(({ score }) => score)).size} scores, and ${kept.length} are kept aside. Add examples, or lower task_judge.rubrics.held_out.`,
+      `Rubrics need at least ${fewest} answers to learn from, with at least two different scores. Answers: ${learned.length}; different scores: ${new Set(learned.map(({ score }) => score)).size}; answers kept aside: ${kept.length}. Add examples, or lower task_judge.rubrics.held_out.`,
     );
   const proposed = await propose(client, learned, options);
   const table = await scoreAll(client, learned, { criteria: proposed, ...options });

@@ -21,7 +21,7 @@ export class LmdbFile {
   #isSealed = false;
   #isAtRest = false;
   #isClosed = false;
-  /** Used by the commit that is being written. A second commit at the same time allocates another one. */
+  /** The memory of the commit that is being written. A commit that begins before it is written allocates new memory. */
   #scratch: Scratch | undefined = new Scratch();
   #bytes: number;
   /** Defined if this process is the owner. */
@@ -41,7 +41,7 @@ export class LmdbFile {
 
   get #database(): RootDatabase<Buffer, Key> {
     this.#isAtRest = false;
-    // Opening it again would block its next owner.
+    // A closed file is never opened again, because that would block its next owner.
     if (this.#isClosed) throw new StoreError('closed', `${this.path} is closed.`);
     this.#opened ??= { database: this.#open(true), isReadOnly: true };
     return this.#opened.database;
@@ -85,7 +85,7 @@ export class LmdbFile {
       if (change === undefined) return false;
       this.#numCommits = meta.numCommits + 1;
       if (meta.owner !== undefined) this.#putEnd(meta.owner.term);
-      // The previous owner may have sealed the file before and not begun this one.
+      // The previous owner may have sealed the preceding file without beginning this one.
       if (change.owner !== undefined) this.#putEnd(change.owner.term - 1);
       this.#putMeta({ ...change, numCommits: this.#numCommits });
       return true;
@@ -141,8 +141,8 @@ export class LmdbFile {
   }
 
   /**
-   * Runs one write at a time, and none after a failed one: LMDB may never answer such a write, nor report that it was synced.
-   * Rejects with the reason of the first failure.
+   * Runs one write at a time. After a failed write it runs no more, because LMDB may never answer the next one or
+   * report that it was synced. Rejects with the reason of the first failure.
    */
   #inTurn<T>(write: (database: RootDatabase<Buffer, Key>) => Promise<T>): Promise<T> {
     const turn = this.#writing.then(async () => {

@@ -15,7 +15,7 @@ export function openEnd(end: EndRecord, task?: Task): Episode {
 }
 
 /**
- * The policy for failed episodes that an end record states if the failure is not the agent's, so that the episode gets
- * no reward.
+ * The policy for failed episodes in the end record of a failure that the agent did not cause. With this policy, the
+ * episode gets no reward.
  */
 export const unrewarded: LedgerRules['failedEpisodePolicy'] = 'partial_group';

@@ -11,7 +11,7 @@ import { preparePolicies, type PolicyInputs } from './prepare-policies.js';
 const gib = 2 ** 30;
 const mebibyte = 2 ** 20;
 const [onnx, torch, tinker] = backbones;
-/** Without weights: those are not read. */
+/** The folder of a model without weights, because the tests do not need them. */
 const folder = mkdtempSync(path.join(tmpdir(), 'ajet-policies-'));
 beforeAll(() => writeFileSync(path.join(folder, 'config.json'), JSON.stringify(qwen)));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -5,12 +5,12 @@ import { describeTimeout, WaitClock } from './wait-clock.js';
 
 /**
  * The time from the beginning of an episode to its end. The episode ends when it is closed, runs out of time, is
- * stopped, or loses an error in a timer or a promise.
+ * stopped, or does not catch an error in a timer or a promise.
  */
 export type EpisodeLife = {
   /** Aborts when the episode ends. Its reason says why. */
   readonly signal: AbortSignal;
-  /** Ends the episode with an error that its own code lost. */
+  /** Ends the episode with an error that its code did not catch. */
   readonly fail: (error: unknown) => void;
   readonly close: () => void;
   /**

@@ -60,7 +60,7 @@ class Conversation {
   #open(modules: Readonly<Record<Name, QuickJSWASMModule>>, name: Name): Party {
     const { limits } = this.#request;
     const { files = {} } = this.#request[name];
-    // Code may catch the error that an interrupt becomes when it passes through the host.
+    // Records the failure, because the code may catch the error of an interrupt that passes through the host.
     const isOver = (): boolean => {
       if (this.#isLate(name)) this.failure ??= { [name]: { error: null, limit: 'time' } };
       return this.failure !== null;

@@ -34,7 +34,9 @@ function runCode(quickjs: QuickJSWASMModule, { code, files, stdin, limits }: Pro
   const { value, error } = evaluate(context, code, output);
   const limit = isLate ? 'time' : output.isFull ? 'output' : isOutOfMemory(error) ? 'memory' : null;
   const { runtime } = context;
-  context.dispose(); // after a throw it stays: a broken context cannot be disposed of, and ends with its thread
+  // If the code broke the context, `evaluate` has thrown. A broken context cannot be disposed of. It ends with its
+  // thread.
+  context.dispose();
   runtime.dispose();
   return {
     stdout: output.text,

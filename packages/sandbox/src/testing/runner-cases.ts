@@ -25,7 +25,7 @@ export type RunnerPrograms = {
   readonly escapes: readonly string[];
 };
 
-/** Time enough that other limits are reached first on a busy machine. */
+/** The time limit is long, so that the other limits are reached first even on a busy machine. */
 const limits = { seconds: 60, megabytes: 128, outputCharacters: 2000 };
 
 /** The contract of every CodeRunner: `for (const { name, run } of runnerCases(open, programs)) it(name, run)`. */

@@ -91,7 +91,10 @@ export class Worker {
     }
   }
 
-  /** After several consecutive outages, another claim would only use up the attempts of another place. */
+  /**
+   * Waits after an outage, longer after each consecutive one. A claim at once would probably fail too, and use up an
+   * attempt of another episode.
+   */
   async #rest(): Promise<void> {
     const { host, outageGapMs = 0 } = this.#options;
     if (outageGapMs === 0 || this.#numOutages === 0) return;

@@ -118,13 +118,13 @@ function requireTrainable(context: SwarmContext, failedBefore: number): void {
   );
 }
 
-/** Waits for the next change, and until it is written, so that ends that arrive together are handled together. */
+/** Waits for the next change and until it is written. Ends that arrive at the same time are then handled together. */
 async function nextChange({ changes, settings, writer }: SwarmContext): Promise<void> {
   await changes.next(settings.tickMs);
   await writer.committed();
 }
 
-/** Whether the run drains or has no tasks left, and every draw is trained or dropped. */
+/** Whether the run is over: it drains or has no tasks left, and each of its draws is trained or dropped. */
 function isOver(context: SwarmContext): boolean {
   return isEmpty(flyingOf(context)) && isEnding(context) && ownSharesToDraw(context).length === 0;
 }

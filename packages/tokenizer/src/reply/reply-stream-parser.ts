@@ -11,7 +11,7 @@ export type ReplyReading = {
   readonly tools?: readonly ToolSpec[];
   /** Whether an answer that consists only of calls to these tools is read without tags. */
   readonly isLenient?: boolean;
-  /** The format of the template's calls, if nothing reads them. */
+  /** The form in which the template writes calls, if no parser reads them. Such calls are counted. */
   readonly unread?: UnreadForm | undefined;
 };
 
