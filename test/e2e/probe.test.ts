@@ -27,7 +27,7 @@ type Report = {
 
 const lastLine = (stdout: string): Report => JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Report;
 
-it('says what a run would meet, in one line of JSON, and writes no run', async () => {
+it('predicts how a run would go, in one line of JSON, and writes no run', async () => {
   const folder = createJobFolder(modelDir, { 'train.jsonl': tasks(30) });
   const { code, stdout, stderr } = await runAjet(folder, ['probe', 'job.yaml', '--json']);
   expect(code).toBe(0);

@@ -19,7 +19,7 @@ function createProblem(random: Random): Problem {
 
 const toKey = ({ numbers, target }: Problem): string => `${numbers.toSorted((a, b) => a - b).join('-')}-${target}`;
 
-/** The problem itself decides whether it is for training or, one in eight, for evaluation, so no draw can mix them. */
+/** A hash of the problem decides its split: one problem in eight is for evaluation. So no seed can mix the splits. */
 export type Split = 'training' | 'evaluation';
 
 export function splitOf(problem: Problem): Split {

@@ -269,7 +269,7 @@ export class AgentJetJob {
   }
 
   /**
-   * Samples some training tasks, trains nothing, and says what a run would meet: success, the share of groups that
+   * Samples some training tasks, trains nothing, and predicts how a run would go: success, the share of groups that
    * train, time, memory, and the settings to choose. If the signal aborts, the report has what is known by then.
    */
   async probe(options: ProbeOptions = {}): Promise<ProbeReport> {

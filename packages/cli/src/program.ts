@@ -68,7 +68,7 @@ const examples = `
 Examples:
   ajet init my-agent --framework langgraph                 a project that trains as it is
   ajet init my-agent --model smollm2-135m                  the same with a real language model
-  ajet probe math_agent.yaml                               what training would meet, before it begins
+  ajet probe math_agent.yaml                               how training would go, before it begins
   ajet --conf math_agent.yaml                              train, as the file says
   ajet --conf math_agent.yaml rollout.num_repeat=4         ... with one key changed
   ajet --conf math_agent.yaml --backbone=debug             run a few episodes, print them, train nothing
@@ -155,7 +155,7 @@ function addProbe(program: Command, setExitCode: (code: number) => void): void {
   program
     .command('probe')
     .description(
-      'Samples some training tasks at two temperatures, trains nothing, and says what a run would meet: success, groups that train, time, memory, and the settings to choose.',
+      'Samples some training tasks at two temperatures, trains nothing, and predicts how a run would go: success, groups that train, time, memory, and the settings to choose.',
     )
     .usage('<file.yaml> [options] [key.path=value ...]')
     .argument('[file]', 'the YAML file of the job')

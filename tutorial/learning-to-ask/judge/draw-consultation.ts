@@ -4,8 +4,8 @@ import { numQuestions } from '../consultation.js';
 import { pick } from '../patients.js';
 
 /**
- * Consultations with all kinds of doctors, so that the judge has seen everything that a doctor may say while it
- * learns.
+ * Consultations with all kinds of doctors. The judge learns from them, so it has to see everything that a doctor may
+ * say.
  */
 
 export type Consultation = { readonly task: Task; readonly lines: readonly string[] };

@@ -66,7 +66,7 @@ function listSteps(dir: string, { dependencies, kept, model }: Written): readonl
     ...(here === '' ? [] : [[`cd ${quoteForShell(here)}`, '']]),
     ...(missing.length === 0 ? [] : [[describeInstall(dir, missing, kept), '']]),
     ...(isTiny(model) ? [] : [[`npx ajet model get ${quoteForShell(model)}`, 'downloads the model, once']]),
-    ['npx ajet probe agent.yaml', 'says what training would meet; trains nothing'],
+    ['npx ajet probe agent.yaml', 'predicts how training would go; trains nothing'],
     [`${run} --backbone=debug`, 'runs a few episodes and prints them'],
     [run, isTiny(model) ? 'trains; the reward rises within two minutes' : 'trains'],
   ] as const;

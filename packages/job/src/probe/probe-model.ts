@@ -32,8 +32,8 @@ const mostEpisodes = 16;
 const stepsOfTime = 5;
 
 /**
- * Implements `AgentJetJob.probe`: samples episodes of some training tasks, trains nothing, and says what a run would meet. If
- * the signal aborts, the report has what is known by then.
+ * Implements `AgentJetJob.probe`: samples episodes of some training tasks, trains nothing, and predicts how a run would
+ * train on them. If the signal aborts, the report has what is known by then.
  */
 export async function probeModel(config: CommonConfig, parts: ProbeParts): Promise<ProbeReport> {
   requireOnePolicy(config, {

@@ -74,7 +74,7 @@ function messagesFor(agent: string, { calls, forks, splices }: Tally): readonly 
     ...above(splices, spliceShare).map(({ cause, count }) => ({
       key: `splice ${agent} ${cause}`,
       text:
-        `Agent "${agent}": ${count} answers in ${calls} calls came back in another spelling (${cause}) and were put back by their own tokens. ` +
+        `Agent "${agent}": ${count} answers in ${calls} calls came back in another spelling (${cause}). The prompt has the tokens that the model wrote in their place. ` +
         `If the agent means the changes, set context_tracker.history_policy: as_sent. ${page} explains the causes.`,
     })),
   ];
