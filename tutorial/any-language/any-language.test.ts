@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Its tuner also serves its model over HTTP. */
+/** Opens an episode whose tuner also serves the model over HTTP. */
 function openServedEpisode() {
   return openScriptedEpisode({ replies: ['up', 'left', 'sideways'], endpointHost: server });
 }

@@ -34,7 +34,7 @@ export type JobOptions = {
   /** Tasks per optimizer step. */
   readonly batchSize?: number;
   readonly maxEnvWorker?: number;
-  /** In tokens, like the three options below. */
+  /** A length in tokens, as are the three options below. */
   readonly maxPromptLength?: number;
   readonly maxResponseLength?: number;
   readonly maxResponseLengthInOneTurn?: number;

@@ -215,7 +215,7 @@ export type TrainStepMetrics = {
   readonly logprobGapMax: number;
   readonly logprobGapMean: number;
   readonly learningRate: number;
-  /** After the update. */
+  /** The version of the weights after the update. */
   readonly policyVersion: number;
   /** Number of terms in the loss. */
   readonly trainedTokens: number;

@@ -19,7 +19,7 @@ export const dropReasons = [
 
 export type DropReason = (typeof dropReasons)[number];
 
-/** After these reasons the place may be tried again: the same experiment was lost to an outage. */
+/** Reasons after which a place may be tried again, because its attempt was lost to an outage. */
 const lost: ReadonlySet<DropReason> = new Set([
   'lease_expired',
   'abandoned',
@@ -30,7 +30,7 @@ const lost: ReadonlySet<DropReason> = new Set([
 
 export const isLost = (reason: DropReason): boolean => lost.has(reason);
 
-/** After these reasons the place is given up: another attempt would be a second try for the agent. */
+/** Reasons after which a place is given up, because another attempt would be a second try for the agent. */
 const final: ReadonlySet<DropReason> = new Set(['failed', 'too_long', 'nothing_to_train', 'non_finite_gradient']);
 
 export const givesUpPlace = (reason: DropReason): boolean => final.has(reason);

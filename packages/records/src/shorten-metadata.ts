@@ -1,6 +1,9 @@
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** In characters of JSON: of all values together, and of one value that is kept whole although they are too long. */
+/**
+ * The maximum number of JSON characters in all values together, and in a single value that is kept whole if they are
+ * too long together.
+ */
 const maxLength = 4000;
 const maxValueLength = 500;
 

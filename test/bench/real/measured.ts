@@ -1,4 +1,4 @@
-/** What a section of the benchmark found: the keys that scripts read, and what else is kept. */
+/** The result of a section of the benchmark. Scripts read `summary`. `details` is kept as well. */
 export type Measured = {
   readonly summary: unknown;
   readonly details: Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import type { Task, Tuner, WorkflowOutput } from 'agentjet';
 
-/** What happens to the episodes of a task. Lists contain the numbers of episodes in the group. */
+/** The faults of the episodes of a task. Each list has the numbers of the episodes with this fault in their group. */
 type Mishaps = {
   /** Episodes that throw after their first answer. */
   readonly fails?: readonly number[];

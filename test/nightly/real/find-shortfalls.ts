@@ -1,6 +1,6 @@
 import { isJsonObject } from '@agentjet/core';
 
-/** What a section must reach. Minutes depend on what else the machine does, so a night does not judge them. */
+/** A figure that a section must reach. It is never a time, because times depend on the load of the machine. */
 type Bar = {
   readonly key: string;
   readonly says: string;

@@ -26,7 +26,7 @@ export class Audit {
   readonly scores = new Map<string, number>();
   readonly configs: { readonly revision: number; readonly fromStep: number }[] = [];
   readonly #served = new Map<string, number>();
-  /** What was rounded off the number of groups of each share, after a step of a policy. */
+  /** The part of each share's number of groups that rounding removed, after a step of a policy. */
   readonly #owed = new Map<string, GroupsByShare>();
   /** With `order: drawn`, the first draw that no step of the policy covers yet. */
   readonly #windows = new Map<string, number>();

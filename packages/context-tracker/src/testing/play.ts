@@ -2,7 +2,7 @@ import type { AssistantMessage, ChatMessage, ChatRequest, Completion, Sample } f
 import type { ChatTokenizer } from '@agentjet/tokenizer';
 import type { AgentIdentity, CommittedTurn, ContextTracker, Turn } from '../contract.js';
 
-/** For tests: a tracker with an engine that answers what the test gives it. */
+/** A tracker for tests. Its engine gives the answers that the test chose. */
 export type Player = {
   /** Makes one call from begin to commit, and returns the message that the agent gets. */
   readonly say: (messages: readonly ChatMessage[], answer: string, options?: SayOptions) => AssistantMessage;

@@ -43,7 +43,7 @@ export const model = z.strictObject({
   ),
 });
 
-/** With 1, the mean of the gradients would stay 0. */
+/** A value of 1 is refused, because the mean of the gradients would stay 0. */
 const beta = z.number().min(0).lt(1);
 
 export const optim = z

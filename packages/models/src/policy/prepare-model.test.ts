@@ -14,7 +14,7 @@ import { prepareModel, type PreparedModel } from './prepare-model.js';
 const [onnx] = backbones;
 /** The available memory of an idle machine with 24 GiB. */
 const memory = { bytes: 22.5 * 2 ** 30, limitedBy: 'machine' as const };
-/** Without weights: those are not read. */
+/** The folder of a model without weights, because the tests do not need them. */
 const model = mkdtempSync(path.join(tmpdir(), 'ajet-prepare-'));
 beforeAll(() => writeFileSync(path.join(model, 'config.json'), JSON.stringify(qwen)));
 afterAll(() => rmSync(model, { recursive: true, force: true }));

@@ -61,7 +61,7 @@ export class TaskBook {
 export type TableOptions = Pick<TasksRequest, 'share' | 'split'> & { readonly isPortable: boolean };
 
 const maxRows = 1000;
-/** In characters. The server reads up to 8 MiB. */
+/** The maximum number of characters in a request. The server reads up to 8 MiB. */
 const maxBytes = 2 ** 21;
 
 function toWire({ taskId, mainQuery, initMessages, metadata }: Task): WireTask {

@@ -21,7 +21,7 @@ export function stateName({ policies, ledger }: SwarmContext): ServerAnswer['sta
 
 type PolicyAnswers = NonNullable<ServerAnswer['policies']>;
 
-/** In a run with one policy, the result has only the problem, because the server's other fields state the rest. */
+/** If the run has one policy, the result has only the problem, because the server's other fields have the rest. */
 export function describePolicies(context: SwarmContext): Pick<ServerAnswer, 'policies' | 'problem'> {
   const { problem } = context.health;
   if (!hasPolicies(context)) return problem === undefined ? {} : { problem };

@@ -4,7 +4,7 @@ import { legsOf } from '../families.js';
 
 const guesses = [0, 2, 4, 6, 8, 10];
 
-/** For any animal, says four legs more often than it says the right number. */
+/** Says for every animal that it has four legs, more often than it says the right number. */
 function guessLegs(animal: string, random: Random): number {
   const chance = random.next();
   return chance < 0.4 ? 4 : chance < 0.75 ? legsOf(animal) : pick(guesses, random);

@@ -2,7 +2,7 @@ import type { Random } from '@agentjet/core';
 import { days, type Kind } from '#tutorial/office/jobs.js';
 import { lastMessage, pick, type Teacher } from '../../shared/teacher.js';
 
-/** What a job says. */
+/** The content of a job. */
 type Read = {
   readonly kind: Kind;
   readonly person: string;

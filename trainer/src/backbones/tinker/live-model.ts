@@ -23,7 +23,7 @@ export type TinkerParts = {
   readonly baseDir: string;
   /** The limit of the truncated importance weight between trainer and sampler; 0 means no limit. */
   readonly tisCap: number;
-  /** Which files a checkpoint downloads. */
+  /** The files that a checkpoint downloads. */
   readonly checkpoint: CheckpointKind;
   /** The number of optimizer steps between two states that are kept on the server. */
   readonly keepStateEvery: number;
